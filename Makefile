@@ -1,0 +1,34 @@
+# Two commands for newcomers: `make demo` and `make test`. Both set up everything they need in .venv.
+
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: setup demo test lint format bench clean
+
+setup: .venv/.ready
+
+.venv/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	touch $@
+
+demo: setup
+	$(BIN)/scuff demo --out out/demo
+
+test: setup lint
+	$(BIN)/python -m pytest
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: setup
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: setup
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"
+	$(BIN)/python benchmarks/corruptions_cpu.py
+
+clean:
+	rm -rf .venv out build dist

@@ -1,0 +1,1 @@
+"""Pictures that come with the package."""

@@ -1,0 +1,113 @@
+"""One contract for every corruption, ours and yours."""
+
+from __future__ import annotations
+
+import random as python_random
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from scuff import kernels
+from scuff.door import Resolved, corrupt, resolve
+from scuff.random import image_keys
+from scuff.suites import Suite
+
+SIZES = ((1, 1), (2, 3), (32, 32), (33, 47))
+
+
+def check_corruption(
+    name: str,
+    severity: int | None = None,
+    *,
+    suite: Suite | str | None = None,
+    parameters: dict[str, Any] | None = None,
+    device: str | torch.device = "cpu",
+    sizes: Sequence[tuple[int, int]] = SIZES,
+    images: int = 3,
+) -> None:
+    """Hold a corruption against the contract of the package; AssertionError names the first clause that it breaks.
+
+    An image alone equals the image in its batch; any size works, grey or RGB, and a batch of none; the input stays as
+    it was; the result is finite, in [0, 1], of the given type; nothing depends on global generators, and those are not
+    moved; the fast back end of the device agrees with the reference. Run it over your own corruptions too:
+
+    >>> check_corruption("cifar10-c/fog", severity=3)
+    >>> check_corruption("fog", parameters={"strength": 1.0, "decay": 2.0}, sizes=[(20, 31)])
+    """
+    options = {"severity": severity, "suite": suite, "parameters": parameters}
+    plan = resolve(name, **options)
+    for height, width in sizes:
+        for channels in (1, 3):
+            x = _test_images(images, channels, height, width).to(device)
+            where = f"{plan.entry} at {channels} x {height} x {width} on {device}"
+            _check_one(x, name, options, plan, where)
+
+
+def _test_images(count: int, channels: int, height: int, width: int) -> Tensor:
+    """Gradients, blocks and noise, on the 8-bit grid: smooth parts, edges and detail in each picture."""
+    i, j = torch.meshgrid(torch.arange(height), torch.arange(width), indexing="ij")
+    c = torch.arange(channels)[:, None, None]
+    waves = 0.5 + 0.5 * torch.sin(2 * torch.pi * ((c + 1) * i / height + j / width))
+    blocks = ((i // 8 + j // 8 + c) % 2).float()
+    generator = torch.Generator().manual_seed(0)
+    noise = torch.rand(count, channels, height, width, generator=generator)
+    shares = torch.rand(count, 1, 1, 1, generator=generator)
+    return torch.round(255.0 * (shares * (0.7 * waves + 0.3 * blocks) + (1.0 - shares) * noise)) / 255.0
+
+
+def _check_one(x: Tensor, name: str, options: dict[str, Any], plan: Resolved, where: str) -> None:
+    ids = torch.arange(5, 5 + len(x), device=x.device)
+
+    def run(images: Tensor, numbers: Tensor, seed: int = 0) -> Tensor:
+        return corrupt(images, name, ids=numbers, seed=seed, **options)
+
+    before, generators = x.clone(), _global_generators()
+    y = run(x, ids)
+    assert torch.equal(x, before), f"{where}: the input was modified"
+    assert generators == _global_generators(), f"{where}: a global random generator was moved"
+    assert (y.shape, y.dtype, y.device) == (x.shape, x.dtype, x.device), f"{where}: {y.shape} {y.dtype} came back"
+    assert bool(((y >= 0.0) & (y <= 1.0)).all()), f"{where}: the result is not finite or not in [0, 1]"
+    assert torch.equal(y, run(x, ids)), f"{where}: two calls differ"
+    for k in range(len(x)):
+        alone = run(x[k : k + 1], ids[k : k + 1])
+        assert torch.equal(alone[0], y[k]), f"{where}: image {k} depends on its batch"
+    backwards = run(x.flip(0), ids.flip(0)).flip(0)
+    assert torch.equal(backwards, y), f"{where}: the order of the batch shows"
+    as_bytes = run(torch.round(x * 255).to(torch.uint8), ids)
+    assert as_bytes.dtype == torch.uint8, f"{where}: uint8 became {as_bytes.dtype}"
+    assert torch.equal(as_bytes, torch.round(y * 255).to(torch.uint8)), f"{where}: uint8 and float give other pictures"
+    empty = run(x[:0], ids[:0])
+    assert empty.shape == x[:0].shape, f"{where}: a batch of none came back as {tuple(empty.shape)}"
+    _check_draws(x, plan, where)
+    _check_backends(x, run, ids, y, where)
+
+
+def _check_draws(x: Tensor, plan: Resolved, where: str) -> None:
+    """Draws have one row per image, and depend on the seed and on the id."""
+    ids = torch.arange(len(x), device=x.device)
+
+    def draw(seed: int) -> dict[str, Tensor]:
+        return plan.corruption.drawn(image_keys(plan.entry, plan.severity, ids, seed), x.shape[1:], plan.parameters)
+
+    first, other = draw(0), draw(1)
+    for key, value in first.items():
+        assert len(value) == len(x), f"{where}: the draw {key!r} has {len(value)} rows for {len(x)} images"
+    if first and x[0].numel() >= 64:
+        assert any(not torch.equal(first[k], other[k]) for k in first), f"{where}: the seed has no effect"
+        assert any(not torch.equal(v[0], v[1]) for v in first.values()), f"{where}: two images share their draws"
+
+
+def _check_backends(x: Tensor, run, ids: Tensor, y: Tensor, where: str) -> None:
+    with kernels.use_backend("reference"):
+        plain = run(x, ids)
+    close = (plain - y).abs() <= 1.001 / 255.0
+    share = float(close.float().mean())
+    assert share >= 0.999 or int((~close).sum()) <= 3, f"{where}: only {share:.4%} agree with the reference back end"
+
+
+def _global_generators() -> tuple[Any, ...]:
+    numpy_state = np.random.get_state()  # noqa: NPY002  (the global generator is what we watch)
+    return python_random.getstate(), numpy_state[1].tobytes(), numpy_state[2], torch.get_rng_state().numpy().tobytes()

@@ -1,0 +1,78 @@
+"""What processing and storage do to pictures."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from scuff import kernels, random
+from scuff.corruptions.registry import HENDRYCKS, register
+from scuff.ops import filters, jpeg, warp
+from scuff.ops.colour import scale_saturation
+
+
+@register(family="digital", reference=HENDRYCKS)
+def contrast(x: Tensor, *, gain: float) -> Tensor:
+    """Flat light: the distance of each channel from its own mean over the image shrinks to `gain`."""
+    # summed in float64: the mean must not depend on how a device splits the sum
+    mean = x.mean((-2, -1), keepdim=True, dtype=torch.float64).float()
+    return (x - mean).mul_(gain).add_(mean)
+
+
+@register(family="digital", colour=True, reference=HENDRYCKS)
+def saturate(x: Tensor, *, gain: float, shift: float) -> Tensor:
+    """Colours paler or stronger: the saturation of HSV becomes gain * S + shift. A shift tints neutral greys red."""
+    return scale_saturation(x, gain, shift)
+
+
+def _draw_elastic(keys: Tensor, shape: tuple[int, int, int]) -> dict[str, Tensor]:
+    return {
+        "pull": random.uniform(keys, "pull", (3, 2), -1.0, 1.0),
+        "dx": random.uniform(keys, "dx", shape[1:], -1.0, 1.0),
+        "dy": random.uniform(keys, "dy", shape[1:], -1.0, 1.0),
+    }
+
+
+@register(family="digital", draw=_draw_elastic, lengths=("alpha", "sigma", "jitter"), reference=HENDRYCKS)
+def elastic_transform(
+    x: Tensor, pull: Tensor, dx: Tensor, dy: Tensor, *, alpha: float, sigma: float, jitter: float
+) -> Tensor:
+    """Stretching and kneading: a random affine map, then a smooth random displacement.
+
+    Three control points move by up to `jitter` pixels; a field of noise, smoothed by `sigma` and scaled by `alpha`
+    pixels, moves every pixel. The affine step mirrors at the border, the other one reflects.
+    """
+    height, width = x.shape[-2:]
+    rows, columns = warp.pixel_grid(height, width, x.device)
+    third = min(height, width) // 3
+    middle = torch.tensor((width // 2, height // 2), device=x.device, dtype=torch.float64)
+    signs = torch.tensor(((1, 1), (1, -1), (-1, -1)), device=x.device)
+    points = middle + third * signs
+    if third:
+        back = warp.affine_through(points + jitter * pull.double(), points.expand(len(x), 3, 2)).float()
+        to_column, to_row = back[:, :, :, None, None].unbind(1)
+        x = warp.sample_bilinear(
+            x,
+            to_row[:, 0] * columns + to_row[:, 1] * rows + to_row[:, 2],
+            to_column[:, 0] * columns + to_column[:, 1] * rows + to_column[:, 2],
+            border="mirror",
+        )
+    return warp.sample_bilinear(
+        x,
+        rows + alpha * filters.smooth_field(dy, sigma),
+        columns + alpha * filters.smooth_field(dx, sigma),
+        border="reflect",
+    )
+
+
+@register(family="digital", domain="byte", reference=HENDRYCKS)
+def pixelate(pixels: Tensor, *, fraction: float) -> Tensor:
+    """A picture from too few pixels: shrunk to `fraction` of its sides by box means, then enlarged again."""
+    height, width = pixels.shape[-2:]
+    return kernels.pixelate(pixels, max(1, int(height * fraction)), max(1, int(width * fraction)))
+
+
+@register(family="digital", domain="byte", colour=True, reference=HENDRYCKS)
+def jpeg_compression(pixels: Tensor, *, quality: int) -> Tensor:
+    """Lossy storage: through a JPEG file of the given quality and back."""
+    return jpeg.jpeg(pixels, quality)

@@ -1,0 +1,150 @@
+"""What a corruption is, and the one table that knows them all.
+
+A corruption is two functions. `draw` turns keys into random tensors, one row per image. `apply` turns pixels and those
+tensors into pixels, deterministically. So every draw can be looked at, replayed, or replaced by one of your own:
+
+    @register(family="weather", draw=_draw_fog)
+    def fog(x, cloud, *, strength): ...
+
+After `x`, positional arguments of `apply` are drawn tensors, keyword-only arguments are parameters. Keyword-only
+arguments of `draw` are parameters too. A parameter that both need appears in both. Suites give parameters their values.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import Any
+
+from torch import Tensor
+
+Parameters = Mapping[str, Any]
+
+HENDRYCKS = "Hendrycks and Dietterich, Benchmarking Neural Network Robustness to Common Corruptions, ICLR 2019"
+
+
+@dataclass(frozen=True)
+class Corruption:
+    """One registered corruption; see the module's text for `draw` and `apply`.
+
+    `domain` is "unit" (float32 in [0, 1] in, any float out: the door clips and truncates to bytes) or "byte" (uint8 in,
+    uint8 out). `colour` asks for three channels: grey images are tripled before and folded back after. `lengths` names
+    the parameters measured in pixels, which scale with the image.
+    """
+
+    name: str
+    family: str
+    draw: Callable[..., dict[str, Tensor]]
+    apply: Callable[..., Tensor]
+    domain: str = "unit"
+    colour: bool = False
+    lengths: tuple[str, ...] = ()
+    reference: str = ""
+
+    @property
+    def text(self) -> str:
+        """The docstring of `apply`."""
+        return inspect.getdoc(self.apply) or ""
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of all parameters, in the order of their first appearance."""
+        return tuple(dict.fromkeys((*_keywords(self.apply), *_keywords(self.draw))))
+
+    def check_parameters(self, parameters: Parameters) -> None:
+        """Refuse missing or unknown parameters."""
+        missing = [p for p in self.parameters if p not in parameters]
+        unknown = [p for p in parameters if p not in self.parameters]
+        if missing or unknown:
+            raise ValueError(
+                f"{self.name} takes the parameters {', '.join(self.parameters) or '(none)'}; "
+                f"missing: {', '.join(missing) or 'none'}; unknown: {', '.join(unknown) or 'none'}"
+            )
+
+    def scaled(self, parameters: Parameters, factor: float) -> dict[str, Any]:
+        """Multiply lengths by `factor`: real ones freely, whole ones rounded and at least 1."""
+
+        def scale(value: float) -> float:
+            return max(1, round(value * factor)) if isinstance(value, int) else value * factor
+
+        return {p: scale(v) if p in self.lengths else v for p, v in parameters.items()}
+
+    def __call__(self, x: Tensor, keys: Tensor, parameters: Parameters) -> Tensor:
+        """Draw, then apply."""
+        drawn = self.drawn(keys, x.shape[1:], parameters)
+        return self.apply(x, **drawn, **{p: parameters[p] for p in _keywords(self.apply)})
+
+    def drawn(self, keys: Tensor, shape: Sequence[int], parameters: Parameters) -> dict[str, Tensor]:
+        """The random tensors for images of `shape` (C, H, W), one row per key."""
+        return self.draw(keys, tuple(shape), **{p: parameters[p] for p in _keywords(self.draw)})
+
+
+def _keywords(function: Callable) -> tuple[str, ...]:
+    found = inspect.signature(function).parameters.values()
+    return tuple(p.name for p in found if p.kind is inspect.Parameter.KEYWORD_ONLY)
+
+
+def draw_nothing(keys: Tensor, shape: tuple[int, int, int]) -> dict[str, Tensor]:
+    """The `draw` of a deterministic corruption."""
+    return {}
+
+
+_registry: dict[str, Corruption] = {}
+_plugins_loaded = False
+
+
+def register(
+    *,
+    family: str,
+    draw: Callable[..., dict[str, Tensor]] = draw_nothing,
+    domain: str = "unit",
+    colour: bool = False,
+    lengths: tuple[str, ...] = (),
+    reference: str = "",
+) -> Callable[[Callable[..., Tensor]], Callable[..., Tensor]]:
+    """Register the decorated `apply` under its own name. Plug-ins use the same decorator.
+
+    A package makes its corruptions known by an entry point of the group `scuff.corruptions` that names the module.
+    """
+    if domain not in ("unit", "byte"):
+        raise ValueError(f"domain must be 'unit' or 'byte', got {domain!r}")
+
+    def add(apply: Callable[..., Tensor]) -> Callable[..., Tensor]:
+        name = apply.__name__
+        if name in _registry:
+            raise ValueError(f"the corruption {name!r} is registered already, by {_registry[name].apply.__module__}")
+        _registry[name] = Corruption(name, family, draw, apply, domain, colour, lengths, reference)
+        unknown = [p for p in lengths if p not in _registry[name].parameters]
+        if unknown:
+            del _registry[name]
+            raise ValueError(f"{name} has no parameter {', '.join(unknown)} to be a length")
+        return apply
+
+    return add
+
+
+def _load_plugins() -> None:
+    global _plugins_loaded
+    if not _plugins_loaded:
+        _plugins_loaded = True
+        for point in entry_points(group="scuff.corruptions"):
+            point.load()
+
+
+def get(name: str) -> Corruption:
+    """The corruption of that name; a wrong name is answered with near ones."""
+    _load_plugins()
+    if name not in _registry:
+        near = difflib.get_close_matches(name, _registry, n=3, cutoff=0.5)
+        hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(sorted(_registry))}"
+        raise KeyError(f"no corruption is called {name!r}; {hint}")
+    return _registry[name]
+
+
+def names(family: str | None = None) -> list[str]:
+    """All registered names, or those of one family, in the order of registration."""
+    _load_plugins()
+    return [c.name for c in _registry.values() if family in (None, c.family)]

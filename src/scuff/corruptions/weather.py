@@ -1,0 +1,120 @@
+"""Weather between the camera and the subject, and on the lens."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from scuff import kernels, random
+from scuff.corruptions import overlays
+from scuff.corruptions.registry import HENDRYCKS, register
+from scuff.ops import edges, filters
+from scuff.ops.colour import luma, shift_value
+from scuff.ops.plasma import plasma, plasma_size
+from scuff.ops.resize import clipped_zoom
+
+
+def _draw_snow(keys: Tensor, shape: tuple[int, int, int], *, mean: float, std: float) -> dict[str, Tensor]:
+    return {
+        "layer": random.normal(keys, "flakes", (1, *shape[1:]), mean, std),
+        "angle": random.uniform(keys, "angle", (), -135.0, -45.0),
+    }
+
+
+@register(family="weather", draw=_draw_snow, lengths=("zoom", "radius", "sigma"), reference=HENDRYCKS)
+def snow(
+    x: Tensor, layer: Tensor, angle: Tensor, *, zoom: float, threshold: float, radius: int, sigma: float, keep: float
+) -> Tensor:
+    """Falling snow: bright flakes, smeared along their fall, over a scene that turns pale.
+
+    Noise of the given `mean` and `std` is magnified by `zoom`; what exceeds `threshold` are flakes. The layer is added
+    twice, once rotated by half a turn. A share 1 - `keep` of the scene is whitened.
+    """
+    layer = clipped_zoom(layer, max(zoom, 1.0))
+    layer = torch.where(layer < threshold, 0.0, layer.clamp(0.0, 1.0))
+    layer = filters.motion_blur(torch.floor(layer * 255.0), angle, radius, sigma)
+    layer = filters.imagemagick_bytes(layer) / 255.0
+    pale = torch.maximum(x, 1.5 * luma(x) + 0.5)
+    return keep * x + (1.0 - keep) * pale + layer + layer.flip((-2, -1))
+
+
+def _draw_frost(keys: Tensor, shape: tuple[int, int, int], *, scale: float) -> dict[str, Tensor]:
+    _, height, width = shape
+    texture = random.choice(keys, "texture", weights=overlays.FROST_WEIGHTS)
+    room = overlays.frost_sizes(scale, height, width, keys.device)[texture] - torch.tensor(
+        (height, width), device=keys.device
+    )
+    corner = (random.uniform(keys, "corner", (2,)) * room).long()
+    return {"texture": texture, "corner": torch.minimum(corner, room - 1)}
+
+
+@register(family="weather", draw=_draw_frost, colour=True, lengths=("scale",), reference=HENDRYCKS)
+def frost(x: Tensor, texture: Tensor, corner: Tensor, *, keep: float, ice: float, scale: float) -> Tensor:
+    """Ice crystals on the lens: keep * x + ice * f, with f a random window of one of four frost textures.
+
+    The textures are our own, synthesised to the published statistics of the originals (see docs/frost.md). `scale` is
+    their size relative to a 224-pixel image.
+    """
+    height, width = x.shape[-2:]
+    return keep * x + ice * overlays.frost_windows(texture, corner, scale, height, width)
+
+
+def _draw_fog(keys: Tensor, shape: tuple[int, int, int], *, decay: float) -> dict[str, Tensor]:
+    _, height, width = shape
+    size = plasma_size(height, width)
+    cloud = plasma(random.uniform(keys, "cloud", (size, size), -1.0, 1.0), decay)
+    return {"cloud": cloud[:, None, :height, :width]}
+
+
+@register(family="weather", draw=_draw_fog, reference=HENDRYCKS)
+def fog(x: Tensor, cloud: Tensor, *, strength: float) -> Tensor:
+    """Fog as a plasma fractal: add `strength` times a cloud, then scale so that the image keeps its own maximum.
+
+    `decay` sets how fast the cloud's detail fades from octave to octave.
+    """
+    brightest = x.amax((1, 2, 3), keepdim=True)
+    return torch.add(x, cloud, alpha=strength) * (brightest / (brightest + strength))
+
+
+@register(family="weather", reference=HENDRYCKS)
+def brightness(x: Tensor, *, shift: float) -> Tensor:
+    """Daylight that varies: the value of HSV moves by `shift`, hue and saturation stay."""
+    return shift_value(x, shift)
+
+
+WATER = (175.0 / 255.0, 238.0 / 255.0, 238.0 / 255.0)
+MUD = (63.0 / 255.0, 42.0 / 255.0, 20.0 / 255.0)
+
+
+def _draw_spatter(keys: Tensor, shape: tuple[int, int, int], *, mean: float, std: float) -> dict[str, Tensor]:
+    return {"layer": random.normal(keys, "drops", (1, *shape[1:]), mean, std)}
+
+
+@register(family="weather", draw=_draw_spatter, colour=True, lengths=("sigma", "mud"), reference=HENDRYCKS)
+def spatter(x: Tensor, layer: Tensor, *, sigma: float, threshold: float, water: float, mud: float) -> Tensor:
+    """Drops on the lens: rain that brightens (`water` > 0 is its strength) or mud that covers.
+
+    Smoothed noise above `threshold` gives the blobs. For water their edges are found, embossed and lit; for mud the
+    blobs are blurred by `mud` pixels and laid over the picture.
+    """
+    layer = filters.gaussian_blur(layer, sigma)
+    layer = torch.where(layer < threshold, 0.0, layer)
+    if water > 0:
+        return x + water * _wet_relief(layer) * x.new_tensor(WATER).view(3, 1, 1)
+    cover = filters.gaussian_blur((layer > threshold).float(), mud)
+    cover = torch.where(cover < 0.8, 0.0, cover)
+    return x * (1.0 - cover) + cover * x.new_tensor(MUD).view(3, 1, 1)
+
+
+def _wet_relief(layer: Tensor) -> Tensor:
+    """How much light each drop throws, scaled to a maximum of 1: (N, 1, H, W).
+
+    Byte arithmetic throughout, as in the original: the layer wraps modulo 256 where smoothed noise exceeds 1.
+    """
+    drops = torch.floor(255.0 * layer[:, 0]).to(torch.int32).remainder(256)
+    distance = kernels.chamfer_distance(edges.canny(drops, 50, 150), cap=20.0)
+    relief = edges.equalise(torch.floor(edges.box3(distance)))
+    relief = torch.round(edges.box3(edges.emboss(relief)))
+    lit = (drops * relief)[:, None]
+    strongest = lit.amax((1, 2, 3), keepdim=True)
+    return torch.where(strongest > 0, lit / strongest, 0.0)

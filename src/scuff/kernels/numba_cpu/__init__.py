@@ -1,0 +1,22 @@
+"""Compiled loops for CPU tensors: the same primitives as `scuff.kernels.reference`, without its temporaries."""
+
+from scuff.kernels.numba_cpu.edges import chamfer_distance, link_edges
+from scuff.kernels.numba_cpu.filters import correlate
+from scuff.kernels.numba_cpu.pixels import bytes_to_unit, local_copies, pixelate, unit_to_bytes
+from scuff.kernels.numba_cpu.poisson import poisson_quantile
+from scuff.kernels.numba_cpu.random import integers, normal, uniform, words
+
+__all__ = [
+    "bytes_to_unit",
+    "chamfer_distance",
+    "correlate",
+    "integers",
+    "link_edges",
+    "local_copies",
+    "normal",
+    "pixelate",
+    "poisson_quantile",
+    "uniform",
+    "unit_to_bytes",
+    "words",
+]

@@ -1,0 +1,158 @@
+"""Loops over bytes: conversion at the door, glass blur's copies, pixelate's boxes."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numba import njit
+from torch import Tensor
+
+from scuff.kernels.boxes import box_windows
+from scuff.kernels.threads import over_images
+
+_compiled = njit(nogil=True, cache=True, error_model="numpy")
+
+_UNIT = np.arange(256, dtype=np.float32) / np.float32(255.0)
+
+
+@_compiled
+def _bytes_to_unit(pixels, table, out):
+    for c in range(out.shape[0]):
+        for i in range(out.shape[1]):
+            for j in range(out.shape[2]):
+                out[c, i, j] = table[pixels[c, i, j]]
+
+
+def bytes_to_unit(pixels: Tensor) -> Tensor:
+    out = torch.empty(pixels.shape, dtype=torch.float32)
+    source, target = pixels.numpy(), out.numpy()
+
+    def work(start: int, stop: int) -> None:
+        for i in range(start, stop):
+            _bytes_to_unit(source[i], _UNIT, target[i])
+
+    over_images(work, len(pixels))
+    return out
+
+
+@_compiled
+def _unit_to_bytes(batch, out):
+    channels, height, width = out.shape
+    line = np.empty(width, np.uint8)
+    for c in range(channels):
+        for i in range(height):
+            row = batch[c, i]
+            for j in range(width):  # contiguous, so that it vectorises; the strided copy is a loop of its own
+                line[j] = np.uint8(np.int32(min(max(row[j], np.float32(0.0)), np.float32(1.0)) * np.float32(255.0)))
+            target = out[c, i]
+            for j in range(width):
+                target[j] = line[j]
+
+
+def unit_to_bytes(batch: Tensor, out: Tensor) -> Tensor:
+    source, target = batch.numpy(), out.numpy()
+
+    def work(start: int, stop: int) -> None:
+        for i in range(start, stop):
+            _unit_to_bytes(source[i], target[i])
+
+    over_images(work, len(batch))
+    return out
+
+
+@_compiled
+def _local_copies(pixels, dy, dx, reach):
+    channels, height, width = pixels.shape
+    for h in range(height - reach, reach, -1):
+        for w in range(width - reach, reach, -1):
+            y, x = h + dy[h, w], w + dx[h, w]
+            for c in range(channels):
+                pixels[c, h, w] = pixels[c, y, x]
+
+
+def local_copies(pixels: Tensor, dy: Tensor, dx: Tensor, reach: int) -> Tensor:
+    out = pixels.clone(memory_format=torch.contiguous_format)
+    target, ys, xs = out.numpy(), dy.contiguous().numpy(), dx.contiguous().numpy()
+
+    def work(start: int, stop: int) -> None:
+        for i in range(start, stop):
+            _local_copies(target[i], ys[i], xs[i], reach)
+
+    over_images(work, len(out))
+    return out
+
+
+@_compiled
+def _pixelate(pixels, channels, first, counts, weights, row_first, row_counts, row_weights, row_of, spread, out):
+    """Horizontal means, vertical means of those, each rounded to a byte in Pillow's 22-bit fixed point; then nearest.
+
+    `pixels` and `out` are height x (width * channels), channels last: rows that repeat are copied whole. `first`,
+    `counts` and `weights` describe the window of each shrunken sample, `spread` names the sample of each output byte.
+    """
+    height, wide = pixels.shape
+    across = np.empty((height, first.size), np.uint8)
+    line = np.empty(first.size, np.uint8)
+    half = np.int32(1 << 21)
+    for i in range(height):
+        source, target = pixels[i], across[i]
+        for k in range(first.size):
+            a, n = first[k], counts[k]
+            if n == 1:
+                target[k] = source[a]
+            elif n == 2:
+                target[k] = (np.int32(source[a]) + np.int32(source[a + channels]) + 1) >> 1
+            else:
+                total = np.int32(0)
+                for t in range(n):
+                    total += np.int32(source[a + t * channels])
+                target[k] = (total * weights[k] + half) >> 22
+    drawn = -1
+    for i in range(height):
+        if row_of[i] == drawn:
+            out[i] = out[i - 1]
+            continue
+        drawn = row_of[i]
+        a, n, weight = row_first[drawn], row_counts[drawn], row_weights[drawn]
+        top = across[a]
+        if n == 1:
+            line[:] = top
+        elif n == 2:
+            bottom = across[a + 1]
+            for k in range(line.size):
+                line[k] = (np.int32(top[k]) + np.int32(bottom[k]) + 1) >> 1
+        else:
+            for k in range(line.size):
+                total = np.int32(0)
+                for t in range(a, a + n):
+                    total += np.int32(across[t, k])
+                line[k] = (total * weight + half) >> 22
+        target = out[i]
+        for j in range(wide):
+            target[j] = line[spread[j]]
+
+
+def _windows(length: int, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    start, stop = box_windows(length, size)
+    count = (stop - start).astype(np.int32)
+    return start.astype(np.int32), count, ((1 << 22) / count + 0.5).astype(np.int32)
+
+
+def pixelate(pixels: Tensor, rows: int, columns: int) -> Tensor:
+    channels, height, width = pixels.shape[1:]
+    start, count, weight = _windows(width, columns)
+    channel = np.arange(channels, dtype=np.int32)
+    first = (start[:, None] * channels + channel).ravel()
+    row_of = ((2 * np.arange(height) + 1) * rows // (2 * height)).astype(np.int32)
+    column_of = ((2 * np.arange(width) + 1) * columns // (2 * width)).astype(np.int32)
+    spread = (column_of[:, None] * channels + channel).ravel()
+    plan = (channels, first, np.repeat(count, channels), np.repeat(weight, channels), *_windows(height, rows))
+    lines = pixels.permute(0, 2, 3, 1).contiguous()
+    out = torch.empty_like(lines)
+    source, target = lines.flatten(2).numpy(), out.flatten(2).numpy()
+
+    def work(start: int, stop: int) -> None:
+        for i in range(start, stop):
+            _pixelate(source[i], *plan, row_of, spread, target[i])
+
+    over_images(work, len(pixels))
+    return out.permute(0, 3, 1, 2)

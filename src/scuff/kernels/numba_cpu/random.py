@@ -1,0 +1,182 @@
+"""Philox words and the distributions made from them, as compiled loops.
+
+Every distribution first fills a buffer with words, then maps it element by element. Small helpers are inlined by Numba
+(`inline="always"`), without which LLVM sees calls and does not vectorise the loops around them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numba import njit
+from torch import Tensor
+
+from scuff.kernels.threads import over_images
+
+_compiled = njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})
+_inlined = njit(inline="always")
+
+U32, U64, F32, I32 = np.uint32, np.uint64, np.float32, np.int32
+
+
+@_inlined
+def _round(c0, c1, c2, c3, k0, k1):
+    p0 = U64(c0) * U64(0xD2511F53)
+    p1 = U64(c2) * U64(0xCD9E8D57)
+    return U32(U32(p1 >> U64(32)) ^ c1 ^ k0), U32(p1), U32(U32(p0 >> U64(32)) ^ c3 ^ k1), U32(p0)
+
+
+@_inlined
+def _philox(block, stream, k0, k1):
+    """Philox 4x32-10 at counter (block, 0, stream, 0); the rounds are written out so that they stay in registers."""
+    c0, c1, c2, c3 = U32(block), U32(0), U32(stream), U32(0)
+    a, b = U32(0x9E3779B9), U32(0xBB67AE85)
+    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1)
+    k0, k1 = U32(k0 + a), U32(k1 + b)
+    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1)
+    k0, k1 = U32(k0 + a), U32(k1 + b)
+    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1)
+    k0, k1 = U32(k0 + a), U32(k1 + b)
+    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1)
+    k0, k1 = U32(k0 + a), U32(k1 + b)
+    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1)
+    k0, k1 = U32(k0 + a), U32(k1 + b)
+    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1)
+    k0, k1 = U32(k0 + a), U32(k1 + b)
+    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1)
+    k0, k1 = U32(k0 + a), U32(k1 + b)
+    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1)
+    k0, k1 = U32(k0 + a), U32(k1 + b)
+    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1)
+    k0, k1 = U32(k0 + a), U32(k1 + b)
+    return _round(c0, c1, c2, c3, k0, k1)
+
+
+@_compiled
+def _fill_words(out, stream, k0, k1):
+    """Two counters at a time: one chain of ten dependent multiplications would leave the core waiting."""
+    half = out.size // 8
+    for b in range(half):
+        w0, w1, w2, w3 = _philox(b, stream, k0, k1)
+        v0, v1, v2, v3 = _philox(b + half, stream, k0, k1)
+        i, j = 4 * b, 4 * (b + half)
+        out[i], out[i + 1], out[i + 2], out[i + 3] = w0, w1, w2, w3
+        out[j], out[j + 1], out[j + 2], out[j + 3] = v0, v1, v2, v3
+    for b in range(2 * half, (out.size + 3) // 4):
+        w0, w1, w2, w3 = _philox(b, stream, k0, k1)
+        i, left = 4 * b, out.size - 4 * b
+        out[i] = w0
+        if left > 1:
+            out[i + 1] = w1
+        if left > 2:
+            out[i + 2] = w2
+        if left > 3:
+            out[i + 3] = w3
+
+
+@_inlined
+def _unit(word):
+    return F32(word) * F32(2.0**-32) + F32(2.0**-33)
+
+
+@_inlined
+def _log(x):
+    """Natural logarithm of a positive normal float32: split off the exponent, then a minimax polynomial."""
+    bits = F32(x).view(I32)
+    exponent = I32(I32(bits - I32(0x3F3504F3)) >> I32(23))
+    f = I32(bits - I32(exponent << I32(23))).view(F32) - F32(1.0)
+    y = F32(7.0376836292e-2)
+    y = y * f + F32(-1.1514610310e-1)
+    y = y * f + F32(1.1676998740e-1)
+    y = y * f + F32(-1.2420140846e-1)
+    y = y * f + F32(1.4249322787e-1)
+    y = y * f + F32(-1.6668057665e-1)
+    y = y * f + F32(2.0000714765e-1)
+    y = y * f + F32(-2.4999993993e-1)
+    y = y * f + F32(3.3333331174e-1)
+    z = f * f
+    return f + (y * f * z - F32(0.5) * z) + F32(exponent) * F32(0.693147180559945)
+
+
+@_inlined
+def _turn(v):
+    """(sin, cos) of 2 pi v for v in [0, 1]: reduce to an eighth of a turn, then two short polynomials."""
+    quarter = I32(v * F32(4.0) + F32(0.5))
+    t = (v - F32(quarter) * F32(0.25)) * F32(6.283185307179586)
+    z = t * t
+    s = ((F32(-1.9515295891e-4) * z + F32(8.3321608736e-3)) * z + F32(-1.6666654611e-1)) * z * t + t
+    c = (F32(2.443315711809948e-5) * z + F32(-1.388731625493765e-3)) * z + F32(4.166664568298827e-2)
+    c = c * z * z - F32(0.5) * z + F32(1.0)
+    swap = (quarter & I32(1)) != 0
+    sine = c if swap else s
+    cosine = s if swap else c
+    if (quarter & I32(2)) != 0:
+        sine = -sine
+    if (I32(quarter + I32(1)) & I32(2)) != 0:
+        cosine = -cosine
+    return sine, cosine
+
+
+@_compiled
+def _map_uniform(source, out):
+    for e in range(out.size):
+        out[e] = _unit(source[e])
+
+
+@_compiled
+def _map_normal(source, out):
+    for pair in range(out.size // 2):
+        radius = np.sqrt(F32(-2.0) * _log(_unit(source[2 * pair])))
+        sine, cosine = _turn(_unit(source[2 * pair + 1]))
+        out[2 * pair] = radius * cosine
+        out[2 * pair + 1] = radius * sine
+
+
+@_compiled
+def _map_integers(source, out, low, span):
+    for e in range(out.size):
+        out[e] = I32(low + I32(U64(source[e]) * span >> U64(32)))
+
+
+def _halves(keys: Tensor) -> list[tuple[np.uint32, np.uint32]]:
+    return [(U32(k & 0xFFFFFFFF), U32(k >> 32 & 0xFFFFFFFF)) for k in keys.tolist()]
+
+
+def _generate(keys: Tensor, stream: int, count: int, out: np.ndarray, mapping=None) -> Tensor:
+    """Row by row: fill words, then `mapping(words, row)`. A buffer of one row stays in cache."""
+    halves = _halves(keys)
+
+    def work(start: int, stop: int) -> None:
+        buffer = np.empty(count, U32)
+        for i in range(start, stop):
+            _fill_words(buffer, U32(stream), *halves[i])
+            mapping(buffer, i)
+
+    over_images(work, len(keys))
+    return torch.from_numpy(out)
+
+
+def words(keys: Tensor, stream: int, count: int) -> Tensor:
+    out = np.empty((len(keys), count), np.int64)
+
+    def mapping(buffer: np.ndarray, i: int) -> None:
+        out[i] = buffer
+
+    return _generate(keys, stream, count, out, mapping)
+
+
+def uniform(keys: Tensor, stream: int, count: int) -> Tensor:
+    out = np.empty((len(keys), count), F32)
+    return _generate(keys, stream, count, out, lambda buffer, i: _map_uniform(buffer, out[i]))
+
+
+def normal(keys: Tensor, stream: int, count: int) -> Tensor:
+    even = count + count % 2  # Box-Muller makes pairs
+    out = np.empty((len(keys), even), F32)
+    return _generate(keys, stream, even, out, lambda buffer, i: _map_normal(buffer, out[i]))[:, :count]
+
+
+def integers(keys: Tensor, stream: int, count: int, low: int, high: int) -> Tensor:
+    out = np.empty((len(keys), count), I32)
+    low, span = I32(low), U64(high - low + 1)
+    return _generate(keys, stream, count, out, lambda buffer, i: _map_integers(buffer, out[i], low, span))

@@ -1,0 +1,1 @@
+"""Deterministic batched tensor mathematics that corruptions are written in. No randomness, no severity, no names."""

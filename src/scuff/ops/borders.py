@@ -1,0 +1,52 @@
+"""What lies beyond the edge of an image. Corruptions differ in this, and the difference shows.
+
+==========  ====================  ====================================
+name        pattern for abcd      also known as
+==========  ====================  ====================================
+`edge`      aaa [abcd] ddd        replicate, nearest
+`reflect`   cba [abcd] dcb        half-sample symmetric, scipy reflect
+`mirror`    dcb [abcd] cba        whole-sample, OpenCV reflect101
+==========  ====================  ====================================
+
+Any width works, also wider than the image: reflections repeat.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import torch
+from torch import Tensor
+
+
+def fold(index: Tensor, length: int, border: str) -> Tensor:
+    """Map any integer or real coordinate into the image: to [0, length - 1], for `reflect` to [-1/2, length - 1/2]."""
+    if border == "edge":
+        return index.clamp(0, length - 1)
+    if border == "mirror":
+        if length == 1:
+            return torch.zeros_like(index)
+        period = 2 * (length - 1)
+        index = index.remainder(period)
+        return torch.where(index > length - 1, period - index, index)
+    if border == "reflect":
+        period = 2 * length
+        index = index.remainder(period) if not index.is_floating_point() else (index + 0.5).remainder(period) - 0.5
+        return torch.where(index > length - 0.5, period - 1 - index, index)
+    raise ValueError(f"unknown border {border!r}; choose edge, reflect or mirror")
+
+
+@lru_cache(maxsize=256)
+def padded_index(length: int, before: int, after: int, border: str, device: torch.device) -> Tensor:
+    """Indices that turn an axis into its padded version."""
+    return fold(torch.arange(-before, length + after), length, border).to(device)
+
+
+def pad(x: Tensor, rows: tuple[int, int], columns: tuple[int, int], border: str) -> Tensor:
+    """Extend (N, C, H, W) by (before, after) rows and columns."""
+    h, w = x.shape[-2:]
+    if any(rows):
+        x = x.index_select(2, padded_index(h, *rows, border, x.device))
+    if any(columns):
+        x = x.index_select(3, padded_index(w, *columns, border, x.device))
+    return x

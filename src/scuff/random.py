@@ -1,0 +1,133 @@
+"""Keyed randomness: what an image draws depends on the image, never on when or where it is drawn.
+
+Every image of a cell has one 64-bit **key**, made from (seed, suite entry, severity, image id). Each kind of draw that
+a corruption makes has a **stream**, named by a word ("angle", "noise"). Element e of a stream is a pure function of
+(key, stream, e): a counter-based generator has no state to advance, so nothing depends on batch size, order, worker,
+rank or device, and no global generator is read or moved.
+
+The generator is Philox 4x32 with ten rounds (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). It
+passes BigCrush, needs only 32-bit multiplications and exclusive ors (so that a CPU, a GPU and plain torch give the same
+bits), and makes four words per block with no memory, which is what a GPU thread wants.
+
+>>> import torch
+>>> keys = image_keys("imagenet-c/fog", severity=3, ids=torch.arange(4), seed=0)
+>>> torch.equal(normal(keys, "noise", (5,))[2:3], normal(keys[2:3], "noise", (5,)))
+True
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+
+import torch
+from torch import Tensor
+
+from scuff import kernels
+from scuff.kernels.reference import philox
+
+Shape = Sequence[int]
+
+
+# --- keys -----------------------------------------------------------------------------------------------------------
+
+
+def image_id(name: str) -> int:
+    """A stable 63-bit id for an image that has a name instead of a number (its path below the dataset's root, say)."""
+    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little") >> 1
+
+
+@lru_cache(maxsize=4096)
+def _digest(text: str, size: int) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=size).digest(), "little")
+
+
+def image_keys(entry: str, severity: int | None, ids: Tensor, seed: int = 0) -> Tensor:
+    """One 64-bit key per image, as int64 of shape (N,) on the device of `ids`.
+
+    The cell (seed, entry, severity) becomes a Philox key, the image id its counter, and two output words the image's
+    key. So ids may be any int64, and neighbouring ids, severities or seeds share nothing.
+    """
+    cell = _digest(f"{seed}|{entry}|{severity}", 8)
+    low, high = ids & 0xFFFFFFFF, ids >> 32 & 0xFFFFFFFF
+    zero = torch.zeros_like(ids)
+    a, b, _, _ = philox(low, high, zero, zero, zero + (cell & 0xFFFFFFFF), zero + (cell >> 32))
+    return b << 32 | a
+
+
+def content_ids(batch: Tensor) -> Tensor:
+    """Ids from the pixels themselves, for pipelines that hand over images without numbers: int64 of shape (N,).
+
+    A random linear hash modulo 2**64: integer sums wrap and commute, so every device gets the same id.
+    """
+    if batch.dtype == torch.uint8:
+        values = batch.flatten(1).long()
+    else:
+        values = batch.float().contiguous().flatten(1).view(torch.int32).long()
+    weights = kernels.words(torch.zeros(1, dtype=torch.int64, device=batch.device), stream_number("content"), 2 * 4096)
+    weights = weights[:, ::2] << 31 | weights[:, 1::2] | 1
+    total = torch.zeros(len(batch), dtype=torch.int64, device=batch.device)
+    for start in range(0, values.shape[1], 4096):  # Horner's rule over pieces, so that position counts everywhere
+        piece = values[:, start : start + 4096]
+        total = total * 0x2545F4914F6CDD1D + (piece * weights[:, : piece.shape[1]]).sum(1)
+    return total
+
+
+def stream_number(name: str) -> int:
+    """The 32-bit counter word that a stream's name stands for."""
+    return _digest(name, 4)
+
+
+# --- draws: the first dimension of every result is the image ----------------------------------------------------------
+
+
+def _draw(primitive, keys: Tensor, stream: str, shape: Shape, *arguments) -> Tensor:
+    return primitive(keys, stream_number(stream), math.prod(shape), *arguments).view(len(keys), *shape)
+
+
+def uniform(keys: Tensor, stream: str, shape: Shape = (), low: float = 0.0, high: float = 1.0) -> Tensor:
+    """float32, uniform between low and high: (N, *shape)."""
+    value = _draw(kernels.uniform, keys, stream, shape)
+    return value if (low, high) == (0.0, 1.0) else value.mul_(high - low).add_(low)
+
+
+def normal(keys: Tensor, stream: str, shape: Shape = (), mean: float = 0.0, std: float = 1.0) -> Tensor:
+    """float32, normal: (N, *shape)."""
+    value = _draw(kernels.normal, keys, stream, shape)
+    return value if (mean, std) == (0.0, 1.0) else value.mul_(std).add_(mean)
+
+
+def integers(keys: Tensor, stream: str, shape: Shape = (), *, low: int, high: int) -> Tensor:
+    """int32, uniform on low, low + 1, ..., high, **both ends included**: (N, *shape).
+
+    By multiplication instead of rejection: the bias is below (high - low + 1) / 2**32.
+    """
+    if not 0 <= high - low < 2**31:
+        raise ValueError(f"integers needs low <= high less than 2**31 apart, got {low} and {high}")
+    return _draw(kernels.integers, keys, stream, shape, low, high)
+
+
+def bernoulli(keys: Tensor, stream: str, shape: Shape = (), *, probability: float) -> Tensor:
+    """bool, True with the given probability (to 2**-24): (N, *shape)."""
+    return uniform(keys, stream, shape) <= probability
+
+
+def poisson(keys: Tensor, stream: str, rate: Tensor) -> Tensor:
+    """Poisson counts as float32, one for each entry of `rate` (N, ...)."""
+    flat = rate.float().flatten(1)
+    return kernels.poisson_quantile(uniform(keys, stream, flat.shape[1:]), flat).view(rate.shape)
+
+
+def permutation(keys: Tensor, stream: str, n: int) -> Tensor:
+    """A uniformly random order of 0..n-1 for each image, int64 (N, n): the ranks of n random 63-bit numbers."""
+    words = kernels.words(keys, stream_number(stream), 2 * n)
+    return torch.argsort(words[:, ::2] << 31 | words[:, 1::2] >> 1, dim=1, stable=True)
+
+
+def choice(keys: Tensor, stream: str, shape: Shape = (), *, weights: Sequence[float]) -> Tensor:
+    """int64 indices into `weights`, each drawn with probability proportional to its weight: (N, *shape)."""
+    edges = torch.tensor(weights, dtype=torch.float64).cumsum(0)
+    edges = (edges / edges[-1]).float().to(keys.device)
+    return torch.bucketize(uniform(keys, stream, shape), edges[:-1])

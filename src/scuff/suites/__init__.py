@@ -1,0 +1,5 @@
+"""Benchmarks as data: names and numbers in versioned YAML files. Pure: no torch, no images."""
+
+from scuff.suites.suite import Suite, SuiteError, list_corruptions, list_suites, load_suite
+
+__all__ = ["Suite", "SuiteError", "list_corruptions", "list_suites", "load_suite"]

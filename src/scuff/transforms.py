@@ -1,0 +1,59 @@
+"""Corruptions as modules, for pipelines: torchvision v2, a DataLoader, a model that corrupts its own input."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from torch import Tensor, nn
+
+from scuff.door import corrupt, resolve
+from scuff.images import Images
+from scuff.suites import Suite
+
+
+class Corrupt(nn.Module):
+    """Corrupt every image that passes: single or batched, torch, numpy or PIL.
+
+    A pipeline hands over pictures without their numbers, so by default each one is keyed by its own content: the same
+    picture is corrupted the same way in any order, worker or epoch. Give `ids` to the call, or `ids` other than
+    "content" here, to key them otherwise.
+
+    >>> import torch
+    >>> fog = Corrupt("cifar10-c/fog", severity=3)
+    >>> x = torch.rand(4, 3, 32, 32)
+    >>> torch.equal(fog(x)[1], fog(x[1]))
+    True
+    """
+
+    def __init__(
+        self,
+        name: str,
+        severity: int | None = None,
+        *,
+        seed: int = 0,
+        ids: str | None = "content",
+        suite: Suite | str | None = None,
+        parameters: dict[str, Any] | None = None,
+        scale: bool = True,
+        as_published: bool = False,
+        check: bool = True,
+    ) -> None:
+        super().__init__()
+        resolve(name, severity, suite=suite, parameters=parameters)  # a wrong name fails here, not in a worker
+        self.name, self.severity, self.ids = name, severity, ids
+        self.options = {
+            "seed": seed,
+            "suite": suite,
+            "parameters": parameters,
+            "scale": scale,
+            "as_published": as_published,
+            "check": check,
+        }
+
+    def forward(self, images: Images, ids: Sequence[int] | Tensor | None = None) -> Images:
+        ids = self.ids if ids is None else ids
+        return corrupt(images, self.name, self.severity, ids=ids, **self.options)
+
+    def extra_repr(self) -> str:
+        return f"{self.name!r}, severity={self.severity}, seed={self.options['seed']}"
