@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
+from itertools import pairwise
 
 import torch
 
@@ -28,5 +29,5 @@ def over_images(work: Callable[[int, int], None], count: int) -> None:
         return
     edges = [count * t // threads for t in range(threads + 1)]
     pool = _pool(os.getpid(), threads)  # a forked child must not reuse its parent's threads
-    for done in [pool.submit(work, a, b) for a, b in zip(edges, edges[1:], strict=False)]:
+    for done in [pool.submit(work, a, b) for a, b in pairwise(edges)]:
         done.result()
