@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -115,23 +116,31 @@ def pixelate(pixels: Tensor, rows: int, columns: int) -> Tensor:
     h, w = pixels.shape[-2:]
     small = _box_shrink(pixels, columns, dim=3)
     small = _box_shrink(small, rows, dim=2)
-    pick_row = torch.tensor([(2 * k + 1) * rows // (2 * h) for k in range(h)], device=pixels.device)
-    pick_column = torch.tensor([(2 * k + 1) * columns // (2 * w) for k in range(w)], device=pixels.device)
-    return small[:, :, pick_row][..., pick_column]
+    return small.index_select(2, _nearest(h, rows, pixels.device)).index_select(3, _nearest(w, columns, pixels.device))
+
+
+@lru_cache(maxsize=256)
+def _nearest(length: int, size: int, device: torch.device) -> Tensor:
+    return ((2 * torch.arange(length) + 1) * size // (2 * length)).to(device)
+
+
+@lru_cache(maxsize=256)
+def _windows(length: int, size: int, device: torch.device) -> tuple[Tensor, Tensor, int]:
+    """First index and length of each box window, and the greatest length."""
+    start, stop = box_windows(length, size)
+    return torch.from_numpy(start).to(device), torch.from_numpy(stop - start).to(device), int((stop - start).max())
 
 
 def _box_shrink(pixels: Tensor, size: int, dim: int) -> Tensor:
     """Equal-weight means over Pillow's BOX windows, rounded half up to bytes."""
-    start, stop = box_windows(pixels.shape[dim], size)
-    longest = int((stop - start).max())
-    start, length = torch.from_numpy(start).to(pixels.device), torch.from_numpy(stop - start).to(pixels.device)
+    start, length, longest = _windows(pixels.shape[dim], size, pixels.device)
     shape = [1, 1, 1, 1]
     shape[dim] = size
-    total = torch.zeros_like(pixels.index_select(dim, start), dtype=torch.int32)
-    for offset in range(longest):
-        inside = (offset < length).view(shape)
-        total += pixels.index_select(dim, (start + offset).clamp(max=pixels.shape[dim] - 1)) * inside
-    length = length.view(shape)
+    length = length.view(shape).int()
+    total = pixels.index_select(dim, start).int()
+    for offset in range(1, longest):
+        more = pixels.index_select(dim, (start + offset).clamp(max=pixels.shape[dim] - 1))
+        total += more * (offset < length)
     return torch.div(2 * total + length, 2 * length, rounding_mode="floor").to(torch.uint8)
 
 

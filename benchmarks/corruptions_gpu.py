@@ -1,0 +1,98 @@
+"""Images per second of every cell of a suite on a GPU, with the batch resident on the device.
+
+    python benchmarks/corruptions_gpu.py [--suite imagenet-c] [--batch 256] [--out results.json]
+
+Prints one line per corruption (five severities, images/s, the fastest and slowest of the repeats), the time for 50 000
+images through all benchmark cells, peak memory per corruption, and for the slowest cells how far they are from the
+memory floor: the time in which the device can read the batch once and write it once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+from functools import partial
+
+import torch
+
+import scuff
+
+
+def pictures(batch: int, size: int) -> torch.Tensor:
+    """Windows of smooth colour, edges and noise: 8-bit values in many different amounts, as in photographs."""
+    i, j = torch.meshgrid(torch.arange(size) / size, torch.arange(size) / size, indexing="ij")
+    n = torch.arange(batch)[:, None, None, None] / batch
+    c = torch.arange(3)[:, None, None] / 3
+    waves = 0.5 + 0.5 * torch.sin(6.3 * (2 * i + 3 * n * j + c))
+    edges = (((i + n) * 9).floor() + ((j + c) * 7).floor()) % 2
+    noise = torch.rand(batch, 3, size, size, generator=torch.Generator().manual_seed(0))
+    return torch.round(255 * (0.6 * waves + 0.25 * edges + 0.15 * noise)) / 255
+
+
+def milliseconds(call, repeats: int) -> list[float]:
+    """Device time of each call, by events; the first two calls compile and warm up."""
+    call(), call()
+    torch.cuda.synchronize()
+    events = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(repeats)]
+    for start, stop in events:
+        start.record()
+        call()
+        stop.record()
+    torch.cuda.synchronize()
+    return [start.elapsed_time(stop) for start, stop in events]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--suite", default="imagenet-c")
+    parser.add_argument("--batch", type=int, default=256)
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--out")
+    options = parser.parse_args()
+
+    suite = scuff.load_suite(options.suite)
+    x = pictures(options.batch, suite.size).cuda()
+    y = torch.empty_like(x)
+    copy = statistics.median(milliseconds(lambda: y.copy_(x), 20))
+    print(
+        f"{torch.cuda.get_device_name()}, torch {torch.__version__}, batch {len(x)} x 3 x {suite.size} x {suite.size}"
+    )
+    print(f"memory floor: {1e3 * copy / len(x):.2f} us per image ({2 * x.nbytes / copy / 1e9:.2f} TB/s)\n")
+    print(
+        f"{'images/s':>18}" + "".join(f"{f'severity {s}':>22}" for s in range(1, suite.severities + 1)) + "   peak MiB"
+    )
+
+    cells, peaks = {}, {}
+    for entry in suite.entries:
+        line = f"{entry:>18}"
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+        base = torch.cuda.memory_allocated()
+        for severity in range(1, suite.severities + 1):
+            call = partial(scuff.corrupt, x, entry, severity, suite=suite, check=False)
+            times = milliseconds(call, options.repeats)
+            cells[entry, severity] = rates = sorted(1e3 * len(x) / t for t in times)
+            line += f"{statistics.median(rates):>10,.0f} ({rates[0] / 1e3:,.0f}-{rates[-1] / 1e3:,.0f}k)".rjust(22)
+        peaks[entry] = (torch.cuda.max_memory_allocated() - base) / 2**20
+        print(f"{line}{peaks[entry]:>11,.0f}", flush=True)
+
+    median = {cell: statistics.median(rates) for cell, rates in cells.items()}
+    benchmark = {cell: rate for cell, rate in median.items() if cell[0] in suite.benchmark()}
+    seconds = sum(50_000 / rate for rate in benchmark.values())
+    mean = len(benchmark) / sum(1 / rate for rate in benchmark.values())
+    print(f"\n{len(benchmark)} benchmark cells: {mean:,.0f} images/s over the whole suite (harmonic mean)")
+    print(f"50 000 images x {len(benchmark)} cells: {seconds:.0f} s;  highest peak {max(peaks.values()):,.0f} MiB")
+    floor = len(x) / copy * 1e3
+    for (entry, severity), rate in sorted(median.items(), key=lambda item: item[1])[:3]:
+        print(
+            f"slowest: {entry} {severity}: {rate:,.0f} images/s, {1e6 / rate:.1f} us = {floor / rate:.0f} x the floor"
+        )
+    if options.out:
+        table = {f"{entry}/{severity}": round(rate) for (entry, severity), rate in median.items()}
+        with open(options.out, "w") as file:
+            json.dump({"device": torch.cuda.get_device_name(), "images_per_second": table, "peak_mib": peaks}, file)
+
+
+if __name__ == "__main__":
+    main()

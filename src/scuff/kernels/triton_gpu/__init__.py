@@ -1,0 +1,20 @@
+"""Fused kernels for CUDA tensors: the same primitives as `scuff.kernels.reference`, one pass over memory each."""
+
+from scuff.kernels.triton_gpu.edges import link_edges
+from scuff.kernels.triton_gpu.filters import correlate
+from scuff.kernels.triton_gpu.pixels import bytes_to_unit, local_copies, unit_to_bytes
+from scuff.kernels.triton_gpu.poisson import poisson_quantile
+from scuff.kernels.triton_gpu.random import integers, normal, uniform, words
+
+__all__ = [
+    "bytes_to_unit",
+    "correlate",
+    "integers",
+    "link_edges",
+    "local_copies",
+    "normal",
+    "poisson_quantile",
+    "uniform",
+    "unit_to_bytes",
+    "words",
+]

@@ -1,0 +1,95 @@
+"""Philox words and distributions, four values per lane, written in one contiguous piece."""
+
+from __future__ import annotations
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+LANES = 1024
+
+
+@triton.jit
+def _words(keys, stream, LANES: tl.constexpr):
+    """The four words of `LANES` consecutive counters of this program's image."""
+    block = tl.program_id(0) * LANES + tl.arange(0, LANES)
+    key = tl.load(keys + tl.program_id(1))
+    zero = tl.zeros((LANES,), tl.uint32)
+    return tl.philox(key, block.to(tl.uint32), zero, zero + stream.to(tl.uint32), zero, n_rounds=10)
+
+
+@triton.jit
+def _store(out, count, a, b, c, d, LANES: tl.constexpr):
+    """Interleave to a0 b0 c0 d0 a1 ... and store, so that lanes write side by side."""
+    values = tl.interleave(tl.interleave(a, c), tl.interleave(b, d))
+    at = tl.program_id(0) * (4 * LANES) + tl.arange(0, 4 * LANES)
+    tl.store(out + tl.program_id(1).to(tl.int64) * count + at, values, mask=at < count)
+
+
+@triton.jit
+def _unit(word):
+    return word.to(tl.float32) * 2.3283064365386963e-10 + 1.1641532182693481e-10  # (w + 1/2) / 2**32
+
+
+@triton.jit(do_not_specialize=["stream"])
+def _words_kernel(keys, stream, out, count, LANES: tl.constexpr):
+    a, b, c, d = _words(keys, stream, LANES)
+    _store(out, count, a.to(tl.int64), b.to(tl.int64), c.to(tl.int64), d.to(tl.int64), LANES)
+
+
+@triton.jit(do_not_specialize=["stream"])
+def _uniform_kernel(keys, stream, out, count, LANES: tl.constexpr):
+    a, b, c, d = _words(keys, stream, LANES)
+    _store(out, count, _unit(a), _unit(b), _unit(c), _unit(d), LANES)
+
+
+@triton.jit
+def _box_muller(first, second):
+    radius = tl.sqrt(-2.0 * tl.log(_unit(first)))
+    angle = 6.283185307179586 * _unit(second)
+    return radius * tl.cos(angle), radius * tl.sin(angle)
+
+
+@triton.jit(do_not_specialize=["stream"])
+def _normal_kernel(keys, stream, out, count, LANES: tl.constexpr):
+    a, b, c, d = _words(keys, stream, LANES)
+    p, q = _box_muller(a, b)
+    r, s = _box_muller(c, d)
+    _store(out, count, p, q, r, s, LANES)
+
+
+@triton.jit
+def _in_range(word, low, span):
+    return (low + (word.to(tl.uint64) * span.to(tl.uint64) >> 32).to(tl.int64)).to(tl.int32)
+
+
+@triton.jit(do_not_specialize=["stream", "low", "span"])
+def _integers_kernel(keys, stream, out, count, low, span, LANES: tl.constexpr):
+    a, b, c, d = _words(keys, stream, LANES)
+    a, b, c, d = _in_range(a, low, span), _in_range(b, low, span), _in_range(c, low, span), _in_range(d, low, span)
+    _store(out, count, a, b, c, d, LANES)
+
+
+def _generate(kernel, dtype: torch.dtype, keys: Tensor, stream: int, count: int, *arguments: int) -> Tensor:
+    out = torch.empty(len(keys), count, dtype=dtype, device=keys.device)
+    if out.numel():
+        with torch.cuda.device_of(keys):
+            kernel[(triton.cdiv(count, 4 * LANES), len(keys))](keys, stream, out, count, *arguments, LANES=LANES)
+    return out
+
+
+def words(keys: Tensor, stream: int, count: int) -> Tensor:
+    return _generate(_words_kernel, torch.int64, keys, stream, count)
+
+
+def uniform(keys: Tensor, stream: int, count: int) -> Tensor:
+    return _generate(_uniform_kernel, torch.float32, keys, stream, count)
+
+
+def normal(keys: Tensor, stream: int, count: int) -> Tensor:
+    return _generate(_normal_kernel, torch.float32, keys, stream, count)
+
+
+def integers(keys: Tensor, stream: int, count: int, low: int, high: int) -> Tensor:
+    return _generate(_integers_kernel, torch.int32, keys, stream, count, low, high - low + 1)

@@ -1,0 +1,52 @@
+"""What holds on a CUDA device: the contract, and agreement with the CPU. Collected only where there is a device."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import scuff
+from scuff import kernels, random
+
+pytestmark = pytest.mark.cuda
+
+ADDRESSES = scuff.list_corruptions() if torch.cuda.is_available() else []
+
+
+def _pictures(count: int, size: int) -> torch.Tensor:
+    i, j = torch.meshgrid(torch.arange(size) / size, torch.arange(size) / size, indexing="ij")
+    waves = torch.stack(
+        [0.5 + 0.5 * torch.sin(7 * (i * (k + 1) + j * (c + 1))) for k in range(count) for c in range(3)]
+    )
+    noise = torch.rand(count, 3, size, size, generator=torch.Generator().manual_seed(1))
+    return torch.round(255 * (0.8 * waves.view(count, 3, size, size) + 0.2 * noise)) / 255
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_contract(address: str) -> None:
+    for severity in (1, 3, 5):
+        scuff.check_corruption(address, severity, device="cuda")
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_agrees_with_cpu(address: str) -> None:
+    """Pixels within one level on 99.9 % of values: what is left are floating-point ties before a truncation."""
+    suite = scuff.load_suite(address.split("/")[0])
+    x = _pictures(4, suite.size)
+    for severity in range(1, 6):
+        cpu = scuff.corrupt(x, address, severity)
+        gpu = scuff.corrupt(x.cuda(), address, severity).cpu()
+        share = float(((cpu - gpu).abs() <= 1.001 / 255).float().mean())
+        assert share >= 0.999, f"severity {severity}: {share:.5f}"
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 4096, 150_001] if torch.cuda.is_available() else [])
+def test_integer_draws_are_bit_equal(count: int) -> None:
+    keys = random.image_keys("test/entry", 3, torch.arange(-3, 5) * 10**15)
+    assert torch.equal(random.image_keys("test/entry", 3, torch.arange(-3, 5).cuda() * 10**15).cpu(), keys)
+    for stream in (0, 1, 0x7FFFFFFF, 0xFFFFFFFF):
+        assert torch.equal(kernels.words(keys.cuda(), stream, count).cpu(), kernels.words(keys, stream, count))
+        assert torch.equal(kernels.uniform(keys.cuda(), stream, count).cpu(), kernels.uniform(keys, stream, count))
+        for low, high in ((0, 0), (1, 1), (-4, 3), (-(2**30), 2**30 - 1)):
+            ours, theirs = (kernels.integers(k, stream, count, low, high).cpu() for k in (keys, keys.cuda()))
+            assert torch.equal(ours, theirs), (stream, low, high)
