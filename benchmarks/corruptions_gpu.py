@@ -55,13 +55,10 @@ def main() -> None:
     x = pictures(options.batch, suite.size).cuda()
     y = torch.empty_like(x)
     copy = statistics.median(milliseconds(lambda: y.copy_(x), 20))
-    print(
-        f"{torch.cuda.get_device_name()}, torch {torch.__version__}, batch {len(x)} x 3 x {suite.size} x {suite.size}"
-    )
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, batch {tuple(x.shape)}")
     print(f"memory floor: {1e3 * copy / len(x):.2f} us per image ({2 * x.nbytes / copy / 1e9:.2f} TB/s)\n")
-    print(
-        f"{'images/s':>18}" + "".join(f"{f'severity {s}':>22}" for s in range(1, suite.severities + 1)) + "   peak MiB"
-    )
+    levels = range(1, suite.severities + 1)
+    print(f"{'images/s':>18}" + "".join(f"severity {s}".rjust(22) for s in levels) + "   peak MiB")
 
     cells, peaks = {}, {}
     for entry in suite.entries:
@@ -69,7 +66,7 @@ def main() -> None:
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
         base = torch.cuda.memory_allocated()
-        for severity in range(1, suite.severities + 1):
+        for severity in levels:
             call = partial(scuff.corrupt, x, entry, severity, suite=suite, check=False)
             times = milliseconds(call, options.repeats)
             cells[entry, severity] = rates = sorted(1e3 * len(x) / t for t in times)
@@ -84,10 +81,8 @@ def main() -> None:
     print(f"\n{len(benchmark)} benchmark cells: {mean:,.0f} images/s over the whole suite (harmonic mean)")
     print(f"50 000 images x {len(benchmark)} cells: {seconds:.0f} s;  highest peak {max(peaks.values()):,.0f} MiB")
     floor = len(x) / copy * 1e3
-    for (entry, severity), rate in sorted(median.items(), key=lambda item: item[1])[:3]:
-        print(
-            f"slowest: {entry} {severity}: {rate:,.0f} images/s, {1e6 / rate:.1f} us = {floor / rate:.0f} x the floor"
-        )
+    for (entry, severity), rate in sorted(benchmark.items(), key=lambda item: item[1])[:3]:
+        print(f"slowest: {entry}/{severity}: {rate:,.0f} images/s, {1e6 / rate:.1f} us, {floor / rate:.0f} x the floor")
     if options.out:
         table = {f"{entry}/{severity}": round(rate) for (entry, severity), rate in median.items()}
         with open(options.out, "w") as file:

@@ -26,7 +26,6 @@ import torch
 from torch import Tensor
 
 from scuff import kernels
-from scuff.kernels.reference import philox
 
 Shape = Sequence[int]
 
@@ -50,11 +49,7 @@ def image_keys(entry: str, severity: int | None, ids: Tensor, seed: int = 0) -> 
     The cell (seed, entry, severity) becomes a Philox key, the image id its counter, and two output words the image's
     key. So ids may be any int64, and neighbouring ids, severities or seeds share nothing.
     """
-    cell = _digest(f"{seed}|{entry}|{severity}", 8)
-    low, high = ids & 0xFFFFFFFF, ids >> 32 & 0xFFFFFFFF
-    zero = torch.zeros_like(ids)
-    a, b, _, _ = philox(low, high, zero, zero, zero + (cell & 0xFFFFFFFF), zero + (cell >> 32))
-    return b << 32 | a
+    return kernels.derive_keys(ids, _digest(f"{seed}|{entry}|{severity}", 8))
 
 
 def content_ids(batch: Tensor) -> Tensor:

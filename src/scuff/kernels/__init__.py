@@ -67,6 +67,11 @@ def _resolve(primitive: str, device: torch.device):
 # --- randomness: element e of image i is a function of (keys[i], stream, e) alone ---------------------------------
 
 
+def derive_keys(ids: Tensor, cell: int) -> Tensor:
+    """One 64-bit key per image id (int64): two Philox words at counter (id, 0, 0) under the 64-bit key `cell`."""
+    return _resolve("derive_keys", ids.device)(ids, cell)
+
+
 def words(keys: Tensor, stream: int, count: int) -> Tensor:
     """`count` 32-bit Philox words per key, as int64 in [0, 2**32): shape (N, count). Bit-equal in every back end."""
     return _resolve("words", keys.device)(keys, stream, count)

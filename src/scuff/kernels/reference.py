@@ -16,7 +16,7 @@ _LOW32 = 0xFFFFFFFF
 # --- Philox 4x32-10 -------------------------------------------------------------------------------------------------
 
 
-def philox(c0: Tensor, c1: Tensor, c2: Tensor, c3: Tensor, k0: Tensor, k1: Tensor) -> tuple[Tensor, ...]:
+def _philox(c0: Tensor, c1: Tensor, c2: Tensor, c3: Tensor, k0: Tensor, k1: Tensor) -> tuple[Tensor, ...]:
     """Ten Philox rounds on int64 tensors that hold 32-bit values; int64 products wrap modulo 2**64, as they must."""
     for _ in range(10):
         p0, p1 = c0 * 0xD2511F53, c2 * 0xCD9E8D57
@@ -25,11 +25,18 @@ def philox(c0: Tensor, c1: Tensor, c2: Tensor, c3: Tensor, k0: Tensor, k1: Tenso
     return c0, c1, c2, c3
 
 
+def derive_keys(ids: Tensor, cell: int) -> Tensor:
+    zero = torch.zeros_like(ids)
+    k0, k1 = zero + (cell & _LOW32), zero + (cell >> 32)
+    low, high, _, _ = _philox(ids & _LOW32, ids >> 32 & _LOW32, zero, zero, k0, k1)
+    return high << 32 | low
+
+
 def words(keys: Tensor, stream: int, count: int) -> Tensor:
     block = torch.arange(-(-count // 4), device=keys.device).expand(len(keys), -1)
     zero = torch.zeros_like(block)
     k0, k1 = (keys & _LOW32)[:, None], (keys >> 32 & _LOW32)[:, None]
-    out = philox(block & _LOW32, block >> 32, zero + stream, zero, k0, k1)
+    out = _philox(block & _LOW32, block >> 32, zero + stream, zero, k0, k1)
     return torch.stack(out, dim=-1).flatten(1)[:, :count]
 
 

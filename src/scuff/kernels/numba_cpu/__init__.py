@@ -4,12 +4,13 @@ from scuff.kernels.numba_cpu.edges import chamfer_distance, link_edges
 from scuff.kernels.numba_cpu.filters import correlate
 from scuff.kernels.numba_cpu.pixels import bytes_to_unit, local_copies, pixelate, unit_to_bytes
 from scuff.kernels.numba_cpu.poisson import poisson_quantile
-from scuff.kernels.numba_cpu.random import integers, normal, uniform, words
+from scuff.kernels.numba_cpu.random import derive_keys, integers, normal, uniform, words
 
 __all__ = [
     "bytes_to_unit",
     "chamfer_distance",
     "correlate",
+    "derive_keys",
     "integers",
     "link_edges",
     "local_copies",

@@ -27,9 +27,9 @@ def _round(c0, c1, c2, c3, k0, k1):
 
 
 @_inlined
-def _philox(block, stream, k0, k1):
-    """Philox 4x32-10 at counter (block, 0, stream, 0); the rounds are written out so that they stay in registers."""
-    c0, c1, c2, c3 = U32(block), U32(0), U32(stream), U32(0)
+def _philox(c0, c1, c2, k0, k1):
+    """Philox 4x32-10 at counter (c0, c1, c2, 0); the rounds are written out so that they stay in registers."""
+    c0, c1, c2, c3 = U32(c0), U32(c1), U32(c2), U32(0)
     a, b = U32(0x9E3779B9), U32(0xBB67AE85)
     c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1)
     k0, k1 = U32(k0 + a), U32(k1 + b)
@@ -57,13 +57,13 @@ def _fill_words(out, stream, k0, k1):
     """Two counters at a time: one chain of ten dependent multiplications would leave the core waiting."""
     half = out.size // 8
     for b in range(half):
-        w0, w1, w2, w3 = _philox(b, stream, k0, k1)
-        v0, v1, v2, v3 = _philox(b + half, stream, k0, k1)
+        w0, w1, w2, w3 = _philox(b, 0, stream, k0, k1)
+        v0, v1, v2, v3 = _philox(b + half, 0, stream, k0, k1)
         i, j = 4 * b, 4 * (b + half)
         out[i], out[i + 1], out[i + 2], out[i + 3] = w0, w1, w2, w3
         out[j], out[j + 1], out[j + 2], out[j + 3] = v0, v1, v2, v3
     for b in range(2 * half, (out.size + 3) // 4):
-        w0, w1, w2, w3 = _philox(b, stream, k0, k1)
+        w0, w1, w2, w3 = _philox(b, 0, stream, k0, k1)
         i, left = 4 * b, out.size - 4 * b
         out[i] = w0
         if left > 1:
@@ -72,6 +72,13 @@ def _fill_words(out, stream, k0, k1):
             out[i + 2] = w2
         if left > 3:
             out[i + 3] = w3
+
+
+@_compiled
+def _derive(ids, k0, k1, out):
+    for i in range(ids.size):
+        w0, w1, _, _ = _philox(ids[i] & U64(0xFFFFFFFF), ids[i] >> U64(32), 0, k0, k1)
+        out[i] = U64(w1) << U64(32) | U64(w0)
 
 
 @_inlined
@@ -154,6 +161,12 @@ def _generate(keys: Tensor, stream: int, count: int, out: np.ndarray, mapping=No
 
     over_images(work, len(keys))
     return torch.from_numpy(out)
+
+
+def derive_keys(ids: Tensor, cell: int) -> Tensor:
+    out = torch.empty_like(ids)
+    _derive(ids.numpy().view(U64), U32(cell & 0xFFFFFFFF), U32(cell >> 32), out.numpy().view(U64))
+    return out
 
 
 def words(keys: Tensor, stream: int, count: int) -> Tensor:

@@ -4,11 +4,12 @@ from scuff.kernels.triton_gpu.edges import link_edges
 from scuff.kernels.triton_gpu.filters import correlate
 from scuff.kernels.triton_gpu.pixels import bytes_to_unit, local_copies, unit_to_bytes
 from scuff.kernels.triton_gpu.poisson import poisson_quantile
-from scuff.kernels.triton_gpu.random import integers, normal, uniform, words
+from scuff.kernels.triton_gpu.random import derive_keys, integers, normal, uniform, words
 
 __all__ = [
     "bytes_to_unit",
     "correlate",
+    "derive_keys",
     "integers",
     "link_edges",
     "local_copies",

@@ -19,6 +19,15 @@ def _words(keys, stream, LANES: tl.constexpr):
     return tl.philox(key, block.to(tl.uint32), zero, zero + stream.to(tl.uint32), zero, n_rounds=10)
 
 
+@triton.jit(do_not_specialize=["cell"])
+def _derive_kernel(ids, cell, out, count, LANES: tl.constexpr):
+    at = tl.program_id(0) * LANES + tl.arange(0, LANES)
+    number = tl.load(ids + at, mask=at < count, other=0)
+    zero = tl.zeros((LANES,), tl.uint32)
+    low, high, _, _ = tl.philox(cell, number.to(tl.uint32), (number >> 32).to(tl.uint32), zero, zero, n_rounds=10)
+    tl.store(out + at, (high.to(tl.int64) << 32) | low.to(tl.int64), mask=at < count)
+
+
 @triton.jit
 def _store(out, count, a, b, c, d, LANES: tl.constexpr):
     """Interleave to a0 b0 c0 d0 a1 ... and store, so that lanes write side by side."""
@@ -76,6 +85,15 @@ def _generate(kernel, dtype: torch.dtype, keys: Tensor, stream: int, count: int,
     if out.numel():
         with torch.cuda.device_of(keys):
             kernel[(triton.cdiv(count, 4 * LANES), len(keys))](keys, stream, out, count, *arguments, LANES=LANES)
+    return out
+
+
+def derive_keys(ids: Tensor, cell: int) -> Tensor:
+    out = torch.empty_like(ids)
+    signed = cell - 2**64 if cell >= 2**63 else cell  # always an int64, whatever its top bit
+    if len(ids):
+        with torch.cuda.device_of(ids):
+            _derive_kernel[(triton.cdiv(len(ids), LANES),)](ids, signed, out, len(ids), LANES=LANES)
     return out
 
 
