@@ -51,18 +51,14 @@ def elastic_transform(
     if third:
         back = warp.affine_through(points + jitter * pull.double(), points.expand(len(x), 3, 2)).float()
         to_column, to_row = back[:, :, :, None, None].unbind(1)
-        x = warp.sample_bilinear(
+        x = kernels.sample_bilinear(
             x,
             to_row[:, 0] * columns + to_row[:, 1] * rows + to_row[:, 2],
             to_column[:, 0] * columns + to_column[:, 1] * rows + to_column[:, 2],
             border="mirror",
         )
-    return warp.sample_bilinear(
-        x,
-        rows + alpha * filters.smooth_field(dy, sigma),
-        columns + alpha * filters.smooth_field(dx, sigma),
-        border="reflect",
-    )
+    field = filters.gaussian_blur(torch.stack((dy, dx), dim=1), sigma, truncate=3.0, border="reflect")
+    return kernels.sample_bilinear(x, rows + alpha * field[:, 0], columns + alpha * field[:, 1], border="reflect")
 
 
 @register(family="digital", domain="byte", reference=HENDRYCKS)

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from scuff import kernels
 from scuff.ops.resize import resample_bilinear
 
 # Turquoise ripples, white needles, blue-grey grains, dark ferns. The original draws from five files of which two are
@@ -53,10 +54,4 @@ def frost_sizes(scale: float, height: int, width: int, device: torch.device) -> 
 def frost_windows(texture: Tensor, corner: Tensor, scale: float, height: int, width: int) -> Tensor:
     """Cut a (3, height, width) window from texture `texture[n]` at row, column `corner[n]`: (N, 3, height, width)."""
     table, _ = _frost(scale, height, width, texture.device)
-    _, _, tall, wide = table.shape
-    rows = corner[:, :1] + torch.arange(height, device=table.device)
-    columns = corner[:, 1:] + torch.arange(width, device=table.device)
-    place = (rows[:, :, None] * wide + columns[:, None, :]).flatten(1)
-    plane = texture[:, None] * 3 + torch.arange(3, device=table.device)
-    index = plane[:, :, None] * (tall * wide) + place[:, None, :]
-    return table.view(-1)[index].view(-1, 3, height, width)
+    return kernels.crop_windows(table, texture, corner[:, 0], corner[:, 1], height, width)

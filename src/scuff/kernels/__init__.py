@@ -103,13 +103,41 @@ def poisson_quantile(u: Tensor, rate: Tensor) -> Tensor:
     return _resolve("poisson_quantile", u.device)(u, rate)
 
 
-def correlate(padded: Tensor, dy: Tensor, dx: Tensor, weights: Tensor, height: int, width: int) -> Tensor:
-    """Sum of shifted copies: out[n,c,i,j] = sum_t weights[n,t] * padded[n, c, i + dy[n,t], j + dx[n,t]].
+def correlate(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
+    """Sum of shifted copies of float32 (N, C, H, W).
 
-    `padded` is float32 (N, C, Hp, Wp); offsets are int32 >= 0 and, like the weights, (N, T), or (1, T) when every image
-    shares them. Taps are summed in the order given, so the result does not depend on the batch.
+    out[i, j] = sum over t of weights[t] * x[rows[i + dy[t]], columns[j + dx[t]]], for every image and channel.
+    `rows` and `columns` (int64) are the image's indices with a border around them, so that every shift finds a pixel.
+    Offsets are int32 >= 0 and, like the weights, (N, T), or (1, T) when every image shares them. Taps are summed in the
+    order given, so the result does not depend on the batch.
     """
-    return _resolve("correlate", padded.device)(padded, dy, dx, weights, height, width)
+    return _resolve("correlate", x.device)(x, rows, columns, dy, dx, weights)
+
+
+def resample(x: Tensor, rows: Tensor, row_shares: Tensor, columns: Tensor, column_shares: Tensor) -> Tensor:
+    """Separable linear interpolation of float32 (N, C, H, W).
+
+    Output row i mixes input rows `rows[i]` and the next one, with `row_shares[i]` of the latter; columns likewise.
+    """
+    return _resolve("resample", x.device)(x, rows, row_shares, columns, column_shares)
+
+
+def sample_bilinear(x: Tensor, rows: Tensor, columns: Tensor, border: str) -> Tensor:
+    """Read float32 (N, C, H, W) at real pixel coordinates (N, H', W'); pixel centres are integers.
+
+    `border` is "mirror" (about the centre of the last pixel) or "reflect" (about its outer edge).
+    """
+    return _resolve("sample_bilinear", x.device)(x, rows, columns, border)
+
+
+def plasma(noise: Tensor, decay: float) -> Tensor:
+    """Diamond-square clouds in [0, 1] from noise in [-1, 1], (N, S, S), S a power of two; see `scuff.ops.plasma`."""
+    return _resolve("plasma", noise.device)(noise, decay)
+
+
+def crop_windows(table: Tensor, which: Tensor, top: Tensor, left: Tensor, height: int, width: int) -> Tensor:
+    """Window n of the result (N, C, height, width) is cut from `table[which[n]]` at row top[n], column left[n]."""
+    return _resolve("crop_windows", table.device)(table, which, top, left, height, width)
 
 
 def local_copies(pixels: Tensor, dy: Tensor, dx: Tensor, reach: int) -> Tensor:

@@ -89,15 +89,71 @@ def poisson_mass(rate: Tensor, count: Tensor) -> Tensor:
     return torch.where(count == 0, torch.exp(-rate), torch.exp(log_mass))
 
 
-def correlate(padded: Tensor, dy: Tensor, dx: Tensor, weights: Tensor, height: int, width: int) -> Tensor:
-    n, c, _, wide = padded.shape
-    grid = torch.arange(height, device=padded.device)[:, None] * wide + torch.arange(width, device=padded.device)
-    flat = padded.flatten(2)
-    out = padded.new_zeros(n, c, height * width)
+def correlate(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
+    n, c, h, w = x.shape
+    padded = x.index_select(2, rows).index_select(3, columns).flatten(2)
+    wide = len(columns)
+    grid = (torch.arange(h, device=x.device)[:, None] * wide + torch.arange(w, device=x.device)).flatten()
+    out = torch.zeros(n, c, h * w, device=x.device)
     for tap in range(dy.shape[1]):
-        index = (grid.flatten() + (dy[:, tap, None].long() * wide + dx[:, tap, None].long())).expand(n, -1)
-        out = out + weights[:, tap, None, None] * flat.gather(2, index[:, None].expand(n, c, -1))
-    return out.unflatten(2, (height, width))
+        index = (grid + (dy[:, tap, None].long() * wide + dx[:, tap, None].long())).expand(n, -1)
+        out = out + weights[:, tap, None, None] * padded.gather(2, index[:, None].expand(n, c, -1))
+    return out.unflatten(2, (h, w))
+
+
+def resample(x: Tensor, rows: Tensor, row_shares: Tensor, columns: Tensor, column_shares: Tensor) -> Tensor:
+    h, w = x.shape[-2:]
+    x = torch.lerp(x.index_select(2, rows), x.index_select(2, (rows + 1).clamp(max=h - 1)), row_shares[:, None])
+    return torch.lerp(x.index_select(3, columns), x.index_select(3, (columns + 1).clamp(max=w - 1)), column_shares)
+
+
+def sample_bilinear(x: Tensor, rows: Tensor, columns: Tensor, border: str) -> Tensor:
+    h, w = x.shape[-2:]
+    # grid_sample wants (-1, 1) from the outer edge of the first pixel to that of the last, and clamps to the centres
+    y = (_fold(rows, h, border) * 2.0 + 1.0) / h - 1.0
+    z = (_fold(columns, w, border) * 2.0 + 1.0) / w - 1.0
+    grid = torch.stack((z, y), dim=-1)
+    return torch.nn.functional.grid_sample(x, grid, mode="bilinear", padding_mode="border", align_corners=False)
+
+
+def _fold(at: Tensor, length: int, border: str) -> Tensor:
+    """Real coordinates into the image: `mirror` to [0, length - 1], `reflect` to [-1/2, length - 1/2]."""
+    edge = 0.0 if border == "mirror" else 0.5
+    period = 2.0 * (length - 1 + 2 * edge)
+    if period == 0.0:
+        return torch.zeros_like(at)
+    at = (at + edge).remainder(period)
+    return torch.minimum(at, period - at) - edge
+
+
+def plasma(noise: Tensor, decay: float) -> Tensor:
+    height = torch.zeros_like(noise)
+    step, amplitude = noise.shape[-1], 100.0
+    while step >= 2:
+        half, power = step // 2, amplitude * amplitude
+        corners = height[:, ::step, ::step]
+        below = torch.roll(corners, -1, 1)
+        right = torch.roll(corners, -1, 2)
+        centres = (corners + below + right + torch.roll(below, -1, 2)) * 0.25
+        centres = centres + power * noise[:, half::step, half::step]
+        height[:, half::step, half::step] = centres
+        edges = (centres + torch.roll(centres, 1, 1) + corners + right) * 0.25
+        height[:, ::step, half::step] = edges + power * noise[:, ::step, half::step]
+        edges = (centres + torch.roll(centres, 1, 2) + corners + below) * 0.25
+        height[:, half::step, ::step] = edges + power * noise[:, half::step, ::step]
+        step, amplitude = half, amplitude / decay
+    low = height.amin((1, 2), keepdim=True)
+    return (height - low) / (height.amax((1, 2), keepdim=True) - low)
+
+
+def crop_windows(table: Tensor, which: Tensor, top: Tensor, left: Tensor, height: int, width: int) -> Tensor:
+    _, channels, tall, wide = table.shape
+    rows = top[:, None] + torch.arange(height, device=table.device)
+    columns = left[:, None] + torch.arange(width, device=table.device)
+    place = (rows[:, :, None] * wide + columns[:, None, :]).flatten(1)
+    plane = which[:, None] * channels + torch.arange(channels, device=table.device)
+    index = plane[:, :, None] * (tall * wide) + place[:, None, :]
+    return table.reshape(-1)[index].view(-1, channels, height, width)
 
 
 def local_copies(pixels: Tensor, dy: Tensor, dx: Tensor, reach: int) -> Tensor:

@@ -20,7 +20,7 @@ from torch import Tensor
 
 
 def fold(index: Tensor, length: int, border: str) -> Tensor:
-    """Map any integer or real coordinate into the image: to [0, length - 1], for `reflect` to [-1/2, length - 1/2]."""
+    """Map any whole coordinate to the pixel in 0..length-1 that stands there."""
     if border == "edge":
         return index.clamp(0, length - 1)
     if border == "mirror":
@@ -31,8 +31,8 @@ def fold(index: Tensor, length: int, border: str) -> Tensor:
         return torch.where(index > length - 1, period - index, index)
     if border == "reflect":
         period = 2 * length
-        index = index.remainder(period) if not index.is_floating_point() else (index + 0.5).remainder(period) - 0.5
-        return torch.where(index > length - 0.5, period - 1 - index, index)
+        index = index.remainder(period)
+        return torch.where(index > length - 1, period - 1 - index, index)
     raise ValueError(f"unknown border {border!r}; choose edge, reflect or mirror")
 
 

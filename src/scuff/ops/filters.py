@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from scuff import kernels
-from scuff.ops.borders import fold, pad
+from scuff.ops.borders import fold, padded_index
 
 # --- Gaussian -------------------------------------------------------------------------------------------------------
 
@@ -28,14 +28,26 @@ def gaussian_taps(sigma: float, radius: int) -> np.ndarray:
 
 
 def gaussian_blur(x: Tensor, sigma: float, truncate: float = 4.0, border: str = "edge") -> Tensor:
-    """Separable Gaussian of (N, C, H, W), rows first; a radius of 0 is the identity."""
+    """Separable Gaussian of (N, C, H, W), rows first; a radius of 0 is the identity.
+
+    Very wide ones, whose taps outnumber the pixels of an image, are applied as matrices.
+    """
     radius = gaussian_radius(sigma, truncate)
     if radius == 0:
         return x
-    steps, still, weights = _line(sigma, radius, x.device)
     h, w = x.shape[-2:]
-    x = kernels.correlate(pad(x, (radius, radius), (0, 0), border), steps, still, weights, h, w)
-    return kernels.correlate(pad(x, (0, 0), (radius, radius), border), still, steps, weights, h, w)
+    if radius > WIDEST_TAPS:
+        down = _gaussian_matrix(h, sigma, truncate, border, x.device)
+        across = _gaussian_matrix(w, sigma, truncate, border, x.device)
+        # in float64, so that neither the batch size nor a library's choice of kernel shows in the result
+        return (down @ x.double() @ across.mT).float()
+    steps, still, weights = _line(sigma, radius, x.device)
+    rows, columns = (padded_index(n, 0, 0, border, x.device) for n in (h, w))
+    x = kernels.correlate(x, padded_index(h, radius, radius, border, x.device), columns, steps, still, weights)
+    return kernels.correlate(x, rows, padded_index(w, radius, radius, border, x.device), still, steps, weights)
+
+
+WIDEST_TAPS = 40
 
 
 @lru_cache(maxsize=256)
@@ -46,26 +58,13 @@ def _line(sigma: float, radius: int, device: torch.device) -> tuple[Tensor, Tens
 
 
 @lru_cache(maxsize=64)
-def gaussian_matrix(length: int, sigma: float, truncate: float, border: str, device: torch.device) -> Tensor:
-    """The same filter along one axis as a (length, length) float64 matrix: for Gaussians wider than the image."""
+def _gaussian_matrix(length: int, sigma: float, truncate: float, border: str, device: torch.device) -> Tensor:
+    """The filter along one axis as a (length, length) float64 matrix."""
     radius = gaussian_radius(sigma, truncate)
     taps = torch.from_numpy(gaussian_taps(sigma, radius))
     source = fold(torch.arange(length)[:, None] + torch.arange(-radius, radius + 1), length, border)
     matrix = torch.zeros(length, length, dtype=torch.float64)
     return matrix.scatter_add_(1, source, taps.expand(length, -1).contiguous()).to(device)
-
-
-def smooth_field(field: Tensor, sigma: float, truncate: float = 3.0, border: str = "reflect") -> Tensor:
-    """Gaussian smoothing of fields (N, H, W) by two matrix products; sigma may exceed the image.
-
-    In float64, so that neither the batch size nor a library's choice of kernel or precision shows in the result.
-    """
-    if gaussian_radius(sigma, truncate) == 0:
-        return field
-    h, w = field.shape[-2:]
-    down = gaussian_matrix(h, sigma, truncate, border, field.device)
-    across = gaussian_matrix(w, sigma, truncate, border, field.device)
-    return (down @ field.double() @ across.T).float()
 
 
 # --- disks ----------------------------------------------------------------------------------------------------------
@@ -93,8 +92,9 @@ def disk_kernel(radius: float, softness: float) -> np.ndarray:
 def correlate(x: Tensor, kernel: np.ndarray, border: str = "mirror") -> Tensor:
     """Correlate each channel of (N, C, H, W) with one small kernel of odd sides; zero weights cost nothing."""
     dy, dx, weights, (up, left) = _sparse(kernel.tobytes(), kernel.shape, x.device)
-    padded = pad(x, (up, up), (left, left), border)
-    return kernels.correlate(padded, dy, dx, weights, *x.shape[-2:])
+    rows = padded_index(x.shape[-2], up, up, border, x.device)
+    columns = padded_index(x.shape[-1], left, left, border, x.device)
+    return kernels.correlate(x, rows, columns, dy, dx, weights)
 
 
 @lru_cache(maxsize=64)
@@ -123,8 +123,8 @@ def motion_blur(x: Tensor, angle: Tensor, radius: int, sigma: float) -> Tensor:
     dx = torch.ceil(k * torch.cos(turn) - 0.5).int()
     dy = torch.ceil(k * torch.sin(turn) - 0.5).int()
     reach = 2 * radius
-    padded = pad(x, (reach, reach), (reach, reach), "edge")
-    return kernels.correlate(padded, dy + reach, dx + reach, weights, *x.shape[-2:])
+    rows, columns = (padded_index(n, reach, reach, "edge", x.device) for n in x.shape[-2:])
+    return kernels.correlate(x, rows, columns, dy + reach, dx + reach, weights)
 
 
 def imagemagick_bytes(levels: Tensor) -> Tensor:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 import torch
 from torch import Tensor
 
-
-def _zoom_axis(length: int, factor: float) -> tuple[int, int, int, int]:
-    """(crop size, crop start, zoomed size, trim) of the clipped zoom along one axis."""
-    crop = math.ceil(length / factor)
-    zoomed = max(round(crop * factor), length)  # Python rounds halves to even, as the original does
-    return crop, (length - crop) // 2, zoomed, (zoomed - length) // 2
+from scuff import kernels
 
 
 def clipped_zoom(x: Tensor, factor: float) -> Tensor:
@@ -22,14 +18,19 @@ def clipped_zoom(x: Tensor, factor: float) -> Tensor:
     The crop is rounded up, stretched corner to corner, and trimmed: the true magnification differs a little from
     `factor` and the view shifts towards the top left. That is the original's geometry, kept on purpose.
     """
-    h, w = x.shape[-2:]
-    crop_h, top, zoomed_h, trim_h = _zoom_axis(h, factor)
-    crop_w, left, zoomed_w, trim_w = _zoom_axis(w, factor)
-    if (zoomed_h, zoomed_w) == (crop_h, crop_w) == (h, w):
-        return x
-    centre = x[..., top : top + crop_h, left : left + crop_w]
-    zoomed = torch.nn.functional.interpolate(centre, (zoomed_h, zoomed_w), mode="bilinear", align_corners=True)
-    return zoomed[..., trim_h : trim_h + h, trim_w : trim_w + w]
+    rows, columns = (_zoom_axis(n, factor, x.device) for n in x.shape[-2:])
+    return kernels.resample(x, *rows, *columns)
+
+
+@lru_cache(maxsize=256)
+def _zoom_axis(length: int, factor: float, device: torch.device) -> tuple[Tensor, Tensor]:
+    """For each output pixel the input pixel to its left (or above), and the share of the next one."""
+    crop = math.ceil(length / factor)
+    zoomed = max(round(crop * factor), length)  # Python rounds halves to even, as the original does
+    first, trim = (length - crop) // 2, (zoomed - length) // 2
+    at = (np.arange(length) + trim) * ((crop - 1) / max(zoomed - 1, 1))
+    left = np.minimum(at.astype(np.int64), max(crop - 2, 0))
+    return torch.from_numpy(first + left).to(device), torch.from_numpy(at - left).float().to(device)
 
 
 def resample_bilinear(image: np.ndarray, factor: float) -> np.ndarray:

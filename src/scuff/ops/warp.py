@@ -1,21 +1,9 @@
-"""Moving pixels: bilinear sampling at real coordinates."""
+"""Moving pixels: where each one comes from."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
-
-from scuff.ops.borders import fold
-
-
-def sample_bilinear(x: Tensor, rows: Tensor, columns: Tensor, border: str) -> Tensor:
-    """Read (N, C, H, W) at pixel coordinates (N, H', W'); pixel centres are integers."""
-    h, w = x.shape[-2:]
-    # grid_sample wants (-1, 1) from the outer edge of the first pixel to that of the last, and clamps to the centres
-    y = (fold(rows, h, border) * 2.0 + 1.0) / h - 1.0
-    z = (fold(columns, w, border) * 2.0 + 1.0) / w - 1.0
-    grid = torch.stack((z, y), dim=-1)
-    return torch.nn.functional.grid_sample(x, grid, mode="bilinear", padding_mode="border", align_corners=False)
 
 
 def pixel_grid(height: int, width: int, device: torch.device) -> tuple[Tensor, Tensor]:

@@ -1,4 +1,4 @@
-"""Sums of shifted copies, a row at a time so that the accumulator stays in the first cache."""
+"""Filters and resampling, a row at a time so that what is being summed stays in the first cache."""
 
 from __future__ import annotations
 
@@ -11,41 +11,121 @@ from scuff.kernels.threads import over_images
 
 _compiled = njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})
 
+F32 = np.float32
+
 
 @_compiled
-def _correlate_plane(padded, dy, dx, weights, out):
+def _correlate_plane(plane, rows, columns, dy, dx, weights, wide, out):
+    """`wide` is scratch: the plane with its border columns; border rows need no copy, `rows` points to them."""
     height, width = out.shape
+    for i in range(height):
+        for k in range(columns.size):
+            wide[i, k] = plane[i, columns[k]]
     taps = dy.size
-    paired = taps - taps % 4
+    fours = taps - taps % 4
     for i in range(height):
         row = out[i]
-        row[:] = np.float32(0.0)
-        for t in range(0, paired, 4):  # four taps for each load and store of the accumulator
-            a = padded[i + dy[t], dx[t] : dx[t] + width]
-            b = padded[i + dy[t + 1], dx[t + 1] : dx[t + 1] + width]
-            c = padded[i + dy[t + 2], dx[t + 2] : dx[t + 2] + width]
-            d = padded[i + dy[t + 3], dx[t + 3] : dx[t + 3] + width]
+        row[:] = F32(0.0)
+        for t in range(0, fours, 4):  # four taps for each load and store of the sum
+            a = wide[rows[i + dy[t]], dx[t] : dx[t] + width]
+            b = wide[rows[i + dy[t + 1]], dx[t + 1] : dx[t + 1] + width]
+            c = wide[rows[i + dy[t + 2]], dx[t + 2] : dx[t + 2] + width]
+            d = wide[rows[i + dy[t + 3]], dx[t + 3] : dx[t + 3] + width]
             wa, wb, wc, wd = weights[t], weights[t + 1], weights[t + 2], weights[t + 3]
             for j in range(width):
                 row[j] = (((row[j] + wa * a[j]) + wb * b[j]) + wc * c[j]) + wd * d[j]
-        for t in range(paired, taps):
-            a = padded[i + dy[t], dx[t] : dx[t] + width]
+        for t in range(fours, taps):
+            a = wide[rows[i + dy[t]], dx[t] : dx[t] + width]
             wa = weights[t]
             for j in range(width):
                 row[j] += wa * a[j]
 
 
-def correlate(padded: Tensor, dy: Tensor, dx: Tensor, weights: Tensor, height: int, width: int) -> Tensor:
-    n, channels = padded.shape[:2]
-    out = torch.empty(n, channels, height, width)
-    source, target = padded.contiguous().numpy(), out.numpy()
+def correlate(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
+    n, channels, height, _ = x.shape
+    out = torch.empty(x.shape)
+    source, target = x.contiguous().numpy(), out.numpy()
+    across, down = columns.numpy(), rows.numpy()
     ys, xs, ws = dy.contiguous().numpy(), dx.contiguous().numpy(), weights.contiguous().numpy()
 
     def work(start: int, stop: int) -> None:
+        wide = np.empty((height, across.size), F32)
         for i in range(start, stop):
             k = i if len(ys) > 1 else 0
             for c in range(channels):
-                _correlate_plane(source[i, c], ys[k], xs[k], ws[k], target[i, c])
+                _correlate_plane(source[i, c], down, across, ys[k], xs[k], ws[k], wide, target[i, c])
 
     over_images(work, n)
+    return out
+
+
+@_compiled
+def _resample_plane(plane, rows, row_shares, columns, column_shares, out):
+    height, width = plane.shape
+    line = np.empty(width + 1, F32)
+    for i in range(out.shape[0]):
+        above, below, share = plane[rows[i]], plane[min(rows[i] + 1, height - 1)], row_shares[i]
+        for j in range(width):
+            line[j] = above[j] + share * (below[j] - above[j])
+        line[width] = line[width - 1]
+        row = out[i]
+        for j in range(row.size):
+            left = line[columns[j]]
+            row[j] = left + column_shares[j] * (line[columns[j] + 1] - left)
+
+
+def resample(x: Tensor, rows: Tensor, row_shares: Tensor, columns: Tensor, column_shares: Tensor) -> Tensor:
+    n, channels = x.shape[:2]
+    out = torch.empty(n, channels, len(rows), len(columns))
+    source, target = x.contiguous().numpy(), out.numpy()
+    plan = [t.numpy() for t in (rows, row_shares, columns, column_shares)]
+
+    def work(start: int, stop: int) -> None:
+        for i in range(start, stop):
+            for c in range(channels):
+                _resample_plane(source[i, c], *plan, target[i, c])
+
+    over_images(work, n)
+    return out
+
+
+@_compiled
+def _fold(at, length, edge):
+    """A real coordinate into the image, mirrored about -edge and length - 1 + edge, then clamped to pixel centres."""
+    last = length - 1
+    if at < -edge or at > last + edge:
+        period = 2.0 * (last + 2.0 * edge)
+        if period == 0.0:
+            return F32(0.0)
+        at = (at + edge) % period
+        at = min(at, period - at) - edge
+    return F32(min(max(at, 0.0), last))
+
+
+@_compiled
+def _sample(image, rows, columns, edge, out):
+    channels, height, width = image.shape
+    for i in range(out.shape[1]):
+        for j in range(out.shape[2]):
+            y, x = _fold(rows[i, j], height, edge), _fold(columns[i, j], width, edge)
+            top, left = int(y), int(x)
+            bottom, right = min(top + 1, height - 1), min(left + 1, width - 1)
+            down, across = y - F32(top), x - F32(left)
+            for c in range(channels):
+                above = image[c, top, left] + across * (image[c, top, right] - image[c, top, left])
+                below = image[c, bottom, left] + across * (image[c, bottom, right] - image[c, bottom, left])
+                out[c, i, j] = above + down * (below - above)
+
+
+def sample_bilinear(x: Tensor, rows: Tensor, columns: Tensor, border: str) -> Tensor:
+    out = torch.empty(*x.shape[:2], *rows.shape[1:])
+    source, target = x.contiguous().numpy(), out.numpy()
+    ys, xs = rows.contiguous().numpy(), columns.contiguous().numpy()
+    edge = 0.0 if border == "mirror" else 0.5
+
+    def work(start: int, stop: int) -> None:
+        for i in range(start, stop):
+            _sample(source[i], ys[i], xs[i], edge, target[i])
+
+    over_images(work, len(x))
     return out

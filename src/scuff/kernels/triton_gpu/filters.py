@@ -26,16 +26,48 @@ def _correlate_kernel(
     tl.store(out + plane * height * width + row * width + column, total, mask=inside)
 
 
-def correlate(padded: Tensor, dy: Tensor, dx: Tensor, weights: Tensor, height: int, width: int) -> Tensor:
-    padded = padded.contiguous()
-    n, channels, tall, wide = padded.shape
-    out = torch.empty(n, channels, height, width, device=padded.device)
-    rows, columns = 8, min(256, triton.next_power_of_2(width))
+def correlate(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
+    n, channels, height, width = x.shape
+    padded = x if len(rows) == height else x.index_select(2, rows)
+    padded = (padded if len(columns) == width else padded.index_select(3, columns)).contiguous()
+    tall, wide = padded.shape[-2:]
+    out = torch.empty(x.shape, device=x.device)
+    tile, columns = 8, min(256, triton.next_power_of_2(width))
     if out.numel():
-        grid = (n * channels, triton.cdiv(height, rows), triton.cdiv(width, columns))
+        grid = (n * channels, triton.cdiv(height, tile), triton.cdiv(width, columns))
         with torch.cuda.device_of(padded):
             _correlate_kernel[grid](
                 padded, dy.contiguous(), dx.contiguous(), weights.contiguous(), out,
-                channels, height, width, tall, wide, dy.shape[1], len(dy) == 1, ROWS=rows, COLUMNS=columns,
+                channels, height, width, tall, wide, dy.shape[1], len(dy) == 1, ROWS=tile, COLUMNS=columns,
+            )  # fmt: skip
+    return out
+
+
+@triton.jit
+def _resample_kernel(x, rows, row_shares, columns, column_shares, out, height, width, tall, wide, LANES: tl.constexpr):
+    plane = tl.program_id(1).to(tl.int64)
+    at = tl.program_id(0) * LANES + tl.arange(0, LANES)
+    inside = at < tall * wide
+    i, j = at // wide, at % wide
+    top, left = tl.load(rows + i, mask=inside, other=0), tl.load(columns + j, mask=inside, other=0)
+    bottom, right = tl.minimum(top + 1, height - 1), tl.minimum(left + 1, width - 1)
+    down, across = tl.load(row_shares + i, mask=inside, other=0), tl.load(column_shares + j, mask=inside, other=0)
+    x += plane * height * width
+    a, b = tl.load(x + top * width + left), tl.load(x + bottom * width + left)
+    c, d = tl.load(x + top * width + right), tl.load(x + bottom * width + right)
+    first, second = a + down * (b - a), c + down * (d - c)
+    tl.store(out + plane * tall * wide + at, first + across * (second - first), mask=inside)
+
+
+def resample(x: Tensor, rows: Tensor, row_shares: Tensor, columns: Tensor, column_shares: Tensor) -> Tensor:
+    x = x.contiguous()
+    n, channels, height, width = x.shape
+    tall, wide = len(rows), len(columns)
+    out = torch.empty(n, channels, tall, wide, device=x.device)
+    if out.numel():
+        grid = (triton.cdiv(tall * wide, 1024), n * channels)
+        with torch.cuda.device_of(x):
+            _resample_kernel[grid](
+                x, rows, row_shares, columns, column_shares, out, height, width, tall, wide, LANES=1024
             )  # fmt: skip
     return out

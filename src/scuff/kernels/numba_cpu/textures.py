@@ -1,0 +1,70 @@
+"""Clouds, and windows cut from larger pictures."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numba import njit
+from torch import Tensor
+
+from scuff.kernels.threads import over_images
+
+_compiled = njit(nogil=True, cache=True, error_model="numpy")
+
+F32 = np.float32
+
+
+@_compiled
+def _plasma(noise, decay, height):
+    size = noise.shape[0]
+    wrap = size - 1  # a power of two less one: `& wrap` is the remainder
+    height[0, 0] = F32(0.0)
+    step, amplitude = size, 100.0
+    while step >= 2:
+        half, power = step // 2, F32(amplitude * amplitude)
+        for i in range(0, size, step):
+            below = (i + step) & wrap
+            for j in range(0, size, step):
+                right = (j + step) & wrap
+                mean = (height[i, j] + height[below, j] + height[i, right] + height[below, right]) * F32(0.25)
+                height[i + half, j + half] = mean + power * noise[i + half, j + half]
+        for i in range(0, size, step):
+            below, up = (i + step) & wrap, (i - half) & wrap
+            for j in range(0, size, step):
+                right, left = (j + step) & wrap, (j - half) & wrap
+                centre, corner = height[i + half, j + half], height[i, j]
+                mean = (centre + height[up, j + half] + corner + height[i, right]) * F32(0.25)
+                height[i, j + half] = mean + power * noise[i, j + half]
+                mean = (centre + height[i + half, left] + corner + height[below, j]) * F32(0.25)
+                height[i + half, j] = mean + power * noise[i + half, j]
+        step, amplitude = half, amplitude / decay
+    low, high = height.min(), height.max()
+    for i in range(size):
+        for j in range(size):
+            height[i, j] = (height[i, j] - low) / (high - low)
+
+
+def plasma(noise: Tensor, decay: float) -> Tensor:
+    out = torch.empty(noise.shape)
+    source, target = noise.contiguous().numpy(), out.numpy()
+
+    def work(start: int, stop: int) -> None:
+        for i in range(start, stop):
+            _plasma(source[i], decay, target[i])
+
+    over_images(work, len(noise))
+    return out
+
+
+def crop_windows(table: Tensor, which: Tensor, top: Tensor, left: Tensor, height: int, width: int) -> Tensor:
+    """Slices are copied whole rows at a time; a gather would look up every pixel."""
+    out = torch.empty(len(which), table.shape[1], height, width)
+    places = list(zip(which.tolist(), top.tolist(), left.tolist(), strict=True))
+
+    def work(start: int, stop: int) -> None:
+        for i in range(start, stop):
+            texture, row, column = places[i]
+            out[i] = table[texture, :, row : row + height, column : column + width]
+
+    over_images(work, len(places))
+    return out
