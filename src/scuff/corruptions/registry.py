@@ -16,6 +16,7 @@ import difflib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -82,6 +83,7 @@ class Corruption:
         return self.draw(keys, tuple(shape), **{p: parameters[p] for p in _keywords(self.draw)})
 
 
+@cache
 def _keywords(function: Callable) -> tuple[str, ...]:
     found = inspect.signature(function).parameters.values()
     return tuple(p.name for p in found if p.kind is inspect.Parameter.KEYWORD_ONLY)

@@ -42,6 +42,7 @@ def jpeg(pixels: Tensor, quality: int) -> Tensor:
 def jpeg_codec(pixels: Tensor, quality: int) -> Tensor:
     """By Pillow, an image at a time, on as many threads as torch may use."""
     from PIL import Image
+    from PIL.JpegImagePlugin import JpegImageFile
 
     source = pixels.permute(0, 2, 3, 1).contiguous().numpy()
     out = np.empty_like(source)
@@ -50,7 +51,8 @@ def jpeg_codec(pixels: Tensor, quality: int) -> Tensor:
         for i in range(start, stop):
             file = io.BytesIO()
             Image.fromarray(source[i]).save(file, "JPEG", quality=quality)
-            out[i] = np.asarray(Image.open(file, formats=("JPEG",)))
+            file.seek(0)
+            out[i].reshape(-1)[:] = np.frombuffer(JpegImageFile(file).tobytes(), np.uint8)
 
     over_images(work, len(source))
     return torch.from_numpy(out).permute(0, 3, 1, 2)

@@ -1,0 +1,1 @@
+"""Statistics of the original implementations, and the pictures that they were measured on."""
