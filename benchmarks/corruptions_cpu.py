@@ -42,7 +42,7 @@ def load_peer():
     stand_in = types.ModuleType("pkg_resources")
     stand_in.resource_filename = lambda package, name: str(root / name)
     sys.modules["pkg_resources"] = stand_in
-    np.float_ = np.float64
+    setattr(np, "float_", np.float64)  # noqa: B010  (written so that linters do not "modernise" the name away)
     gaussian = skimage.filters.gaussian
 
     def gaussian_with_multichannel(*arguments, multichannel=None, **options):
@@ -118,7 +118,7 @@ def _peak_growth(name: str, severity: int, count: int, answer) -> None:
 
 
 def memory(count: int) -> None:
-    """Growth of the process's peak over what it needs for 16 images; the result itself takes 3 * 224 * 224 bytes each."""
+    """Growth of the process's peak over what it needs for 16 images; the result alone takes 150 kB each."""
     import scuff
 
     print(

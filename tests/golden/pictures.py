@@ -11,8 +11,8 @@ from sklearn.datasets import load_sample_images
 WINDOWS = (
     ("astronaut", 0, 110), ("astronaut", 200, 20), ("chelsea", 40, 110), ("coffee", 60, 150),
     ("coffee", 150, 320), ("rocket", 60, 200), ("rocket", 180, 400), ("motorcycle_left", 100, 100),
-    ("motorcycle_left", 150, 400), ("hubble_deep_field", 300, 300), ("immunohistochemistry", 100, 200), ("china", 20, 50),
-    ("china", 120, 380), ("flower", 50, 150), ("flower", 180, 380), ("astronaut", 280, 280),
+    ("motorcycle_left", 150, 400), ("hubble_deep_field", 300, 300), ("immunohistochemistry", 100, 200),
+    ("china", 20, 50), ("china", 120, 380), ("flower", 50, 150), ("flower", 180, 380), ("astronaut", 280, 280),
 )  # fmt: skip
 
 

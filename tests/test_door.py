@@ -1,0 +1,134 @@
+"""The door: keys, ids, scaling, the published switch, and the module for pipelines."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+import torch
+from golden.pictures import pictures_32, pictures_224
+from PIL import Image
+from torch.utils.data import DataLoader, Dataset
+
+import scuff
+from scuff.corruptions import get
+
+
+def test_seed_id_severity_and_entry_all_matter() -> None:
+    x = np.repeat(pictures_32()[:1], 3, axis=0)
+    y = scuff.corrupt(x, "cifar10-c/gaussian_noise", 1)
+    assert not np.array_equal(y[0], y[1])
+    assert np.array_equal(y, scuff.corrupt(x, "cifar10-c/gaussian_noise", 1, ids=[0, 1, 2]))
+    assert np.array_equal(y[::-1], scuff.corrupt(x, "cifar10-c/gaussian_noise", 1, ids=torch.tensor([2, 1, 0])))
+    assert not np.array_equal(y, scuff.corrupt(x, "cifar10-c/gaussian_noise", 1, seed=1))
+    noise = scuff.corrupt(x, "gaussian_noise", parameters={"std": 0.04})
+    assert not np.array_equal(y, noise)
+    same_id = scuff.corrupt(x, "cifar10-c/gaussian_noise", 1, ids=[7, 7, 7])
+    assert np.array_equal(same_id[0], same_id[2])
+
+
+@pytest.mark.parametrize("ids", [[0, 1], [[0, 1, 2]], [0.5, 1.0, 2.0], [True, False, True]])
+def test_bad_ids(ids: list) -> None:
+    with pytest.raises(ValueError, match="ids must be 3 whole numbers"):
+        scuff.corrupt(pictures_32()[:3], "cifar10-c/fog", 1, ids=ids)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (("fog", 3), {}, "expected suite/name, as in 'imagenet-c/fog'"),
+        (("imagenet-c/fog",), {}, "needs a severity from 1 to 5"),
+        (("imagenet-c/fog", 0), {}, "whole number from 1 to 5, got 0"),
+        (("imagenet-c/fog", 6), {}, "from 1 to 5, got 6"),
+        (("imagenet-x/fog", 1), {}, "no suite is called 'imagenet-x'"),
+        (("imagenet-c/frog", 1), {}, "did you mean fog|did you mean frost"),
+        (("fog", 3), {"parameters": {"strength": 1.0, "decay": 2.0}}, "not both"),
+        (("fog",), {"parameters": {"strength": 1.0}}, "missing: decay"),
+    ],
+)
+def test_wrong_requests(arguments: tuple, options: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        scuff.corrupt(pictures_32()[:1], *arguments, **options)
+
+
+def test_a_long_batch_is_cut_without_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = pictures_32()
+    for name in ("glass_blur", "elastic_transform", "jpeg_compression"):
+        whole = scuff.corrupt(x, f"cifar10-c/{name}", 3)
+        with monkeypatch.context() as patch:
+            patch.setitem(__import__("scuff.door", fromlist=["CHUNK"]).CHUNK, "cpu", 5 * 3 * 32 * 32)
+            assert np.array_equal(scuff.corrupt(x, f"cifar10-c/{name}", 3), whole)
+
+
+def test_lengths_scale_with_the_image_and_the_reference_size_is_exact() -> None:
+    blur = get("gaussian_blur")
+    assert blur.scaled({"sigma": 2.0}, 2.0) == {"sigma": 4.0}
+    assert get("glass_blur").scaled({"sigma": 0.7, "reach": 1, "passes": 2}, 0.2) == {
+        "sigma": pytest.approx(0.14),
+        "reach": 1,
+        "passes": 2,
+    }
+    x = pictures_224()[:1].repeat(2, axis=1).repeat(2, axis=2)  # 448 pixels: every pixel doubled
+    small = scuff.corrupt(pictures_224()[:1], "imagenet-c/gaussian_blur", 5).astype(float)
+    large = scuff.corrupt(x, "imagenet-c/gaussian_blur", 5).astype(float)[:, ::2, ::2]
+    unscaled = scuff.corrupt(x, "imagenet-c/gaussian_blur", 5, scale=False).astype(float)[:, ::2, ::2]
+    assert np.abs(large - small).mean() < 0.25 * np.abs(unscaled - small).mean()
+
+
+def test_as_published_is_one_more_jpeg_of_quality_85() -> None:
+    x = pictures_224()[:2]
+    plain = scuff.corrupt(x, "imagenet-c/contrast", 2)
+    stored = scuff.corrupt(x, "imagenet-c/contrast", 2, as_published=True)
+    file = io.BytesIO()
+    Image.fromarray(plain[1]).save(file, "JPEG", quality=85, optimize=True)
+    assert np.array_equal(np.asarray(Image.open(file)), stored[1])
+    grey = scuff.corrupt(x[..., :1], "imagenet-c/contrast", 2, as_published=True)
+    assert grey.shape == (2, 224, 224, 1)
+
+
+def test_results_lie_on_the_8_bit_grid() -> None:
+    y = scuff.corrupt(torch.rand(2, 3, 32, 32), "cifar10-c/gaussian_noise", 3) * 255
+    assert (y - y.round()).abs().max() < 1e-4
+
+
+def test_grey_noise_has_its_full_strength() -> None:
+    """A grey image has one channel of noise, not the mean of three."""
+    x = torch.full((20, 1, 64, 64), 0.5)
+    assert float(scuff.corrupt(x, "tiny-imagenet-c/gaussian_noise", 3).std()) == pytest.approx(0.12, rel=0.01)
+
+
+class _Numbers(Dataset):
+    def __init__(self) -> None:
+        self.transform = scuff.Corrupt("cifar10-c/gaussian_noise", severity=3)
+
+    def __len__(self) -> int:
+        return 12
+
+    def __getitem__(self, index: int) -> torch.Tensor:
+        return self.transform(torch.from_numpy(pictures_32()[index]).permute(2, 0, 1))
+
+
+def test_module_gives_the_same_picture_in_any_worker_and_batch() -> None:
+    scuff.corrupt(pictures_32(), "cifar10-c/gaussian_noise", 3)  # compiled code and threads exist before the fork
+    alone = torch.stack([_Numbers()[i] for i in range(12)])
+    for workers, batch in ((0, 5), (2, 4)):
+        loader = DataLoader(_Numbers(), batch_size=batch, num_workers=workers)
+        assert torch.equal(torch.cat(list(loader)), alone)
+    x = torch.from_numpy(pictures_32()[:12]).permute(0, 3, 1, 2)
+    assert torch.equal(scuff.Corrupt("cifar10-c/gaussian_noise", severity=3)(x), alone)
+
+
+def test_module_takes_ids_and_refuses_wrong_names_at_once() -> None:
+    module = scuff.Corrupt("cifar10-c/snow", severity=2, seed=4, ids=None)
+    x = pictures_32()[:3]
+    assert np.array_equal(module(x), scuff.corrupt(x, "cifar10-c/snow", 2, seed=4))
+    assert np.array_equal(module(x, ids=[5, 6, 7]), scuff.corrupt(x, "cifar10-c/snow", 2, seed=4, ids=[5, 6, 7]))
+    assert "cifar10-c/snow" in repr(module)
+    with pytest.raises(ValueError, match="no entry"):
+        scuff.Corrupt("cifar10-c/snowflake", severity=2)
+
+
+def test_module_takes_pil() -> None:
+    image = Image.fromarray(pictures_224()[0])
+    assert scuff.Corrupt("imagenet-c/fog", severity=1)(image).size == (224, 224)

@@ -1,0 +1,165 @@
+"""The fast back end of this machine against the reference, primitive by primitive, at awkward sizes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from scuff import kernels
+from scuff.kernels.boxes import box_windows
+from scuff.ops.borders import padded_index
+
+SIZES = [(1, 1), (2, 5), (17, 9), (33, 47)]
+CPU = torch.device("cpu")
+
+
+def _both(call):
+    with kernels.use_backend("reference"):
+        expected = call()
+    return expected, call()
+
+
+def _bytes(height: int, width: int, seed: int = 0) -> torch.Tensor:
+    return torch.randint(
+        0, 256, (2, 3, height, width), dtype=torch.uint8, generator=torch.Generator().manual_seed(seed)
+    )
+
+
+def _unit(height: int, width: int, seed: int = 0) -> torch.Tensor:
+    return torch.rand(2, 3, height, width, generator=torch.Generator().manual_seed(seed))
+
+
+def test_unknown_back_end() -> None:
+    with (
+        pytest.raises(ValueError, match="choose one of reference, numba_cpu, triton_gpu"),
+        kernels.use_backend("metal"),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(("height", "width"), SIZES)
+@pytest.mark.parametrize("border", ["edge", "reflect", "mirror"])
+@pytest.mark.parametrize("shared", [True, False])
+def test_correlate(height: int, width: int, border: str, shared: bool) -> None:
+    generator = torch.Generator().manual_seed(0)
+    dy, dx = (torch.randint(0, 11, (2, 7), dtype=torch.int32, generator=generator) for _ in range(2))
+    weights = torch.rand(2, 7, generator=generator)
+    taps = [t[:1] if shared else t for t in (dy, dx, weights)]
+    rows, columns = (padded_index(n, 5, 5, border, CPU) for n in (height, width))
+    expected, fast = _both(lambda: kernels.correlate(_unit(height, width), rows, columns, *taps))
+    assert (fast - expected).abs().max() < 1e-6
+
+
+@pytest.mark.parametrize(("height", "width"), SIZES)
+def test_resample(height: int, width: int) -> None:
+    generator = torch.Generator().manual_seed(0)
+    rows, columns = (torch.randint(0, n, (13,), generator=generator) for n in (height, width))
+    shares = torch.rand(2, 13, generator=generator)
+    expected, fast = _both(lambda: kernels.resample(_unit(height, width), rows, shares[0], columns, shares[1]))
+    assert (fast - expected).abs().max() < 1e-6
+
+
+@pytest.mark.parametrize(("height", "width"), SIZES)
+@pytest.mark.parametrize("border", ["reflect", "mirror"])
+def test_sample_bilinear_far_outside_too(height: int, width: int, border: str) -> None:
+    generator = torch.Generator().manual_seed(0)
+    rows, columns = (60 * torch.randn(2, 9, 8, generator=generator) for _ in range(2))
+    expected, fast = _both(lambda: kernels.sample_bilinear(_unit(height, width), rows, columns, border))
+    assert (fast - expected).abs().max() < 5e-6  # the reference passes through normalised coordinates
+
+
+@pytest.mark.parametrize(("height", "width"), SIZES)
+@pytest.mark.parametrize("reach", [1, 2, 4])
+def test_local_copies(height: int, width: int, reach: int) -> None:
+    generator = torch.Generator().manual_seed(0)
+    dy, dx = (
+        torch.randint(-reach, reach, (2, height, width), dtype=torch.int32, generator=generator) for _ in range(2)
+    )
+    expected, fast = _both(lambda: kernels.local_copies(_bytes(height, width), dy, dx, reach))
+    assert torch.equal(fast, expected)
+
+
+@pytest.mark.parametrize(("height", "width"), SIZES)
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.95, 1.0])
+def test_pixelate(height: int, width: int, share: float) -> None:
+    rows, columns = max(1, int(height * share)), max(1, int(width * share))
+    expected, fast = _both(lambda: kernels.pixelate(_bytes(height, width), rows, columns))
+    assert torch.equal(fast, expected)
+
+
+def test_box_windows_are_pillows() -> None:
+    """Each output of a shrunken identity matrix names the inputs that it averaged."""
+    for length in (1, 2, 5, 32, 33, 211, 224):
+        for size in {max(1, int(length * share)) for share in (0.2, 0.25, 0.5, 0.6, 0.949, 0.95, 1.0)}:
+            identity = Image.fromarray(np.eye(length, dtype=np.float32))
+            used = np.asarray(identity.resize((size, length), Image.Resampling.BOX)) > 0
+            start, stop = box_windows(length, size)
+            t = np.arange(length)[:, None]
+            assert np.array_equal(used, (t >= start) & (t < stop)), (length, size)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.5, 0.7])
+def test_link_edges(share: float) -> None:
+    generator = torch.Generator().manual_seed(0)
+    weak = torch.rand(4, 50, 61, generator=generator) < share
+    strong = torch.rand(4, 50, 61, generator=generator) < 0.01
+    expected, fast = _both(lambda: kernels.link_edges(weak, strong))
+    assert torch.equal(fast, expected)
+    assert (expected & ~weak).sum() == 0
+    assert bool((expected | ~(weak & strong)).all())
+
+
+def test_chamfer_distance() -> None:
+    edges = torch.rand(4, 50, 61, generator=torch.Generator().manual_seed(0)) > 0.995
+    edges[3] = False
+    expected, fast = _both(lambda: kernels.chamfer_distance(edges, 20.0))
+    assert (fast - expected).abs().max() < 1e-5
+    assert bool((fast[3] == 20.0).all())
+    alone = torch.zeros(1, 9, 9, dtype=torch.bool)
+    alone[0, 4, 4] = True
+    distance = kernels.chamfer_distance(alone, 20.0)[0]
+    assert distance[4, 5] == 1.0
+    assert distance[5, 5].item() == pytest.approx(1.4)
+    assert distance[6, 5].item() == pytest.approx(2.1969)
+
+
+@pytest.mark.parametrize("channels_last", [True, False])
+def test_bytes_survive_the_round_trip(channels_last: bool) -> None:
+    pixels = torch.arange(256, dtype=torch.uint8).view(1, 1, 16, 16).expand(2, 3, 16, 16)
+    pixels = pixels.contiguous(memory_format=torch.channels_last if channels_last else torch.contiguous_format)
+    expected, unit = _both(lambda: kernels.bytes_to_unit(pixels))
+    assert torch.equal(unit, expected)
+    assert unit.is_contiguous()
+    assert torch.equal(kernels.unit_to_bytes(unit, torch.empty_like(pixels)), pixels)
+
+
+def test_unit_to_bytes_clips_and_truncates() -> None:
+    y = torch.tensor([-1.0, 0.0, 0.999 / 255, 1.0 / 255, 254.9 / 255, 1.0, 7.0]).view(1, 1, 1, 7)
+    expected, fast = _both(lambda: kernels.unit_to_bytes(y, torch.empty(y.shape, dtype=torch.uint8)))
+    assert fast.flatten().tolist() == expected.flatten().tolist() == [0, 0, 0, 1, 254, 255, 255]
+
+
+def test_plasma_and_crops() -> None:
+    generator = torch.Generator().manual_seed(0)
+    noise = 2 * torch.rand(3, 64, 64, generator=generator) - 1
+    expected, fast = _both(lambda: kernels.plasma(noise, 1.7))
+    assert (fast - expected).abs().max() < 1e-6
+    table = torch.rand(4, 3, 50, 60, generator=generator)
+    which, top, left = torch.tensor([0, 3, 2]), torch.tensor([0, 5, 18]), torch.tensor([28, 1, 0])
+    expected, fast = _both(lambda: kernels.crop_windows(table, which, top, left, 32, 32))
+    assert torch.equal(fast, expected)
+    assert torch.equal(fast[1], table[3, :, 5:37, 1:33])
+
+
+def test_threads_do_not_show() -> None:
+    keys = torch.arange(9)
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        alone = kernels.normal(keys, 1, 1001)
+        torch.set_num_threads(4)
+        assert torch.equal(kernels.normal(keys, 1, 1001), alone)
+    finally:
+        torch.set_num_threads(before)

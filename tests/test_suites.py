@@ -1,0 +1,126 @@
+"""Suites: the bundled ones are complete, files survive a round trip, and every bad file is told what is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import scuff
+from scuff import corruptions
+
+GOOD = {
+    "suite": "mine",
+    "version": 1,
+    "size": 32,
+    "severities": 2,
+    "validation": ["fog"],
+    "entries": {"fog": {"strength": [0.5, 1.0], "decay": 2.0}, "contrast": {"gain": [0.5, 0.2]}},
+}
+
+
+def _write(path: Path, **changes: object) -> Path:
+    import yaml
+
+    path.write_text(yaml.safe_dump({**GOOD, **changes}))
+    return path
+
+
+def test_bundled_suites() -> None:
+    assert scuff.list_suites() == ["cifar10-c", "imagenet-c", "tiny-imagenet-c"]
+    for name, size in (("imagenet-c", 224), ("tiny-imagenet-c", 64), ("cifar10-c", 32)):
+        suite = scuff.load_suite(name)
+        assert (suite.name, suite.size, suite.severities, suite.version) == (name, size, 5, 1)
+        assert len(suite.benchmark()) == 15
+        assert suite.validation == ("speckle_noise", "gaussian_blur", "spatter", "saturate")
+
+
+@pytest.mark.parametrize("name", ["cifar10-c", "imagenet-c", "tiny-imagenet-c"])
+def test_bundled_suites_name_real_corruptions_with_their_parameters(name: str) -> None:
+    suite = scuff.load_suite(name)
+    for entry in suite.entries:
+        for severity in range(1, 6):
+            corruptions.get(entry).check_parameters(suite.parameters(entry, severity))
+
+
+def test_addresses() -> None:
+    assert len(scuff.list_corruptions()) == 57
+    assert scuff.list_corruptions("imagenet-c")[:2] == ["imagenet-c/gaussian_noise", "imagenet-c/shot_noise"]
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    for name in scuff.list_suites():
+        suite = scuff.load_suite(name)
+        assert scuff.load_suite(suite.save(tmp_path / "deep" / f"{name}.yaml")) == suite
+    assert [p.suffix for p in (tmp_path / "deep").iterdir()] == [".yaml"] * 3  # nothing temporary is left
+
+
+def test_a_suite_of_ones_own(tmp_path: Path) -> None:
+    import numpy as np
+
+    path = _write(tmp_path / "mine.yaml")
+    suite = scuff.load_suite(path)
+    assert suite.benchmark() == ["contrast"]
+    assert suite.parameters("fog", 2) == {"strength": 1.0, "decay": 2.0}
+    x = np.random.default_rng(0).integers(0, 256, (2, 32, 32, 3), dtype=np.uint8)
+    by_object = scuff.corrupt(x, "fog", 2, suite=suite)
+    assert np.array_equal(by_object, scuff.corrupt(x, "fog", 2, suite=str(path)))
+    assert np.array_equal(by_object, scuff.corrupt(x, f"{path}/fog", 2))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"version": 0}, "version must be a whole number of at least 1, got 0"),
+        ({"size": "big"}, "size must be a whole number"),
+        ({"severities": True}, "severities must be a whole number"),
+        ({"suite": "a/b"}, "the name must be text without /"),
+        ({"entries": {}}, "entries must map names"),
+        ({"entries": {"fog": [1, 2]}, "validation": []}, "entry 'fog' must map names to values"),
+        (
+            {"entries": {"fog": {"strength": [1, 2, 3]}}},
+            r"fog.strength must be one value or a list of 2, got \[1, 2, 3\]",
+        ),
+        ({"entries": {"fog": {"strength": "much"}}}, "fog.strength must hold finite numbers, got 'much'"),
+        ({"entries": {"fog": {"strength": float("nan")}}}, "finite numbers"),
+        ({"entries": {"fog": {"strength": float("inf")}}}, "finite numbers"),
+        ({"validation": ["snow"]}, "validation names 'snow', which is no entry"),
+        ({"colour": "red"}, r"unknown keys \['colour'\]"),
+    ],
+)
+def test_bad_files(tmp_path: Path, changes: dict, message: str) -> None:
+    with pytest.raises(scuff.SuiteError, match=message):
+        scuff.load_suite(_write(tmp_path / "bad.yaml", **changes))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("a: [1", "not valid YAML"), ("- 1", "is no suite"), ("", "is no suite"), ("suite: x", "missing keys")],
+)
+def test_files_that_are_no_suites(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_text(text)
+    with pytest.raises(scuff.SuiteError, match=message):
+        scuff.load_suite(path)
+
+
+def test_yaml_cannot_run_code(tmp_path: Path) -> None:
+    path = tmp_path / "evil.yaml"
+    path.write_text("suite: !!python/object/apply:os.system ['true']")
+    with pytest.raises(scuff.SuiteError, match="not valid YAML"):
+        scuff.load_suite(path)
+
+
+def test_wrong_names_are_answered_with_near_ones(tmp_path: Path) -> None:
+    with pytest.raises(scuff.SuiteError, match=r"no suite is called 'imagenet-d'; did you mean imagenet-c"):
+        scuff.load_suite("imagenet-d")
+    with pytest.raises(scuff.SuiteError, match="cannot read the suite file"):
+        scuff.load_suite(tmp_path / "absent.yaml")
+    with pytest.raises(scuff.SuiteError, match="has no entry 'fogg'; did you mean fog"):
+        scuff.load_suite("imagenet-c").parameters("fogg", 1)
+
+
+@pytest.mark.parametrize("severity", [0, -1, 6, 1.5, "3", None, True])
+def test_severity_is_checked(severity: object) -> None:
+    with pytest.raises(scuff.SuiteError, match="from 1 to 5"):
+        scuff.load_suite("imagenet-c").parameters("fog", severity)
