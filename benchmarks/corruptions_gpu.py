@@ -1,15 +1,21 @@
-"""Images per second of every cell of a suite on a GPU, with the batch resident on the device.
+r"""Images per second of every cell of a suite on a GPU, with the batch resident on the device.
 
     python benchmarks/corruptions_gpu.py [--suite imagenet-c] [--batch 256] [--out results.json]
 
 Prints one line per corruption (five severities, images/s, the fastest and slowest of the repeats), the time for 50 000
 images through all benchmark cells, peak memory per corruption, and for the slowest cells how far they are from the
 memory floor: the time in which the device can read the batch once and write it once.
+
+    ncu --profile-from-start off --metrics dram__bytes_read.sum,dram__bytes_write.sum --csv \
+        python benchmarks/corruptions_gpu.py --once defocus_blur/5
+
+makes one call of one cell between the profiler's marks, so that its true memory traffic can be counted.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import statistics
 from functools import partial
@@ -49,10 +55,18 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--out")
+    parser.add_argument("--once", metavar="NAME/SEVERITY", help="one profiled call of one cell instead of the table")
     options = parser.parse_args()
 
     suite = scuff.load_suite(options.suite)
     x = pictures(options.batch, suite.size).cuda()
+    if options.once:
+        name, severity = options.once.split("/")
+        for profiled in (False, False, True):  # two calls to compile and fill caches
+            with torch.cuda.profiler.profile() if profiled else contextlib.nullcontext():
+                scuff.corrupt(x, name, int(severity), suite=suite, check=False)
+                torch.cuda.synchronize()
+        return
     y = torch.empty_like(x)
     copy = statistics.median(milliseconds(lambda: y.copy_(x), 20))
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, batch {tuple(x.shape)}")

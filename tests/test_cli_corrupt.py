@@ -1,0 +1,231 @@
+"""`scuff corrupt` as its user meets it: messages, exit codes, Ctrl-C."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from scuff.cli import app
+from scuff.export import export
+
+SCUFF = [sys.executable, "-c", "from scuff.cli import app; app()"]
+FEW = ["--only", "contrast,brightness", "--severity", "1,3", "--workers", "0"]
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Run `scuff corrupt` in a folder with two pictures in `in`."""
+    monkeypatch.chdir(tmp_path)
+    Path("in", "deep").mkdir(parents=True)
+    Image.new("RGB", (20, 16), (200, 100, 50)).save("in/a.png")
+    Image.new("RGB", (20, 16), (20, 100, 250)).save("in/deep/b.jpg")
+    return lambda *arguments: CliRunner().invoke(app, ["corrupt", *map(str, arguments)])
+
+
+def files(folder: str) -> list[str]:
+    return sorted(p.relative_to(folder).as_posix() for p in Path(folder).rglob("*") if p.is_file())
+
+
+def assert_refused(result, *words: str) -> None:
+    """Exit code 2, one line on stderr, no traceback."""
+    assert result.exit_code == 2, result.output
+    assert isinstance(result.exception, SystemExit)
+    assert len(result.stderr.splitlines()) == 1
+    for word in ("Error: ", *words):
+        assert word in result.stderr
+
+
+def test_a_folder(run):
+    result = run("in", "out", *FEW)
+    assert result.exit_code == 0, result.output
+    assert "2 images x 2 corruptions x severities 1,3" in result.stdout
+    assert "Made 8; there already: 0" in result.stdout
+    assert result.stderr == ""
+    assert len(files("out")) == 9
+    assert "Made 0; there already: 8" in run("in", "out", *FEW).stdout
+
+
+@pytest.mark.parametrize("option", [["--as-published"], ["--save", "jpeg"]])
+def test_as_published_is_jpeg(run, option):
+    assert run("in", "out", *FEW, *option).exit_code == 0
+    with Image.open("out/contrast/1/deep/b.jpg") as picture:
+        assert picture.format == "JPEG"
+    export("in", "same", save="jpeg", only=["contrast", "brightness"], severities=[1, 3], workers=0)
+    assert Path("out/contrast/1/deep/b.jpg").read_bytes() == Path("same/contrast/1/deep/b.jpg").read_bytes()
+
+
+def test_every_option_reaches_the_export(run):
+    options = ["--suite", "cifar10-c", "--seed", 7, "--resize", 12, "--crop", 10, "--layout", "folder"]
+    assert run("in", "out", *options, "--only", "gaussian_noise", "--severity", 2, "--workers", 0).exit_code == 0
+    export("in", "same", "cifar10-c", seed=7, resize=12, crop=10, only=["gaussian_noise"], severities=[2], workers=0)
+    assert files("out") == files("same")
+    for name in files("out"):
+        assert Path("out", name).read_bytes() == Path("same", name).read_bytes()
+
+
+def test_an_array(run):
+    np.savez("data.npz", images=np.full((3, 8, 8, 3), 77, np.uint8), labels=np.arange(3))
+    assert run("data.npz", "out", "--suite", "cifar10-c", *FEW).exit_code == 0
+    assert files("out") == ["brightness.npy", "contrast.npy", "labels.npy", "scuff.json"]
+    assert run("data.npz", "out2", "--suite", "cifar10-c", "--layout", "npz", *FEW).exit_code == 0
+    assert "contrast/3.npz" in files("out2")
+
+
+def test_validation_corruptions_are_asked_for(run):
+    assert "saturate" not in run("in", "out", "--dry-run").stdout
+    assert "saturate" not in run("in", "out", "--dry-run", "--no-validation").stdout
+    assert "saturate" in run("in", "out", "--dry-run", "--validation").stdout
+
+
+def test_a_dry_run_writes_nothing(run):
+    result = run("in", "out", "--dry-run")
+    assert result.exit_code == 0
+    assert "To make: 150 files; there already: 0" in result.stdout
+    assert not Path("out").exists()
+
+
+def test_unreadable_files_are_listed_at_the_end(run):
+    Path("in/text.png").write_text("hello")
+    Path("in/dangling.jpg").symlink_to("nowhere")
+    result = run("in", "out", *FEW)
+    assert result.exit_code == 1
+    assert result.stderr.splitlines() == [
+        "2 files could not be read:",
+        "  dangling.jpg: No such file or directory",
+        "  text.png: not a picture",
+    ]
+    assert "Made 8" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["gone", "out"], ["no file or folder gone"]),
+        (["empty", "out"], ["no pictures in empty"]),
+        (["in", "in/out"], ["inside each other"]),
+        (["in/deep", "in"], ["inside each other"]),
+        (["in", "out", "--suite", "imagenet-d"], ["'imagenet-d'", "imagenet-c"]),
+        (["in", "out", "--suite", "odd.yaml"], ["Error: no corruption is called 'fogg'; did you mean fog?\n"]),
+        (["in", "out", "--only", "fog,snwo"], ["'snwo'", "snow"]),
+        (["in", "out", "--only", ","], ["no corruption is chosen"]),
+        (["in", "out", "--severity", "0"], ["from 1 to 5, got 0"]),
+        (["in", "out", "--severity", "1-3"], ["as in 1,3; got '1-3'"]),
+        (["in", "out", "--save", "gif"], ["png or jpeg"]),
+        (["in", "out", "--as-published", "--save", "png"], ["--as-published means --save jpeg"]),
+        (["in", "out", "--layout", "npz"], ["layout folder"]),
+        (["in", "out", "--workers", "-1"], ["workers must be at least 0"]),
+    ],
+)
+def test_refusals(run, arguments, words):
+    Path("empty").mkdir()
+    Path("odd.yaml").write_text("{suite: odd, version: 1, size: 32, severities: 1, entries: {fogg: {a: 1}}}")
+    assert_refused(run(*arguments), *words)
+    assert not Path("out").exists()
+
+
+def test_two_sources_of_one_name_are_refused(run):
+    Image.new("RGB", (5, 5)).save("in/a.jpg")
+    assert_refused(run("in", "out", *FEW), "a.jpg and a.png would both become a.png")
+
+
+def test_other_settings_are_refused(run):
+    run("in", "out", *FEW)
+    assert_refused(run("in", "out", *FEW, "--seed", 1), "out was made with other settings: seed was 0, is now 1")
+
+
+def test_a_destination_that_cannot_be_written_is_explained(run):
+    Path("file").write_text("in the way")
+    assert_refused(run("in", "file/out", *FEW), "file")
+
+
+def test_a_full_disk_is_explained(run, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("scuff.export.folder._encode", full)
+    result = run("in", "out", *FEW)
+    assert result.exit_code == 1
+    assert (
+        result.stderr == "Error: the disk of out is full; finished files are valid: make room and run the same again\n"
+    )
+
+
+# --- Ctrl-C and worse, in real processes ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def start(run):
+    """Start `scuff corrupt` as a group of processes of its own, and wait for its first result."""
+    noise = np.random.default_rng(0).integers(0, 256, (16, 200, 200, 3), dtype=np.uint8)
+    for number, pixels in enumerate(noise):
+        Image.fromarray(pixels).save(f"in/{number}.png")
+    started = []
+
+    def begin(*arguments: str) -> subprocess.Popen:
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        process = subprocess.Popen([*SCUFF, "corrupt", "in", "out", *arguments], start_new_session=True, **pipes)
+        started.append(process)
+        assert wait_for(lambda: any(Path().glob("out/*/*/*.png")), 60)
+        return process
+
+    yield begin
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def living_processes(group: int) -> dict[int, str]:
+    """The processes of a group and their commands, without those that are dead and wait to be noticed."""
+    table = subprocess.run(["ps", "-A", "-ww", "-o", "pid=,pgid=,stat=,args="], capture_output=True, text=True).stdout
+    rows = [line.split(None, 3) for line in table.splitlines()]
+    return {int(pid): args for pid, pgid, stat, args in rows if int(pgid) == group and not stat.startswith("Z")}
+
+
+def wait_for(condition, seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return condition()
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_ctrl_c_stops_promptly_and_the_same_command_goes_on(run, start, workers):
+    process = start("--workers", workers)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    began = time.monotonic()
+    _, errors = process.communicate(timeout=30)
+    assert time.monotonic() - began < 10
+    assert process.returncode == 130
+    assert errors == "Interrupted. Run the same command again to go on from here.\n"
+    assert wait_for(lambda: not living_processes(process.pid), 10), living_processes(process.pid)
+    written = [name for name in files("out") if name != "scuff.json"]
+    assert 0 < len(written) < 18 * 75
+    for name in written:
+        with Image.open(Path("out", name)) as picture:
+            picture.load()
+    assert f"there already: {len(written)}." in run("in", "out", "--dry-run").stdout
+
+
+def test_a_killed_worker_is_explained(start):
+    process = start("--workers", "1")
+    (worker,) = [pid for pid, command in living_processes(process.pid).items() if "spawn_main" in command]
+    os.kill(worker, signal.SIGKILL)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert errors.startswith("Error: a worker process was killed")
+    assert "fewer workers" in errors
+
+
+def test_workers_do_not_outlive_a_main_process_that_was_killed(start):
+    process = start("--workers", "1")
+    process.kill()
+    process.communicate(timeout=30)
+    assert wait_for(lambda: not living_processes(process.pid), 10), living_processes(process.pid)

@@ -1,0 +1,225 @@
+"""`scuff list`, `scuff show`, `scuff demo`, and how the command line fails."""
+
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+import scuff
+from scuff.cli import app
+from scuff.pictures import bundled_picture
+from scuff.sheets import GAP, MARGIN, corruption_sheet
+
+VERBS = ("list", "show", "corrupt", "demo")
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Run a command in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+@pytest.fixture
+def small_suite(tmp_path):
+    """A suite of two corruptions, one of them for validation, at 32 pixels."""
+    entries = {"contrast": {"gain": [0.5, 0.1]}, "brightness": {"shift": [0.1, 0.5]}}
+    suite = scuff.Suite("small", 3, 32, 2, entries, validation=("brightness",), about="for [tests]")
+    return suite.save(tmp_path / "small.yaml")
+
+
+def assert_refused(result, *words: str) -> None:
+    """Exit code 2, one line on stderr, no traceback."""
+    assert result.exit_code == 2, result.output
+    assert isinstance(result.exception, SystemExit)
+    lines = result.stderr.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("Error: ")
+    for word in words:
+        assert word in lines[0]
+
+
+# --- help -----------------------------------------------------------------------------------------------------------
+
+
+def test_version(run):
+    assert run("--version").stdout == f"scuff {scuff.__version__}\n"
+
+
+def test_help_names_every_verb_in_order(run):
+    text = run("--help").stdout
+    listed = text[text.index("Commands:") :]
+    assert sorted(VERBS, key=lambda v: listed.index(f"  {v} ")) == list(VERBS)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_examples_and_explains_every_option(run, verb):
+    text = run(verb, "--help").stdout
+    assert "Example" in text
+    assert f"  scuff {verb}" in text
+    options = text[text.index("Options:") :].splitlines()[1:]
+    starts = [n for n, line in enumerate(options) if line.startswith("  --")]
+    for start, stop in zip(starts, [*starts[1:], len(options)], strict=True):
+        words = " ".join(options[start:stop]).split()
+        assert len(words) >= 4, f"no explanation: {words}"
+
+
+# --- list -----------------------------------------------------------------------------------------------------------
+
+
+def test_list_has_a_row_for_every_suite(run):
+    result = run("list")
+    assert result.exit_code == 0
+    for name in scuff.list_suites():
+        suite = scuff.load_suite(name)
+        (row,) = [line for line in result.stdout.splitlines() if line.split()[:1] == [name]]
+        assert row.split()[1:3] == [str(suite.version), str(suite.size)]
+        assert f"{len(suite.benchmark())} + {len(suite.validation)}" in row
+        assert row.rstrip().endswith(suite.about)
+
+
+def test_list_of_a_suite_has_every_parameter_at_every_severity(run):
+    text = run("list", "imagenet-c").stdout
+    suite = scuff.load_suite("imagenet-c")
+    assert "\x1b" not in text
+    for entry, parameters in suite.entries.items():
+        assert (f"{entry} (validation)" in text) == (entry in suite.validation)
+        assert all(f" {p} " in text for p in parameters)
+    (fog,) = [line.split() for line in text.splitlines() if line.split()[:1] == ["fog"]]
+    assert fog == ["fog", "strength", "1.5", "2", "2.5", "2.5", "3"]
+
+
+def test_list_is_not_cut_to_80_columns(run, tmp_path):
+    about = "a benchmark with a long story, " * 12 + "and an end"
+    scuff.Suite("long", 1, 32, 30, {"contrast": {"gain": [k / 7 for k in range(30)]}}, about=about).save("long.yaml")
+    lines = run("list", "long.yaml").stdout.splitlines()
+    assert lines[0].endswith(about)
+    (row,) = [line.split() for line in lines if line.split()[:1] == ["contrast"]]
+    assert len(row) == 2 + 30
+
+
+def test_list_of_a_file_takes_text_literally(run, small_suite):
+    assert "small, version 3: for [tests]" in run("list", small_suite).stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("imagenetc", ["'imagenetc'", "imagenet-c"]),
+        ("gone.yaml", ["gone.yaml", "No such file"]),
+    ],
+)
+def test_list_refuses(run, name, words):
+    assert_refused(run("list", name), *words)
+
+
+def test_a_broken_suite_file_is_explained_in_one_line(run, tmp_path):
+    (tmp_path / "bad.yaml").write_text("suite: [\n  oh: {")
+    assert_refused(run("list", "bad.yaml"), "bad.yaml is not valid YAML")
+
+
+# --- show -----------------------------------------------------------------------------------------------------------
+
+
+def test_show_explains_an_entry_and_draws_it(run, tmp_path):
+    result = run("show", "cifar10-c/motion_blur")
+    assert result.exit_code == 0, result.output
+    assert "family: blur" in result.stdout
+    assert "Hendrycks" in result.stdout
+    assert "scale with the image: radius, sigma" in result.stdout
+    assert ["sigma", "1", "1.5", "2", "2", "2.5"] in [line.split() for line in result.stdout.splitlines()]
+    assert result.stdout.splitlines()[-1] == "Pictures: cifar10-c-motion_blur.png"
+    with Image.open(tmp_path / "cifar10-c-motion_blur.png") as sheet:
+        assert sheet.format == "PNG"
+        assert sheet.width > 6 * 112
+
+
+def test_show_tells_of_validation(run, small_suite):
+    assert "for validation" in run("show", f"{small_suite}/brightness").stdout
+    assert "for validation" not in run("show", f"{small_suite}/contrast").stdout
+
+
+def test_show_of_a_suite_has_a_row_per_entry(run, small_suite, tmp_path):
+    result = run("show", small_suite, "--out", "deep/sheet.png")
+    assert result.exit_code == 0, result.output
+    assert "contrast" in result.stdout
+    with Image.open(tmp_path / "deep" / "sheet.png") as sheet:
+        assert sheet.height > 3 * 112
+
+
+def test_show_takes_a_picture_and_a_seed(run, tmp_path):
+    Image.new("L", (60, 40), 200).save("mine.png")
+
+    def sheet(*options):
+        assert run("show", "cifar10-c/gaussian_noise", "--out", "s.png", *options).exit_code == 0
+        return (tmp_path / "s.png").read_bytes()
+
+    assert sheet() == sheet()
+    assert sheet("--seed", 1) != sheet()
+    assert sheet("--image", "mine.png") != sheet()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["imagenet-c/fgo"], ["'fgo'", "fog"]),
+        (["imagenet-d/fog"], ["'imagenet-d'", "imagenet-c"]),
+        (["fog"], ["which one?", "imagenet-c/fog"]),
+        (["imagenet-c/fog", "--out", "fog.gif"], ["fog.gif", ".png"]),
+        (["imagenet-c/fog", "--image", "gone.png"], ["No such file or directory: gone.png"]),
+    ],
+)
+def test_show_refuses(run, tmp_path, arguments, words):
+    assert_refused(run("show", *arguments), *words)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unknown_corruption_is_named_without_extra_quotes(run, tmp_path):
+    scuff.Suite("odd", 1, 32, 1, {"fogg": {"a": 1}}).save("odd.yaml")
+    assert_refused(run("show", "odd.yaml/fogg"), "Error: no corruption is called 'fogg'; did you mean fog?")
+    assert run("show", "odd.yaml/fogg").stderr.endswith("fog?\n")
+
+
+def test_a_mistake_of_ours_keeps_its_traceback(run, monkeypatch):
+    def broken(*_):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("scuff.sheets.corruption_sheet", broken)
+    assert isinstance(run("show", "imagenet-c/fog").exception, ZeroDivisionError)
+
+
+# --- sheets ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_sheet_shows_the_pixels_themselves():
+    suite, picture = scuff.load_suite("cifar10-c"), bundled_picture().resize((32, 32))
+    sheet = corruption_sheet(suite, ["pixelate"], [1, 5], picture, seed=4)
+    step, side = 4 * 32 + GAP, 4 * 32
+    top = sheet.height - MARGIN - side
+    tiles = [picture, *(scuff.corrupt(picture, "cifar10-c/pixelate", s, seed=4) for s in (1, 5))]
+    for column, tile in enumerate(tiles):
+        left = MARGIN + step * column
+        shown = sheet.crop((left, top, left + side, top + side))
+        assert shown.tobytes() == tile.resize((side, side), Image.Resampling.NEAREST).tobytes()
+
+
+def test_a_sheet_reports_its_progress():
+    rows = []
+    suite = scuff.load_suite("cifar10-c")
+    corruption_sheet(suite, ["contrast", "brightness"], [1], bundled_picture(), progress=rows.append)
+    assert rows == ["contrast", "brightness"]
+
+
+def test_the_bundled_picture():
+    assert bundled_picture().size == (224, 224)
+    assert bundled_picture().mode == "RGB"
+
+
+# --- demo -----------------------------------------------------------------------------------------------------------
+
+
+def test_demo_ends_with_the_name_of_its_sheet(run, tmp_path):
+    result = run("demo", "--out", "out/demo")
+    assert result.exit_code == 0, result.output
+    with Image.open(tmp_path / result.stdout.splitlines()[-1]) as sheet:
+        assert sheet.height > 19 * 224
+        assert sheet.width > 5 * 224
