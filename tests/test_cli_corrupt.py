@@ -1,5 +1,6 @@
 """`scuff corrupt` as its user meets it: messages, exit codes, Ctrl-C."""
 
+import contextlib
 import errno
 import os
 import signal
@@ -178,7 +179,8 @@ def start(run):
 
     yield begin
     for process in started:
-        process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
 
 

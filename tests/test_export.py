@@ -122,12 +122,13 @@ def test_palette_alpha_cmyk_become_rgb_and_orientation_is_applied(tmp_path):
     picture = make_picture(10, 14)
     picture.convert("P").save(root / "palette.png", transparency=b"\x00\x80")
     picture.convert("RGBA").save(root / "alpha.webp", lossless=True)
+    picture.save(root / "scan.TIF")
     picture.convert("CMYK").save(root / "cmyk.jpg")
     exif = Image.Exif()
     exif[0x0112] = 6  # turned by a quarter
-    picture.save(root / "turned.tif", exif=exif)
+    picture.save(root / "turned.jpg", exif=exif)
     assert export(root, tmp_path / "out", "imagenet-c", **FEW).failures == {}
-    for name in ("palette", "alpha", "cmyk", "turned"):
+    for name in ("palette", "alpha", "cmyk", "scan", "turned"):
         written = load(tmp_path / "out" / "contrast" / "2" / f"{name}.png")
         assert written.mode == "RGB"
         assert written.size == ((10, 14) if name == "turned" else (14, 10))

@@ -86,6 +86,7 @@ def test_jpeg_model_at_any_size(size: tuple[int, int]) -> None:
     pixels = torch.from_numpy(pictures_224()[:4, 90 : 90 + size[0], 60 : 60 + size[1]]).permute(0, 3, 1, 2)
     for quality in (10, 60):
         assert torch.equal(jpeg_model(pixels, quality), jpeg_codec(pixels, quality))
+    assert jpeg_model(pixels[:0], 10).shape == (0, 3, *size)
 
 
 @pytest.mark.parametrize("size", [(134, 134), (89, 67), (56, 200)])

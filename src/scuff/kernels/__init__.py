@@ -108,8 +108,8 @@ def correlate(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, 
 
     out[i, j] = sum over t of weights[t] * x[rows[i + dy[t]], columns[j + dx[t]]], for every image and channel.
     `rows` and `columns` (int64) are the image's indices with a border around them, so that every shift finds a pixel.
-    Offsets are int32 >= 0 and, like the weights, (N, T), or (1, T) when every image shares them. Taps are summed in the
-    order given, so the result does not depend on the batch.
+    Offsets are int32 >= 0 and, like the weights, (N, T), or (1, T) when every image shares them. Taps are summed in
+    a fixed order, so the result does not depend on the batch.
     """
     return _resolve("correlate", x.device)(x, rows, columns, dy, dx, weights)
 

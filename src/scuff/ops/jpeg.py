@@ -72,7 +72,7 @@ def jpeg_model(pixels: Tensor, quality: int) -> Tensor:
     y = _through_blocks(y, _table("luma", quality, pixels.device))
     chroma = _shrink(torch.stack((cb, cr), dim=1).flatten(0, 1))
     chroma = _through_blocks(chroma, _table("chroma", quality, pixels.device))
-    cb, cr = (_enlarge(chroma, h, w) - 128).unflatten(0, (-1, 2)).unbind(1)
+    cb, cr = (_enlarge(chroma, h, w) - 128).unflatten(0, (len(pixels), 2)).unbind(1)
     red = y + ((91881 * cr + 32768) >> 16)
     green = y + ((-22554 * cb - 46802 * cr + 32768) >> 16)
     blue = y + ((116130 * cb + 32768) >> 16)
@@ -136,7 +136,7 @@ def _shrink(chroma: Tensor) -> Tensor:
     """2 x 2 means with the encoder's alternating bias. Columns are repeated before, rows (beyond one) after it."""
     n, h, w = chroma.shape
     full = pad(chroma[:, None], (0, h % 2), (0, -w % 16), "edge")[:, 0]
-    total = full.view(n, (h + 1) // 2, 2, -1, 2).sum((2, 4), dtype=torch.int32)
+    total = full.view(n, (h + 1) // 2, 2, full.shape[2] // 2, 2).sum((2, 4), dtype=torch.int32)
     bias = 1 + torch.arange(total.shape[2], device=chroma.device, dtype=torch.int32) % 2
     return (total + bias) >> 2
 

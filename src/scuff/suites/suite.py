@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
@@ -25,6 +24,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+
+from scuff.files import write_by_rename
 
 
 class SuiteError(ValueError):
@@ -79,12 +80,9 @@ class Suite:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the YAML file, by rename, so that a reader never sees half of it."""
-        path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-            yaml.safe_dump(self.to_dict(), file, sort_keys=False, default_flow_style=None, width=120)
-        os.replace(file.name, path)
-        return path
+        with write_by_rename(path) as file:
+            yaml.safe_dump(self.to_dict(), file, sort_keys=False, default_flow_style=None, width=120, encoding="utf-8")
+        return Path(path)
 
 
 def _validate(suite: Suite) -> None:
@@ -116,7 +114,13 @@ def _validate(suite: Suite) -> None:
 
 def list_suites() -> list[str]:
     """The names of the suites that come with the package."""
-    return sorted(f.name[: -len(".yaml")] for f in resources.files(__package__).iterdir() if f.name.endswith(".yaml"))
+    return list(_bundled_names())
+
+
+@lru_cache
+def _bundled_names() -> tuple[str, ...]:
+    files = resources.files(__package__).iterdir()
+    return tuple(sorted(f.name[: -len(".yaml")] for f in files if f.name.endswith(".yaml")))
 
 
 def list_corruptions(suite: str | os.PathLike[str] | None = None) -> list[str]:
@@ -136,7 +140,7 @@ def load_suite(source: str | os.PathLike[str]) -> Suite:
     {'strength': 2.5, 'decay': 1.7}
     """
     text = os.fspath(source)
-    if text in list_suites():
+    if text in _bundled_names():
         return _load_bundled(text)
     if text.endswith((".yaml", ".yml")) or os.path.exists(text):
         try:

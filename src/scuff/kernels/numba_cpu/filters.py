@@ -22,21 +22,25 @@ def _correlate_plane(plane, rows, columns, dy, dx, weights, wide, out):
         for k in range(columns.size):
             wide[i, k] = plane[i, columns[k]]
     taps = dy.size
-    fours = taps - taps % 4
+    eights = taps - taps % 8
     for i in range(height):
         row = out[i]
         row[:] = F32(0.0)
-        for t in range(0, fours, 4):  # four taps for each load and store of the sum
-            a = wide[rows[i + dy[t]], dx[t] : dx[t] + width]
-            b = wide[rows[i + dy[t + 1]], dx[t + 1] : dx[t + 1] + width]
-            c = wide[rows[i + dy[t + 2]], dx[t + 2] : dx[t + 2] + width]
-            d = wide[rows[i + dy[t + 3]], dx[t + 3] : dx[t + 3] + width]
-            wa, wb, wc, wd = weights[t], weights[t + 1], weights[t + 2], weights[t + 3]
+        for t in range(0, eights, 8):  # eight taps for each load and store of the sum
+            a, wa = wide[rows[i + dy[t]], dx[t] :], weights[t]
+            b, wb = wide[rows[i + dy[t + 1]], dx[t + 1] :], weights[t + 1]
+            c, wc = wide[rows[i + dy[t + 2]], dx[t + 2] :], weights[t + 2]
+            d, wd = wide[rows[i + dy[t + 3]], dx[t + 3] :], weights[t + 3]
+            e, we = wide[rows[i + dy[t + 4]], dx[t + 4] :], weights[t + 4]
+            f, wf = wide[rows[i + dy[t + 5]], dx[t + 5] :], weights[t + 5]
+            g, wg = wide[rows[i + dy[t + 6]], dx[t + 6] :], weights[t + 6]
+            h, wh = wide[rows[i + dy[t + 7]], dx[t + 7] :], weights[t + 7]
             for j in range(width):
-                row[j] = (((row[j] + wa * a[j]) + wb * b[j]) + wc * c[j]) + wd * d[j]
-        for t in range(fours, taps):
-            a = wide[rows[i + dy[t]], dx[t] : dx[t] + width]
-            wa = weights[t]
+                first = ((wa * a[j] + wb * b[j]) + wc * c[j]) + wd * d[j]
+                second = ((we * e[j] + wf * f[j]) + wg * g[j]) + wh * h[j]
+                row[j] += first + second
+        for t in range(eights, taps):
+            a, wa = wide[rows[i + dy[t]], dx[t] :], weights[t]
             for j in range(width):
                 row[j] += wa * a[j]
 

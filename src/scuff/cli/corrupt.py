@@ -1,0 +1,136 @@
+"""`scuff corrupt`: write corrupted copies of a dataset."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from scuff.export import ExportResult, Plan
+
+
+def corrupt_command(
+    source: Annotated[Path, typer.Argument(metavar="SRC", help="A folder of pictures, or an array: .npz or .npy.")],
+    destination: Annotated[Path, typer.Argument(metavar="DST", help="A folder for the results, outside SRC.")],
+    suite: Annotated[str, typer.Option(help="A suite's name (see scuff list), or a suite file.")] = "imagenet-c",
+    only: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="These corruptions, as in fog,snow. Default: all of the benchmark."),
+    ] = None,
+    severity: Annotated[
+        str | None, typer.Option(metavar="LEVELS", help="These severities, as in 1,3. Default: all.")
+    ] = None,
+    validation: Annotated[
+        bool, typer.Option("--validation/--no-validation", help="Also the suite's validation corruptions.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Another seed, another realisation of everything random.")] = 0,
+    resize: Annotated[
+        int | None, typer.Option(metavar="PIXELS", help="First bring each picture's shorter side to this.")
+    ] = None,
+    crop: Annotated[int | None, typer.Option(metavar="PIXELS", help="Then cut out the middle square.")] = None,
+    save: Annotated[
+        str | None, typer.Option(metavar="png|jpeg", help="png is lossless (default); jpeg has quality 85.")
+    ] = None,
+    as_published: Annotated[
+        bool, typer.Option("--as-published", help="As ImageNet-C was published: the same as --save jpeg.")
+    ] = False,
+    layout: Annotated[
+        str | None,
+        typer.Option(
+            metavar="folder|npz|npy",
+            help="Of the results. For a folder: folder. For an array: npy (default), one file per corruption, as in "
+            "CIFAR-10-C; or npz, one file per corruption and severity.",
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="Processes. Default: one per processor; 0: none but this one.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and stop.")] = False,
+) -> None:
+    """Corrupt a folder of pictures, or an array of images.
+
+    A folder becomes DST/CORRUPTION/SEVERITY/ with the same tree below. An .npz (images, x or data; labels or y) or .npy
+    becomes DST/CORRUPTION.npy and DST/labels.npy. Every image has randomness of its own, so that results depend neither
+    on the number of workers nor on which other images there are.
+
+    Interrupt it whenever you like: the same command goes on where it stopped. Files that cannot be read are left out
+    and listed at the end.
+
+    \b
+    Examples:
+      scuff corrupt photos/ out/ --only fog,snow --severity 1,3
+      scuff corrupt val/ imagenet-c/ --resize 256 --crop 224 --as-published
+      scuff corrupt cifar10-test.npz cifar10-c/ --suite cifar10-c
+
+    \b
+    Exit codes:
+        0  all done
+        1  some files could not be read, or the disk is full
+        2  the command makes no sense
+      130  interrupted
+    """
+    if as_published and save == "png":
+        raise ValueError("--as-published means --save jpeg; leave out --save png")
+
+    from scuff.export import ExportStopped, plan_export, run_plan
+
+    plan = plan_export(
+        source,
+        destination,
+        suite,
+        only=_split(only),
+        severities=_numbers(severity),
+        validation=validation,
+        seed=seed,
+        resize=resize,
+        crop=crop,
+        save="jpeg" if as_published else save or "png",
+        layout=layout,
+    )
+    _announce(plan)
+    if dry_run:
+        return
+
+    from scuff.cli.console import open_progress
+
+    try:
+        with open_progress() as progress:
+            bar = progress.add_task("corrupting", total=plan.missing)
+            result = run_plan(plan, workers, lambda done, total: progress.update(bar, completed=done, total=total))
+    except ExportStopped as stopped:
+        typer.echo(f"Error: {stopped}", err=True)
+        raise typer.Exit(1) from stopped
+    except KeyboardInterrupt as interrupt:
+        typer.echo("Interrupted. Run the same command again to go on from here.", err=True)
+        raise typer.Exit(130) from interrupt
+    _conclude(plan, result)
+
+
+def _split(text: str | None) -> list[str] | None:
+    return None if text is None else [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _numbers(text: str | None) -> list[int] | None:
+    try:
+        return None if text is None else [int(word) for word in _split(text)]
+    except ValueError as error:
+        raise ValueError(f"--severity takes whole numbers with commas between them, as in 1,3; got {text!r}") from error
+
+
+def _announce(plan: Plan) -> None:
+    levels = ",".join(map(str, plan.severities))
+    typer.echo(f"{plan.images} images x {len(plan.entries)} corruptions x severities {levels} -> {plan.destination}")
+    typer.echo(f"Corruptions: {', '.join(plan.entries)}")
+    unit = "files" if plan.settings["layout"] == "folder" else "cells (a corruption at a severity)"
+    typer.echo(f"To make: {plan.missing} {unit}; there already: {plan.work.outputs - plan.missing}.")
+
+
+def _conclude(plan: Plan, result: ExportResult) -> None:
+    typer.echo(f"Made {result.written}; there already: {result.skipped}; in {plan.destination}.")
+    if result.failures:
+        typer.echo(f"{len(result.failures)} files could not be read:", err=True)
+        for name, reason in sorted(result.failures.items()):
+            typer.echo(f"  {name}: {reason}", err=True)
+        raise typer.Exit(1)

@@ -1,0 +1,99 @@
+"""`scuff show`: read about a corruption, and see it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from scuff.suites import Suite, SuiteError, list_corruptions, list_suites, load_suite
+
+
+def show_command(
+    name: Annotated[str, typer.Argument(help="suite/entry, as in imagenet-c/fog, or a suite, as in imagenet-c.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE.png", help="The sheet's file. Default: NAME.png, with - for /.")
+    ] = None,
+    image: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A picture of your own instead of the bundled cat.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Another seed, another realisation of everything random.")] = 0,
+) -> None:
+    """Explain a corruption, and draw it at every severity.
+
+    For suite/entry: what it models, its parameters at every severity, and a row of pictures. For a suite: its table,
+    and a sheet with one row per corruption. The sheet is written to a PNG file.
+
+    \b
+    Examples:
+      scuff show imagenet-c/fog
+      scuff show cifar10-c --out cifar.png
+      scuff show imagenet-c/snow --image holiday.jpg --seed 3
+    """
+    suite, entry = find(name)
+    if out is None:
+        out = Path(f"{suite.name}-{entry}.png" if entry else f"{suite.name}.png")
+    if out.suffix.lower() != ".png":
+        raise ValueError(f"--out must end in .png, got {out}")
+
+    from scuff.cli.console import open_progress
+    from scuff.cli.list import print_suite
+    from scuff.pictures import bundled_picture, read_picture
+    from scuff.sheets import corruption_sheet
+
+    picture = read_picture(image) if image is not None else bundled_picture()
+    if entry:
+        _explain(suite, entry)
+    else:
+        print_suite(suite)
+    entries = [entry] if entry else list(suite.entries)
+    with open_progress() as progress:
+        bar = progress.add_task("drawing", total=len(entries))
+        severities = range(1, suite.severities + 1)
+        sheet = corruption_sheet(suite, entries, severities, picture, seed, lambda _: progress.advance(bar))
+    save_sheet(sheet, out)
+    typer.echo(f"Pictures: {out}")
+
+
+def find(name: str) -> tuple[Suite, str | None]:
+    """What "suite/entry" or "suite" means; the suite may be a file."""
+    if name in list_suites() or name.endswith((".yaml", ".yml")):
+        return load_suite(name), None
+    prefix, slash, entry = name.rpartition("/")
+    if slash:
+        suite = load_suite(prefix)
+        suite.check_entry(entry)
+        return suite, entry
+    known = [address for address in list_corruptions() if address.endswith(f"/{name}")]
+    if known:
+        raise SuiteError(f"{name!r} is in several suites; which one? {', '.join(known)}")
+    return load_suite(name), None
+
+
+def save_sheet(sheet, path: Path) -> None:
+    """Write a sheet as PNG."""
+    from scuff.files import write_by_rename
+
+    with write_by_rename(path) as file:
+        sheet.save(file, "PNG")
+
+
+def _explain(suite: Suite, entry: str) -> None:
+    from scuff.cli.console import TEXT_WIDTH, open_console
+    from scuff.cli.list import entry_table
+    from scuff.corruptions import get
+
+    corruption = get(entry)
+    console = open_console()
+    validation = ", for validation" if entry in suite.validation else ""
+    console.print(f"{suite.name}/{entry}  (family: {corruption.family}{validation})", style="bold")
+    for paragraph in corruption.text.split("\n\n"):
+        console.print("\n" + " ".join(paragraph.split()), width=min(TEXT_WIDTH, console.width))
+    console.print()
+    console.print(entry_table(suite, entry))
+    if corruption.lengths:
+        lengths = ", ".join(corruption.lengths)
+        console.print(f"Lengths, for {suite.size}-pixel images; they scale with the image: {lengths}")
+    if corruption.reference:
+        console.print(f"Reference: {corruption.reference}")
