@@ -148,7 +148,7 @@ def load_suite(source: str | os.PathLike[str]) -> Suite:
         except OSError as error:
             raise SuiteError(f"cannot read the suite file {text}: {error.strerror}") from error
     near = difflib.get_close_matches(text, list_suites(), n=3, cutoff=0.4)
-    hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(list_suites())}"
+    hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(list_suites())}."
     raise SuiteError(f"no suite is called {text!r}; {hint} A file of your own ends in .yaml")
 
 
