@@ -28,28 +28,12 @@ def _round(c0, c1, c2, c3, k0, k1):
 
 @_inlined
 def _philox(c0, c1, c2, k0, k1):
-    """Philox 4x32-10 at counter (c0, c1, c2, 0); the rounds are written out so that they stay in registers."""
+    """Philox 4x32-10 at counter (c0, c1, c2, 0)."""
     c0, c1, c2, c3 = U32(c0), U32(c1), U32(c2), U32(0)
-    a, b = U32(0x9E3779B9), U32(0xBB67AE85)
-    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1)
-    k0, k1 = U32(k0 + a), U32(k1 + b)
-    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1)
-    k0, k1 = U32(k0 + a), U32(k1 + b)
-    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1)
-    k0, k1 = U32(k0 + a), U32(k1 + b)
-    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1)
-    k0, k1 = U32(k0 + a), U32(k1 + b)
-    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1)
-    k0, k1 = U32(k0 + a), U32(k1 + b)
-    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1)
-    k0, k1 = U32(k0 + a), U32(k1 + b)
-    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1)
-    k0, k1 = U32(k0 + a), U32(k1 + b)
-    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1)
-    k0, k1 = U32(k0 + a), U32(k1 + b)
-    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1)
-    k0, k1 = U32(k0 + a), U32(k1 + b)
-    return _round(c0, c1, c2, c3, k0, k1)
+    for _ in range(10):
+        c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1)
+        k0, k1 = U32(k0 + U32(0x9E3779B9)), U32(k1 + U32(0xBB67AE85))
+    return c0, c1, c2, c3
 
 
 @_compiled
