@@ -72,7 +72,7 @@ def seconds(call) -> float:
     return time.perf_counter() - start
 
 
-def compare(x: np.ndarray, rounds: int) -> None:
+def compare(x: np.ndarray, rounds: int, only: list[str] | None) -> None:
     import torch
 
     import scuff
@@ -85,7 +85,7 @@ def compare(x: np.ndarray, rounds: int) -> None:
     print(f"milliseconds per image, one core, best of {rounds} rounds; severities {SEVERITIES}\n")
     print(f"{'':>18}{'imagecorruptions':>26}{'scuff':>26}{'ratio':>9}")
     totals, ratios = np.zeros(2), []
-    for name in scuff.load_suite("imagenet-c").benchmark():
+    for name in only or scuff.load_suite("imagenet-c").benchmark():
         theirs, ours = np.full(3, np.inf), np.full(3, np.inf)
         few = x[:1] if name == "glass_blur" else x[:4]
         for k, severity in enumerate(SEVERITIES):
@@ -135,11 +135,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--memory", action="store_true")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="these corruptions instead of all fifteen")
     options = parser.parse_args()
     if options.memory:
         memory(256)
     else:
-        compare(pictures(), options.rounds)
+        compare(pictures(), options.rounds, options.only)
 
 
 if __name__ == "__main__":
