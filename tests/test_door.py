@@ -28,10 +28,21 @@ def test_seed_id_severity_and_entry_all_matter() -> None:
     assert np.array_equal(same_id[0], same_id[2])
 
 
-@pytest.mark.parametrize("ids", [[0, 1], [[0, 1, 2]], [0.5, 1.0, 2.0], [True, False, True]])
-def test_bad_ids(ids: list) -> None:
-    with pytest.raises(ValueError, match="ids must be 3 whole numbers"):
+@pytest.mark.parametrize("ids", [[0, 1], [[0, 1, 2]], [0.5, 1.0, 2.0], [True, False, True], "pixels"])
+def test_bad_ids(ids: list | str) -> None:
+    with pytest.raises(ValueError, match=r"ids must be (3 )?whole numbers"):
         scuff.corrupt(pictures_32()[:3], "cifar10-c/fog", 1, ids=ids)
+    if ids == [0, 1]:
+        with pytest.raises(ValueError, match="ids must be 3 whole numbers"):
+            scuff.corrupt(list(pictures_32()[:3]), "cifar10-c/fog", 1, ids=ids)
+
+
+def test_content_ids_are_those_of_the_picture_not_of_its_type() -> None:
+    x = pictures_32()[:3]
+    by_bytes = scuff.corrupt(x, "cifar10-c/gaussian_noise", 3, ids="content")
+    by_floats = scuff.corrupt(x / 255.0, "cifar10-c/gaussian_noise", 3, ids="content")
+    assert np.array_equal(np.rint(255 * by_floats), by_bytes)
+    assert np.array_equal(by_bytes[2], scuff.corrupt([x[2]], "cifar10-c/gaussian_noise", 3, ids="content")[0])
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,11 @@ def test_contract(address: str) -> None:
         scuff.check_corruption(address, severity, device="cuda")
 
 
+@pytest.mark.parametrize("address", scuff.list_corruptions("imagenet-c"))
+def test_contract_at_full_size(address: str) -> None:
+    scuff.check_corruption(address, 4, device="cuda", sizes=[(224, 224), (131, 300)], images=3)
+
+
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_agrees_with_cpu(address: str) -> None:
     """Pixels within one level on 99.9 % of values: what is left are floating-point ties before a truncation."""
@@ -41,6 +46,8 @@ def test_agrees_with_cpu(address: str) -> None:
 
 @pytest.mark.parametrize("count", [1, 2, 5, 4096, 150_001])
 def test_integer_draws_are_bit_equal(count: int) -> None:
+    pixels = torch.randint(0, 256, (4, 3, 9, count % 50 + 1), dtype=torch.uint8)
+    assert torch.equal(random.content_ids(pixels.cuda()).cpu(), random.content_ids(pixels))
     keys = random.image_keys("test/entry", 3, torch.arange(-3, 5) * 10**15)
     assert torch.equal(random.image_keys("test/entry", 3, torch.arange(-3, 5).cuda() * 10**15).cpu(), keys)
     for stream in (0, 1, 0x7FFFFFFF, 0xFFFFFFFF):

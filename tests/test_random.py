@@ -184,12 +184,13 @@ def test_choice_follows_its_weights() -> None:
 
 
 def test_content_ids_know_position_and_value() -> None:
-    x = torch.rand(3, 3, 40, 41, generator=torch.Generator().manual_seed(0))
+    x = torch.randint(0, 256, (3, 3, 39, 41), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
     ids = random.content_ids(x)
     assert torch.equal(ids[1:2], random.content_ids(x[1:2]))
     assert len(ids.unique()) == 3
     swapped = x.clone()
-    swapped[0, 0, 0, 0], swapped[0, 2, 39, 40] = x[0, 2, 39, 40], x[0, 0, 0, 0]
+    swapped[0, 0, 0, 0], swapped[0, 2, 38, 40] = x[0, 2, 38, 40], x[0, 0, 0, 0]
+    assert x[0, 0, 0, 0] != x[0, 2, 38, 40]
     assert random.content_ids(swapped)[0] != ids[0]
     assert not torch.equal(random.content_ids(x.flip(3)), ids)
 

@@ -114,12 +114,12 @@ def corrupt(
 
 def _corrupt_list(images: Sequence[Images], plan: Resolved, seed, ids, scale, as_published, check) -> list[Images]:
     """Each member may be of another kind and size; its place in the list is its default id."""
-    if isinstance(ids, str) or ids is None:
-        ids_of = [ids if ids is not None else [k] for k in range(len(images))]
-    else:
-        ids_of = [[k] for k in _ids_tensor(ids, len(images), torch.device("cpu")).tolist()]
+    numbers = range(len(images)) if ids is None else ids
+    if not isinstance(ids, str) and len(numbers) != len(images):
+        raise ValueError(f"ids must be {len(images)} whole numbers, one per image, got {len(numbers)}")
     out = []
-    for image, its_id in zip(images, ids_of, strict=True):
+    for place, image in enumerate(images):
+        its_id = ids if isinstance(ids, str) else [int(numbers[place])]
         opened = open_images(image, check)
         if len(opened.batch) != 1:
             raise ValueError("a list must hold single images; pass a batch on its own, without a list around it")
@@ -132,8 +132,7 @@ def _corrupt_batch(batch: Tensor, plan: Resolved, seed: int, ids, scale: bool, a
     parameters = plan.parameters
     if scale and plan.size is not None and min(batch.shape[-2:]) != plan.size:
         parameters = plan.corruption.scaled(parameters, min(batch.shape[-2:]) / plan.size)
-    numbers = content_ids(batch) if isinstance(ids, str) else _ids_tensor(ids, len(batch), batch.device)
-    keys = image_keys(plan.entry, plan.severity, numbers, seed)
+    keys = image_keys(plan.entry, plan.severity, _ids_tensor(ids, batch), seed)
     pieces = [_step(plan.corruption, parameters, batch[p], keys[p], as_published) for p in _pieces(batch)]
     return pieces[0] if len(pieces) == 1 else torch.cat(pieces)
 
@@ -163,12 +162,15 @@ def _nearest_bytes(x: Tensor) -> Tensor:
     return torch.round(x * 255.0).to(torch.uint8)
 
 
-def _ids_tensor(ids: Sequence[int] | Tensor | None, count: int, device: torch.device) -> Tensor:
+def _ids_tensor(ids: Sequence[int] | Tensor | str | None, batch: Tensor) -> Tensor:
     if ids is None:
-        return torch.arange(count, device=device)
-    numbers = torch.as_tensor(ids, device=device)
-    if numbers.dtype.is_floating_point or numbers.dtype == torch.bool or tuple(numbers.shape) != (count,):
-        raise ValueError(
-            f"ids must be {count} whole numbers, one per image, got {tuple(numbers.shape)} {numbers.dtype}"
-        )
+        return torch.arange(len(batch), device=batch.device)
+    if isinstance(ids, str):
+        if ids != "content":
+            raise ValueError(f"ids must be whole numbers, one per image, or 'content'; got {ids!r}")
+        return content_ids(batch if batch.dtype == torch.uint8 else _nearest_bytes(batch))
+    numbers = torch.as_tensor(ids, device=batch.device)
+    if numbers.dtype.is_floating_point or numbers.dtype == torch.bool or numbers.shape != (len(batch),):
+        given = f"{tuple(numbers.shape)} {numbers.dtype}"
+        raise ValueError(f"ids must be {len(batch)} whole numbers, one per image, got {given}")
     return numbers.long()

@@ -52,22 +52,22 @@ def image_keys(entry: str, severity: int | None, ids: Tensor, seed: int = 0) -> 
     return kernels.derive_keys(ids, _digest(f"{seed}|{entry}|{severity}", 8))
 
 
-def content_ids(batch: Tensor) -> Tensor:
+def content_ids(pixels: Tensor) -> Tensor:
     """Ids from the pixels themselves, for pipelines that hand over images without numbers: int64 of shape (N,).
 
-    A random linear hash modulo 2**64: integer sums wrap and commute, so every device gets the same id.
+    `pixels` is uint8 (N, C, H, W). Eight bytes at a time are multiplied by a random odd number of their own and summed
+    modulo 2**64: integer sums wrap and commute, so every device gets the same id.
     """
-    if batch.dtype == torch.uint8:
-        values = batch.flatten(1).long()
-    else:
-        values = batch.float().contiguous().flatten(1).view(torch.int32).long()
-    weights = kernels.words(torch.zeros(1, dtype=torch.int64, device=batch.device), stream_number("content"), 2 * 4096)
-    weights = weights[:, ::2] << 31 | weights[:, 1::2] | 1
-    total = torch.zeros(len(batch), dtype=torch.int64, device=batch.device)
-    for start in range(0, values.shape[1], 4096):  # Horner's rule over pieces, so that position counts everywhere
-        piece = values[:, start : start + 4096]
-        total = total * 0x2545F4914F6CDD1D + (piece * weights[:, : piece.shape[1]]).sum(1)
-    return total
+    flat = pixels.contiguous().flatten(1)
+    flat = torch.nn.functional.pad(flat, (0, -flat.shape[1] % 8))
+    lanes = flat.view(torch.int64)
+    return (lanes * _odd_numbers(lanes.shape[1], pixels.device)).sum(1)
+
+
+@lru_cache(maxsize=16)
+def _odd_numbers(count: int, device: torch.device) -> Tensor:
+    words = kernels.words(torch.zeros(1, dtype=torch.int64, device=device), stream_number("content"), 2 * count)[0]
+    return words[::2] << 32 | words[1::2] | 1
 
 
 def stream_number(name: str) -> int:

@@ -15,7 +15,7 @@ back end does not offer falls back to the reference, so a new one can start its 
 from __future__ import annotations
 
 import contextlib
-import importlib
+import importlib.util
 from collections.abc import Iterator
 from functools import lru_cache
 from types import ModuleType
