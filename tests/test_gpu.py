@@ -44,6 +44,21 @@ def test_agrees_with_cpu(address: str) -> None:
         assert share >= 0.999, f"severity {severity}: {share:.5f}"
 
 
+@pytest.mark.parametrize("address", ADDRESSES)
+@pytest.mark.filterwarnings("ignore:Synchronization debug mode")
+def test_the_host_never_waits(address: str) -> None:
+    """After a first call has copied its constants, a call with check=False only sends work to the device."""
+    x = _pictures(4, 32).cuda()
+    for severity in (1, 3, 5):
+        scuff.corrupt(x, address, severity, check=False)
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        for severity in (1, 3, 5):
+            scuff.corrupt(x, address, severity, check=False)
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+
+
 @pytest.mark.parametrize("count", [1, 2, 5, 4096, 150_001])
 def test_integer_draws_are_bit_equal(count: int) -> None:
     pixels = torch.randint(0, 256, (4, 3, 9, count % 50 + 1), dtype=torch.uint8)

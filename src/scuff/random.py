@@ -26,6 +26,7 @@ import torch
 from torch import Tensor
 
 from scuff import kernels
+from scuff.kernels.constants import constant
 
 Shape = Sequence[int]
 
@@ -123,6 +124,6 @@ def permutation(keys: Tensor, stream: str, n: int) -> Tensor:
 
 def choice(keys: Tensor, stream: str, shape: Shape = (), *, weights: Sequence[float]) -> Tensor:
     """int64 indices into `weights`, each drawn with probability proportional to its weight: (N, *shape)."""
-    edges = torch.tensor(weights, dtype=torch.float64).cumsum(0)
-    edges = (edges / edges[-1]).float().to(keys.device)
-    return torch.bucketize(uniform(keys, stream, shape), edges[:-1])
+    total = sum(weights)
+    edges = constant(tuple(sum(weights[: k + 1]) / total for k in range(len(weights) - 1)), keys.device)
+    return torch.bucketize(uniform(keys, stream, shape), edges)

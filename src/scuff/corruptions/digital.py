@@ -7,6 +7,7 @@ from torch import Tensor
 
 from scuff import kernels, random
 from scuff.corruptions.registry import HENDRYCKS, register
+from scuff.kernels.constants import constant
 from scuff.ops import filters, jpeg, warp
 from scuff.ops.colour import scale_saturation
 
@@ -45,9 +46,9 @@ def elastic_transform(
     height, width = x.shape[-2:]
     rows, columns = warp.pixel_grid(height, width, x.device)
     third = min(height, width) // 3
-    middle = torch.tensor((width // 2, height // 2), device=x.device, dtype=torch.float64)
-    signs = torch.tensor(((1, 1), (1, -1), (-1, -1)), device=x.device)
-    points = middle + third * signs
+    across, down = width // 2, height // 2
+    corners = ((across + third, down + third), (across + third, down - third), (across - third, down - third))
+    points = constant(corners, x.device, torch.float64)
     if third:
         back = warp.affine_through(points + jitter * pull.double(), points.expand(len(x), 3, 2)).float()
         to_column, to_row = back[:, :, :, None, None].unbind(1)

@@ -8,6 +8,7 @@ from torch import Tensor
 from scuff import kernels, random
 from scuff.corruptions import overlays
 from scuff.corruptions.registry import HENDRYCKS, register
+from scuff.kernels.constants import constant
 from scuff.ops import edges, filters
 from scuff.ops.colour import luma, shift_value
 from scuff.ops.plasma import plasma, plasma_size
@@ -41,9 +42,8 @@ def snow(
 def _draw_frost(keys: Tensor, shape: tuple[int, int, int], *, scale: float) -> dict[str, Tensor]:
     _, height, width = shape
     texture = random.choice(keys, "texture", weights=overlays.FROST_WEIGHTS)
-    room = overlays.frost_sizes(scale, height, width, keys.device)[texture] - torch.tensor(
-        (height, width), device=keys.device
-    )
+    sizes = overlays.frost_sizes(scale, height, width, keys.device)
+    room = sizes[texture] - constant((height, width), keys.device, torch.int64)
     corner = (random.uniform(keys, "corner", (2,)) * room).long()
     return {"texture": texture, "corner": torch.minimum(corner, room - 1)}
 
@@ -100,10 +100,10 @@ def spatter(x: Tensor, layer: Tensor, *, sigma: float, threshold: float, water: 
     layer = filters.gaussian_blur(layer, sigma)
     layer = torch.where(layer < threshold, 0.0, layer)
     if water > 0:
-        return x + water * _wet_relief(layer) * x.new_tensor(WATER).view(3, 1, 1)
+        return x + water * _wet_relief(layer) * constant(WATER, x.device).view(3, 1, 1)
     cover = filters.gaussian_blur((layer > threshold).float(), mud)
     cover = torch.where(cover < 0.8, 0.0, cover)
-    return x * (1.0 - cover) + cover * x.new_tensor(MUD).view(3, 1, 1)
+    return x * (1.0 - cover) + cover * constant(MUD, x.device).view(3, 1, 1)
 
 
 def _wet_relief(layer: Tensor) -> Tensor:

@@ -232,7 +232,7 @@ def chamfer_distance(edges: Tensor, cap: float) -> Tensor:
     n, h, w = edges.shape
     distance = torch.full((n, h + 4, w + 4), cap, dtype=torch.float32, device=edges.device)
     inner = distance[:, 2 : h + 2, 2 : w + 2]
-    inner[edges] = 0.0
+    inner.masked_fill_(edges, 0.0)
     for _ in range(math.ceil(cap)):
         best = inner.clone()
         for dy, dx, step in CHAMFER_STEPS:
