@@ -153,6 +153,15 @@ def test_plasma_and_crops() -> None:
     assert torch.equal(fast[1], table[3, :, 5:37, 1:33])
 
 
+def test_compiling_without_a_place_to_keep_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    from numba.core import caching
+
+    from scuff.kernels.numba_cpu.compiling import compiled
+
+    monkeypatch.setattr(caching.CompileResultCacheImpl, "_locator_classes", [])
+    assert compiled(lambda v: v + 1)(41) == 42
+
+
 def test_threads_do_not_show() -> None:
     keys = torch.arange(9)
     before = torch.get_num_threads()

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
+from scuff.kernels.numba_cpu.compiling import compiled
 from scuff.kernels.threads import over_images
 
-_compiled = njit(nogil=True, cache=True, error_model="numpy")
 
-
-@_compiled
+@compiled
 def _flood(weak, strong, kept):
     height, width = weak.shape
     stack = np.empty((height * width, 2), np.int32)
@@ -46,7 +44,7 @@ def link_edges(weak: Tensor, strong: Tensor) -> Tensor:
     return out
 
 
-@_compiled
+@compiled
 def _sweep(distance, i, j, sign):
     """Relax (i, j) against the eight chamfer neighbours that a scan in direction `sign` has already left behind."""
     height, width = distance.shape
@@ -61,7 +59,7 @@ def _sweep(distance, i, j, sign):
     distance[i, j] = best
 
 
-@_compiled
+@compiled
 def _chamfer(edges, distance, cap):
     height, width = edges.shape
     for i in range(height):

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
+from scuff.kernels.numba_cpu.compiling import compiled
 from scuff.kernels.threads import over_images
-
-_compiled = njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})
 
 F32 = np.float32
 
 
-@_compiled
+@compiled
 def _correlate_plane(plane, rows, columns, dy, dx, weights, wide, out):
     """`wide` is scratch: the plane with its border columns; border rows need no copy, `rows` points to them."""
     height, width = out.shape
@@ -63,7 +61,7 @@ def correlate(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, 
     return out
 
 
-@_compiled
+@compiled
 def _resample_plane(plane, rows, row_shares, columns, column_shares, out):
     height, width = plane.shape
     line = np.empty(width + 1, F32)
@@ -93,7 +91,7 @@ def resample(x: Tensor, rows: Tensor, row_shares: Tensor, columns: Tensor, colum
     return out
 
 
-@_compiled
+@compiled
 def _fold(at, length, edge):
     """A real coordinate into the image, mirrored about -edge and length - 1 + edge, then clamped to pixel centres."""
     last = length - 1
@@ -106,7 +104,7 @@ def _fold(at, length, edge):
     return F32(min(max(at, 0.0), last))
 
 
-@_compiled
+@compiled
 def _sample(image, rows, columns, edge, out):
     channels, height, width = image.shape
     for i in range(out.shape[1]):

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
 from scuff.kernels.boxes import box_windows
+from scuff.kernels.numba_cpu.compiling import compiled
 from scuff.kernels.threads import over_images
-
-_compiled = njit(nogil=True, cache=True, error_model="numpy")
 
 _UNIT = np.arange(256, dtype=np.float32) / np.float32(255.0)
 
 
-@_compiled
+@compiled
 def _bytes_to_unit(pixels, table, out):
     for c in range(out.shape[0]):
         for i in range(out.shape[1]):
@@ -35,7 +33,7 @@ def bytes_to_unit(pixels: Tensor) -> Tensor:
     return out
 
 
-@_compiled
+@compiled
 def _unit_to_bytes(batch, out):
     channels, height, width = out.shape
     line = np.empty(width, np.uint8)
@@ -60,7 +58,7 @@ def unit_to_bytes(batch: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-@_compiled
+@compiled
 def _local_copies(pixels, dy, dx, reach):
     channels, height, width = pixels.shape
     for h in range(height - reach, reach, -1):
@@ -82,7 +80,7 @@ def local_copies(pixels: Tensor, dy: Tensor, dx: Tensor, reach: int) -> Tensor:
     return out
 
 
-@_compiled
+@compiled
 def _pixelate(pixels, channels, first, counts, weights, row_first, row_counts, row_weights, row_of, spread, out):
     """Horizontal means, vertical means of those, each rounded to a byte in Pillow's 22-bit fixed point; then nearest.
 

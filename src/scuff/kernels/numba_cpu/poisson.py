@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
+from scuff.kernels.numba_cpu.compiling import compiled
 from scuff.kernels.threads import over_images
-
-_compiled = njit(nogil=True, cache=True, error_model="numpy")
 
 U32, F32 = np.uint32, np.float32
 
 
-@_compiled
+@compiled
 def _poisson_start(rate):
     """Where the search begins, and the mass there; see the reference."""
     k = max(np.floor(rate - 6.5 * np.sqrt(rate) - 3.0), 0.0)
@@ -24,7 +22,7 @@ def _poisson_start(rate):
     return k, np.exp(k * np.log(rate / k) + (k - rate) - 0.5 * np.log(2.0 * np.pi * k) - series)
 
 
-@_compiled
+@compiled
 def _poisson_search(rate, u):
     k, mass = _poisson_start(rate)
     total = mass
@@ -35,7 +33,7 @@ def _poisson_search(rate, u):
     return k
 
 
-@_compiled
+@compiled
 def _tabulate(rate, cdf, guide):
     """Fill a distribution function from `_poisson_start` on, and for 64 slices of u the entry to start looking at."""
     k, mass = _poisson_start(rate)
@@ -56,7 +54,7 @@ def _tabulate(rate, cdf, guide):
         guide[slice_] = entry
 
 
-@_compiled
+@compiled
 def _quantiles(uniforms, rates, out):
     """Inversion with memory: pictures hold few distinct values, so each rate's table is made once and found again.
 

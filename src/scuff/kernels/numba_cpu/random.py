@@ -1,32 +1,28 @@
 """Philox words and the distributions made from them, as compiled loops.
 
-Every distribution first fills a buffer with words, then maps it element by element. Small helpers are inlined by Numba
-(`inline="always"`), without which LLVM sees calls and does not vectorise the loops around them.
+Every distribution first fills a buffer with words, then maps it element by element.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
+from scuff.kernels.numba_cpu.compiling import compiled, inlined
 from scuff.kernels.threads import over_images
-
-_compiled = njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})
-_inlined = njit(inline="always")
 
 U32, U64, F32, I32 = np.uint32, np.uint64, np.float32, np.int32
 
 
-@_inlined
+@inlined
 def _round(c0, c1, c2, c3, k0, k1):
     p0 = U64(c0) * U64(0xD2511F53)
     p1 = U64(c2) * U64(0xCD9E8D57)
     return U32(U32(p1 >> U64(32)) ^ c1 ^ k0), U32(p1), U32(U32(p0 >> U64(32)) ^ c3 ^ k1), U32(p0)
 
 
-@_inlined
+@inlined
 def _philox(c0, c1, c2, k0, k1):
     """Philox 4x32-10 at counter (c0, c1, c2, 0)."""
     c0, c1, c2, c3 = U32(c0), U32(c1), U32(c2), U32(0)
@@ -36,7 +32,7 @@ def _philox(c0, c1, c2, k0, k1):
     return c0, c1, c2, c3
 
 
-@_compiled
+@compiled
 def _fill_words(out, stream, k0, k1):
     """Two counters at a time: one chain of ten dependent multiplications would leave the core waiting."""
     half = out.size // 8
@@ -58,19 +54,19 @@ def _fill_words(out, stream, k0, k1):
             out[i + 3] = w3
 
 
-@_compiled
+@compiled
 def _derive(ids, k0, k1, out):
     for i in range(ids.size):
         w0, w1, _, _ = _philox(ids[i] & U64(0xFFFFFFFF), ids[i] >> U64(32), 0, k0, k1)
         out[i] = U64(w1) << U64(32) | U64(w0)
 
 
-@_inlined
+@inlined
 def _unit(word):
     return F32(word) * F32(2.0**-32) + F32(2.0**-33)
 
 
-@_inlined
+@inlined
 def _log(x):
     """Natural logarithm of a positive normal float32: split off the exponent, then a minimax polynomial."""
     bits = F32(x).view(I32)
@@ -89,7 +85,7 @@ def _log(x):
     return f + (y * f * z - F32(0.5) * z) + F32(exponent) * F32(0.693147180559945)
 
 
-@_inlined
+@inlined
 def _turn(v):
     """(sin, cos) of 2 pi v for v in [0, 1]: reduce to an eighth of a turn, then two short polynomials."""
     quarter = I32(v * F32(4.0) + F32(0.5))
@@ -108,13 +104,13 @@ def _turn(v):
     return sine, cosine
 
 
-@_compiled
+@compiled
 def _map_uniform(source, out):
     for e in range(out.size):
         out[e] = _unit(source[e])
 
 
-@_compiled
+@compiled
 def _map_normal(source, out):
     for pair in range(out.size // 2):
         radius = np.sqrt(F32(-2.0) * _log(_unit(source[2 * pair])))
@@ -123,7 +119,7 @@ def _map_normal(source, out):
         out[2 * pair + 1] = radius * sine
 
 
-@_compiled
+@compiled
 def _map_integers(source, out, low, span):
     for e in range(out.size):
         out[e] = I32(low + I32(U64(source[e]) * span >> U64(32)))

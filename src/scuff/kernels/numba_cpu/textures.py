@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
+from scuff.kernels.numba_cpu.compiling import compiled
 from scuff.kernels.threads import over_images
-
-_compiled = njit(nogil=True, cache=True, error_model="numpy")
 
 F32 = np.float32
 
 
-@_compiled
+@compiled
 def _plasma(noise, decay, height):
     size = noise.shape[0]
     wrap = size - 1  # a power of two less one: `& wrap` is the remainder

@@ -1,0 +1,23 @@
+"""How loops are compiled: without the GIL, kept on disk where that is possible, multiply-adds fused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from numba import njit
+
+OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
+
+
+def compiled(function: Callable) -> Callable:
+    """Compile on first call, and keep the result beside the source or in the user's cache.
+
+    Where neither can be written (a read-only installation without a home), every process compiles for itself.
+    """
+    try:
+        return njit(cache=True, **OPTIONS)(function)
+    except RuntimeError:
+        return njit(**OPTIONS)(function)
+
+
+inlined = njit(inline="always")  # for small helpers: LLVM does not vectorise a loop around a call
