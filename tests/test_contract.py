@@ -60,6 +60,7 @@ def _shares_draws(x: Tensor, noise: Tensor) -> Tensor:
         (_moves_input, registry.draw_nothing, "the input was modified"),
         (_mixes_batch, registry.draw_nothing, "depends on its batch"),
         (_reads_global_generator, registry.draw_nothing, "global random generator was moved"),
+        (_gives_nan, registry.draw_nothing, "NaN or infinity before rounding"),
         (_changes_shape, registry.draw_nothing, "came back|must match|shape"),
         (_shares_draws, _draw_shared, "depends on its batch|share their draws"),
     ],

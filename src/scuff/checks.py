@@ -86,7 +86,7 @@ def _check_one(x: Tensor, name: str, options: dict[str, Any], plan: Resolved, wh
 
 
 def _check_draws(x: Tensor, plan: Resolved, where: str) -> None:
-    """Draws have one row per image, and depend on the seed and on the id."""
+    """Draws have one row per image, depend on the seed and on the id, and lead to finite pixels."""
     ids = torch.arange(len(x), device=x.device)
 
     def draw(seed: int) -> dict[str, Tensor]:
@@ -95,6 +95,9 @@ def _check_draws(x: Tensor, plan: Resolved, where: str) -> None:
     first, other = draw(0), draw(1)
     for key, value in first.items():
         assert len(value) == len(x), f"{where}: the draw {key!r} has {len(value)} rows for {len(x)} images"
+    if plan.corruption.domain == "unit":  # NaN would end as some byte, so look before the door rounds
+        y = plan.corruption(x.expand(-1, 3, -1, -1), image_keys(plan.entry, plan.severity, ids), plan.parameters)
+        assert bool(torch.isfinite(y).all()), f"{where}: NaN or infinity before rounding"
     if first and x[0].numel() >= 64:
         assert any(not torch.equal(first[k], other[k]) for k in first), f"{where}: the seed has no effect"
         assert any(not torch.equal(v[0], v[1]) for v in first.values()), f"{where}: two images share their draws"
