@@ -1,6 +1,16 @@
 """The catalogue: importing this package registers every corruption, one module per family."""
 
-from scuff.corruptions import blur, digital, noise, weather  # noqa: F401  (registration)
+from scuff.corruptions import (  # noqa: F401  (registration)
+    aberration,
+    blur,
+    digital,
+    fields,
+    noise,
+    obscure,
+    tint,
+    warps,
+    weather,
+)
 from scuff.corruptions.registry import Corruption, get, names, register
 
 __all__ = ["Corruption", "get", "names", "register"]

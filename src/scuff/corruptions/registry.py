@@ -26,6 +26,8 @@ Parameters = Mapping[str, Any]
 
 HENDRYCKS = "Hendrycks and Dietterich, Benchmarking Neural Network Robustness to Common Corruptions, ICLR 2019"
 
+MINTUN = "Mintun, Kirillov and Xie, On Interaction Between Augmentations and Corruptions, NeurIPS 2021"
+
 
 @dataclass(frozen=True)
 class Corruption:

@@ -125,7 +125,7 @@ def resample(x: Tensor, rows: Tensor, row_shares: Tensor, columns: Tensor, colum
 def sample_bilinear(x: Tensor, rows: Tensor, columns: Tensor, border: str) -> Tensor:
     """Read float32 (N, C, H, W) at real pixel coordinates (N, H', W'); pixel centres are integers.
 
-    `border` is "mirror" (about the centre of the last pixel) or "reflect" (about its outer edge).
+    `border` is "mirror" (about the centre of the last pixel), "reflect" (about its outer edge), or "zeros" (black).
     """
     return _resolve("sample_bilinear", x.device)(x, rows, columns, border)
 

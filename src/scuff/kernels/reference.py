@@ -109,15 +109,21 @@ def resample(x: Tensor, rows: Tensor, row_shares: Tensor, columns: Tensor, colum
 
 def sample_bilinear(x: Tensor, rows: Tensor, columns: Tensor, border: str) -> Tensor:
     h, w = x.shape[-2:]
-    # grid_sample wants (-1, 1) from the outer edge of the first pixel to that of the last, and clamps to the centres
+    # grid_sample wants (-1, 1) from the outer edge of the first pixel to that of the last
     y = (_fold(rows, h, border) * 2.0 + 1.0) / h - 1.0
     z = (_fold(columns, w, border) * 2.0 + 1.0) / w - 1.0
+    padding = "zeros" if border == "zeros" else "border"
     grid = torch.stack((z, y), dim=-1)
-    return torch.nn.functional.grid_sample(x, grid, mode="bilinear", padding_mode="border", align_corners=False)
+    return torch.nn.functional.grid_sample(x, grid, mode="bilinear", padding_mode=padding, align_corners=False)
 
 
 def _fold(at: Tensor, length: int, border: str) -> Tensor:
-    """Real coordinates into the image: `mirror` to [0, length - 1], `reflect` to [-1/2, length - 1/2]."""
+    """Real coordinates into the image: `mirror` to [0, length - 1], `reflect` to [-1/2, length - 1/2].
+
+    For `zeros` into a frame of one pixel around it, beyond which everything is black anyway.
+    """
+    if border == "zeros":
+        return at.clamp(-1.0, length)
     edge = 0.0 if border == "mirror" else 0.5
     period = 2.0 * (length - 1 + 2 * edge)
     if period == 0.0:

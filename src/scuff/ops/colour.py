@@ -36,3 +36,22 @@ def scale_saturation(x: Tensor, gain: float, shift: float) -> Tensor:
     coloured = value - (value - x) * (wanted / saturation)
     red = torch.cat((value, value * (1.0 - wanted), value * (1.0 - wanted)), dim=1)
     return torch.where(spread > 0, coloured, red)
+
+
+def shift_hue(x: Tensor, turn: Tensor) -> Tensor:
+    """Add `turn` (N,), in turns of the colour circle, to the hue of HSV; value and saturation stay."""
+    value = x.amax(1)
+    low = x.amin(1)
+    spread = value - low
+    red, green, blue = x.unbind(1)
+    hue = torch.where(value == red, (green - blue) / spread, 0.0)
+    hue = torch.where(value == green, 2.0 + (blue - red) / spread, hue)
+    hue = torch.where(value == blue, 4.0 + (red - green) / spread, hue)
+    hue = torch.where(spread > 0, hue / 6.0, 0.0).remainder(1.0)
+    hue = 6.0 * (hue + turn[:, None, None]).remainder(1.0)
+    # a channel is at the top within a sixth of its own hue, at the bottom beyond a third, and in between on a line
+    channels = [
+        value - spread * torch.minimum((hue + n).remainder(6.0), 4.0 - (hue + n).remainder(6.0)).clamp(0.0, 1.0)
+        for n in (5.0, 3.0, 1.0)
+    ]
+    return torch.stack(channels, dim=1)

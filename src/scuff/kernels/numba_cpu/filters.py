@@ -119,6 +119,26 @@ def _sample(image, rows, columns, edge, out):
                 out[c, i, j] = above + down * (below - above)
 
 
+@compiled
+def _sample_zeros(image, rows, columns, out):
+    """Black outside: each of the four neighbours counts only if it lies in the image."""
+    channels, height, width = image.shape
+    for i in range(out.shape[1]):
+        for j in range(out.shape[2]):
+            y = min(max(rows[i, j], F32(-1.0)), F32(height))
+            x = min(max(columns[i, j], F32(-1.0)), F32(width))
+            top, left = int(np.floor(y)), int(np.floor(x))
+            down, across = y - F32(top), x - F32(left)
+            for c in range(channels):
+                total = F32(0.0)
+                for dy in range(2):
+                    for dx in range(2):
+                        if 0 <= top + dy < height and 0 <= left + dx < width:
+                            share = (down if dy else F32(1.0) - down) * (across if dx else F32(1.0) - across)
+                            total += share * image[c, top + dy, left + dx]
+                out[c, i, j] = total
+
+
 def sample_bilinear(x: Tensor, rows: Tensor, columns: Tensor, border: str) -> Tensor:
     out = torch.empty(*x.shape[:2], *rows.shape[1:])
     source, target = x.contiguous().numpy(), out.numpy()
@@ -127,7 +147,10 @@ def sample_bilinear(x: Tensor, rows: Tensor, columns: Tensor, border: str) -> Te
 
     def work(start: int, stop: int) -> None:
         for i in range(start, stop):
-            _sample(source[i], ys[i], xs[i], edge, target[i])
+            if border == "zeros":
+                _sample_zeros(source[i], ys[i], xs[i], target[i])
+            else:
+                _sample(source[i], ys[i], xs[i], edge, target[i])
 
     over_images(work, len(x))
     return out

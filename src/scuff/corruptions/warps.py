@@ -1,0 +1,235 @@
+"""Pixels moved: lenses, water, creases, tilts."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from scuff import kernels, random
+from scuff.corruptions.fields import _draw_caustics, _position
+from scuff.corruptions.registry import MINTUN, register
+from scuff.kernels.constants import constant
+from scuff.ops import filters, textures
+from scuff.ops.textures import per_image
+from scuff.ops.warp import pixel_grid
+
+Shape = tuple[int, int, int]
+
+
+def _fair_signs(keys: Tensor, stream: str, shape: tuple[int, ...]) -> Tensor:
+    return 1.0 - 2.0 * random.bernoulli(keys, stream, shape, probability=0.5).float()
+
+
+@register(family="warp", draw=_draw_caustics, reference=MINTUN)
+def caustic_refraction(x: Tensor, time: Tensor, size: Tensor, *, amount: float) -> Tensor:
+    """The image under moving water: bent by the slopes of a caustic pattern, and lit by them."""
+    height, width = x.shape[-2:]
+    surface = filters.gaussian_blur(textures.caustics(time, size, height, width)[:, None], 1.0, 4.0, "reflect")
+    padded = torch.nn.functional.pad(surface, (1, 1, 1, 1))[:, 0]  # what lies outside counts as 0
+    down, across = padded[:, 2:, 1:-1] - padded[:, :-2, 1:-1], padded[:, 1:-1, 2:] - padded[:, 1:-1, :-2]
+    slope = torch.hypot(down, across)
+    angle = torch.atan(slope)
+    bend = torch.sin(angle - torch.asin(torch.sin(angle) / 4.0)) * (0.05 * amount * min(height, width))
+    bend = torch.where(torch.cos(angle) >= 0.999, 0.0, bend / slope.clamp(min=1e-9))
+    rows, columns = pixel_grid(height, width, x.device)
+    move_down, move_across = (torch.round(bend * d, decimals=3) for d in (down, across))
+    moved = kernels.sample_bilinear(x, rows + move_down, columns + move_across, border="zeros")
+    return moved + (0.2 * amount) * (down - across)[:, None]
+
+
+def _twirl_cells(height: int, width: int) -> tuple[int, int, int]:
+    """Side of a cell, and how many fit down and across: five to a large image's side, three to a small one's."""
+    side = min(height, width)
+    cell = max(1, side // (5 if side >= 128 else 3))
+    return cell, height // cell, width // cell
+
+
+def _draw_twirls(keys: Tensor, shape: Shape, *, amount: float) -> dict[str, Tensor]:
+    _, down, across = _twirl_cells(*shape[1:])
+    return {"twirl": _fair_signs(keys, "twirl", (down, across)) * (math.pi / 20.0 * amount)}
+
+
+@register(family="warp", draw=_draw_twirls, reference=MINTUN)
+def pinch_and_twirl(x: Tensor, twirl: Tensor, *, amount: float) -> Tensor:
+    """A grid of lenses that squeeze the image and turn it, each one way or the other."""
+    height, width = x.shape[-2:]
+    cell, down, across = _twirl_cells(height, width)
+    rows, columns = pixel_grid(height, width, x.device)
+    i, j = (rows[:, 0] // cell).long(), (columns[0] // cell).long()
+    turn = twirl[:, i.clamp(max=down - 1)][:, :, j.clamp(max=across - 1)]
+    dy, dx = rows - (i[:, None] + 0.5) * cell, columns - (j + 0.5) * cell
+    distance = torch.hypot(dy, dx)
+    d = distance / (0.5 * cell)
+    moves = (d <= 1.0) & (distance >= 0.0005) & (i < down)[:, None] & (j < across)
+    stretch = torch.sin(0.5 * math.pi * d).clamp(min=1e-6) ** -(0.04 * amount + 0.1)
+    turn = turn * (1.0 - d) ** 2
+    source_y = (i[:, None] + 0.5) * cell + stretch * (dy * torch.cos(turn) - dx * torch.sin(turn))
+    source_x = (j + 0.5) * cell + stretch * (dy * torch.sin(turn) + dx * torch.cos(turn))
+    return kernels.sample_bilinear(
+        x, torch.where(moves, source_y, rows), torch.where(moves, source_x, columns), border="zeros"
+    )
+
+
+def _draw_lenses(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
+    _, height, width = shape
+    count = int(501.76 * height * width / min(height, width) ** 2)
+    sides = constant((float(height), float(width)), keys.device)
+    return {"centres": random.uniform(keys, "centres", (count, 2)) * sides}
+
+
+@register(family="warp", draw=_draw_lenses, reference=MINTUN)
+def fish_eye(x: Tensor, centres: Tensor, *, amount: float) -> Tensor:
+    """Hundreds of small drops on the lens, one after the other, each bending what the earlier ones have bent.
+
+    A drop of radius R and refractive index 1 + 0.2 amount bends each axis for itself. Every drop re-reads the running
+    image, so they cannot be merged; only the patch under a drop is touched.
+    """
+    n, channels, height, width = x.shape
+    radius = max(0.05 * min(height, width), 3.0)
+    reach = math.ceil(radius)
+    margin = reach + 3
+    canvas = torch.nn.functional.pad(x, (margin, margin, margin, margin))
+    wide = width + 2 * margin
+    flat = canvas.flatten(2)
+    step = torch.arange(-reach, reach + 1, device=x.device)
+    for k in range(centres.shape[1]):
+        row, column = (torch.floor(centre).long()[:, None] + step for centre in centres[:, k].unbind(1))
+        dy, dx = row.float() - centres[:, k, :1], column.float() - centres[:, k, 1:]
+        depth = radius**2 - dy[:, :, None] ** 2 - dx[:, None, :] ** 2
+        within = (row >= 0) & (row < height)
+        within = (depth > 0) & within[:, :, None] & ((column >= 0) & (column < width))[:, None, :]
+        z = torch.sqrt(depth.clamp(min=1e-12))
+        source_y = row[:, :, None] - _refraction(dy[:, :, None], z, 1.0 + 0.2 * amount)
+        source_x = column[:, None, :] - _refraction(dx[:, None, :], z, 1.0 + 0.2 * amount)
+        place = ((row[:, :, None] + margin) * wide + column[:, None, :] + margin).flatten(1)
+        bent = _read_patch(flat, source_y.flatten(1), source_x.flatten(1), margin, wide)
+        index = place[:, None].expand(-1, channels, -1)
+        keep = flat.gather(2, index)
+        flat = flat.scatter(2, index, torch.where(within.flatten(1)[:, None], bent, keep))
+    return flat.view(n, channels, height + 2 * margin, wide)[:, :, margin : margin + height, margin : margin + width]
+
+
+def _refraction(offset: Tensor, depth: Tensor, index: float) -> Tensor:
+    """How far a ray through a ball of glass shifts, along one axis."""
+    sine = offset / torch.sqrt(offset * offset + depth * depth)
+    return depth * torch.tan(torch.asin(sine) - torch.asin(sine / index))
+
+
+def _read_patch(flat: Tensor, rows: Tensor, columns: Tensor, margin: int, wide: int) -> Tensor:
+    """Bilinear reads (N, C, P) from padded, flattened images at unpadded coordinates (N, P)."""
+    tall = flat.shape[2] // wide
+    y, x = rows.clamp(-2.0, tall - 2 * margin + 1.0), columns.clamp(-2.0, wide - 2 * margin + 1.0)
+    top, left = torch.floor(y), torch.floor(x)
+    f, g = (y - top)[:, None], (x - left)[:, None]
+    corner = ((top.long() + margin) * wide + left.long() + margin)[:, None].expand(-1, flat.shape[1], -1)
+    upper = (1.0 - g) * flat.gather(2, corner) + g * flat.gather(2, corner + 1)
+    lower = (1.0 - g) * flat.gather(2, corner + wide) + g * flat.gather(2, corner + wide + 1)
+    return (1.0 - f) * upper + f * lower
+
+
+def _draw_drop(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
+    return {
+        "centre": _position(keys, shape, 0.25, 0.75),
+        "wavelength": random.uniform(keys, "wavelength", (), 0.05, 0.2) * min(shape[1:]),
+        "phase": random.uniform(keys, "phase", (), 0.0, 2 * math.pi),
+    }
+
+
+@register(family="warp", draw=_draw_drop, reference=MINTUN)
+def water_drop(x: Tensor, centre: Tensor, wavelength: Tensor, phase: Tensor, *, amount: float) -> Tensor:
+    """Round waves from one point, out to half the side."""
+    height, width = x.shape[-2:]
+    rows, columns = pixel_grid(height, width, x.device)
+    dy, dx = rows - per_image(centre[:, 0]), columns - per_image(centre[:, 1])
+    distance, length = torch.hypot(dy, dx), per_image(wavelength)
+    push = (0.025 * amount) * length * torch.sin(2 * math.pi * distance / length - per_image(phase))
+    push = torch.where((distance <= min(height, width) // 2) & (distance > 0), push / distance.clamp(min=1e-9), 0.0)
+    return kernels.sample_bilinear(x, rows + push * dy, columns + push * dx, border="zeros")
+
+
+def _draw_ripple(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
+    sides = constant((float(shape[1]), float(shape[2])), keys.device)
+    return {
+        "wavelength": random.uniform(keys, "wavelength", (2,), 0.1, 0.3) * sides,
+        "phase": random.uniform(keys, "phase", (2,), 0.0, 2 * math.pi),
+    }
+
+
+@register(family="warp", draw=_draw_ripple, reference=MINTUN)
+def ripple(x: Tensor, wavelength: Tensor, phase: Tensor, *, amount: float) -> Tensor:
+    """Waves down and across: each axis shifts as a sine of its own coordinate."""
+    height, width = x.shape[-2:]
+    sources = []
+    for axis, (at, side) in enumerate(zip(pixel_grid(height, width, x.device), (height, width), strict=True)):
+        wave = torch.sin(2 * math.pi * at / per_image(wavelength[:, axis]) + per_image(phase[:, axis]))
+        sources.append((at + (0.0025 * amount * side) * wave).expand(-1, height, width))
+    return kernels.sample_bilinear(x, *sources, border="zeros")
+
+
+def _draw_scatter(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
+    return {"twist": random.uniform(keys, "twist", (), 0.0, 10.0)}
+
+
+@register(family="warp", draw=_draw_scatter, reference=MINTUN)
+def scatter(x: Tensor, twist: Tensor, *, amount: float) -> Tensor:
+    """Every pixel read from a place up to a hundredth of the side per unit away, by a hash of its own place."""
+    height, width = x.shape[-2:]
+    rows, columns = (g.double() for g in pixel_grid(height, width, x.device))
+    q = per_image(twist.double())
+
+    def offset(a: Tensor, b: Tensor) -> Tensor:
+        # the factor would blow up single precision's rounding into another hash
+        hashed = 43758.5453 * torch.sin(12.9898 * torch.sin(a * q) + 78.233 * torch.cos(b * q))
+        return (0.01 * amount * min(height, width)) * (2.0 * hashed.remainder(1.0) - 1.0)
+
+    source_y = (rows + offset(rows, columns)).clamp(0, height - 1).float()
+    source_x = (columns + offset(columns, rows)).clamp(0, width - 1).float()
+    return kernels.sample_bilinear(x, source_y, source_x, border="zeros")
+
+
+def _without_bars(x: Tensor, source_x: Tensor, source_y: Tensor) -> Tensor:
+    """Read at pixel corners' coordinates (a pixel's centre is at 1/2); where that is outside, keep the image."""
+    height, width = x.shape[-2:]
+    inside = (source_x >= 0) & (source_x < width) & (source_y >= 0) & (source_y < height)
+    warped = kernels.sample_bilinear(x, source_y - 0.5, source_x - 0.5, border="reflect")
+    return torch.where(inside[:, None], warped, x)
+
+
+def _draw_corners(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
+    return {"jitter": random.uniform(keys, "jitter", (4, 2), -1.0, 1.0)}
+
+
+@register(family="warp", draw=_draw_corners, reference=MINTUN)
+def quadrilateral_no_bars(x: Tensor, jitter: Tensor, *, amount: float) -> Tensor:
+    """The four corners pulled apart by up to a thirtieth of the side per unit; gaps show the unwarped image."""
+    height, width = x.shape[-2:]
+    rows, columns = pixel_grid(height, width, x.device)
+    sides = constant((float(width), float(height)), x.device)
+    corners = constant(((0.0, 0.0), (0.0, 1.0), (1.0, 1.0), (1.0, 0.0)), x.device) * sides
+    corners = corners + jitter * sides * (amount / 30.0)
+    u, w = (columns + 0.5) / width, (rows + 0.5) / height
+
+    def blend(k: int) -> Tensor:
+        nw, sw, se, ne = (per_image(c) for c in corners[..., k].unbind(1))
+        return nw + (ne - nw) * u + (sw - nw) * w + (se - sw - ne + nw) * u * w
+
+    return _without_bars(x, blend(0), blend(1))
+
+
+def _draw_perspective(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
+    return {"sign": _fair_signs(keys, "sign", (6,))}
+
+
+@register(family="warp", draw=_draw_perspective, reference=MINTUN)
+def perspective_no_bars(x: Tensor, sign: Tensor, *, amount: float) -> Tensor:
+    """A tilted view; gaps show the unwarped image. Only the signs are random, and the tilt itself has none."""
+    height, width = x.shape[-2:]
+    rows, columns = pixel_grid(height, width, x.device)
+    a, e, b, d, c, f = (per_image(s) for s in sign.unbind(1))
+    at_x, at_y = columns + 0.5, rows + 0.5
+    denominator = (0.02 * amount / width) * at_x + (0.02 * amount / height) * at_y + 1.0
+    source_x = 2.0 ** (0.015 * amount * a) * at_x + 0.01 * amount * (b * at_y + c * width)
+    source_y = 0.01 * amount * (d * at_x + f * height) + 2.0 ** (0.015 * amount * e) * at_y
+    return _without_bars(x, source_x / denominator, source_y / denominator)
