@@ -92,7 +92,7 @@ def fish_eye(x: Tensor, centres: Tensor, *, amount: float) -> Tensor:
     margin = reach + 3
     canvas = torch.nn.functional.pad(x, (margin, margin, margin, margin))
     wide = width + 2 * margin
-    flat = canvas.flatten(2)
+    flat = canvas.flatten(2)  # shares the canvas, which is ours to write into
     step = torch.arange(-reach, reach + 1, device=x.device)
     for k in range(centres.shape[1]):
         row, column = (torch.floor(centre).long()[:, None] + step for centre in centres[:, k].unbind(1))
@@ -107,7 +107,7 @@ def fish_eye(x: Tensor, centres: Tensor, *, amount: float) -> Tensor:
         bent = _read_patch(flat, source_y.flatten(1), source_x.flatten(1), margin, wide)
         index = place[:, None].expand(-1, channels, -1)
         keep = flat.gather(2, index)
-        flat = flat.scatter(2, index, torch.where(within.flatten(1)[:, None], bent, keep))
+        flat.scatter_(2, index, torch.where(within.flatten(1)[:, None], bent, keep))
     return flat.view(n, channels, height + 2 * margin, wide)[:, :, margin : margin + height, margin : margin + width]
 
 

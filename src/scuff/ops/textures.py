@@ -118,6 +118,8 @@ def spectrum_noise(u: Tensor, kind: str) -> Tensor:
     the grid, with equal and not negated phase. That is half a sample off from what makes a real signal, so the variance
     differs from place to place: the original's, and kept. In float64, so that no library's choice of plan shows.
     """
+    if u.numel() == 0:
+        return u  # no image at all, of which some libraries cannot make a plan
     height, width = u.shape[-2:]
     side = min(height, width)
     r = torch.arange(height, device=u.device, dtype=torch.float64)[:, None]
