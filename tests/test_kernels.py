@@ -62,7 +62,7 @@ def test_resample(height: int, width: int) -> None:
 
 
 @pytest.mark.parametrize(("height", "width"), SIZES)
-@pytest.mark.parametrize("border", ["reflect", "mirror"])
+@pytest.mark.parametrize("border", ["reflect", "mirror", "zeros"])
 def test_sample_bilinear_far_outside_too(height: int, width: int, border: str) -> None:
     generator = torch.Generator().manual_seed(0)
     rows, columns = (60 * torch.randn(2, 9, 8, generator=generator) for _ in range(2))

@@ -8,11 +8,10 @@ import torch
 from torch import Tensor
 
 from scuff import random
+from scuff.corruptions.draws import Shape
 from scuff.corruptions.registry import MINTUN, register
 from scuff.ops import spline
 from scuff.ops.warp import pixel_grid
-
-Shape = tuple[int, int, int]
 
 
 def _rounded(levels: Tensor) -> Tensor:

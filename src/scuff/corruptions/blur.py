@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from scuff import kernels, random
+from scuff.corruptions.draws import Shape
 from scuff.corruptions.registry import HENDRYCKS, register
 from scuff.ops import filters
 from scuff.ops.resize import clipped_zoom
@@ -27,7 +28,7 @@ def defocus_blur(x: Tensor, *, radius: float, softness: float) -> Tensor:
     return filters.correlate(x, filters.disk_kernel(radius, softness), border="mirror")
 
 
-def _draw_glass(keys: Tensor, shape: tuple[int, int, int], *, reach: int, passes: int) -> dict[str, Tensor]:
+def _draw_glass(keys: Tensor, shape: Shape, *, reach: int, passes: int) -> dict[str, Tensor]:
     size = (passes, *shape[1:])
     return {
         "dx": random.integers(keys, "dx", size, low=-reach, high=reach - 1),
@@ -49,7 +50,7 @@ def glass_blur(x: Tensor, dx: Tensor, dy: Tensor, *, sigma: float, reach: int, p
     return filters.gaussian_blur(kernels.bytes_to_unit(pixels), sigma)
 
 
-def _draw_angle(keys: Tensor, shape: tuple[int, int, int]) -> dict[str, Tensor]:
+def _draw_angle(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     return {"angle": random.uniform(keys, "angle", (), -45.0, 45.0)}
 
 

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from scuff import kernels, random
+from scuff.corruptions.draws import Shape
 from scuff.corruptions.registry import HENDRYCKS, register
 from scuff.kernels.constants import constant
 from scuff.ops import filters, jpeg, warp
@@ -26,7 +27,7 @@ def saturate(x: Tensor, *, gain: float, shift: float) -> Tensor:
     return scale_saturation(x, gain, shift)
 
 
-def _draw_elastic(keys: Tensor, shape: tuple[int, int, int]) -> dict[str, Tensor]:
+def _draw_elastic(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     return {
         "pull": random.uniform(keys, "pull", (3, 2), -1.0, 1.0),
         "dx": random.uniform(keys, "dx", shape[1:], -1.0, 1.0),

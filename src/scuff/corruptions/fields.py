@@ -8,22 +8,11 @@ import torch
 from torch import Tensor
 
 from scuff import random
+from scuff.corruptions.draws import Shape, draw_caustics, fair_signs, position
 from scuff.corruptions.registry import MINTUN, register
 from scuff.kernels.constants import constant
 from scuff.ops import textures
 from scuff.ops.warp import pixel_grid
-
-Shape = tuple[int, int, int]
-
-
-def _side(shape: Shape) -> int:
-    return min(shape[1:])
-
-
-def _position(keys: Tensor, shape: Shape, low: float = 0.0, high: float = 1.0, stream: str = "centre") -> Tensor:
-    """A random place (row, column), both within [low, high] of the image's sides."""
-    u = random.uniform(keys, stream, (2,), low, high)
-    return torch.stack((u[:, 0] * shape[1], u[:, 1] * shape[2]), dim=1)
 
 
 def _add(x: Tensor, field: Tensor, levels: float | Tensor) -> Tensor:
@@ -48,9 +37,9 @@ def single_frequency_greyscale(x: Tensor, frequency: Tensor, phase: Tensor, *, a
 
 
 def _draw_rings(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
-    side = _side(shape)
+    side = min(shape[1:])
     return {
-        "centre": _position(keys, shape),
+        "centre": position(keys, shape),
         "petals": random.uniform(keys, "petals", (), 0.0, 10.0),
         "sway": random.uniform(keys, "sway", (), 0.0, side / 10),
         "width": random.uniform(keys, "width", (), 0.0, side / 10),
@@ -70,7 +59,7 @@ def _draw_plasma(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
         "time": random.uniform(keys, "time", (), 0.0, 6 * math.pi),
         "rounds": random.integers(keys, "rounds", low=4, high=6),
         "sharpness": random.uniform(keys, "sharpness", (), 0.5, 1.0),
-        "scale": random.uniform(keys, "scale", (), 0.075, 0.2) * _side(shape),
+        "scale": random.uniform(keys, "scale", (), 0.075, 0.2) * min(shape[1:]),
     }
 
 
@@ -85,8 +74,8 @@ def _draw_voronoi(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     return {
         "twist": random.uniform(keys, "twist", (), 0.0, 10.0),
         "density": random.uniform(keys, "density", (), 0.5, 0.9),
-        "size": random.uniform(keys, "size", (), 0.05, 0.2) * _side(shape),
-        "sign": 1.0 - 2.0 * random.bernoulli(keys, "sign", probability=0.5).float(),
+        "size": random.uniform(keys, "size", (), 0.05, 0.2) * min(shape[1:]),
+        "sign": fair_signs(keys, "sign"),
     }
 
 
@@ -98,14 +87,7 @@ def voronoi_noise(x: Tensor, twist: Tensor, density: Tensor, size: Tensor, sign:
     return _add(x, textures.per_image(sign) * cells, 25.5 * amount)
 
 
-def _draw_caustics(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
-    return {
-        "time": random.uniform(keys, "time", (), 0.5, 2.0),
-        "size": random.uniform(keys, "size", (), 0.75, 1.25) * _side(shape),
-    }
-
-
-@register(family="field", draw=_draw_caustics, reference=MINTUN)
+@register(family="field", draw=draw_caustics, reference=MINTUN)
 def caustic_noise(x: Tensor, time: Tensor, size: Tensor, *, amount: float) -> Tensor:
     """The light net on the floor of a pool. It only brightens."""
     return _add(x, textures.caustics(time, size, *x.shape[-2:]), 25.5 * amount)
@@ -150,7 +132,7 @@ MOST_RAYS = 199
 def _draw_sparkles(keys: Tensor, shape: Shape, *, amount: float) -> dict[str, Tensor]:
     place = random.uniform(keys, "centre", (SPARKLES, 2))
     sides = constant(tuple(float(n) for n in shape[1:]), keys.device)
-    lengths = random.normal(keys, "lengths", (SPARKLES, MOST_RAYS), 1.0, 0.25) * (0.01 * amount * _side(shape))
+    lengths = random.normal(keys, "lengths", (SPARKLES, MOST_RAYS), 1.0, 0.25) * (0.01 * amount * min(shape[1:]))
     return {
         "centre": place * sides,
         "count": random.integers(keys, "count", (SPARKLES,), low=50, high=MOST_RAYS),
@@ -170,9 +152,9 @@ def sparkles(x: Tensor, centre: Tensor, count: Tensor, lengths: Tensor) -> Tenso
 
 def _draw_inverse_sparkles(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     return {
-        "centre": _position(keys, shape, 0.25, 0.75),
+        "centre": position(keys, shape, 0.25, 0.75),
         "count": random.integers(keys, "count", low=50, high=MOST_RAYS),
-        "lengths": random.normal(keys, "lengths", (MOST_RAYS,), 1.0, 0.25) * (0.25 * _side(shape)),
+        "lengths": random.normal(keys, "lengths", (MOST_RAYS,), 1.0, 0.25) * (0.25 * min(shape[1:])),
     }
 
 

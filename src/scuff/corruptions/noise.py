@@ -6,10 +6,11 @@ import torch
 from torch import Tensor
 
 from scuff import kernels, random
+from scuff.corruptions.draws import Shape
 from scuff.corruptions.registry import HENDRYCKS, register
 
 
-def _draw_normal(keys: Tensor, shape: tuple[int, int, int]) -> dict[str, Tensor]:
+def _draw_normal(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     return {"noise": random.normal(keys, "noise", shape)}
 
 
@@ -25,7 +26,7 @@ def speckle_noise(x: Tensor, noise: Tensor, *, std: float) -> Tensor:
     return torch.addcmul(x, x, noise, value=std)
 
 
-def _draw_uniform(keys: Tensor, shape: tuple[int, int, int]) -> dict[str, Tensor]:
+def _draw_uniform(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     return {"u": random.uniform(keys, "photons", shape)}
 
 
@@ -38,7 +39,7 @@ def shot_noise(x: Tensor, u: Tensor, *, photons: float) -> Tensor:
     return kernels.poisson_quantile(u.flatten(1), (x * photons).flatten(1)).view(x.shape) / photons
 
 
-def _draw_impulses(keys: Tensor, shape: tuple[int, int, int], *, amount: float) -> dict[str, Tensor]:
+def _draw_impulses(keys: Tensor, shape: Shape, *, amount: float) -> dict[str, Tensor]:
     u = random.uniform(keys, "impulse", shape)
     return {"replaced": u <= amount, "salt": u <= 0.5 * amount}
 

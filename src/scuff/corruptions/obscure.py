@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 from scuff import random
+from scuff.corruptions.draws import Shape
 from scuff.corruptions.registry import MINTUN, register
 from scuff.ops import textures
 from scuff.ops.warp import pixel_grid
 
-Shape = tuple[int, int, int]
 GREY = 128.0 / 255.0
 
 

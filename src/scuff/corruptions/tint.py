@@ -6,11 +6,10 @@ import torch
 from torch import Tensor
 
 from scuff import random
+from scuff.corruptions.draws import Shape, fair_signs
 from scuff.corruptions.registry import MINTUN, register
 from scuff.ops.colour import shift_hue
 from scuff.ops.textures import smoothstep
-
-Shape = tuple[int, int, int]
 
 
 def _lightness(levels: Tensor) -> Tensor:
@@ -76,7 +75,7 @@ def pseudocolor(pixels: Tensor, smoothness: Tensor, palette: Tensor, *, amount: 
 
 
 def _draw_sign(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
-    return {"sign": 1.0 - 2.0 * random.bernoulli(keys, "sign", probability=0.5).float()}
+    return {"sign": fair_signs(keys, "sign")}
 
 
 @register(family="tint", draw=_draw_sign, colour=True, reference=MINTUN)

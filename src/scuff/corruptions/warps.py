@@ -8,21 +8,15 @@ import torch
 from torch import Tensor
 
 from scuff import kernels, random
-from scuff.corruptions.fields import _draw_caustics, _position
+from scuff.corruptions.draws import Shape, draw_caustics, fair_signs, position
 from scuff.corruptions.registry import MINTUN, register
 from scuff.kernels.constants import constant
 from scuff.ops import filters, textures
 from scuff.ops.textures import per_image
 from scuff.ops.warp import pixel_grid
 
-Shape = tuple[int, int, int]
 
-
-def _fair_signs(keys: Tensor, stream: str, shape: tuple[int, ...]) -> Tensor:
-    return 1.0 - 2.0 * random.bernoulli(keys, stream, shape, probability=0.5).float()
-
-
-@register(family="warp", draw=_draw_caustics, reference=MINTUN)
+@register(family="warp", draw=draw_caustics, reference=MINTUN)
 def caustic_refraction(x: Tensor, time: Tensor, size: Tensor, *, amount: float) -> Tensor:
     """The image under moving water: bent by the slopes of a caustic pattern, and lit by them."""
     height, width = x.shape[-2:]
@@ -48,7 +42,7 @@ def _twirl_cells(height: int, width: int) -> tuple[int, int, int]:
 
 def _draw_twirls(keys: Tensor, shape: Shape, *, amount: float) -> dict[str, Tensor]:
     _, down, across = _twirl_cells(*shape[1:])
-    return {"twirl": _fair_signs(keys, "twirl", (down, across)) * (math.pi / 20.0 * amount)}
+    return {"twirl": fair_signs(keys, "twirl", (down, across)) * (math.pi / 20.0 * amount)}
 
 
 @register(family="warp", draw=_draw_twirls, reference=MINTUN)
@@ -131,7 +125,7 @@ def _read_patch(flat: Tensor, rows: Tensor, columns: Tensor, margin: int, wide: 
 
 def _draw_drop(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     return {
-        "centre": _position(keys, shape, 0.25, 0.75),
+        "centre": position(keys, shape, 0.25, 0.75),
         "wavelength": random.uniform(keys, "wavelength", (), 0.05, 0.2) * min(shape[1:]),
         "phase": random.uniform(keys, "phase", (), 0.0, 2 * math.pi),
     }
@@ -219,7 +213,7 @@ def quadrilateral_no_bars(x: Tensor, jitter: Tensor, *, amount: float) -> Tensor
 
 
 def _draw_perspective(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
-    return {"sign": _fair_signs(keys, "sign", (6,))}
+    return {"sign": fair_signs(keys, "sign", (6,))}
 
 
 @register(family="warp", draw=_draw_perspective, reference=MINTUN)

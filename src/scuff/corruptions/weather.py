@@ -7,6 +7,7 @@ from torch import Tensor
 
 from scuff import kernels, random
 from scuff.corruptions import overlays
+from scuff.corruptions.draws import Shape
 from scuff.corruptions.registry import HENDRYCKS, register
 from scuff.kernels.constants import constant
 from scuff.ops import edges, filters
@@ -15,7 +16,7 @@ from scuff.ops.plasma import plasma, plasma_size
 from scuff.ops.resize import clipped_zoom
 
 
-def _draw_snow(keys: Tensor, shape: tuple[int, int, int], *, mean: float, std: float) -> dict[str, Tensor]:
+def _draw_snow(keys: Tensor, shape: Shape, *, mean: float, std: float) -> dict[str, Tensor]:
     return {
         "layer": random.normal(keys, "flakes", (1, *shape[1:]), mean, std),
         "angle": random.uniform(keys, "angle", (), -135.0, -45.0),
@@ -39,7 +40,7 @@ def snow(
     return keep * x + (1.0 - keep) * pale + layer + layer.flip((-2, -1))
 
 
-def _draw_frost(keys: Tensor, shape: tuple[int, int, int], *, scale: float) -> dict[str, Tensor]:
+def _draw_frost(keys: Tensor, shape: Shape, *, scale: float) -> dict[str, Tensor]:
     _, height, width = shape
     texture = random.choice(keys, "texture", weights=overlays.FROST_WEIGHTS)
     sizes = overlays.frost_sizes(scale, height, width, keys.device)
@@ -59,7 +60,7 @@ def frost(x: Tensor, texture: Tensor, corner: Tensor, *, keep: float, ice: float
     return keep * x + ice * overlays.frost_windows(texture, corner, scale, height, width)
 
 
-def _draw_fog(keys: Tensor, shape: tuple[int, int, int], *, decay: float) -> dict[str, Tensor]:
+def _draw_fog(keys: Tensor, shape: Shape, *, decay: float) -> dict[str, Tensor]:
     _, height, width = shape
     size = plasma_size(height, width)
     cloud = plasma(random.uniform(keys, "cloud", (size, size), -1.0, 1.0), decay)
@@ -86,7 +87,7 @@ WATER = (175.0 / 255.0, 238.0 / 255.0, 238.0 / 255.0)
 MUD = (63.0 / 255.0, 42.0 / 255.0, 20.0 / 255.0)
 
 
-def _draw_spatter(keys: Tensor, shape: tuple[int, int, int], *, mean: float, std: float) -> dict[str, Tensor]:
+def _draw_spatter(keys: Tensor, shape: Shape, *, mean: float, std: float) -> dict[str, Tensor]:
     return {"layer": random.normal(keys, "drops", (1, *shape[1:]), mean, std)}
 
 
