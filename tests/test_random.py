@@ -14,7 +14,7 @@ import torch
 from scipy import stats
 
 from scuff import kernels, random
-from scuff.kernels import reference
+from scuff.kernels.reference import random as reference
 
 KEYS = random.image_keys("test/streams", 3, torch.arange(40), seed=7)
 COUNT = 25_000

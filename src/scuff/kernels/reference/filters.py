@@ -1,0 +1,49 @@
+"""Filters and resampling."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def correlate(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
+    n, c, h, w = x.shape
+    padded = x.index_select(2, rows).index_select(3, columns).flatten(2)
+    wide = len(columns)
+    grid = (torch.arange(h, device=x.device)[:, None] * wide + torch.arange(w, device=x.device)).flatten()
+    out = torch.zeros(n, c, h * w, device=x.device)
+    for tap in range(dy.shape[1]):
+        index = (grid + (dy[:, tap, None].long() * wide + dx[:, tap, None].long())).expand(n, -1)
+        out = out + weights[:, tap, None, None] * padded.gather(2, index[:, None].expand(n, c, -1))
+    return out.unflatten(2, (h, w))
+
+
+def resample(x: Tensor, rows: Tensor, row_shares: Tensor, columns: Tensor, column_shares: Tensor) -> Tensor:
+    h, w = x.shape[-2:]
+    x = torch.lerp(x.index_select(2, rows), x.index_select(2, (rows + 1).clamp(max=h - 1)), row_shares[:, None])
+    return torch.lerp(x.index_select(3, columns), x.index_select(3, (columns + 1).clamp(max=w - 1)), column_shares)
+
+
+def sample_bilinear(x: Tensor, rows: Tensor, columns: Tensor, border: str) -> Tensor:
+    h, w = x.shape[-2:]
+    # grid_sample wants (-1, 1) from the outer edge of the first pixel to that of the last
+    y = (_fold(rows, h, border) * 2.0 + 1.0) / h - 1.0
+    z = (_fold(columns, w, border) * 2.0 + 1.0) / w - 1.0
+    padding = "zeros" if border == "zeros" else "border"
+    grid = torch.stack((z, y), dim=-1)
+    return torch.nn.functional.grid_sample(x, grid, mode="bilinear", padding_mode=padding, align_corners=False)
+
+
+def _fold(at: Tensor, length: int, border: str) -> Tensor:
+    """Real coordinates into the image: `mirror` to [0, length - 1], `reflect` to [-1/2, length - 1/2].
+
+    For `zeros` into a frame of one pixel around it, beyond which everything is black anyway.
+    """
+    if border == "zeros":
+        return at.clamp(-1.0, length)
+    edge = 0.0 if border == "mirror" else 0.5
+    period = 2.0 * (length - 1 + 2 * edge)
+    if period == 0.0:
+        return torch.zeros_like(at)
+    at = (at + edge).remainder(period)
+    return torch.minimum(at, period - at) - edge

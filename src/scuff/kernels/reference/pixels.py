@@ -1,0 +1,69 @@
+"""Bytes: conversion at the door, glass blur's copies, pixelate's boxes."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import torch
+from torch import Tensor
+
+from scuff.kernels.boxes import box_windows
+
+
+def bytes_to_unit(pixels: Tensor) -> Tensor:
+    return pixels.to(torch.float32, memory_format=torch.contiguous_format) / 255.0
+
+
+def unit_to_bytes(batch: Tensor, out: Tensor) -> Tensor:
+    return out.copy_((batch.clamp(0.0, 1.0) * 255.0).to(torch.uint8))
+
+
+def local_copies(pixels: Tensor, dy: Tensor, dx: Tensor, reach: int) -> Tensor:
+    """The sequential loop in parallel form.
+
+    A pixel p copies q(p). If q(p) comes later in raster order and is itself written, it was written before p, so p gets
+    what q(p) got; pointer doubling runs down such chains. Otherwise q(p) still holds its old value.
+    """
+    n, c, h, w = pixels.shape
+    row = torch.arange(h, device=pixels.device)[:, None]
+    column = torch.arange(w, device=pixels.device)
+    written = ((row > reach) & (row <= h - reach) & (column > reach) & (column <= w - reach)).flatten()
+    position = torch.arange(h * w, device=pixels.device).expand(n, -1)
+    source = torch.where(written, position + (dy.long() * w + dx.long()).flatten(1), position)
+    jump = torch.where(written & (source > position) & written[source], source, position)
+    for _ in range(max(1, (h * w).bit_length())):
+        jump = jump.gather(1, jump)
+    final = source.gather(1, jump)
+    return pixels.flatten(2).gather(2, final[:, None].expand(n, c, -1)).unflatten(2, (h, w))
+
+
+def pixelate(pixels: Tensor, rows: int, columns: int) -> Tensor:
+    h, w = pixels.shape[-2:]
+    small = _box_shrink(pixels, columns, dim=3)
+    small = _box_shrink(small, rows, dim=2)
+    return small.index_select(2, _nearest(h, rows, pixels.device)).index_select(3, _nearest(w, columns, pixels.device))
+
+
+@lru_cache(maxsize=256)
+def _nearest(length: int, size: int, device: torch.device) -> Tensor:
+    return ((2 * torch.arange(length) + 1) * size // (2 * length)).to(device)
+
+
+@lru_cache(maxsize=256)
+def _windows(length: int, size: int, device: torch.device) -> tuple[Tensor, Tensor, int]:
+    """First index and length of each box window, and the greatest length."""
+    start, stop = box_windows(length, size)
+    return torch.from_numpy(start).to(device), torch.from_numpy(stop - start).to(device), int((stop - start).max())
+
+
+def _box_shrink(pixels: Tensor, size: int, dim: int) -> Tensor:
+    """Equal-weight means over Pillow's BOX windows, rounded half up to bytes."""
+    start, length, longest = _windows(pixels.shape[dim], size, pixels.device)
+    shape = [1, 1, 1, 1]
+    shape[dim] = size
+    length = length.view(shape).int()
+    total = pixels.index_select(dim, start).int()
+    for offset in range(1, longest):
+        more = pixels.index_select(dim, (start + offset).clamp(max=pixels.shape[dim] - 1))
+        total += more * (offset < length)
+    return torch.div(2 * total + length, 2 * length, rounding_mode="floor").to(torch.uint8)

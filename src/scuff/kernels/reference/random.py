@@ -1,0 +1,53 @@
+"""Philox 4x32-10 on int64 tensors, and the distributions made from its words."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+_LOW32 = 0xFFFFFFFF
+
+
+def _philox(c0: Tensor, c1: Tensor, c2: Tensor, c3: Tensor, k0: Tensor, k1: Tensor) -> tuple[Tensor, ...]:
+    """Ten Philox rounds on int64 tensors that hold 32-bit values; int64 products wrap modulo 2**64, as they must."""
+    for _ in range(10):
+        p0, p1 = c0 * 0xD2511F53, c2 * 0xCD9E8D57
+        c0, c1, c2, c3 = (p1 >> 32 & _LOW32) ^ c1 ^ k0, p1 & _LOW32, (p0 >> 32 & _LOW32) ^ c3 ^ k1, p0 & _LOW32
+        k0, k1 = k0 + 0x9E3779B9 & _LOW32, k1 + 0xBB67AE85 & _LOW32
+    return c0, c1, c2, c3
+
+
+def derive_keys(ids: Tensor, cell: int) -> Tensor:
+    zero = torch.zeros_like(ids)
+    k0, k1 = zero + (cell & _LOW32), zero + (cell >> 32)
+    low, high, _, _ = _philox(ids & _LOW32, ids >> 32 & _LOW32, zero, zero, k0, k1)
+    return high << 32 | low
+
+
+def words(keys: Tensor, stream: int, count: int) -> Tensor:
+    block = torch.arange(-(-count // 4), device=keys.device).expand(len(keys), -1)
+    zero = torch.zeros_like(block)
+    k0, k1 = (keys & _LOW32)[:, None], (keys >> 32 & _LOW32)[:, None]
+    out = _philox(block & _LOW32, block >> 32, zero + stream, zero, k0, k1)
+    return torch.stack(out, dim=-1).flatten(1)[:, :count]
+
+
+def uniform(keys: Tensor, stream: int, count: int) -> Tensor:
+    return _unit(words(keys, stream, count))
+
+
+def _unit(word: Tensor) -> Tensor:
+    """(w + 1/2) / 2**32 in float32: never 0, so its logarithm is finite."""
+    return word.to(torch.float32) * 2.0**-32 + 2.0**-33
+
+
+def normal(keys: Tensor, stream: int, count: int) -> Tensor:
+    u = uniform(keys, stream, count + count % 2).unflatten(1, (-1, 2))
+    radius, angle = torch.sqrt(-2.0 * torch.log(u[..., 0])), (2.0 * math.pi) * u[..., 1]
+    return torch.stack((radius * torch.cos(angle), radius * torch.sin(angle)), dim=-1).flatten(1)[:, :count]
+
+
+def integers(keys: Tensor, stream: int, count: int, low: int, high: int) -> Tensor:
+    return (low + (words(keys, stream, count) * (high - low + 1) >> 32)).to(torch.int32)
