@@ -23,7 +23,7 @@ def run(tmp_path, monkeypatch):
 def small_suite(tmp_path):
     """A suite of two corruptions, one of them for validation, at 32 pixels."""
     entries = {"contrast": {"gain": [0.5, 0.1]}, "brightness": {"shift": [0.1, 0.5]}}
-    suite = scuff.Suite("small", 3, 32, 2, entries, validation=("brightness",), about="for [tests]")
+    suite = scuff.Suite("small", 3, 32, entries, 2, validation=("brightness",), about="for [tests]")
     return suite.save(tmp_path / "small.yaml")
 
 
@@ -91,7 +91,7 @@ def test_list_of_a_suite_has_every_parameter_at_every_severity(run):
 
 def test_list_is_not_cut_to_80_columns(run, tmp_path):
     about = "a benchmark with a long story, " * 12 + "and an end"
-    scuff.Suite("long", 1, 32, 30, {"contrast": {"gain": [k / 7 for k in range(30)]}}, about=about).save("long.yaml")
+    scuff.Suite("long", 1, 32, {"contrast": {"gain": [k / 7 for k in range(30)]}}, 30, about=about).save("long.yaml")
     lines = run("list", "long.yaml").stdout.splitlines()
     assert lines[0].endswith(about)
     (row,) = [line.split() for line in lines if line.split()[:1] == ["contrast"]]
@@ -175,7 +175,7 @@ def test_show_refuses(run, tmp_path, arguments, words):
 
 
 def test_an_unknown_corruption_is_named_without_extra_quotes(run, tmp_path):
-    scuff.Suite("odd", 1, 32, 1, {"fogg": {"a": 1}}).save("odd.yaml")
+    scuff.Suite("odd", 1, 32, {"fogg": {"a": 1}}).save("odd.yaml")
     assert_refused(run("show", "odd.yaml/fogg"), "Error: no corruption is called 'fogg'; did you mean fog?")
     assert run("show", "odd.yaml/fogg").stderr.endswith("fog?\n")
 
@@ -193,10 +193,10 @@ def test_a_mistake_of_ours_keeps_its_traceback(run, monkeypatch):
 
 def test_a_sheet_shows_the_pixels_themselves():
     suite, picture = scuff.load_suite("cifar10-c"), bundled_picture().resize((32, 32))
-    sheet = corruption_sheet(suite, ["pixelate"], [1, 5], picture, seed=4)
+    sheet = corruption_sheet(suite, ["pixelate"], picture, seed=4)
     step, side = 4 * 32 + GAP, 4 * 32
     top = sheet.height - MARGIN - side
-    tiles = [picture, *(scuff.corrupt(picture, "cifar10-c/pixelate", s, seed=4) for s in (1, 5))]
+    tiles = [picture, *(scuff.corrupt(picture, "cifar10-c/pixelate", s, seed=4) for s in range(1, 6))]
     for column, tile in enumerate(tiles):
         left = MARGIN + step * column
         shown = sheet.crop((left, top, left + side, top + side))
@@ -206,7 +206,7 @@ def test_a_sheet_shows_the_pixels_themselves():
 def test_a_sheet_reports_its_progress():
     rows = []
     suite = scuff.load_suite("cifar10-c")
-    corruption_sheet(suite, ["contrast", "brightness"], [1], bundled_picture(), progress=rows.append)
+    corruption_sheet(suite, ["contrast", "brightness"], bundled_picture(), progress=rows.append)
     assert rows == ["contrast", "brightness"]
 
 

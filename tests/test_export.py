@@ -241,7 +241,7 @@ def test_other_settings_are_refused(pictures, tmp_path, change, words):
 
 def test_an_edited_suite_of_the_same_version_is_refused(pictures, tmp_path):
     def save(gain):
-        return scuff.Suite("mine", 1, 32, 1, {"contrast": {"gain": gain}}).save(tmp_path / "mine.yaml")
+        return scuff.Suite("mine", 1, 32, {"contrast": {"gain": [gain]}}, 1).save(tmp_path / "mine.yaml")
 
     export(pictures, tmp_path / "out", save(0.5), workers=0)
     with pytest.raises(ValueError, match="suite_content was"):
@@ -369,14 +369,14 @@ def test_impossible_options_are_refused(pictures, tmp_path, options, words):
 
 def test_the_benchmark_is_the_default_and_validation_is_asked_for(pictures, tmp_path):
     suite = scuff.load_suite("imagenet-c")
-    assert plan_export(pictures, tmp_path / "out", suite).entries == suite.benchmark()
-    assert plan_export(pictures, tmp_path / "out", suite, validation=True).entries == list(suite.entries)
-    assert plan_export(pictures, tmp_path / "out", suite, only=["spatter"]).entries == ["spatter"]
+    assert list(plan_export(pictures, tmp_path / "out", suite).levels) == suite.benchmark()
+    assert list(plan_export(pictures, tmp_path / "out", suite, validation=True).levels) == list(suite.entries)
+    assert list(plan_export(pictures, tmp_path / "out", suite, only=["spatter"]).levels) == ["spatter"]
 
 
 def test_a_plan_counts_and_writes_nothing(pictures, tmp_path):
     plan = plan_export(pictures, tmp_path / "out", "imagenet-c", severities=[3, 1, 3])
-    assert (plan.images, plan.severities, plan.missing) == (4, (1, 3), 4 * 15 * 2)
+    assert (plan.images, set(plan.levels.values()), plan.missing) == (4, {(1, 3)}, 4 * 15 * 2)
     assert not (tmp_path / "out").exists()
 
 

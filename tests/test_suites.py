@@ -8,6 +8,8 @@ import pytest
 
 import scuff
 from scuff import corruptions
+from scuff.ranges import Range
+from scuff.suites.suite import parse_suite
 
 GOOD = {
     "suite": "mine",
@@ -47,8 +49,8 @@ def test_c_bar_suites_are_chosen_from_their_candidates() -> None:
 def test_bundled_suites_name_real_corruptions_with_their_parameters(name: str) -> None:
     suite = scuff.load_suite(name)
     for entry in suite.entries:
-        for severity in range(1, suite.severities + 1):
-            corruptions.get(entry).check_parameters(suite.parameters(entry, severity))
+        for severity in suite.levels(entry):
+            corruptions.get(suite.corruption(entry)).check_parameters(suite.parameters(entry, severity))
 
 
 def test_addresses() -> None:
@@ -87,13 +89,18 @@ def test_a_suite_of_ones_own(tmp_path: Path) -> None:
         ({"entries": {"fog": [1, 2]}, "validation": []}, "entry 'fog' must map names to values"),
         (
             {"entries": {"fog": {"strength": [1, 2, 3]}}},
-            r"fog.strength must be one value or a list of 2, got \[1, 2, 3\]",
+            r"fog.strength must be one value, a range, or a list of 2, got \[1, 2, 3\]",
         ),
         ({"entries": {"fog": {"strength": "much"}}}, "fog.strength must hold finite numbers, got 'much'"),
         ({"entries": {"fog": {"strength": float("nan")}}}, "finite numbers"),
         ({"entries": {"fog": {"strength": float("inf")}}}, "finite numbers"),
         ({"validation": ["snow"]}, "validation names 'snow', which is no entry"),
         ({"colour": "red"}, r"unknown keys \['colour'\]"),
+        ({"entries": {"fog": {"strength": {"low": 1}}}}, r"fog.strength: a range is written {from: LOW, to: HIGH}"),
+        ({"entries": {"fog": {"strength": {"from": 2, "to": 1}}}}, "the smaller first; got 2, 1"),
+        ({"entries": {"fog": {"corruption": 3}}}, "fog.corruption must be the name of a corruption, got 3"),
+        ({"aliases": {"mist": "haze"}}, "name 'haze', which is no entry"),
+        ({"categories": {"dim": ["haze"]}}, "name 'haze', which is no entry"),
     ],
 )
 def test_bad_files(tmp_path: Path, changes: dict, message: str) -> None:
@@ -132,3 +139,47 @@ def test_wrong_names_are_answered_with_near_ones(tmp_path: Path) -> None:
 def test_severity_is_checked(severity: object) -> None:
     with pytest.raises(scuff.SuiteError, match="from 1 to 5"):
         scuff.load_suite("imagenet-c").parameters("fog", severity)
+
+
+RANGED = {
+    "suite": "ranged",
+    "version": 1,
+    "size": 32,
+    "aliases": {"grain": "noise"},
+    "categories": {"all": ["noise", "haze", "still"]},
+    "entries": {
+        "noise": {"corruption": "gauss_noise", "variance": {"from": 500.0, "to": 1000.0}},
+        "cells": {"corruption": "rain", "count": {"from": 3, "to": 9}, "scale": 1.0},
+        "haze": {"corruption": "fog", "strength": 1.0, "decay": 2.0},
+        "still": {"corruption": "contrast", "gain": [0.5, 0.2]},
+    },
+    "severities": 2,
+}
+
+
+def test_ranges_levels_and_neither_live_in_one_suite() -> None:
+    import yaml
+
+    suite = parse_suite(yaml.safe_dump(RANGED), "ranged.yaml")
+    assert [suite.levels(entry) for entry in suite.entries] == [(None,), (None,), (None,), (1, 2)]
+    assert suite.parameters("grain") == {"variance": Range(500.0, 1000.0)}
+    assert suite.parameters("noise", 600) == {"variance": 600}
+    assert suite.parameters("cells", 9) == {"count": 9, "scale": 1.0}
+    assert suite.corruption("noise") == "gauss_noise"
+    assert parse_suite(yaml.safe_dump(suite.to_dict()), "again") == suite
+    for entry, severity, message in (
+        ("noise", 400, "must be a number within 500 .. 1000, or be left out"),
+        ("cells", 4.5, "must be a whole number within 3 .. 9"),
+        ("cells", True, "must be a whole number within 3 .. 9"),
+        ("haze", 1, "ranged/haze has no severities; leave the severity out, got 1"),
+        ("still", None, "ranged/still needs a severity from 1 to 2"),
+    ):
+        with pytest.raises(scuff.SuiteError, match=message):
+            suite.parameters(entry, severity)
+
+
+def test_lists_need_a_number_of_severities(tmp_path: Path) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_text("{suite: x, version: 1, size: 8, entries: {contrast: {gain: [0.5, 0.2]}}}")
+    with pytest.raises(scuff.SuiteError, match=r"contrast.gain must be one value, a range, or a list of severities"):
+        scuff.load_suite(path)

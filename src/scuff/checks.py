@@ -13,14 +13,14 @@ from torch import Tensor
 from scuff import kernels
 from scuff.door import Resolved, corrupt, resolve
 from scuff.random import image_keys
-from scuff.suites import Suite
+from scuff.suites import Suite, load_suite
 
 SIZES = ((1, 1), (2, 3), (32, 32), (33, 47))
 
 
 def check_corruption(
     name: str,
-    severity: int | None = None,
+    severity: float | None = None,
     *,
     suite: Suite | str | None = None,
     parameters: dict[str, Any] | None = None,
@@ -32,11 +32,14 @@ def check_corruption(
 
     An image alone equals the image in its batch; any size works, grey or RGB, and a batch of none; the input stays as
     it was; the result is finite, in [0, 1], of the given type; nothing depends on global generators, and those are not
-    moved; the fast back end of the device agrees with the reference. Run it over your own corruptions too:
+    moved; the fast back end of the device agrees with the reference. An entry with levels is checked at the middle one
+    unless you name another. Run it over your own corruptions too:
 
-    >>> check_corruption("cifar10-c/fog", severity=3)
+    >>> check_corruption("cifar10-c/fog")
     >>> check_corruption("fog", parameters={"strength": 1.0, "decay": 2.0}, sizes=[(20, 31)])
     """
+    if severity is None and parameters is None:
+        severity = _middle_level(name, suite)
     options = {"severity": severity, "suite": suite, "parameters": parameters}
     plan = resolve(name, **options)
     for height, width in sizes:
@@ -44,6 +47,13 @@ def check_corruption(
             x = _test_images(images, channels, height, width).to(device)
             where = f"{plan.entry} at {channels} x {height} x {width} on {device}"
             _check_one(x, name, options, plan, where)
+
+
+def _middle_level(name: str, suite: Suite | str | None) -> int | None:
+    prefix, _, entry = name.rpartition("/")
+    suite = suite if isinstance(suite, Suite) else load_suite(suite or prefix or name)
+    levels = suite.levels(suite.find(entry))
+    return levels[len(levels) // 2]
 
 
 def _test_images(count: int, channels: int, height: int, width: int) -> Tensor:
@@ -90,7 +100,7 @@ def _check_draws(x: Tensor, plan: Resolved, where: str) -> None:
     ids = torch.arange(24, device=x.device)  # enough that even a single coin falls both ways
 
     def draw(seed: int) -> dict[str, Tensor]:
-        return plan.corruption.drawn(image_keys(plan.entry, plan.severity, ids, seed), x.shape[1:], plan.parameters)
+        return plan.corruption.drawn(image_keys(plan.entry, plan.level, ids, seed), x.shape[1:], plan.parameters)
 
     first, other = draw(0), draw(1)
     for key, value in first.items():
@@ -98,8 +108,8 @@ def _check_draws(x: Tensor, plan: Resolved, where: str) -> None:
     if first and x[0].numel() >= 64:
         assert any(not torch.equal(first[k], other[k]) for k in first), f"{where}: the seed has no effect"
         assert any(not torch.equal(v, v[:1].expand_as(v)) for v in first.values()), f"{where}: images share their draws"
-    if plan.corruption.domain == "unit":  # NaN would end as some byte, so look before the door rounds
-        keys = image_keys(plan.entry, plan.severity, ids[: len(x)])
+    if plan.corruption.domain != "byte":  # NaN would end as some byte, so look before the door rounds
+        keys = image_keys(plan.entry, plan.level, ids[: len(x)])
         y = plan.corruption(x.expand(-1, 3, -1, -1), keys, plan.parameters)
         assert bool(torch.isfinite(y).all()), f"{where}: NaN or infinity before rounding"
 

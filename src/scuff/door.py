@@ -15,6 +15,7 @@ from scuff.images import Images, open_images
 from scuff.ops.colour import luma
 from scuff.ops.jpeg import jpeg
 from scuff.random import content_ids, image_keys
+from scuff.ranges import Range
 from scuff.suites import Suite, load_suite
 
 PUBLISHED_QUALITY = 85  # the JPEG quality of the published ImageNet-C files
@@ -26,29 +27,38 @@ CHUNK = {"cpu": 1 << 22, "cuda": 40_000_000}
 
 @dataclass(frozen=True)
 class Resolved:
-    """A corruption with its parameters, and the name that its randomness is keyed by."""
+    """A corruption with its parameters, and what its randomness is keyed by: the entry, and the level if it has any.
+
+    A severity that is drawn, or fixed inside its range, is no part of the key. So an image keeps all its other draws
+    when the severity is fixed, and fixing it at what was drawn changes nothing.
+    """
 
     corruption: Corruption
     parameters: dict[str, Any]
     entry: str
-    severity: int | None
+    level: int | None
     size: int | None
 
 
 def resolve(
     name: str,
-    severity: int | None = None,
+    severity: float | None = None,
     *,
     suite: Suite | str | None = None,
     parameters: dict[str, Any] | None = None,
 ) -> Resolved:
-    """Find what `name` means: "suite/entry" at a severity, an entry of `suite`, or a corruption with `parameters`."""
+    """Find what `name` means: "suite/entry" at a severity, an entry of `suite`, or a corruption with `parameters`.
+
+    >>> resolve("noc-candidates/rain").parameters["count"]
+    Range(low=12, high=120)
+    """
     if parameters is not None:
         if severity is not None or suite is not None:
             raise ValueError("pass either parameters, or a severity of a suite's entry, not both")
         corruption = get(name)
-        corruption.check_parameters(parameters)
-        return Resolved(corruption, dict(parameters), name, None, None)
+        values = {p: Range(*v) if isinstance(v, (tuple, list)) else v for p, v in parameters.items()}
+        corruption.check_parameters(values)
+        return Resolved(corruption, values, name, None, None)
     if suite is None:
         prefix, slash, entry = name.rpartition("/")
         if not slash:
@@ -58,18 +68,17 @@ def resolve(
         suite, name = prefix, entry
     if not isinstance(suite, Suite):
         suite = load_suite(suite)
-    suite.check_entry(name)
-    if severity is None:
-        raise ValueError(f"{suite.name}/{name} needs a severity from 1 to {suite.severities}")
-    corruption, values = get(name), suite.parameters(name, severity)
+    name = suite.find(name)
+    corruption, values = get(suite.corruption(name)), suite.parameters(name, severity)
     corruption.check_parameters(values)
-    return Resolved(corruption, values, f"{suite.name}/{name}", severity, suite.size)
+    level = None if suite.levels(name) == (None,) else severity
+    return Resolved(corruption, values, f"{suite.name}/{name}", level, suite.size)
 
 
 def corrupt(
     images: Images,
     name: str,
-    severity: int | None = None,
+    severity: float | None = None,
     *,
     seed: int = 0,
     ids: Sequence[int] | Tensor | str | None = None,
@@ -87,10 +96,12 @@ def corrupt(
         torch (C, H, W) or (N, C, H, W); numpy (H, W), (H, W, C) or (N, H, W, C); PIL; or a list of those, of any sizes.
         uint8, or float in [0, 1]; grey or RGB. Never modified.
     name, severity
-        An entry of a suite and its level: `"imagenet-c/fog", 3`. With `suite=` only the entry's name. With
-        `parameters=` the name of a corruption, as in `corrupt(x, "fog", parameters={"strength": 2.0, "decay": 1.7})`.
+        An entry of a suite and its level: `"imagenet-c/fog", 3`. An entry whose severity is a range is called without
+        one, and every image draws its own, or with a value inside the range: `"imagenet-noc/rain", 50`. With `suite=`
+        only the entry's name. With `parameters=` the name of a corruption, as in
+        `corrupt(x, "fog", parameters={"strength": 2.0, "decay": 1.7})`; a pair of numbers is a range.
     seed, ids
-        Randomness is keyed by (seed, entry, severity, id). Ids default to 0..n-1; give the positions in your dataset,
+        Randomness is keyed by (seed, entry, level, id). Ids default to 0..n-1; give the positions in your dataset,
         or "content" to key every image by its own pixels.
     scale
         Lengths in pixels are meant for the suite's image size. By default they are multiplied by (shorter side / that
@@ -106,6 +117,8 @@ def corrupt(
     [76, 76, 76]
     """
     plan = resolve(name, severity, suite=suite, parameters=parameters)
+    if plan.corruption.sequence:
+        raise ValueError(f"{plan.entry} is a sequence of frames; make it with scuff.sequence")
     if isinstance(images, (list, tuple)):
         return _corrupt_list(images, plan, seed, ids, scale, as_published, check)
     opened = open_images(images, check)
@@ -132,7 +145,7 @@ def _corrupt_batch(batch: Tensor, plan: Resolved, seed: int, ids, scale: bool, a
     parameters = plan.parameters
     if scale and plan.size is not None and min(batch.shape[-2:]) != plan.size:
         parameters = plan.corruption.scaled(parameters, min(batch.shape[-2:]) / plan.size)
-    keys = image_keys(plan.entry, plan.severity, _ids_tensor(ids, batch), seed)
+    keys = image_keys(plan.entry, plan.level, _ids_tensor(ids, batch), seed)
     pieces = [_step(plan.corruption, parameters, batch[p], keys[p], as_published) for p in _pieces(batch)]
     return pieces[0] if len(pieces) == 1 else torch.cat(pieces)
 
@@ -150,7 +163,7 @@ def _step(corruption: Corruption, parameters, batch: Tensor, keys: Tensor, as_pu
         pixels = corruption(x if x.dtype == torch.uint8 else _nearest_bytes(x), keys, parameters)
     else:
         y = corruption(x if x.dtype != torch.uint8 else kernels.bytes_to_unit(x), keys, parameters)
-        pixels = kernels.unit_to_bytes(y, torch.empty_like(x, dtype=torch.uint8))
+        pixels = kernels.unit_to_bytes(y, torch.empty_like(x, dtype=torch.uint8), corruption.domain == "real")
     if grey:
         pixels = torch.round(luma(pixels.float())).to(torch.uint8)
     if as_published:

@@ -17,34 +17,49 @@ MARGIN, GAP = 28, 8
 TITLE_SIZE, TEXT_SIZE = 30, 18
 NOTE_WIDTH = 60  # characters
 INK, PALE_INK = (24, 24, 27), (113, 113, 122)
+VIEWS = 5  # how many pictures show a corruption that has no levels
 
 
 def corruption_sheet(
     suite: Suite,
     entries: Sequence[str],
-    severities: Sequence[int],
     picture: Image.Image,
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> Image.Image:
     """Draw one row per entry and one column per severity, with the clean picture before them.
 
-    The picture's centre is resized to the suite's image size, corrupted, and shown pixel by pixel: nothing is smoothed
-    on the way to the sheet. `progress` is called with each entry's name when its row is ready.
+    A severity that is a range is shown at five places inside it, an entry without severities by five draws. The
+    picture's centre is resized to the suite's image size, corrupted, and shown pixel by pixel: nothing is smoothed on
+    the way to the sheet. `progress` is called with each entry's name when its row is ready.
     """
     clean = fit_square(picture, suite.size)
     rows = []
     for entry in entries:
-        rows.append([corrupt(clean, entry, s, suite=suite, seed=seed) for s in severities])
+        rows.append([corrupt(clean, entry, s, suite=suite, seed=seed, ids=[id_]) for _, s, id_ in _views(suite, entry)])
         if progress is not None:
             progress(entry)
-    captions = [f"severity {s}" for s in severities]
+    captions = [caption for caption, _, _ in max((_views(suite, entry) for entry in entries), key=len)]
     if len(entries) == 1:
         return _draw_sheet(f"{suite.name}/{entries[0]}", [], None, ["clean", *captions], [""], [[clean, *rows[0]]])
     labels = [f"{entry}\n(validation)" if entry in suite.validation else entry for entry in entries]
     notes = [f"version {suite.version}, {suite.size} x {suite.size} pixels, seed {seed}"]
     notes += textwrap.wrap(suite.about, NOTE_WIDTH, max_lines=2, placeholder=" ...")  # what fits beside a tile
     return _draw_sheet(suite.name, notes, clean, captions, [label.replace("_", " ") for label in labels], rows)
+
+
+def _views(suite: Suite, entry: str) -> list[tuple[str, float | None, int]]:
+    """How to show an entry: (caption, severity, image id) for each picture."""
+    if suite.levels(entry) != (None,):
+        return [(f"severity {s}", s, 0) for s in suite.levels(entry)]
+    between = suite.severity_range(entry)
+    if between is None:
+        return [(f"draw {k + 1}", None, k) for k in range(VIEWS)]
+    views = []
+    for k in range(VIEWS):
+        value = between.low + (between.high - between.low) * k / (VIEWS - 1)
+        views.append((f"{k}/{VIEWS - 1} of the range", round(value) if between.is_whole else value, 0))
+    return views
 
 
 def _draw_sheet(

@@ -29,7 +29,7 @@ class Corrupt(nn.Module):
     def __init__(
         self,
         name: str,
-        severity: int | None = None,
+        severity: float | None = None,
         *,
         seed: int = 0,
         ids: str | None = "content",

@@ -51,9 +51,9 @@ def corrupt_command(
 ) -> None:
     """Corrupt a folder of pictures, or an array of images.
 
-    A folder becomes DST/CORRUPTION/SEVERITY/ with the same tree below. An .npz (images, x or data; labels or y) or .npy
-    becomes DST/CORRUPTION.npy and DST/labels.npy. Every image has randomness of its own, so that results depend neither
-    on the number of workers nor on which other images there are.
+    A folder becomes DST/CORRUPTION/SEVERITY/ with the same tree below, or DST/CORRUPTION/ where there are no levels. An
+    .npz (images, x or data; labels or y) or .npy becomes DST/CORRUPTION.npy and DST/labels.npy. Every image has
+    randomness of its own, so that results depend neither on the number of workers nor on which other images there are.
 
     Interrupt it whenever you like: the same command goes on where it stopped. Files that cannot be read are left out
     and listed at the end.
@@ -63,6 +63,7 @@ def corrupt_command(
       scuff corrupt photos/ out/ --only fog,snow --severity 1,3
       scuff corrupt val/ imagenet-c/ --resize 256 --crop 224 --as-published
       scuff corrupt cifar10-test.npz cifar10-c/ --suite cifar10-c
+      scuff corrupt val/ noc/ --suite imagenet-noc --resize 256 --crop 224
 
     \b
     Exit codes:
@@ -120,9 +121,10 @@ def _numbers(text: str | None) -> list[int] | None:
 
 
 def _announce(plan: Plan) -> None:
-    levels = ",".join(map(str, plan.severities))
-    typer.echo(f"{plan.images} images x {len(plan.entries)} corruptions x severities {levels} -> {plan.destination}")
-    typer.echo(f"Corruptions: {', '.join(plan.entries)}")
+    severities = sorted({level for levels in plan.levels.values() for level in levels if level is not None})
+    at = f" x severities {','.join(map(str, severities))}" if severities else ""
+    typer.echo(f"{plan.images} images x {len(plan.levels)} corruptions{at} -> {plan.destination}")
+    typer.echo(f"Corruptions: {', '.join(plan.levels)}")
     unit = "files" if plan.settings["layout"] == "folder" else "cells (a corruption at a severity)"
     typer.echo(f"To make: {plan.missing} {unit}; there already: {plan.work.outputs - plan.missing}.")
 

@@ -35,8 +35,6 @@ def demo_command(
         def advance(entry: str) -> None:
             progress.update(bar, advance=1, description=f"{entry:<18}")
 
-        sheet = corruption_sheet(
-            suite, list(suite.entries), range(1, suite.severities + 1), bundled_picture(), progress=advance
-        )
+        sheet = corruption_sheet(suite, list(suite.entries), bundled_picture(), progress=advance)
     save_sheet(sheet, path)
     typer.echo(path)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from scuff.ranges import Range
 from scuff.suites import Suite, list_suites, load_suite
 
 if TYPE_CHECKING:
@@ -17,7 +19,8 @@ def list_command(
 ) -> None:
     """List the suites, or the corruptions of one suite.
 
-    A suite is a benchmark: a set of corruptions with their parameters at every severity.
+    A suite is a benchmark: a set of corruptions with their parameters, at every severity if it has levels. A range, as
+    12 .. 120, is drawn by every image for itself.
 
     \b
     Examples:
@@ -62,7 +65,7 @@ def suite_table(suite: Suite) -> Table:
     """One row per parameter of each corruption, one column per severity."""
     table = _plain_table()
     table.add_column("corruption", no_wrap=True)
-    _add_severities(table, suite)
+    _add_values(table, suite, suite.entries)
     for entry in suite.entries:
         name = f"{entry} (validation)" if entry in suite.validation else entry
         for row in _parameter_rows(suite, entry):
@@ -74,7 +77,7 @@ def suite_table(suite: Suite) -> Table:
 def entry_table(suite: Suite, entry: str) -> Table:
     """One row per parameter, one column per severity."""
     table = _plain_table()
-    _add_severities(table, suite)
+    _add_values(table, suite, [entry])
     for row in _parameter_rows(suite, entry):
         table.add_row(*row)
     return table
@@ -87,12 +90,18 @@ def _plain_table() -> Table:
     return Table(box=box.SIMPLE_HEAD, pad_edge=False)
 
 
-def _add_severities(table: Table, suite: Suite) -> None:
+def _add_values(table: Table, suite: Suite, entries: Iterable[str]) -> None:
+    """One column per level, or one for the value where there are no levels."""
     table.add_column("parameter", no_wrap=True)
-    for severity in range(1, suite.severities + 1):
-        table.add_column(str(severity), justify="right", no_wrap=True)
+    levels = max((suite.levels(entry) for entry in entries), key=len)
+    for level in levels:
+        table.add_column("value" if level is None else str(level), justify="right", no_wrap=True)
 
 
 def _parameter_rows(suite: Suite, entry: str) -> list[list[str]]:
-    levels = [suite.parameters(entry, severity) for severity in range(1, suite.severities + 1)]
-    return [[name, *(f"{level[name]:g}" for level in levels)] for name in suite.entries[entry]] or [["(none)"]]
+    levels = [suite.parameters(entry, level) for level in suite.levels(entry)]
+    return [[name, *(_text(level[name]) for level in levels)] for name in levels[0]] or [["(none)"]]
+
+
+def _text(value: float | Range) -> str:
+    return str(value) if isinstance(value, Range) else f"{value:g}"

@@ -22,8 +22,9 @@ def show_command(
 ) -> None:
     """Explain a corruption, and draw it at every severity.
 
-    For suite/entry: what it models, its parameters at every severity, and a row of pictures. For a suite: its table,
-    and a sheet with one row per corruption. The sheet is written to a PNG file.
+    For suite/entry: what it models, its parameters at every severity, and a row of pictures: one per level, or across
+    the range of the severity, or several draws. For a suite: its table, and a sheet with one row per corruption. The
+    sheet is written to a PNG file.
 
     \b
     Examples:
@@ -50,8 +51,7 @@ def show_command(
     entries = [entry] if entry else list(suite.entries)
     with open_progress() as progress:
         bar = progress.add_task("drawing", total=len(entries))
-        severities = range(1, suite.severities + 1)
-        sheet = corruption_sheet(suite, entries, severities, picture, seed, lambda _: progress.advance(bar))
+        sheet = corruption_sheet(suite, entries, picture, seed, lambda _: progress.advance(bar))
     save_sheet(sheet, out)
     typer.echo(f"Pictures: {out}")
 
@@ -63,8 +63,7 @@ def find(name: str) -> tuple[Suite, str | None]:
     prefix, slash, entry = name.rpartition("/")
     if slash:
         suite = load_suite(prefix)
-        suite.check_entry(entry)
-        return suite, entry
+        return suite, suite.find(entry)
     known = [address for address in list_corruptions() if address.endswith(f"/{name}")]
     if known:
         raise SuiteError(f"{name!r} is in several suites; which one? {', '.join(known)}")
@@ -84,7 +83,7 @@ def _explain(suite: Suite, entry: str) -> None:
     from scuff.cli.list import entry_table
     from scuff.corruptions import get
 
-    corruption = get(entry)
+    corruption = get(suite.corruption(entry))
     console = open_console()
     validation = ", for validation" if entry in suite.validation else ""
     console.print(f"{suite.name}/{entry}  (family: {corruption.family}{validation})", style="bold")

@@ -8,6 +8,7 @@ tensors into pixels, deterministically. So every draw can be looked at, replayed
 
 After `x`, positional arguments of `apply` are drawn tensors, keyword-only arguments are parameters. Keyword-only
 arguments of `draw` are parameters too. A parameter that both need appears in both. Suites give parameters their values.
+A parameter listed in `ranges` may also be a `Range`, from which every image draws its own value; only `draw` sees it.
 """
 
 from __future__ import annotations
@@ -22,20 +23,30 @@ from typing import Any
 
 from torch import Tensor
 
+from scuff.ranges import Range
+
 Parameters = Mapping[str, Any]
 
 HENDRYCKS = "Hendrycks and Dietterich, Benchmarking Neural Network Robustness to Common Corruptions, ICLR 2019"
 
 MINTUN = "Mintun, Kirillov and Xie, On Interaction Between Augmentations and Corruptions, NeurIPS 2021"
 
+NOC = "Laugros, Caplier and Ospici, Robustness Benchmarks by Using Non-Overlapping Corruptions, ICLR 2021 submission"
+
+SYN2NAT = "Laugros, Caplier and Ospici, Using Synthetic Corruptions to Measure Natural Robustness, BMVC 2021"
+
+DOMAINS = ("unit", "real", "byte")
+
 
 @dataclass(frozen=True)
 class Corruption:
     """One registered corruption; see the module's text for `draw` and `apply`.
 
-    `domain` is "unit" (float32 in [0, 1] in, any float out: the door clips and truncates to bytes) or "byte" (uint8 in,
-    uint8 out). `colour` asks for three channels: grey images are tripled before and folded back after. `lengths` names
-    the parameters measured in pixels, which scale with the image.
+    `domain` is "unit" (float32 in [0, 1] in, any float out: the door clips and truncates to bytes), "real" (the same,
+    but the door rounds to the nearest byte) or "byte" (uint8 in, uint8 out). `colour` asks for three channels: grey
+    images are tripled before and folded back after. `lengths` names the parameters measured in pixels, which scale with
+    the image, and `ranges` those that may be a Range. The `apply` of a `sequence` yields frames, one batch after the
+    other.
     """
 
     name: str
@@ -45,6 +56,8 @@ class Corruption:
     domain: str = "unit"
     colour: bool = False
     lengths: tuple[str, ...] = ()
+    ranges: tuple[str, ...] = ()
+    sequence: bool = False
     reference: str = ""
 
     @property
@@ -66,11 +79,16 @@ class Corruption:
                 f"{self.name} takes the parameters {', '.join(self.parameters) or '(none)'}; "
                 f"missing: {', '.join(missing) or 'none'}; unknown: {', '.join(unknown) or 'none'}"
             )
+        for parameter, value in parameters.items():
+            if isinstance(value, Range) and parameter not in self.ranges:
+                raise ValueError(f"{self.name} cannot draw its {parameter} from a range; give one number, got {value}")
 
     def scaled(self, parameters: Parameters, factor: float) -> dict[str, Any]:
         """Multiply lengths by `factor`: real ones freely, whole ones rounded and at least 1."""
 
-        def scale(value: float) -> float:
+        def scale(value: float | Range) -> float | Range:
+            if isinstance(value, Range):
+                return Range(scale(value.low), scale(value.high))
             return max(1, round(value * factor)) if isinstance(value, int) else value * factor
 
         return {p: scale(v) if p in self.lengths else v for p, v in parameters.items()}
@@ -107,24 +125,27 @@ def register(
     domain: str = "unit",
     colour: bool = False,
     lengths: tuple[str, ...] = (),
+    ranges: tuple[str, ...] = (),
+    sequence: bool = False,
     reference: str = "",
 ) -> Callable[[Callable[..., Tensor]], Callable[..., Tensor]]:
     """Register the decorated `apply` under its own name. Plug-ins use the same decorator.
 
     A package makes its corruptions known by an entry point of the group `scuff.corruptions` that names the module.
     """
-    if domain not in ("unit", "byte"):
-        raise ValueError(f"domain must be 'unit' or 'byte', got {domain!r}")
+    if domain not in DOMAINS:
+        raise ValueError(f"domain must be one of {', '.join(DOMAINS)}, got {domain!r}")
 
     def add(apply: Callable[..., Tensor]) -> Callable[..., Tensor]:
         name = apply.__name__
         if name in _registry:
             raise ValueError(f"the corruption {name!r} is registered already, by {_registry[name].apply.__module__}")
-        _registry[name] = Corruption(name, family, draw, apply, domain, colour, lengths, reference)
-        unknown = [p for p in lengths if p not in _registry[name].parameters]
-        if unknown:
-            del _registry[name]
-            raise ValueError(f"{name} has no parameter {', '.join(unknown)} to be a length")
+        corruption = Corruption(name, family, draw, apply, domain, colour, lengths, ranges, sequence, reference)
+        for what, given in (("a length", lengths), ("a range", ranges)):
+            unknown = [p for p in given if p not in corruption.parameters]
+            if unknown:
+                raise ValueError(f"{name} has no parameter {', '.join(unknown)} to be {what}")
+        _registry[name] = corruption
         return apply
 
     return add

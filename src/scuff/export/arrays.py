@@ -16,7 +16,7 @@ from typing import BinaryIO
 import numpy as np
 
 from scuff.door import corrupt
-from scuff.export.work import Done, Work
+from scuff.export.work import Done, Levels, Work
 from scuff.files import write_by_rename
 from scuff.pool import raise_if_stopping
 from scuff.suites import Suite
@@ -100,18 +100,22 @@ class ArrayJob:
     destination: Path
     layout: str
     suite: Suite
-    severities: tuple[int, ...]
+    levels: dict[str, Levels]
     seed: int
     as_published: bool
     labels: np.ndarray | None
     images_key: str
     labels_key: str | None
 
-    def path(self, entry: str, severity: int) -> Path:
+    def path(self, entry: str, severity: int | None) -> Path:
         """Where a cell goes: its own .npz, or a part of what will be the corruption's .npy."""
         if self.layout == "npz":
-            return self.destination / entry / f"{severity}.npz"
-        return self.destination / PARTS / entry / f"{severity}.npy"
+            return self.destination / (f"{entry}.npz" if severity is None else f"{entry}/{severity}.npz")
+        return self.parts(entry) / f"{severity or 0}.npy"
+
+    def parts(self, entry: str) -> Path:
+        """The folder of a corruption's parts, until they are joined."""
+        return self.destination / PARTS / entry
 
     def joined(self, entry: str) -> Path:
         """The file of all severities, in the layout of CIFAR-10-C."""
@@ -123,20 +127,20 @@ class Cell:
     """A task: all images, by one corruption, at one severity."""
 
     entry: str
-    severity: int
+    severity: int | None
     outputs: int = 1
 
 
-def plan_arrays(job: ArrayJob, source: ArraySource, entries: list[str]) -> Work:
+def plan_arrays(job: ArrayJob, source: ArraySource) -> Work:
     """The cells that are left to do."""
-    cells = [Cell(e, s) for e in entries if not _is_joined(job, e) for s in job.severities]
+    cells = [Cell(e, s) for e, levels in job.levels.items() if not _is_joined(job, e) for s in levels]
     cells = [c for c in cells if not job.path(c.entry, c.severity).exists()]
     return Work(
-        len(entries) * len(job.severities),
+        sum(map(len, job.levels.values())),
         cells,
         partial(corrupt_cell, job),
         partial(_prepare, job, source, bool(cells)),
-        partial(_finish, job, entries),
+        partial(_finish, job),
     )
 
 
@@ -183,27 +187,27 @@ def _corrupt_pieces(job: ArrayJob, cell: Cell, images: np.ndarray) -> Iterator[n
         start += len(piece)
 
 
-def _finish(job: ArrayJob, entries: list[str]) -> None:
+def _finish(job: ArrayJob) -> None:
     """For the layout of CIFAR-10-C, join each corruption's parts, mildest first; then remove what was temporary."""
     if job.layout == "npy":
-        for entry in entries:
-            _join(job, entry)
+        for entry, levels in job.levels.items():
+            _join(job, entry, levels)
         labels = job.destination / "labels.npy"
         if job.labels is not None and not labels.exists():
             with write_by_rename(labels) as file:
-                file.write(_npy_bytes(np.concatenate([job.labels] * len(job.severities))))
+                file.write(_npy_bytes(np.concatenate([job.labels] * len(levels))))
     shutil.rmtree(unpacked(job.destination).parent, ignore_errors=True)
     with contextlib.suppress(OSError):  # there may be parts of corruptions that another run has begun
         (job.destination / PARTS).rmdir()
 
 
-def _join(job: ArrayJob, entry: str) -> None:
+def _join(job: ArrayJob, entry: str, levels: Levels) -> None:
     if not job.joined(entry).exists():
-        parts = [np.load(job.path(entry, s), mmap_mode="r", allow_pickle=False) for s in job.severities]
+        parts = [np.load(job.path(entry, s), mmap_mode="r", allow_pickle=False) for s in levels]
         with write_by_rename(job.joined(entry)) as file:
             count, *shape = parts[0].shape
             _write_npy(file, (count * len(parts), *shape), (piece for part in parts for piece in _pieces(part)))
-    shutil.rmtree(job.path(entry, 1).parent, ignore_errors=True)
+    shutil.rmtree(job.parts(entry), ignore_errors=True)
 
 
 # --- files ----------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import numpy as np
 from PIL import Image
 
 from scuff.door import PUBLISHED_QUALITY, corrupt
-from scuff.export.work import Done, Work
+from scuff.export.work import Done, Levels, Work
 from scuff.files import write_by_rename
 from scuff.images import ImageError
 from scuff.pictures import crop_centre, read_picture, resize_shorter_side
@@ -31,15 +31,16 @@ class FolderJob:
     source: Path
     destination: Path
     suite: Suite
-    severities: tuple[int, ...]
+    levels: dict[str, Levels]
     seed: int
     resize: int | None
     crop: int | None
     save: str
 
-    def path(self, name: str, entry: str, severity: int) -> str:
+    def path(self, name: str, entry: str, severity: int | None) -> str:
         """Where a corrupted picture goes. Plain text, because a large export asks millions of times."""
-        return os.path.join(self.destination, entry, str(severity), output_name(name, self.save))
+        level = "" if severity is None else str(severity)
+        return os.path.join(self.destination, entry, level, output_name(name, self.save))
 
 
 @dataclass(frozen=True)
@@ -96,21 +97,22 @@ def check_names(names: list[str], save: str) -> None:
             )
 
 
-def plan_folder(job: FolderJob, names: list[str], entries: list[str]) -> Work:
+def plan_folder(job: FolderJob, names: list[str]) -> Work:
     """The tasks that are left to do."""
     tasks = []
     for start in range(0, len(names), CHUNK):
         chunk = tuple(names[start : start + CHUNK])
-        for entry in entries:
-            missing = sum(not os.path.exists(job.path(n, entry, s)) for n in chunk for s in job.severities)
+        for entry, levels in job.levels.items():
+            missing = sum(not os.path.exists(job.path(n, entry, s)) for n in chunk for s in levels)
             if missing:
                 tasks.append(Chunk(chunk, entry, missing))
-    return Work(len(names) * len(entries) * len(job.severities), tasks, partial(corrupt_chunk, job))
+    return Work(len(names) * sum(map(len, job.levels.values())), tasks, partial(corrupt_chunk, job))
 
 
 def corrupt_chunk(job: FolderJob, chunk: Chunk) -> Done:
     """Write what is missing of a chunk. A picture that cannot be read is reported; failing to write one raises."""
-    missing = {n: [s for s in job.severities if not os.path.exists(job.path(n, chunk.entry, s))] for n in chunk.names}
+    levels = job.levels[chunk.entry]
+    missing = {n: [s for s in levels if not os.path.exists(job.path(n, chunk.entry, s))] for n in chunk.names}
     batches: dict[tuple[int, ...], list[tuple[str, int, np.ndarray]]] = {}
     failures = {}
     for name in chunk.names:
@@ -123,7 +125,7 @@ def corrupt_chunk(job: FolderJob, chunk: Chunk) -> Done:
             failures[name] = _reason(error)
     written = 0
     for pictures in batches.values():
-        for severity in job.severities:
+        for severity in levels:
             wanted = [picture for picture in pictures if severity in missing[picture[0]]]
             if not wanted:
                 continue

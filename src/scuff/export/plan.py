@@ -13,7 +13,7 @@ from scuff.door import resolve
 from scuff.export.arrays import ArrayJob, open_arrays, plan_arrays, unpacked
 from scuff.export.folder import FolderJob, check_names, find_pictures, plan_folder
 from scuff.export.settings import Settings, check_settings, make_settings
-from scuff.export.work import Work
+from scuff.export.work import Levels, Work
 from scuff.suites import Suite, load_suite
 
 SAVES = ("png", "jpeg")
@@ -27,8 +27,7 @@ class Plan:
     settings: Settings
     is_new: bool
     images: int
-    entries: list[str]
-    severities: tuple[int, ...]
+    levels: dict[str, Levels]
     work: Work
 
     @property
@@ -55,12 +54,12 @@ def plan_export(
     source, destination = Path(source), Path(destination)
     suite = suite if isinstance(suite, Suite) else load_suite(suite)
     entries = _choose_entries(suite, only, validation)
-    levels = tuple(sorted(set(range(1, suite.severities + 1) if severities is None else severities)))
-    if not levels:
-        raise ValueError("no severity is chosen")
+    levels = {entry: _choose_levels(suite, entry, severities) for entry in entries}
     for entry in entries:
-        for severity in levels:
-            resolve(entry, severity, suite=suite)  # names and parameters fail here, not in a worker
+        for severity in levels[entry]:
+            plan = resolve(entry, severity, suite=suite)  # names and parameters fail here, not in a worker
+            if plan.corruption.sequence:
+                raise ValueError(f"{plan.entry} is a sequence of frames, which scuff.sequence makes; it has no export")
     if save not in SAVES:
         raise ValueError(f"save must be {' or '.join(SAVES)}, got {save!r}")
     _check_places(source, destination)
@@ -70,7 +69,7 @@ def plan_export(
         names = find_pictures(source)
         check_names(names, save)
         images, origin = len(names), source.resolve().name
-        work = plan_folder(FolderJob(source, destination, suite, levels, seed, resize, crop, save), names, entries)
+        work = plan_folder(FolderJob(source, destination, suite, levels, seed, resize, crop, save), names)
     else:
         if resize is not None or crop is not None:
             raise ValueError("resize and crop are for folders of pictures; bring the array itself to size")
@@ -79,7 +78,7 @@ def plan_export(
         mapped = source if isinstance(arrays.images, np.memmap) else unpacked(destination)
         keys = (arrays.labels, arrays.images_key, arrays.labels_key)
         job = ArrayJob(mapped, destination, layout, suite, levels, seed, save == "jpeg", *keys)
-        work = plan_arrays(job, arrays, entries)
+        work = plan_arrays(job, arrays)
     settings = make_settings(
         suite,
         source=origin,
@@ -88,10 +87,9 @@ def plan_export(
         crop=crop,
         save=save,
         layout=layout,
-        # all severities share a file in this layout, and the labels must fit
-        severities=list(levels) if layout == "npy" else None,
+        severities=_shared_levels(levels) if layout == "npy" else None,
     )
-    plan = Plan(destination, settings, not check_settings(destination, settings), images, entries, levels, work)
+    plan = Plan(destination, settings, not check_settings(destination, settings), images, levels, work)
     if plan.is_new and plan.missing < work.outputs:
         raise ValueError(
             f"{destination} holds files of the names that would be written, but no scuff.json that says how they were "
@@ -100,15 +98,30 @@ def plan_export(
     return plan
 
 
+def _choose_levels(suite: Suite, entry: str, severities: Sequence[int] | None) -> Levels:
+    """All levels of an entry, or the chosen ones; an entry without levels is made once."""
+    if severities is None or suite.levels(entry) == (None,):
+        return suite.levels(entry)
+    if not severities:
+        raise ValueError("no severity is chosen")
+    return tuple(sorted(set(severities)))
+
+
+def _shared_levels(levels: dict[str, Levels]) -> list[int | None]:
+    """The levels of all entries, which in this layout must be the same: one file of labels fits them all."""
+    if len(set(levels.values())) > 1:
+        raise ValueError("these entries differ in their severities, and cannot share labels.npy; use the layout npz")
+    return list(next(iter(levels.values())))
+
+
 def _choose_entries(suite: Suite, only: Sequence[str] | None, validation: bool) -> list[str]:
     """The named entries, or the benchmark, or all."""
     if only is None:
         return list(suite.entries) if validation else suite.benchmark()
-    for entry in only:
-        suite.check_entry(entry)
     if not only:
         raise ValueError("no corruption is chosen")
-    return [entry for entry in suite.entries if entry in only]
+    wanted = {suite.find(name) for name in only}
+    return [entry for entry in suite.entries if entry in wanted]
 
 
 def _choose_layout(source: Path, layout: str | None) -> str:

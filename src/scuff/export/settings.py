@@ -63,5 +63,6 @@ def _show(value: Any) -> str:
 
 def _fingerprint(suite: Suite) -> str:
     """A hash of what decides over pixels. Two files of one name and version may differ while a suite is being made."""
-    content = [suite.name, suite.size, suite.severities, {e: dict(p) for e, p in suite.entries.items()}]
+    whole = suite.to_dict()
+    content = [whole[key] for key in ("suite", "size", "entries")]
     return hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=8).hexdigest()

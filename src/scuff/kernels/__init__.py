@@ -169,6 +169,9 @@ def bytes_to_unit(pixels: Tensor) -> Tensor:
     return _resolve("bytes_to_unit", pixels.device)(pixels)
 
 
-def unit_to_bytes(batch: Tensor, out: Tensor) -> Tensor:
-    """Clip float32 to [0, 1] and truncate 255 * v into `out`, a uint8 tensor of the same shape and any strides."""
-    return _resolve("unit_to_bytes", batch.device)(batch, out)
+def unit_to_bytes(batch: Tensor, out: Tensor, nearest: bool = False) -> Tensor:
+    """Clip float32 to [0, 1] and put 255 * v into `out`, a uint8 tensor of the same shape and any strides.
+
+    Truncated, as the classic benchmarks do it, or rounded to the nearest level (halves go up).
+    """
+    return _resolve("unit_to_bytes", batch.device)(batch, out, nearest)

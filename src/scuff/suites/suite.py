@@ -1,4 +1,4 @@
-"""A Suite: which corruptions a benchmark holds, and their parameters at every severity.
+"""A Suite: which corruptions a benchmark holds, and their parameters.
 
     suite: my-suite            # its name
     version: 1                 # a changed number is a new version
@@ -6,10 +6,14 @@
     severities: 5
     validation: [speckle_noise]
     entries:
-      fog: {strength: [1.5, 2.0, 2.5, 2.5, 3.0], decay: 2.0}
+      fog: {strength: [1.5, 2.0, 2.5, 2.5, 3.0], decay: 2.0}         # five levels
+      rain: {count: {from: 12, to: 120}}                             # every image draws its own
+      haze: {corruption: fog, strength: 1.0, decay: 2.0}             # a name of your own for a corruption
 
-A list gives one value per severity, anything else holds for all of them. A suite names corruptions but does not know
-them: whether a name exists is found out by whoever brings the two together.
+A list gives one value per severity. A mapping `from`, `to` is a range from which every image draws its own value: whole
+numbers if both ends are whole. Anything else holds always. An entry with a list has the levels 1, 2, ...; one without
+is called without a severity, and if it has one range, a severity fixes the value inside it. A suite names corruptions
+but does not know them: whether a name exists is found out by whoever brings the two together.
 """
 
 from __future__ import annotations
@@ -18,14 +22,13 @@ import difflib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from functools import lru_cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from scuff.files import write_by_rename
+from scuff.ranges import Range, is_number
 
 
 class SuiteError(ValueError):
@@ -34,16 +37,21 @@ class SuiteError(ValueError):
 
 @dataclass(frozen=True)
 class Suite:
-    """A validated benchmark; `entries` maps a corruption's name to {parameter: value or list of values}."""
+    """A validated benchmark; `entries` maps a name to {parameter: value, Range, or list of values by severity}.
+
+    `aliases` are further names of entries. `categories` groups entries, where the authors of the benchmark do.
+    """
 
     name: str
     version: int
     size: int
-    severities: int
     entries: Mapping[str, Mapping[str, Any]] = field(repr=False)
+    severities: int | None = None
     validation: tuple[str, ...] = ()
     about: str = ""
     reference: str = ""
+    aliases: Mapping[str, str] = field(default_factory=dict, repr=False)
+    categories: Mapping[str, list[str]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         _validate(self)
@@ -52,37 +60,112 @@ class Suite:
         """The entries that count for the benchmark's score: all but the validation ones."""
         return [name for name in self.entries if name not in self.validation]
 
-    def parameters(self, entry: str, severity: int) -> dict[str, Any]:
-        """The parameters of an entry at a severity from 1 to `severities`."""
-        self.check_entry(entry)
+    def corruption(self, entry: str) -> str:
+        """The name of the corruption that an entry applies: its own, unless the file says otherwise."""
+        return self.entries[entry].get("corruption", entry)
+
+    def levels(self, entry: str) -> tuple[int | None, ...]:
+        """The severities at which a benchmark applies an entry: 1, 2, ..., or None alone if it has no levels."""
+        graded = any(isinstance(value, list) for value in self.entries[entry].values())
+        return tuple(range(1, self.severities + 1)) if graded else (None,)
+
+    def severity_range(self, entry: str) -> Range | None:
+        """The range inside which a severity may be fixed: that of the entry's only ranged parameter."""
+        ranges = [value for value in self.entries[entry].values() if isinstance(value, Range)]
+        return ranges[0] if len(ranges) == 1 and self.levels(entry) == (None,) else None
+
+    def parameters(self, entry: str, severity: float | None = None) -> dict[str, Any]:
+        """The parameters of an entry at a severity; a `Range` among them is drawn by every image for itself."""
+        entry = self.find(entry)
+        values = {p: v for p, v in self.entries[entry].items() if p != "corruption"}
+        if self.levels(entry) != (None,):
+            self._check_level(entry, severity)
+            return {p: v[severity - 1] if isinstance(v, list) else v for p, v in values.items()}
+        if severity is None:
+            return values
+        between = self.severity_range(entry)
+        if between is None:
+            raise SuiteError(f"{self.name}/{entry} has no severities; leave the severity out, got {severity!r}")
+        if not is_number(severity) or not between.contains(severity):
+            kind = "a whole number" if between.is_whole else "a number"
+            raise SuiteError(
+                f"the severity of {self.name}/{entry} must be {kind} within {between}, or be left out so that every "
+                f"image draws its own; got {severity!r}"
+            )
+        return {p: severity if isinstance(v, Range) else v for p, v in values.items()}
+
+    def _check_level(self, entry: str, severity: Any) -> None:
+        if severity is None:
+            raise SuiteError(f"{self.name}/{entry} needs a severity from 1 to {self.severities}")
         if isinstance(severity, bool) or not isinstance(severity, int) or not 1 <= severity <= self.severities:
             raise SuiteError(f"severity must be a whole number from 1 to {self.severities}, got {severity!r}")
-        return {p: v[severity - 1] if isinstance(v, list) else v for p, v in self.entries[entry].items()}
 
-    def check_entry(self, entry: str) -> None:
-        """Refuse a name that is no entry, with suggestions."""
-        if entry not in self.entries:
-            near = difflib.get_close_matches(entry, self.entries, n=3, cutoff=0.5) or list(self.entries)
-            raise SuiteError(f"the suite {self.name} has no entry {entry!r}; did you mean {', '.join(near)}?")
+    def find(self, name: str) -> str:
+        """The entry of that name or alias; a wrong one is answered with suggestions."""
+        name = self.aliases.get(name, name)
+        if name not in self.entries:
+            near = difflib.get_close_matches(name, self.entries, n=3, cutoff=0.5) or list(self.entries)
+            raise SuiteError(f"the suite {self.name} has no entry {name!r}; did you mean {', '.join(near)}?")
+        return name
 
     def to_dict(self) -> dict[str, Any]:
         """The content of the YAML file."""
-        return {
-            "suite": self.name,
-            "version": self.version,
-            "size": self.size,
-            "severities": self.severities,
-            "about": self.about,
-            "reference": self.reference,
-            "validation": list(self.validation),
-            "entries": {entry: dict(parameters) for entry, parameters in self.entries.items()},
-        }
+        content = {"suite": self.name, "version": self.version, "size": self.size}
+        if self.severities is not None:
+            content["severities"] = self.severities
+        for key in ("about", "reference", "aliases", "categories"):
+            if getattr(self, key):
+                content[key] = getattr(self, key)
+        if self.validation:
+            content["validation"] = list(self.validation)
+        content["entries"] = {e: {p: _plain(v) for p, v in values.items()} for e, values in self.entries.items()}
+        return content
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the YAML file, by rename, so that a reader never sees half of it."""
         with write_by_rename(path) as file:
             yaml.safe_dump(self.to_dict(), file, sort_keys=False, default_flow_style=None, width=120, encoding="utf-8")
         return Path(path)
+
+
+def parse_suite(text: str, where: str) -> Suite:
+    """A suite from the text of a YAML file; `where` is its name in error messages."""
+    try:
+        data = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise SuiteError(f"{where} is not valid YAML: {error}") from error
+    if not isinstance(data, dict) or "suite" not in data:
+        raise SuiteError(f"{where} is no suite: expected a mapping with the keys suite, version, size, entries")
+    data["name"] = data.pop("suite")
+    data["validation"] = tuple(data.get("validation") or ())
+    known = {f.name for f in fields(Suite)}
+    unknown, missing = sorted(set(data) - known), sorted({"version", "size", "entries"} - set(data))
+    if unknown or missing:
+        raise SuiteError(f"{where}: unknown keys {unknown or 'none'}, missing keys {missing or 'none'}")
+    if isinstance(data["entries"], dict):
+        data["entries"] = {e: _with_ranges(values, f"{where}: {e}") for e, values in data["entries"].items()}
+    return Suite(**data)
+
+
+def _with_ranges(values: Any, where: str) -> Any:
+    """The mappings `from`, `to` among an entry's values as Range; what is no mapping is left for the validation."""
+    if not isinstance(values, dict):
+        return values
+    out = {}
+    for parameter, value in values.items():
+        if isinstance(value, dict):
+            if set(value) != {"from", "to"}:
+                raise SuiteError(f"{where}.{parameter}: a range is written {{from: LOW, to: HIGH}}, got {value!r}")
+            try:
+                value = Range(value["from"], value["to"])
+            except ValueError as error:
+                raise SuiteError(f"{where}.{parameter}: {error}") from error
+        out[parameter] = value
+    return out
+
+
+def _plain(value: Any) -> Any:
+    return {"from": value.low, "to": value.high} if isinstance(value, Range) else value
 
 
 def _validate(suite: Suite) -> None:
@@ -93,81 +176,26 @@ def _validate(suite: Suite) -> None:
     need(isinstance(suite.name, str) and suite.name != "" and "/" not in suite.name, "the name must be text without /")
     for key in ("version", "size", "severities"):
         value = getattr(suite, key)
-        need(type(value) is int and value >= 1, f"{key} must be a whole number of at least 1, got {value!r}")
+        good = (type(value) is int and value >= 1) or (key == "severities" and value is None)
+        need(good, f"{key} must be a whole number of at least 1, got {value!r}")
     need(isinstance(suite.entries, Mapping) and len(suite.entries) > 0, "entries must map names to parameters")
     for entry, parameters in suite.entries.items():
         need(isinstance(entry, str) and isinstance(parameters, Mapping), f"entry {entry!r} must map names to values")
         for parameter, value in parameters.items():
-            values = value if isinstance(value, list) else [value]
             where = f"{entry}.{parameter}"
+            if parameter == "corruption":
+                need(isinstance(value, str), f"{where} must be the name of a corruption, got {value!r}")
+                continue
             need(
                 not isinstance(value, list) or len(value) == suite.severities,
-                f"{where} must be one value or a list of {suite.severities}, got {value!r}",
+                f"{where} must be one value, a range, or a list of {suite.severities or 'severities'}, got {value!r}",
             )
-            need(
-                all(isinstance(v, (int, float)) and not isinstance(v, bool) and abs(v) < float("inf") for v in values),
-                f"{where} must hold finite numbers, got {value!r}",
-            )
+            values = value if isinstance(value, list) else [value]
+            good = isinstance(value, Range) or all(map(is_number, values))
+            need(good, f"{where} must hold finite numbers, got {value!r}")
     for entry in suite.validation:
         need(entry in suite.entries, f"validation names {entry!r}, which is no entry")
-
-
-def list_suites() -> list[str]:
-    """The names of the suites that come with the package."""
-    return list(_bundled_names())
-
-
-@lru_cache
-def _bundled_names() -> tuple[str, ...]:
-    files = resources.files(__package__).iterdir()
-    return tuple(sorted(f.name[: -len(".yaml")] for f in files if f.name.endswith(".yaml")))
-
-
-def list_corruptions(suite: str | os.PathLike[str] | None = None) -> list[str]:
-    """The addresses `suite/name` of one suite, or of all that come with the package.
-
-    >>> list_corruptions("cifar10-c")[:2]
-    ['cifar10-c/gaussian_noise', 'cifar10-c/shot_noise']
-    """
-    suites = [load_suite(s) for s in (list_suites() if suite is None else [suite])]
-    return [f"{s.name}/{entry}" for s in suites for entry in s.entries]
-
-
-def load_suite(source: str | os.PathLike[str]) -> Suite:
-    """A suite by its name, or from a YAML file of your own.
-
-    >>> load_suite("imagenet-c").parameters("fog", 3)
-    {'strength': 2.5, 'decay': 1.7}
-    """
-    text = os.fspath(source)
-    if text in _bundled_names():
-        return _load_bundled(text)
-    if text.endswith((".yaml", ".yml")) or os.path.exists(text):
-        try:
-            return _parse(Path(text).read_text(encoding="utf-8"), text)
-        except OSError as error:
-            raise SuiteError(f"cannot read the suite file {text}: {error.strerror}") from error
-    near = difflib.get_close_matches(text, list_suites(), n=3, cutoff=0.4)
-    hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(list_suites())}."
-    raise SuiteError(f"no suite is called {text!r}; {hint} A file of your own ends in .yaml")
-
-
-@lru_cache
-def _load_bundled(name: str) -> Suite:
-    return _parse((resources.files(__package__) / f"{name}.yaml").read_text(encoding="utf-8"), name)
-
-
-def _parse(text: str, where: str) -> Suite:
-    try:
-        data = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise SuiteError(f"{where} is not valid YAML: {error}") from error
-    if not isinstance(data, dict) or "suite" not in data:
-        raise SuiteError(f"{where} is no suite: expected a mapping with the keys suite, version, size, entries")
-    data["name"] = data.pop("suite")
-    data["validation"] = tuple(data.get("validation") or ())
-    known = {f.name for f in fields(Suite)}
-    unknown, missing = sorted(set(data) - known), sorted({"version", "size", "severities", "entries"} - set(data))
-    if unknown or missing:
-        raise SuiteError(f"{where}: unknown keys {unknown or 'none'}, missing keys {missing or 'none'}")
-    return Suite(**data)
+    for key, names in (("aliases", suite.aliases), ("categories", suite.categories)):
+        need(isinstance(names, Mapping), f"{key} must map names to entries, got {names!r}")
+    for entry in [*suite.aliases.values(), *(e for group in suite.categories.values() for e in group)]:
+        need(entry in suite.entries, f"aliases or categories name {entry!r}, which is no entry")

@@ -34,25 +34,27 @@ def bytes_to_unit(pixels: Tensor) -> Tensor:
 
 
 @compiled
-def _unit_to_bytes(batch, out):
+def _unit_to_bytes(batch, shift, out):
     channels, height, width = out.shape
     line = np.empty(width, np.uint8)
     for c in range(channels):
         for i in range(height):
             row = batch[c, i]
             for j in range(width):  # contiguous, so that it vectorises; the strided copy is a loop of its own
-                line[j] = np.uint8(np.int32(min(max(row[j], np.float32(0.0)), np.float32(1.0)) * np.float32(255.0)))
+                level = min(max(row[j], np.float32(0.0)), np.float32(1.0)) * np.float32(255.0) + shift
+                line[j] = np.uint8(np.int32(level))
             target = out[c, i]
             for j in range(width):
                 target[j] = line[j]
 
 
-def unit_to_bytes(batch: Tensor, out: Tensor) -> Tensor:
-    source, target = batch.numpy(), out.numpy()
+def unit_to_bytes(batch: Tensor, out: Tensor, nearest: bool) -> Tensor:
+    source, target = batch.contiguous().numpy(), out.numpy()
+    shift = np.float32(0.5 if nearest else 0.0)
 
     def work(start: int, stop: int) -> None:
         for i in range(start, stop):
-            _unit_to_bytes(source[i], target[i])
+            _unit_to_bytes(source[i], shift, target[i])
 
     over_images(work, len(batch))
     return out

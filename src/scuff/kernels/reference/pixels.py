@@ -14,8 +14,8 @@ def bytes_to_unit(pixels: Tensor) -> Tensor:
     return pixels.to(torch.float32, memory_format=torch.contiguous_format) / 255.0
 
 
-def unit_to_bytes(batch: Tensor, out: Tensor) -> Tensor:
-    return out.copy_((batch.clamp(0.0, 1.0) * 255.0).to(torch.uint8))
+def unit_to_bytes(batch: Tensor, out: Tensor, nearest: bool) -> Tensor:
+    return out.copy_((batch.clamp(0.0, 1.0) * 255.0 + (0.5 if nearest else 0.0)).to(torch.uint8))
 
 
 def local_copies(pixels: Tensor, dy: Tensor, dx: Tensor, reach: int) -> Tensor:

@@ -30,11 +30,11 @@ def _to_unit_kernel(pixels, out, count, channels, height, width, sn, sc, sh, sw,
 
 
 @triton.jit
-def _to_bytes_kernel(batch, out, count, channels, height, width, sn, sc, sh, sw, LANES: tl.constexpr):
+def _to_bytes_kernel(batch, out, count, channels, height, width, sn, sc, sh, sw, shift, LANES: tl.constexpr):
     at = tl.program_id(0).to(tl.int64) * LANES + tl.arange(0, LANES)
     inside = at < count
     value = tl.load(batch + at, mask=inside, other=0.0)
-    level = (tl.minimum(tl.maximum(value, 0.0), 1.0) * 255.0).to(tl.int32).to(tl.uint8)
+    level = (tl.minimum(tl.maximum(value, 0.0), 1.0) * 255.0 + shift).to(tl.int32).to(tl.uint8)
     tl.store(out + _strided(at, channels, height, width, sn, sc, sh, sw), level, mask=inside)
 
 
@@ -44,17 +44,17 @@ def bytes_to_unit(pixels: Tensor) -> Tensor:
     return out
 
 
-def unit_to_bytes(batch: Tensor, out: Tensor) -> Tensor:
-    _launch(_to_bytes_kernel, batch.contiguous(), out, out)
+def unit_to_bytes(batch: Tensor, out: Tensor, nearest: bool) -> Tensor:
+    _launch(_to_bytes_kernel, batch.contiguous(), out, out, 0.5 if nearest else 0.0)
     return out
 
 
-def _launch(kernel, source: Tensor, out: Tensor, strided: Tensor) -> None:
+def _launch(kernel, source: Tensor, out: Tensor, strided: Tensor, *arguments: float) -> None:
     count = source.numel()
     if count:
         with torch.cuda.device_of(source):
             grid = (triton.cdiv(count, LANES),)
-            kernel[grid](source, out, count, *source.shape[1:], *strided.stride(), LANES=LANES)
+            kernel[grid](source, out, count, *source.shape[1:], *strided.stride(), *arguments, LANES=LANES)
 
 
 @triton.jit

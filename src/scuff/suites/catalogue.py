@@ -1,0 +1,56 @@
+"""The suites that come with the package, and those in files of your own."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+
+from scuff.suites.suite import Suite, SuiteError, parse_suite
+
+
+def list_suites() -> list[str]:
+    """The names of the suites that come with the package."""
+    return list(_bundled_names())
+
+
+@lru_cache
+def _bundled_names() -> tuple[str, ...]:
+    files = resources.files(__package__).iterdir()
+    return tuple(sorted(f.name[: -len(".yaml")] for f in files if f.name.endswith(".yaml")))
+
+
+def list_corruptions(suite: str | os.PathLike[str] | None = None) -> list[str]:
+    """The addresses `suite/name` of one suite, or of all that come with the package.
+
+    >>> list_corruptions("cifar10-c")[:2]
+    ['cifar10-c/gaussian_noise', 'cifar10-c/shot_noise']
+    """
+    suites = [load_suite(s) for s in (list_suites() if suite is None else [suite])]
+    return [f"{s.name}/{entry}" for s in suites for entry in s.entries]
+
+
+def load_suite(source: str | os.PathLike[str]) -> Suite:
+    """A suite by its name, or from a YAML file of your own.
+
+    >>> load_suite("imagenet-c").parameters("fog", 3)
+    {'strength': 2.5, 'decay': 1.7}
+    """
+    text = os.fspath(source)
+    if text in _bundled_names():
+        return _load_bundled(text)
+    if text.endswith((".yaml", ".yml")) or os.path.exists(text):
+        try:
+            return parse_suite(Path(text).read_text(encoding="utf-8"), text)
+        except OSError as error:
+            raise SuiteError(f"cannot read the suite file {text}: {error.strerror}") from error
+    near = difflib.get_close_matches(text, list_suites(), n=3, cutoff=0.4)
+    hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(list_suites())}."
+    raise SuiteError(f"no suite is called {text!r}; {hint} A file of your own ends in .yaml")
+
+
+@lru_cache
+def _load_bundled(name: str) -> Suite:
+    return parse_suite((resources.files(__package__) / f"{name}.yaml").read_text(encoding="utf-8"), name)
