@@ -11,15 +11,12 @@ from scuff import corruptions, random
 from scuff.corruptions import registry
 
 CLASSIC = [a for name in ("imagenet-c", "tiny-imagenet-c", "cifar10-c") for a in scuff.list_corruptions(name)]
-SLOW = ("fish_eye", "circular_motion_blur", "lines")  # seconds per check at full size: fewer images and sizes
 
 
 @pytest.mark.parametrize("address", CLASSIC + scuff.list_corruptions("c-bar-candidates-32"))
 def test_every_corruption_keeps_the_contract(address: str) -> None:
-    if address.endswith(SLOW):
-        scuff.check_corruption(address, 5, sizes=[(1, 1), (32, 32), (21, 33)], images=2)
-        return
-    for severity in (1, 3, 5) if address in CLASSIC else (1, 10):
+    many_steps = address.endswith("fish_eye")  # the reference lays a drop at a time: seconds per level
+    for severity in (1, 3, 5) if address in CLASSIC else (10,) if many_steps else (1, 10):
         scuff.check_corruption(address, severity)
 
 
@@ -27,9 +24,6 @@ def test_every_corruption_keeps_the_contract(address: str) -> None:
     "address", scuff.list_corruptions("imagenet-c") + scuff.list_corruptions("c-bar-candidates-224")
 )
 def test_at_full_and_larger_size(address: str) -> None:
-    if address.endswith(SLOW):
-        scuff.check_corruption(address, 1, sizes=[(131, 140)], images=2)
-        return
     scuff.check_corruption(address, 4, sizes=[(224, 224)], images=2)
     picture = torch.rand(1, 3, 512, 300, generator=torch.Generator().manual_seed(0))
     y = scuff.corrupt(picture, address, 2)
@@ -118,5 +112,6 @@ def test_every_corruption_has_a_text_a_family_and_a_reference() -> None:
     for name in corruptions.names():
         c = corruptions.get(name)
         assert len(c.text) > 40, name
-        assert c.family in ("noise", "blur", "weather", "digital", "field", "obscure", "warp", "aberration", "tint")
+        families = ("noise", "blur", "weather", "digital", "field", "obscure", "warp", "aberration", "tint", "sequence")
+        assert c.family in families
         assert "ICLR 2019" in c.reference or "NeurIPS 2021" in c.reference, name

@@ -21,11 +21,13 @@ _PUBLIC = {
     "SuiteError": "scuff.suites",
     "check_corruption": "scuff.checks",
     "corrupt": "scuff.door",
+    "frames": "scuff.sequences",
     "image_id": "scuff.random",
     "list_corruptions": "scuff.suites",
     "list_suites": "scuff.suites",
     "load_suite": "scuff.suites",
     "register": "scuff.corruptions",
+    "sequence": "scuff.sequences",
 }
 
 __all__ = sorted(_PUBLIC)

@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 
 from scuff import kernels
-from scuff.door import Resolved, corrupt, resolve
+from scuff.door import Resolved, corrupt, find_entry, resolve
 from scuff.random import image_keys
-from scuff.suites import Suite, load_suite
+from scuff.sequences import sequence
+from scuff.suites import Suite
 
 SIZES = ((1, 1), (2, 3), (32, 32), (33, 47))
 
@@ -33,7 +34,7 @@ def check_corruption(
     An image alone equals the image in its batch; any size works, grey or RGB, and a batch of none; the input stays as
     it was; the result is finite, in [0, 1], of the given type; nothing depends on global generators, and those are not
     moved; the fast back end of the device agrees with the reference. An entry with levels is checked at the middle one
-    unless you name another. Run it over your own corruptions too:
+    unless you name another. A sequence must keep all of it in every frame. Run it over your own corruptions too:
 
     >>> check_corruption("cifar10-c/fog")
     >>> check_corruption("fog", parameters={"strength": 1.0, "decay": 2.0}, sizes=[(20, 31)])
@@ -50,9 +51,8 @@ def check_corruption(
 
 
 def _middle_level(name: str, suite: Suite | str | None) -> int | None:
-    prefix, _, entry = name.rpartition("/")
-    suite = suite if isinstance(suite, Suite) else load_suite(suite or prefix or name)
-    levels = suite.levels(suite.find(entry))
+    suite, entry = find_entry(name, suite)
+    levels = suite.levels(entry)
     return levels[len(levels) // 2]
 
 
@@ -71,14 +71,19 @@ def _test_images(count: int, channels: int, height: int, width: int) -> Tensor:
 def _check_one(x: Tensor, name: str, options: dict[str, Any], plan: Resolved, where: str) -> None:
     ids = torch.arange(5, 5 + len(x), device=x.device)
 
-    def run(images: Tensor, numbers: Tensor, seed: int = 0) -> Tensor:
-        return corrupt(images, name, ids=numbers, seed=seed, **options)
+    def run(images: Tensor, numbers: Tensor) -> Tensor:
+        if plan.corruption.sequence:
+            where_from = {"suite": options["suite"], "parameters": options["parameters"]}
+            return sequence(images, name, plan.level or 1, ids=numbers, **where_from)
+        return corrupt(images, name, ids=numbers, **options)
 
     before, generators = x.clone(), _global_generators()
     y = run(x, ids)
     assert torch.equal(x, before), f"{where}: the input was modified"
     assert generators == _global_generators(), f"{where}: a global random generator was moved"
-    assert (y.shape, y.dtype, y.device) == (x.shape, x.dtype, x.device), f"{where}: {y.shape} {y.dtype} came back"
+    frames = y.shape[1:2] if plan.corruption.sequence else ()
+    expected = (len(x), *frames, *x.shape[1:])
+    assert (y.shape, y.dtype, y.device) == (expected, x.dtype, x.device), f"{where}: {y.shape} {y.dtype} came back"
     assert bool(((y >= 0.0) & (y <= 1.0)).all()), f"{where}: the result is not finite or not in [0, 1]"
     assert torch.equal(y, run(x, ids)), f"{where}: two calls differ"
     for k in range(len(x)):
@@ -90,7 +95,7 @@ def _check_one(x: Tensor, name: str, options: dict[str, Any], plan: Resolved, wh
     assert as_bytes.dtype == torch.uint8, f"{where}: uint8 became {as_bytes.dtype}"
     assert torch.equal(as_bytes, torch.round(y * 255).to(torch.uint8)), f"{where}: uint8 and float give other pictures"
     empty = run(x[:0], ids[:0])
-    assert empty.shape == x[:0].shape, f"{where}: a batch of none came back as {tuple(empty.shape)}"
+    assert empty.shape == y[:0].shape, f"{where}: a batch of none came back as {tuple(empty.shape)}"
     _check_draws(x, plan, where)
     _check_backends(x, run, ids, y, where)
 
@@ -111,7 +116,8 @@ def _check_draws(x: Tensor, plan: Resolved, where: str) -> None:
     if plan.corruption.domain != "byte":  # NaN would end as some byte, so look before the door rounds
         keys = image_keys(plan.entry, plan.level, ids[: len(x)])
         y = plan.corruption(x.expand(-1, 3, -1, -1), keys, plan.parameters)
-        assert bool(torch.isfinite(y).all()), f"{where}: NaN or infinity before rounding"
+        for frame in y if plan.corruption.sequence else [y]:
+            assert bool(torch.isfinite(frame).all()), f"{where}: NaN or infinity before rounding"
 
 
 def _check_backends(x: Tensor, run, ids: Tensor, y: Tensor, where: str) -> None:

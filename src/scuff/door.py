@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +11,14 @@ from torch import Tensor
 
 from scuff import kernels
 from scuff.corruptions import Corruption, get
-from scuff.images import Images, open_images
+from scuff.images import Images, OpenedImages, open_images
 from scuff.ops.colour import luma
 from scuff.ops.jpeg import jpeg
 from scuff.random import content_ids, image_keys
 from scuff.ranges import Range
 from scuff.suites import Suite, load_suite
+
+Ids = Sequence[int] | Tensor | str | None
 
 PUBLISHED_QUALITY = 85  # the JPEG quality of the published ImageNet-C files
 
@@ -59,20 +61,25 @@ def resolve(
         values = {p: Range(*v) if isinstance(v, (tuple, list)) else v for p, v in parameters.items()}
         corruption.check_parameters(values)
         return Resolved(corruption, values, name, None, None)
+    suite, entry = find_entry(name, suite)
+    corruption, values = get(suite.corruption(entry)), suite.parameters(entry, severity)
+    corruption.check_parameters(values)
+    level = None if suite.levels(entry) == (None,) else severity
+    return Resolved(corruption, values, f"{suite.name}/{entry}", level, suite.size)
+
+
+def find_entry(name: str, suite: Suite | str | None = None) -> tuple[Suite, str]:
+    """The suite and its entry that "suite/entry", or an entry's name in `suite`, stand for."""
     if suite is None:
-        prefix, slash, entry = name.rpartition("/")
+        suite, slash, entry = name.rpartition("/")
         if not slash:
             raise ValueError(
                 f"expected suite/name, as in 'imagenet-c/{name}', got {name!r}; or pass parameters={{...}} of your own"
             )
-        suite, name = prefix, entry
+        name = entry
     if not isinstance(suite, Suite):
         suite = load_suite(suite)
-    name = suite.find(name)
-    corruption, values = get(suite.corruption(name)), suite.parameters(name, severity)
-    corruption.check_parameters(values)
-    level = None if suite.levels(name) == (None,) else severity
-    return Resolved(corruption, values, f"{suite.name}/{name}", level, suite.size)
+    return suite, suite.find(name)
 
 
 def corrupt(
@@ -81,7 +88,7 @@ def corrupt(
     severity: float | None = None,
     *,
     seed: int = 0,
-    ids: Sequence[int] | Tensor | str | None = None,
+    ids: Ids = None,
     suite: Suite | str | None = None,
     parameters: dict[str, Any] | None = None,
     scale: bool = True,
@@ -120,54 +127,74 @@ def corrupt(
     if plan.corruption.sequence:
         raise ValueError(f"{plan.entry} is a sequence of frames; make it with scuff.sequence")
     if isinstance(images, (list, tuple)):
-        return _corrupt_list(images, plan, seed, ids, scale, as_published, check)
+        each = open_each(images, ids, check)
+        return [o.restore(_corrupt_batch(o.batch, plan, seed, its_id, scale, as_published)) for o, its_id in each]
     opened = open_images(images, check)
     return opened.restore(_corrupt_batch(opened.batch, plan, seed, ids, scale, as_published))
 
 
-def _corrupt_list(images: Sequence[Images], plan: Resolved, seed, ids, scale, as_published, check) -> list[Images]:
-    """Each member may be of another kind and size; its place in the list is its default id."""
+def open_each(images: Sequence[Images], ids: Ids, check: bool) -> Iterator[tuple[OpenedImages, Ids]]:
+    """Open the members of a list, of any kinds and sizes, with their ids: by default their places in the list."""
     numbers = range(len(images)) if ids is None else ids
     if not isinstance(ids, str) and len(numbers) != len(images):
         raise ValueError(f"ids must be {len(images)} whole numbers, one per image, got {len(numbers)}")
-    out = []
     for place, image in enumerate(images):
-        its_id = ids if isinstance(ids, str) else [int(numbers[place])]
         opened = open_images(image, check)
         if len(opened.batch) != 1:
             raise ValueError("a list must hold single images; pass a batch on its own, without a list around it")
-        out.append(opened.restore(_corrupt_batch(opened.batch, plan, seed, its_id, scale, as_published)))
-    return out
+        yield opened, ids if isinstance(ids, str) else [int(numbers[place])]
 
 
-def _corrupt_batch(batch: Tensor, plan: Resolved, seed: int, ids, scale: bool, as_published: bool) -> Tensor:
+def _corrupt_batch(batch: Tensor, plan: Resolved, seed: int, ids: Ids, scale: bool, as_published: bool) -> Tensor:
     """(N, C, H, W), uint8 or float32, in; the same out. Whatever the input, results lie on the 8-bit grid."""
-    parameters = plan.parameters
-    if scale and plan.size is not None and min(batch.shape[-2:]) != plan.size:
-        parameters = plan.corruption.scaled(parameters, min(batch.shape[-2:]) / plan.size)
-    keys = image_keys(plan.entry, plan.level, _ids_tensor(ids, batch), seed)
-    pieces = [_step(plan.corruption, parameters, batch[p], keys[p], as_published) for p in _pieces(batch)]
+    parameters = scaled_parameters(plan, min(batch.shape[-2:])) if scale else plan.parameters
+    keys = image_keys(plan.entry, plan.level, ids_tensor(ids, batch), seed)
+    pieces = [_step(plan.corruption, parameters, batch[p], keys[p], as_published) for p in pieces_of(batch)]
     return pieces[0] if len(pieces) == 1 else torch.cat(pieces)
 
 
-def _pieces(batch: Tensor) -> list[slice]:
+def scaled_parameters(plan: Resolved, side: int) -> dict[str, Any]:
+    """The parameters for images whose shorter side is `side`."""
+    if plan.size in (None, side):
+        return plan.parameters
+    return plan.corruption.scaled(plan.parameters, side / plan.size)
+
+
+def pieces_of(batch: Tensor) -> list[slice]:
     """Slices that cover the batch; a batch of none is one empty slice."""
     count = max(1, CHUNK.get(batch.device.type, 1 << 24) // max(batch[:1].numel(), 1))
     return [slice(start, start + count) for start in range(0, max(len(batch), 1), count)]
 
 
 def _step(corruption: Corruption, parameters, batch: Tensor, keys: Tensor, as_published: bool) -> Tensor:
-    grey = batch.shape[1] == 1 and corruption.colour
-    x = batch.expand(-1, 3, -1, -1) if grey else batch
-    if corruption.domain == "byte":
-        pixels = corruption(x if x.dtype == torch.uint8 else _nearest_bytes(x), keys, parameters)
-    else:
-        y = corruption(x if x.dtype != torch.uint8 else kernels.bytes_to_unit(x), keys, parameters)
-        pixels = kernels.unit_to_bytes(y, torch.empty_like(x, dtype=torch.uint8), corruption.domain == "real")
-    if grey:
-        pixels = torch.round(luma(pixels.float())).to(torch.uint8)
+    pixels = to_pixels(corruption, batch, corruption(from_pixels(corruption, batch), keys, parameters))
     if as_published:
         pixels = jpeg(pixels.expand(-1, 3, -1, -1), PUBLISHED_QUALITY)[:, : pixels.shape[1]]
+    return like(batch, pixels)
+
+
+def from_pixels(corruption: Corruption, batch: Tensor) -> Tensor:
+    """A batch as the corruption wants it: bytes or unit floats, and three channels if it needs colour."""
+    x = _in_colour(corruption, batch)
+    if corruption.domain == "byte":
+        return x if x.dtype == torch.uint8 else _nearest_bytes(x)
+    return x if x.dtype != torch.uint8 else kernels.bytes_to_unit(x)
+
+
+def to_pixels(corruption: Corruption, batch: Tensor, y: Tensor) -> Tensor:
+    """What the corruption made of `batch`, as bytes with the channels of `batch`."""
+    x = _in_colour(corruption, batch)
+    if corruption.domain != "byte":
+        y = kernels.unit_to_bytes(y, torch.empty_like(x, dtype=torch.uint8), corruption.domain == "real")
+    return y if x.shape[1] == batch.shape[1] else torch.round(luma(y.float())).to(torch.uint8)
+
+
+def _in_colour(corruption: Corruption, batch: Tensor) -> Tensor:
+    return batch.expand(-1, 3, -1, -1) if corruption.colour else batch
+
+
+def like(batch: Tensor, pixels: Tensor) -> Tensor:
+    """Bytes as the batch came: bytes, or floats on the 8-bit grid."""
     return pixels if batch.dtype == torch.uint8 else kernels.bytes_to_unit(pixels)
 
 
@@ -175,7 +202,8 @@ def _nearest_bytes(x: Tensor) -> Tensor:
     return torch.round(x * 255.0).to(torch.uint8)
 
 
-def _ids_tensor(ids: Sequence[int] | Tensor | str | None, batch: Tensor) -> Tensor:
+def ids_tensor(ids: Ids, batch: Tensor) -> Tensor:
+    """The ids of a batch as int64 (N,): given, or counted from 0, or made from the pixels."""
     if ids is None:
         return torch.arange(len(batch), device=batch.device)
     if isinstance(ids, str):

@@ -8,8 +8,10 @@ from math import ceil
 
 from PIL import Image, ImageDraw, ImageFont
 
+from scuff.corruptions import get
 from scuff.door import corrupt
 from scuff.pictures import fit_square
+from scuff.sequences import sequence
 from scuff.suites import Suite
 
 SMALLEST_TILE = 112  # pixels on the sheet; smaller images are enlarged by a whole factor, so that every pixel shows
@@ -17,7 +19,7 @@ MARGIN, GAP = 28, 8
 TITLE_SIZE, TEXT_SIZE = 30, 18
 NOTE_WIDTH = 60  # characters
 INK, PALE_INK = (24, 24, 27), (113, 113, 122)
-VIEWS = 5  # how many pictures show a corruption that has no levels
+VIEWS = 5  # how many pictures show a corruption that has no levels, or a sequence
 
 
 def corruption_sheet(
@@ -29,23 +31,39 @@ def corruption_sheet(
 ) -> Image.Image:
     """Draw one row per entry and one column per severity, with the clean picture before them.
 
-    A severity that is a range is shown at five places inside it, an entry without severities by five draws. The
-    picture's centre is resized to the suite's image size, corrupted, and shown pixel by pixel: nothing is smoothed on
-    the way to the sheet. `progress` is called with each entry's name when its row is ready.
+    A severity that is a range is shown at five places inside it, an entry without severities by five draws, and a
+    sequence by five frames from its first to its last, at difficulty 1. The picture's centre is resized to the suite's
+    image size, corrupted, and shown pixel by pixel: nothing is smoothed on the way to the sheet. `progress` is called
+    with each entry's name when its row is ready.
     """
     clean = fit_square(picture, suite.size)
-    rows = []
+    rows, captions = [], []
     for entry in entries:
-        rows.append([corrupt(clean, entry, s, suite=suite, seed=seed, ids=[id_]) for _, s, id_ in _views(suite, entry)])
+        names, tiles = _row(suite, entry, clean, seed, alone=len(entries) == 1)
+        rows.append(tiles)
+        captions = max(captions, names, key=len)
         if progress is not None:
             progress(entry)
-    captions = [caption for caption, _, _ in max((_views(suite, entry) for entry in entries), key=len)]
     if len(entries) == 1:
         return _draw_sheet(f"{suite.name}/{entries[0]}", [], None, ["clean", *captions], [""], [[clean, *rows[0]]])
     labels = [f"{entry}\n(validation)" if entry in suite.validation else entry for entry in entries]
     notes = [f"version {suite.version}, {suite.size} x {suite.size} pixels, seed {seed}"]
     notes += textwrap.wrap(suite.about, NOTE_WIDTH, max_lines=2, placeholder=" ...")  # what fits beside a tile
     return _draw_sheet(suite.name, notes, clean, captions, [label.replace("_", " ") for label in labels], rows)
+
+
+def _row(suite: Suite, entry: str, clean: Image.Image, seed: int, alone: bool) -> tuple[list[str], list[Image.Image]]:
+    """The captions and the pictures of an entry."""
+    if not get(suite.corruption(entry)).sequence:
+        views = _views(suite, entry)
+        tiles = [corrupt(clean, entry, s, suite=suite, seed=seed, ids=[id_]) for _, s, id_ in views]
+        return [caption for caption, _, _ in views], tiles
+    film = sequence(clean, entry, suite=suite, seed=seed)
+    places = [round(k * (len(film) - 1) / (VIEWS - 1)) for k in range(VIEWS)]
+    captions = [f"frame {place}" for place in places]
+    if not alone:  # films of one sheet differ in length
+        captions = [f"{k}/{VIEWS - 1} of the way" for k in range(VIEWS)]
+    return captions, [film[place] for place in places]
 
 
 def _views(suite: Suite, entry: str) -> list[tuple[str, float | None, int]]:

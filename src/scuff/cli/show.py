@@ -23,8 +23,8 @@ def show_command(
     """Explain a corruption, and draw it at every severity.
 
     For suite/entry: what it models, its parameters at every severity, and a row of pictures: one per level, or across
-    the range of the severity, or several draws. For a suite: its table, and a sheet with one row per corruption. The
-    sheet is written to a PNG file.
+    the range of the severity, or several draws, or frames of a sequence. For a suite: its table, and a sheet with one
+    row per corruption. The sheet is written to a PNG file.
 
     \b
     Examples:

@@ -10,6 +10,7 @@ from torch import Tensor
 from scuff import random
 from scuff.corruptions.draws import Shape
 from scuff.corruptions.registry import MINTUN, register
+from scuff.kernels.constants import constant
 from scuff.ops import spline
 from scuff.ops.warp import pixel_grid
 
@@ -64,13 +65,10 @@ def circular_motion_blur(x: Tensor, *, amount: float) -> Tensor:
     height, width = x.shape[-2:]
     rows, columns = pixel_grid(height, width, x.device)
     dy, dx = rows - 0.5 * (height - 1), columns - 0.5 * (width - 1)
-    coefficients = spline.spline_coefficients(x)
-    total, mass = 0.0, 0.0
-    for i in range(ROTATIONS):
-        t = i / 10.0 - 1.0
-        weight, turn = math.exp(-2.0 * t * t), math.radians(1.5 * amount * t)
-        sine, cosine = math.sin(turn), math.cos(turn)
-        at_rows = cosine * dy - sine * dx + 0.5 * (height - 1)
-        at_columns = sine * dy + cosine * dx + 0.5 * (width - 1)
-        total, mass = total + weight * spline.read_points(coefficients, at_rows, at_columns), mass + weight
-    return total / mass
+    times = [i / 10.0 - 1.0 for i in range(ROTATIONS)]
+    turns = [math.radians(1.5 * amount * t) for t in times]
+    sine, cosine = (constant(tuple(map(f, turns)), x.device)[:, None, None] for f in (math.sin, math.cos))
+    at_rows, at_columns = cosine * dy - sine * dx + 0.5 * (height - 1), sine * dy + cosine * dx + 0.5 * (width - 1)
+    weights = [math.exp(-2.0 * t * t) for t in times]
+    shares = constant(tuple(weight / sum(weights) for weight in weights), x.device)
+    return spline.sum_reads(x, at_rows, at_columns, shares)

@@ -1,4 +1,4 @@
-"""Blurs: lenses, frosted glass, moving cameras."""
+"""Blurs and other filters of the neighbourhood: lenses, frosted glass, moving cameras, relief."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import torch
 from torch import Tensor
 
 from scuff import kernels, random
-from scuff.corruptions.draws import Shape
-from scuff.corruptions.registry import HENDRYCKS, register
+from scuff.corruptions.draws import Shape, largest, pick
+from scuff.corruptions.registry import HENDRYCKS, NOC, SYN2NAT, register
+from scuff.kernels.constants import constant
 from scuff.ops import filters
 from scuff.ops.resize import clipped_zoom
+from scuff.ranges import Range
 
 
 @register(family="blur", lengths=("sigma",), reference=HENDRYCKS)
@@ -76,3 +78,105 @@ def zoom_blur(x: Tensor, *, steps: int, step: float) -> Tensor:
     for k in range(1, steps):
         total += clipped_zoom(x, 1.0 + k * increment)
     return total.div_(steps + 1)
+
+
+# --- kernels drawn per image ----------------------------------------------------------------------------------------
+
+
+def _draw_share(keys: Tensor, shape: Shape, *, share: Range | float) -> dict[str, Tensor]:
+    return {"share": pick(keys, share)}
+
+
+@register(family="blur", draw=_draw_share, domain="real", ranges=("share",), reference=NOC)
+def mixed_box_blur(x: Tensor, share: Tensor) -> Tensor:
+    """A share of the picture replaced by its blur: five 3 x 3 means, black beyond the border."""
+    blurred = x
+    for _ in range(5 if x.numel() else 0):  # pooling refuses a batch of none
+        blurred = torch.nn.functional.avg_pool2d(blurred, 3, stride=1, padding=1)
+    return torch.lerp(x, blurred, share[:, None, None, None])
+
+
+def _odd(size: int) -> int:
+    """The size of a kernel: odd and at least 3."""
+    return max(3, size // 2 * 2 + 1)
+
+
+def _pick_odd(keys: Tensor, size: Range | int) -> Tensor:
+    """One of the odd numbers of a range, all with equal chances: int32 (N,)."""
+    if isinstance(size, Range):
+        return 2 * pick(keys, Range(_odd(size.low) // 2, _odd(size.high) // 2)) + 1
+    return pick(keys, _odd(size))
+
+
+def _draw_side(keys: Tensor, shape: Shape, *, size: Range | int) -> dict[str, Tensor]:
+    return {"side": _pick_odd(keys, size)}
+
+
+@register(family="blur", draw=_draw_side, domain="byte", lengths=("size",), ranges=("size",), reference=SYN2NAT)
+def box_blur(pixels: Tensor, side: Tensor, *, size: Range | int) -> Tensor:
+    """The mean over a square whose odd side each image draws for itself."""
+    return kernels.box_mean(pixels, side, _odd(largest(size)))
+
+
+def _draw_gaussian(keys: Tensor, shape: Shape, *, size: Range | int) -> dict[str, Tensor]:
+    sizes = (pick(keys, size) // 2 * 2 + 1).clamp(min=3)  # an even size goes up by one
+    offsets, weights = filters.gaussian_kernels(sizes, _odd(largest(size)))
+    return {"offsets": offsets, "weights": weights}
+
+
+@register(family="blur", draw=_draw_gaussian, domain="real", lengths=("size",), ranges=("size",), reference=SYN2NAT)
+def kernel_gaussian_blur(x: Tensor, offsets: Tensor, weights: Tensor) -> Tensor:
+    """A Gaussian whose kernel's size each image draws; its deviation follows from the size by OpenCV's rule."""
+    return filters.separable(x, offsets, weights, "mirror")
+
+
+def _draw_radius(keys: Tensor, shape: Shape, *, size: Range | int) -> dict[str, Tensor]:
+    return {"radius": _pick_odd(keys, size) // 2}
+
+
+@register(family="blur", draw=_draw_radius, domain="byte", lengths=("size",), ranges=("size",), reference=SYN2NAT)
+def median_blur(pixels: Tensor, radius: Tensor, *, size: Range | int) -> Tensor:
+    """The median over a square whose odd side each image draws for itself: small things vanish, edges stay."""
+    return kernels.median(pixels, radius, _odd(largest(size)) // 2)
+
+
+def _draw_line(keys: Tensor, shape: Shape, *, size: Range | int) -> dict[str, Tensor]:
+    size_, most = _pick_odd(keys, size), _odd(largest(size))
+    side = size_[:, None].float()
+    first, last = torch.minimum(torch.floor(random.uniform(keys, "ends", (4,)) * side), side - 1.0).split(2, dim=1)
+    apart = torch.minimum(torch.floor(random.uniform(keys, "apart", (1,)) * (side - 1.0)), side - 2.0) + 1.0
+    # a line upright in the kernel must not be a single point: its second end lies elsewhere
+    other = torch.where(first[:, 1:] == last[:, 1:], (first[:, :1] + apart).remainder(side), last[:, :1])
+    last = torch.cat((other, last[:, 1:]), dim=1)
+    dy, dx, weights = filters.line_taps(first, last, most)
+    return {"dy": dy - (size_ // 2)[:, None], "dx": dx - (size_ // 2)[:, None], "weights": weights}
+
+
+@register(family="blur", draw=_draw_line, domain="real", lengths=("size",), ranges=("size",), reference=SYN2NAT)
+def line_blur(x: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
+    """Motion: the mean along a short random line. It need not pass through the pixel, so the picture also shifts."""
+    return filters.sum_of_shifts(x, dy, dx, weights, weights.shape[1] // 2, "mirror")
+
+
+def _draw_sharpen(keys: Tensor, shape: Shape, *, alpha: Range | float, lightness: Range | float) -> dict[str, Tensor]:
+    a, light = pick(keys, alpha, "alpha")[:, None], pick(keys, lightness, "lightness")[:, None]
+    ring = constant(filters.RING, keys.device)
+    return {"weights": -a * ring + (1.0 - ring) * (1.0 - a + a * (8.0 + light))}
+
+
+@register(family="blur", draw=_draw_sharpen, domain="real", ranges=("alpha", "lightness"), reference=SYN2NAT)
+def sharpen(x: Tensor, weights: Tensor) -> Tensor:
+    """Edges overdrawn: a pixel's lead over its eight neighbours is amplified, and the picture darkens a little."""
+    return filters.correlate_3x3(x, weights)
+
+
+def _draw_emboss(keys: Tensor, shape: Shape, *, strength: Range | float) -> dict[str, Tensor]:
+    s = pick(keys, strength)
+    zero, one = torch.zeros_like(s), torch.ones_like(s)
+    return {"weights": torch.stack((-1.0 - s, -s, zero, -s, one, s, zero, s, 1.0 + s), dim=1)}
+
+
+@register(family="blur", draw=_draw_emboss, domain="real", ranges=("strength",), reference=SYN2NAT)
+def emboss(x: Tensor, weights: Tensor) -> Tensor:
+    """A relief lit from the top left."""
+    return filters.correlate_3x3(x, weights)

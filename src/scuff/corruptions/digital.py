@@ -6,11 +6,13 @@ import torch
 from torch import Tensor
 
 from scuff import kernels, random
-from scuff.corruptions.draws import Shape
-from scuff.corruptions.registry import HENDRYCKS, register
+from scuff.corruptions.draws import Shape, largest, pick
+from scuff.corruptions.registry import HENDRYCKS, NOC, SYN2NAT, register
 from scuff.kernels.constants import constant
-from scuff.ops import filters, jpeg, warp
+from scuff.ops import filters, jpeg, resize, warp
 from scuff.ops.colour import scale_saturation
+from scuff.ops.tables import map_levels, round8
+from scuff.ranges import Range
 
 
 @register(family="digital", reference=HENDRYCKS)
@@ -74,3 +76,82 @@ def pixelate(pixels: Tensor, *, fraction: float) -> Tensor:
 def jpeg_compression(pixels: Tensor, *, quality: int) -> Tensor:
     """Lossy storage: through a JPEG file of the given quality and back."""
     return jpeg.jpeg(pixels, quality)
+
+
+def _draw_levels(keys: Tensor, shape: Shape, *, levels: Range | int) -> dict[str, Tensor]:
+    return {"levels": pick(keys, levels).float()}
+
+
+@register(family="digital", draw=_draw_levels, domain="byte", ranges=("levels",), reference=NOC)
+def quantization(pixels: Tensor, levels: Tensor) -> Tensor:
+    """Too few bits: every value becomes the nearest multiple of 1 / `levels`, so that `levels` + 1 are left."""
+    steps = levels[:, None]
+    return map_levels(pixels, lambda level: round8(255.0 * torch.round(steps * level / 255.0) / steps))
+
+
+def _draw_factor(keys: Tensor, shape: Shape, *, factor: Range | float) -> dict[str, Tensor]:
+    return {"shrink": pick(keys, factor).float()}
+
+
+@register(family="digital", draw=_draw_factor, domain="byte", ranges=("factor",), reference=NOC)
+def thumbnail_resize(pixels: Tensor, shrink: Tensor, *, factor: Range | float) -> Tensor:
+    """A thumbnail blown up: shrunk by a factor of its own, and enlarged again, both by Pillow's bilinear filter."""
+    return resize.through_thumbnail(pixels.float(), shrink, largest(factor)).to(torch.uint8)
+
+
+def _draw_size(keys: Tensor, shape: Shape, *, size: Range | int) -> dict[str, Tensor]:
+    return {"side": pick(keys, size)}
+
+
+@register(family="digital", draw=_draw_size, domain="real", ranges=("size",), reference=NOC)
+def block_mean(x: Tensor, side: Tensor, *, size: Range | int) -> Tensor:
+    """Coarse pixels: means of squares of 2, 3 or 4 pixels. Rows and columns left over repeat the outer squares."""
+    height, width = x.shape[-2:]
+    out = x
+    for k in range(size.low, size.high + 1) if isinstance(size, Range) else (size,):
+        tall, wide = min(k, height), min(k, width)
+        means = torch.nn.functional.avg_pool2d(x, (tall, wide)) if x.numel() else x
+        rows, columns = _block_of(height, tall, x.device), _block_of(width, wide, x.device)
+        out = torch.where((side == k)[:, None, None, None], means[:, :, rows[:, None], columns], out)
+    return out
+
+
+def _block_of(length: int, side: int, device: torch.device) -> Tensor:
+    """Which block each pixel shows; half of what is left over lies before the first block."""
+    blocks, before = length // side, length % side // 2
+    return torch.div(torch.arange(length, device=device) - before, side, rounding_mode="floor").clamp(0, blocks - 1)
+
+
+@register(family="digital", domain="byte", reference=SYN2NAT)
+def downscale(pixels: Tensor, *, fraction: float) -> Tensor:
+    """Pixels left out: shrunk to `fraction` and enlarged again, nearest pixels both times."""
+    rows, columns = (
+        constant(_kept(length, fraction), pixels.device, torch.int32) for length in pixels.shape[-2:]
+    )  # fmt: skip
+    return kernels.take_pixels(pixels, (rows[:, None] * pixels.shape[-1] + columns)[None])
+
+
+def _kept(length: int, fraction: float) -> tuple[int, ...]:
+    """Which pixel each one shows. The way back uses the exact inverse of `fraction`, not the ratio of the sizes."""
+    small = max(1, round(length * fraction))
+    return tuple(min(int((j * small // length) * (1.0 / fraction)), length - 1) for j in range(length))
+
+
+def _draw_quality(keys: Tensor, shape: Shape, *, quality: Range | int) -> dict[str, Tensor]:
+    return {"quality": pick(keys, quality)}
+
+
+@register(family="digital", draw=_draw_quality, domain="byte", colour=True, ranges=("quality",), reference=SYN2NAT)
+def swapped_jpeg(pixels: Tensor, quality: Tensor) -> Tensor:
+    """Through a JPEG of very low quality and back, with red and blue exchanged for the encoder.
+
+    The original hands RGB to an encoder that expects BGR, so blue counts as red in the luma, and colours suffer
+    otherwise than in a plain JPEG. Kept.
+    """
+    return jpeg.jpeg(pixels.flip(1), quality).flip(1)
+
+
+@register(family="digital", domain="byte", reference=SYN2NAT)
+def posterize(pixels: Tensor, *, bits: int) -> Tensor:
+    """Only the highest `bits` of every value are kept, the others become 0."""
+    return pixels & (256 - (256 >> bits))

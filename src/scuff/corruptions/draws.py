@@ -6,8 +6,37 @@ import torch
 from torch import Tensor
 
 from scuff import random
+from scuff.ranges import Range
 
 Shape = tuple[int, int, int]  # channels, height, width
+
+
+def pick(keys: Tensor, value: Range | float, stream: str = "severity", shape: tuple[int, ...] = ()) -> Tensor:
+    """What each image draws from a range, (N, *shape), or the one number for all of them; int32 if it is whole."""
+    if not isinstance(value, Range):
+        dtype = torch.int32 if isinstance(value, int) else torch.float32
+        return torch.full((len(keys), *shape), value, dtype=dtype, device=keys.device)
+    if value.is_whole:
+        return random.integers(keys, stream, shape, low=value.low, high=value.high)
+    return random.uniform(keys, stream, shape, value.low, value.high)
+
+
+def largest(value: Range | float) -> float:
+    """The greatest value that `pick` can give."""
+    return value.high if isinstance(value, Range) else value
+
+
+def whole_position(keys: Tensor, stream: str, count: int, rows: tuple[int, int], columns: tuple[int, int]) -> Tensor:
+    """`count` places (row, column) per image, int32 (N, count, 2), uniform with both ends included.
+
+    Where a small image leaves no room, ends that have crossed meet in the middle.
+    """
+    drawn = []
+    for axis, (low, high) in (("rows", rows), ("columns", columns)):
+        if low > high:
+            low = high = (low + high) // 2
+        drawn.append(random.integers(keys, f"{stream} {axis}", (count,), low=low, high=high))
+    return torch.stack(drawn, dim=2)
 
 
 def position(keys: Tensor, shape: Shape, low: float = 0.0, high: float = 1.0) -> Tensor:

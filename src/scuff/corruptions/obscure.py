@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from scuff import random
+from scuff import kernels, random
 from scuff.corruptions.draws import Shape
 from scuff.corruptions.registry import MINTUN, register
 from scuff.ops import textures
@@ -70,17 +70,7 @@ def lines(pixels: Tensor, ends: Tensor) -> Tensor:
 
     `ends` (N, L, 4) are first and last row and column; their number is a tenth of the side per unit of `amount`.
     """
-    r, c = pixel_grid(*pixels.shape[-2:], pixels.device)
-    level = pixels.float()
-    for k in range(ends.shape[1]):
-        r0, c0, r1, c1 = (textures.per_image(e) for e in ends[:, k].unbind(-1))
-        length = torch.hypot(r1 - r0, c1 - c0).clamp(min=1e-6)
-        cover = 1.0 - ((r - r0) * (c1 - c0) - (c - c0) * (r1 - r0)).abs() / length
-        inside = (r >= torch.minimum(r0, r1)) & (r <= torch.maximum(r0, r1))
-        inside = inside & (c >= torch.minimum(c0, c1)) & (c <= torch.maximum(c0, c1))
-        cover = torch.where(inside, cover.clamp(min=0.0), 0.0)[:, None]
-        level = torch.floor((1.0 - cover) * level + 128.0 * cover)
-    return level.to(torch.uint8)
+    return kernels.draw_lines(pixels, ends, 128.0)
 
 
 def _draw_holes(keys: Tensor, shape: Shape) -> dict[str, Tensor]:

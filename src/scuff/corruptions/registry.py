@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
@@ -26,6 +26,7 @@ from torch import Tensor
 from scuff.ranges import Range
 
 Parameters = Mapping[str, Any]
+Apply = Callable[..., Tensor | Iterator[Tensor]]
 
 HENDRYCKS = "Hendrycks and Dietterich, Benchmarking Neural Network Robustness to Common Corruptions, ICLR 2019"
 
@@ -45,19 +46,21 @@ class Corruption:
     `domain` is "unit" (float32 in [0, 1] in, any float out: the door clips and truncates to bytes), "real" (the same,
     but the door rounds to the nearest byte) or "byte" (uint8 in, uint8 out). `colour` asks for three channels: grey
     images are tripled before and folded back after. `lengths` names the parameters measured in pixels, which scale with
-    the image, and `ranges` those that may be a Range. The `apply` of a `sequence` yields frames, one batch after the
-    other.
+    the image, and `ranges` those that may be a Range. The `apply` of a `sequence` is a generator that yields frames,
+    one batch after the other; one that moves the view is made `before_crop`, so that the picture's surroundings come
+    into sight.
     """
 
     name: str
     family: str
     draw: Callable[..., dict[str, Tensor]]
-    apply: Callable[..., Tensor]
+    apply: Apply
     domain: str = "unit"
     colour: bool = False
     lengths: tuple[str, ...] = ()
     ranges: tuple[str, ...] = ()
     sequence: bool = False
+    before_crop: bool = False
     reference: str = ""
 
     @property
@@ -93,7 +96,7 @@ class Corruption:
 
         return {p: scale(v) if p in self.lengths else v for p, v in parameters.items()}
 
-    def __call__(self, x: Tensor, keys: Tensor, parameters: Parameters) -> Tensor:
+    def __call__(self, x: Tensor, keys: Tensor, parameters: Parameters) -> Tensor | Iterator[Tensor]:
         """Draw, then apply."""
         drawn = self.drawn(keys, x.shape[1:], parameters)
         return self.apply(x, **drawn, **{p: parameters[p] for p in _keywords(self.apply)})
@@ -127,8 +130,9 @@ def register(
     lengths: tuple[str, ...] = (),
     ranges: tuple[str, ...] = (),
     sequence: bool = False,
+    before_crop: bool = False,
     reference: str = "",
-) -> Callable[[Callable[..., Tensor]], Callable[..., Tensor]]:
+) -> Callable[[Apply], Apply]:
     """Register the decorated `apply` under its own name. Plug-ins use the same decorator.
 
     A package makes its corruptions known by an entry point of the group `scuff.corruptions` that names the module.
@@ -136,11 +140,13 @@ def register(
     if domain not in DOMAINS:
         raise ValueError(f"domain must be one of {', '.join(DOMAINS)}, got {domain!r}")
 
-    def add(apply: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def add(apply: Apply) -> Apply:
         name = apply.__name__
         if name in _registry:
             raise ValueError(f"the corruption {name!r} is registered already, by {_registry[name].apply.__module__}")
-        corruption = Corruption(name, family, draw, apply, domain, colour, lengths, ranges, sequence, reference)
+        corruption = Corruption(
+            name, family, draw, apply, domain, colour, lengths, ranges, sequence, before_crop, reference
+        )
         for what, given in (("a length", lengths), ("a range", ranges)):
             unknown = [p for p in given if p not in corruption.parameters]
             if unknown:

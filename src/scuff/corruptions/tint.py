@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from scuff import random
+from scuff import kernels, random
 from scuff.corruptions.draws import Shape, fair_signs
 from scuff.corruptions.registry import MINTUN, register
 from scuff.ops.colour import shift_hue
@@ -100,18 +100,4 @@ def color_dither(pixels: Tensor, *, amount: float) -> Tensor:
 
     Meant as Floyd-Steinberg's two-dimensional dither; the original's error never leaves its row. Kept.
     """
-    levels = 14 - int(amount)
-    v = pixels.float()
-    height, width = v.shape[-2:]
-    below = torch.arange(height, device=v.device) < height - 1
-    above = torch.arange(height, device=v.device) > 0
-    out, current = [], v[..., 0]
-    for column in range(width):
-        quantised = torch.floor(255.0 * torch.floor(levels * current / 256.0) / (levels - 1))
-        out.append(quantised)
-        error = current - quantised
-        if column + 1 < width:
-            current = v[..., column + 1]
-            current = torch.where(above, torch.trunc((current + 7.0 * error / 16.0).clamp(0, 255)), current)
-            current = torch.where(below, torch.trunc((current + error / 16.0).clamp(0, 255)), current)
-    return torch.stack(out, dim=-1).to(torch.uint8)
+    return kernels.dither_rows(pixels, 14 - int(amount))

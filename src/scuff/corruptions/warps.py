@@ -77,50 +77,9 @@ def _draw_lenses(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
 def fish_eye(x: Tensor, centres: Tensor, *, amount: float) -> Tensor:
     """Hundreds of small drops on the lens, one after the other, each bending what the earlier ones have bent.
 
-    A drop of radius R and refractive index 1 + 0.2 amount bends each axis for itself. Every drop re-reads the running
-    image, so they cannot be merged; only the patch under a drop is touched.
+    A drop's radius is a twentieth of the shorter side, its refractive index 1 + 0.2 amount.
     """
-    n, channels, height, width = x.shape
-    radius = max(0.05 * min(height, width), 3.0)
-    reach = math.ceil(radius)
-    margin = reach + 3
-    canvas = torch.nn.functional.pad(x, (margin, margin, margin, margin))
-    wide = width + 2 * margin
-    flat = canvas.flatten(2)  # shares the canvas, which is ours to write into
-    step = torch.arange(-reach, reach + 1, device=x.device)
-    for k in range(centres.shape[1]):
-        row, column = (torch.floor(centre).long()[:, None] + step for centre in centres[:, k].unbind(1))
-        dy, dx = row.float() - centres[:, k, :1], column.float() - centres[:, k, 1:]
-        depth = radius**2 - dy[:, :, None] ** 2 - dx[:, None, :] ** 2
-        within = (row >= 0) & (row < height)
-        within = (depth > 0) & within[:, :, None] & ((column >= 0) & (column < width))[:, None, :]
-        z = torch.sqrt(depth.clamp(min=1e-12))
-        source_y = row[:, :, None] - _refraction(dy[:, :, None], z, 1.0 + 0.2 * amount)
-        source_x = column[:, None, :] - _refraction(dx[:, None, :], z, 1.0 + 0.2 * amount)
-        place = ((row[:, :, None] + margin) * wide + column[:, None, :] + margin).flatten(1)
-        bent = _read_patch(flat, source_y.flatten(1), source_x.flatten(1), margin, wide)
-        index = place[:, None].expand(-1, channels, -1)
-        keep = flat.gather(2, index)
-        flat.scatter_(2, index, torch.where(within.flatten(1)[:, None], bent, keep))
-    return flat.view(n, channels, height + 2 * margin, wide)[:, :, margin : margin + height, margin : margin + width]
-
-
-def _refraction(offset: Tensor, depth: Tensor, index: float) -> Tensor:
-    """How far a ray through a ball of glass shifts, along one axis."""
-    sine = offset / torch.sqrt(offset * offset + depth * depth)
-    return depth * torch.tan(torch.asin(sine) - torch.asin(sine / index))
-
-
-def _read_patch(flat: Tensor, rows: Tensor, columns: Tensor, margin: int, wide: int) -> Tensor:
-    """Bilinear reads (N, C, P) from padded, flattened images at unpadded coordinates (N, P)."""
-    tall = flat.shape[2] // wide
-    y, x = rows.clamp(-2.0, tall - 2 * margin + 1.0), columns.clamp(-2.0, wide - 2 * margin + 1.0)
-    top, left = torch.floor(y), torch.floor(x)
-    f, g = (y - top)[:, None], (x - left)[:, None]
-    corner = ((top.long() + margin) * wide + left.long() + margin)[:, None].expand(-1, flat.shape[1], -1)
-    upper = (1.0 - g) * flat.gather(2, corner) + g * flat.gather(2, corner + 1)
-    lower = (1.0 - g) * flat.gather(2, corner + wide) + g * flat.gather(2, corner + wide + 1)
-    return (1.0 - f) * upper + f * lower
+    return kernels.refract_drops(x, centres, max(0.05 * min(x.shape[-2:]), 3.0), 1.0 + 0.2 * amount)
 
 
 def _draw_drop(keys: Tensor, shape: Shape) -> dict[str, Tensor]:

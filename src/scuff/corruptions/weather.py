@@ -32,12 +32,24 @@ def snow(
     Noise of the given `mean` and `std` is magnified by `zoom`; what exceeds `threshold` are flakes. The layer is added
     twice, once rotated by half a turn. A share 1 - `keep` of the scene is whitened.
     """
+    return falling_snow(whitened(x, keep), snowflakes(layer, zoom, threshold), angle, radius, sigma)
+
+
+def whitened(x: Tensor, keep: float) -> Tensor:
+    """The pale light of a snowy day on a share 1 - `keep` of the scene."""
+    return keep * x + (1.0 - keep) * torch.maximum(x, 1.5 * luma(x) + 0.5)
+
+
+def snowflakes(layer: Tensor, zoom: float, threshold: float) -> Tensor:
+    """Flakes at rest, from noise (N, 1, H, W): levels 0..255."""
     layer = clipped_zoom(layer, max(zoom, 1.0))
-    layer = torch.where(layer < threshold, 0.0, layer.clamp(0.0, 1.0))
-    layer = filters.motion_blur(torch.floor(layer * 255.0), angle, radius, sigma)
-    layer = filters.imagemagick_bytes(layer) / 255.0
-    pale = torch.maximum(x, 1.5 * luma(x) + 0.5)
-    return keep * x + (1.0 - keep) * pale + layer + layer.flip((-2, -1))
+    return torch.floor(torch.where(layer < threshold, 0.0, layer.clamp(0.0, 1.0)) * 255.0)
+
+
+def falling_snow(scene: Tensor, flakes: Tensor, angle: Tensor | float, radius: int, sigma: float) -> Tensor:
+    """Add flakes, smeared along their fall, to a scene: once as they are and once rotated by half a turn."""
+    streaks = filters.imagemagick_bytes(filters.motion_blur(flakes, angle, radius, sigma)) / 255.0
+    return scene + streaks + streaks.flip((-2, -1))
 
 
 def _draw_frost(keys: Tensor, shape: Shape, *, scale: float) -> dict[str, Tensor]:
@@ -98,13 +110,23 @@ def spatter(x: Tensor, layer: Tensor, *, sigma: float, threshold: float, water: 
     Smoothed noise above `threshold` gives the blobs. For water their edges are found, embossed and lit; for mud the
     blobs are blurred by `mud` pixels and laid over the picture.
     """
-    layer = filters.gaussian_blur(layer, sigma)
-    layer = torch.where(layer < threshold, 0.0, layer)
+    layer = liquid(layer, sigma, threshold)
     if water > 0:
-        return x + water * _wet_relief(layer) * constant(WATER, x.device).view(3, 1, 1)
+        return wetted(x, layer, water)
     cover = filters.gaussian_blur((layer > threshold).float(), mud)
     cover = torch.where(cover < 0.8, 0.0, cover)
     return x * (1.0 - cover) + cover * constant(MUD, x.device).view(3, 1, 1)
+
+
+def liquid(layer: Tensor, sigma: float, threshold: float) -> Tensor:
+    """Blobs of liquid from noise (N, 1, H, W): smoothed, and 0 below the threshold."""
+    layer = filters.gaussian_blur(layer, sigma)
+    return torch.where(layer < threshold, 0.0, layer)
+
+
+def wetted(x: Tensor, layer: Tensor, water: float) -> Tensor:
+    """Light in drops of water: it only brightens."""
+    return x + water * _wet_relief(layer) * constant(WATER, x.device).view(3, 1, 1)
 
 
 def _wet_relief(layer: Tensor) -> Tensor:

@@ -130,6 +130,26 @@ def sample_bilinear(x: Tensor, rows: Tensor, columns: Tensor, border: str) -> Te
     return _resolve("sample_bilinear", x.device)(x, rows, columns, border)
 
 
+def sum_spline_reads(padded: Tensor, rows: Tensor, columns: Tensor, weights: Tensor) -> Tensor:
+    """Weighted sum over s of cubic B-spline reads at real coordinates rows[s], columns[s], shared by all images.
+
+    `rows` and `columns` are (S, H', W'), `weights` is (S,). `padded` is float32 (N, C, H + 3, W + 3): what the spline
+    mixes, with one more pixel before the image and two after it, so that every read finds its 4 x 4 pixels. A read
+    outside [0, H - 1] x [0, W - 1] is black. Reads are summed in a fixed order.
+    """
+    return _resolve("sum_spline_reads", padded.device)(padded, rows, columns, weights)
+
+
+def refract_drops(x: Tensor, centres: Tensor, radius: float, index: float) -> Tensor:
+    """Lay balls of glass on float32 (N, C, H, W), one after the other: each bends what the earlier ones have bent.
+
+    `centres` (N, D, 2) are rows and columns in [0, H] x [0, W]. A pixel within `radius` of a centre is read, bilinearly
+    and black outside, from nearer to that centre: a ray through glass of refractive `index` >= 1 shifts along each axis
+    for itself; see `scuff.kernels.reference.drops`.
+    """
+    return _resolve("refract_drops", x.device)(x, centres, radius, index)
+
+
 def plasma(noise: Tensor, decay: float) -> Tensor:
     """Diamond-square clouds in [0, 1] from noise in [-1, 1], (N, S, S), S a power of two; see `scuff.ops.plasma`."""
     return _resolve("plasma", noise.device)(noise, decay)
@@ -154,6 +174,25 @@ def pixelate(pixels: Tensor, rows: int, columns: int) -> Tensor:
     return _resolve("pixelate", pixels.device)(pixels, rows, columns)
 
 
+def draw_lines(pixels: Tensor, ends: Tensor, level: float) -> Tensor:
+    """Draw lines of grey `level` over uint8 (N, C, H, W), one after the other, each truncated to bytes.
+
+    `ends` (N, L, 4) are whole numbers in float32: first row and column, last row and column. A line covers a pixel in
+    its bounding box by one less their distance, if that is above 0. Equal in every back end while products of
+    coordinates stay below 2**24.
+    """
+    return _resolve("draw_lines", pixels.device)(pixels, ends, level)
+
+
+def dither_rows(pixels: Tensor, levels: int) -> Tensor:
+    """Quantise uint8 (N, C, H, W) to `levels` >= 2 levels, passing the error on to the right. Equal in every back end.
+
+    The next pixel gets 7/16 of the error, but not in the first row, then 1/16, but not in the last row; it is rounded
+    down and clipped to a byte after each.
+    """
+    return _resolve("dither_rows", pixels.device)(pixels, levels)
+
+
 def link_edges(weak: Tensor, strong: Tensor) -> Tensor:
     """Keep each 8-connected component of `weak` (bool, N x H x W) that touches `strong`: Canny's hysteresis."""
     return _resolve("link_edges", weak.device)(weak, strong)
@@ -162,6 +201,99 @@ def link_edges(weak: Tensor, strong: Tensor) -> Tensor:
 def chamfer_distance(edges: Tensor, cap: float) -> Tensor:
     """Distance (float32) to the nearest True of (N, H, W), by the 5 x 5 chamfer 1, 1.4, 2.1969; never above `cap`."""
     return _resolve("chamfer_distance", edges.device)(edges, cap)
+
+
+def lookup(pixels: Tensor, tables: Tensor) -> Tensor:
+    """Replace uint8 (N, C, H, W) by `tables[n, c, value]`; tables are uint8 (N, C, 256), or (N, 1, 256) if shared."""
+    return _resolve("lookup", pixels.device)(pixels, tables)
+
+
+def map_colours(pixels: Tensor, space: str, tables: Tensor, active: Tensor) -> Tensor:
+    """Take uint8 RGB to a colour space of bytes, map each component by its table, and come back.
+
+    `space` is "hsv" or "hls" (OpenCV's: hue in half degrees, components rounded; in this order) or "pillow_hsv" (hue
+    0..255, truncated). `tables` is uint8 (N, 3, 256). Images that are not `active` (bool, (N,)) stay as they are.
+    """
+    return _resolve("map_colours", pixels.device)(pixels, space, tables, active)
+
+
+def mix_grey(pixels: Tensor, share: Tensor) -> Tensor:
+    """v + share * (grey - v), rounded, for uint8 RGB and `share` (N,); grey is Pillow's rounded luma."""
+    return _resolve("mix_grey", pixels.device)(pixels, share)
+
+
+def mean_grey(pixels: Tensor) -> Tensor:
+    """The mean over each image of uint8 RGB of Pillow's rounded luma: float32 (N,)."""
+    return _resolve("mean_grey", pixels.device)(pixels)
+
+
+def box_mean(pixels: Tensor, size: Tensor, largest: int) -> Tensor:
+    """Mean over size x size values of uint8 (N, C, H, W), rounded half up; mirrored at the border.
+
+    `size` is int32 (N,), at most `largest`; an even one reaches one pixel farther up and left.
+    """
+    return _resolve("box_mean", pixels.device)(pixels, size, largest)
+
+
+def remap(pixels: Tensor, rows: Tensor, columns: Tensor, border: str) -> Tensor:
+    """Read uint8 (N, C, H, W) at real coordinates (N, H', W') by OpenCV's rule, exactly.
+
+    Coordinates are rounded to 1/32 pixel, and the four neighbours mixed in whole numbers. `border` is "zeros", "edge",
+    "mirror" or "reflect", as in `scuff.ops.borders`. At whole coordinates pixels are copied.
+    """
+    return _resolve("remap", pixels.device)(pixels, rows, columns, border)
+
+
+def take_pixels(pixels: Tensor, place: Tensor) -> Tensor:
+    """Pixel `place[n, i, j]` of each image, counted row by row, or black where it is negative.
+
+    `pixels` is uint8 (N, C, H, W), `place` int32 (N, H', W'), or (1, H', W') if all images share it.
+    """
+    return _resolve("take_pixels", pixels.device)(pixels, place)
+
+
+def mix_windows(x: Tensor, first: Tensor, weights: Tensor) -> Tensor:
+    """Columns of float32 (N, C, H, W) as weighted windows of columns, each image by its own plan.
+
+    out[n, c, i, j] = sum over t of weights[n, j, t] * x[n, c, i, first[n, j] + t]; windows are cut at the last column.
+    """
+    return _resolve("mix_windows", x.device)(x, first, weights)
+
+
+def stamp(
+    rows: Tensor, columns: Tensor, kinds: Tensor, dy: Tensor, dx: Tensor, height: int, width: int, count: bool = False
+) -> Tensor:
+    """Stamp shapes on blank pages, one after the other: int32 (N, height, width).
+
+    Stamp k of an image puts the pixels (rows + dy[kind], columns + dx[kind]) down; kind -1 puts down none. Places are
+    int32 (N, K), shapes int32 (kinds, pixels). A pixel becomes the number, from 1, of the last stamp that covers it, or
+    with `count` how many do.
+    """
+    return _resolve("stamp", rows.device)(rows, columns, kinds, dy, dx, height, width, count)
+
+
+def paint(pixels: Tensor, page: Tensor, colours: Tensor) -> Tensor:
+    """Lay a page over uint8 (N, C, H, W): a pixel numbered k > 0 on int32 (N, H, W) becomes colour k - 1.
+
+    `colours` is uint8 (N, K, C), or (1, K, C) if all images share them.
+    """
+    return _resolve("paint", pixels.device)(pixels, page, colours)
+
+
+def fill_polygons(corners: Tensor, count: Tensor, height: int, width: int) -> Tensor:
+    """The union (bool, N x height x width) of the first `count` (N,) polygons of each image.
+
+    `corners` is int32 (N, P, V, 2), row and column. Even-odd rule; the outline, a pixel wide, belongs to the polygon.
+    """
+    return _resolve("fill_polygons", corners.device)(corners, count, height, width)
+
+
+def median(pixels: Tensor, radius: Tensor, largest: int) -> Tensor:
+    """Median of the (2 radius + 1)^2 values around each value of uint8 (N, C, H, W); edges repeat.
+
+    `radius` is int32 (N,), at most `largest`.
+    """
+    return _resolve("median", pixels.device)(pixels, radius, largest)
 
 
 def bytes_to_unit(pixels: Tensor) -> Tensor:

@@ -18,22 +18,9 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
+from scuff.kernels.borders import fold
 
-def fold(index: Tensor, length: int, border: str) -> Tensor:
-    """Map any whole coordinate to the pixel in 0..length-1 that stands there."""
-    if border == "edge":
-        return index.clamp(0, length - 1)
-    if border == "mirror":
-        if length == 1:
-            return torch.zeros_like(index)
-        period = 2 * (length - 1)
-        index = index.remainder(period)
-        return torch.where(index > length - 1, period - index, index)
-    if border == "reflect":
-        period = 2 * length
-        index = index.remainder(period)
-        return torch.where(index > length - 1, period - 1 - index, index)
-    raise ValueError(f"unknown border {border!r}; choose edge, reflect or mirror")
+__all__ = ["fold", "pad", "padded_index"]
 
 
 @lru_cache(maxsize=256)

@@ -40,18 +40,42 @@ def scale_saturation(x: Tensor, gain: float, shift: float) -> Tensor:
 
 def shift_hue(x: Tensor, turn: Tensor) -> Tensor:
     """Add `turn` (N,), in turns of the colour circle, to the hue of HSV; value and saturation stay."""
-    value = x.amax(1)
-    low = x.amin(1)
-    spread = value - low
+    value, low = x.amax(1), x.amin(1)
+    return from_hue((hue_of(x, value, value - low) + turn[:, None, None]).remainder(1.0), low, value)
+
+
+def hue_of(x: Tensor, top: Tensor, spread: Tensor) -> Tensor:
+    """Place on the colour circle, in turns; `top` and `spread` are the greatest channel and its lead over the least."""
     red, green, blue = x.unbind(1)
-    hue = torch.where(value == red, (green - blue) / spread, 0.0)
-    hue = torch.where(value == green, 2.0 + (blue - red) / spread, hue)
-    hue = torch.where(value == blue, 4.0 + (red - green) / spread, hue)
-    hue = torch.where(spread > 0, hue / 6.0, 0.0).remainder(1.0)
-    hue = 6.0 * (hue + turn[:, None, None]).remainder(1.0)
-    # a channel is at the top within a sixth of its own hue, at the bottom beyond a third, and in between on a line
+    hue = torch.where(top == red, (green - blue) / spread, 0.0)
+    hue = torch.where(top == green, 2.0 + (blue - red) / spread, hue)
+    hue = torch.where(top == blue, 4.0 + (red - green) / spread, hue)
+    return torch.where(spread > 0, hue / 6.0, 0.0).remainder(1.0)
+
+
+def from_hue(hue: Tensor, low: Tensor, high: Tensor) -> Tensor:
+    """RGB (N, 3, H, W) between `low` and `high`.
+
+    A channel is at the top within a sixth of a turn of its own hue, at the bottom beyond a third, and in between on a
+    line.
+    """
+    sixths = 6.0 * hue
     channels = [
-        value - spread * torch.minimum((hue + n).remainder(6.0), 4.0 - (hue + n).remainder(6.0)).clamp(0.0, 1.0)
+        high - (high - low) * torch.minimum((sixths + n).remainder(6.0), 4.0 - (sixths + n).remainder(6.0)).clamp(0, 1)
         for n in (5.0, 3.0, 1.0)
     ]
     return torch.stack(channels, dim=1)
+
+
+def to_hls(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Hue in turns, lightness and saturation, all in [0, 1] and (N, H, W); grey has hue 0."""
+    top, low = x.amax(1), x.amin(1)
+    spread, total = top - low, top + low
+    saturation = spread / torch.where(total < 1.0, total, 2.0 - total)
+    return hue_of(x, top, spread), 0.5 * total, torch.where(spread > 0, saturation, 0.0)
+
+
+def from_hls(hue: Tensor, light: Tensor, saturation: Tensor) -> Tensor:
+    """RGB (N, 3, H, W) again; lightness may exceed 1."""
+    high = torch.where(light <= 0.5, light * (1.0 + saturation), light + saturation * (1.0 - light))
+    return from_hue(hue, 2.0 * light - high, high)

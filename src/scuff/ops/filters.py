@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from scuff import kernels
+from scuff.kernels.constants import constant
 from scuff.ops.borders import fold, padded_index
 
 # --- Gaussian -------------------------------------------------------------------------------------------------------
@@ -67,6 +68,71 @@ def _gaussian_matrix(length: int, sigma: float, truncate: float, border: str, de
     return matrix.scatter_add_(1, source, taps.expand(length, -1).contiguous()).to(device)
 
 
+# --- one kernel per image -------------------------------------------------------------------------------------------
+
+
+def sum_of_shifts(x: Tensor, dy: Tensor, dx: Tensor, weights: Tensor, reach: int, border: str) -> Tensor:
+    """out[i, j] = sum over t of weights[t] * x[i + dy[t], j + dx[t]], with the taps (N, T) of each image.
+
+    Offsets are int32, from -reach to reach.
+    """
+    rows, columns = (padded_index(n, reach, reach, border, x.device) for n in x.shape[-2:])
+    return kernels.correlate(x, rows, columns, dy + reach, dx + reach, weights)
+
+
+RING = (1.0, 1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0)  # the neighbours of the middle of 3 x 3
+
+
+def correlate_3x3(x: Tensor, weights: Tensor) -> Tensor:
+    """Each image of (N, C, H, W) with its own kernel, (N, 9) row by row; mirrored at the border."""
+    place = torch.arange(9, dtype=torch.int32, device=x.device).expand(len(x), -1)
+    return sum_of_shifts(x, place // 3 - 1, place % 3 - 1, weights, 1, "mirror")
+
+
+def separable(x: Tensor, offsets: Tensor, weights: Tensor, border: str) -> Tensor:
+    """Along rows, then along columns, with one line of taps per image: (N, T) each, reaching at most T // 2 pixels."""
+    height, width = x.shape[-2:]
+    reach = weights.shape[1] // 2
+    steps, still = offsets + reach, torch.zeros_like(offsets)
+    rows, columns = (padded_index(n, 0, 0, border, x.device) for n in (height, width))
+    x = kernels.correlate(x, rows, padded_index(width, reach, reach, border, x.device), still, steps, weights)
+    return kernels.correlate(x, padded_index(height, reach, reach, border, x.device), columns, steps, still, weights)
+
+
+NINE_TAPS = (4.0, 13.0, 30.0, 51.0, 60.0, 51.0, 30.0, 13.0, 4.0)  # OpenCV keeps these for size 9
+
+
+def gaussian_kernels(size: Tensor, most: int) -> tuple[Tensor, Tensor]:
+    """Offsets int32 (N, most) and weights of OpenCV's Gaussians of odd `size` (N,), 3 to `most`."""
+    offsets = torch.arange(most, dtype=torch.int32, device=size.device) - most // 2
+    table = constant(tuple(_opencv_gaussian(k, most) for k in range(3, most + 1, 2)), size.device)
+    return offsets.expand(len(size), -1), table[((size - 3) // 2).long()]
+
+
+def _opencv_gaussian(size: int, most: int) -> tuple[float, ...]:
+    """Taps whose deviation follows from the kernel's size, with zeros around them."""
+    taps = np.array(NINE_TAPS) / 256 if size == 9 else gaussian_taps(0.15 * (size - 1) + 0.5, size // 2)
+    return tuple(np.pad(taps, (most - size) // 2).tolist())
+
+
+def line_taps(first: Tensor, last: Tensor, most: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Row and column, int32 (N, most), and weights of the pixels on lines between points (row, column), (N, 2) each.
+
+    One pixel for each step along the longer axis, from the left end on, as OpenCV draws it; equal weights.
+    """
+    swap = (first[:, 1] > last[:, 1])[:, None]
+    start, stop = torch.where(swap, last, first), torch.where(swap, first, last)
+    step = stop - start
+    longer = step.abs().amax(1, keepdim=True)
+    k = torch.arange(most, device=first.device)
+    used = k <= longer
+    k = torch.minimum(k, longer)
+    along = k[..., None] * step.abs()[:, None] / longer.clamp(min=1.0)[..., None]
+    taps = start[:, None] + torch.sign(step)[:, None] * torch.ceil(along - 0.5)
+    rows, columns = taps.to(torch.int32).unbind(2)
+    return rows, columns, used / (longer + 1.0)
+
+
 # --- disks ----------------------------------------------------------------------------------------------------------
 
 
@@ -110,21 +176,35 @@ def _sparse(data: bytes, shape: tuple[int, int], device: torch.device):
 # --- motion ---------------------------------------------------------------------------------------------------------
 
 
-def motion_blur(x: Tensor, angle: Tensor, radius: int, sigma: float) -> Tensor:
-    """Smear each image one way along its own angle (degrees, (N,)), with a half Gaussian of 2 radius + 1 taps.
+def motion_blur(x: Tensor, angle: Tensor | float, radius: int, sigma: float) -> Tensor:
+    """Smear each image one way along its own angle (degrees, (N,)), or all of them along one; 2 radius + 1 taps.
 
-    Tap k lies ceil(k cos - 1/2) columns right and ceil(k sin - 1/2) rows down of the pixel, clamped to the image. The
-    blur is one-sided, so it also displaces the picture.
+    A half Gaussian of deviation `sigma`. Tap k lies ceil(k cos - 1/2) columns right and ceil(k sin - 1/2) rows down of
+    the pixel, clamped to the image. The blur is one-sided, so it also displaces the picture.
     """
-    k = torch.arange(2 * radius + 1, dtype=torch.float64, device=x.device)
+    if isinstance(angle, Tensor):
+        turn = torch.deg2rad(angle.double())
+        dy, dx, weights = _motion_taps(torch.cos(turn), torch.sin(turn), radius, sigma)
+    else:
+        dy, dx, weights = _shared_motion_taps(angle, radius, sigma, x.device)
+    rows, columns = (padded_index(n, 2 * radius, 2 * radius, "edge", x.device) for n in x.shape[-2:])
+    return kernels.correlate(x, rows, columns, dy, dx, weights)
+
+
+def _motion_taps(cos: Tensor, sin: Tensor, radius: int, sigma: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Offsets into the padded image, and weights: (N, 2 radius + 1) for N directions."""
+    k = torch.arange(2 * radius + 1, dtype=torch.float64, device=cos.device)
     weights = torch.exp(-0.5 * (k / sigma) ** 2)
-    weights = (weights / weights.sum()).float().expand(len(x), -1)
-    turn = torch.deg2rad(angle.double())[:, None]
-    dx = torch.ceil(k * torch.cos(turn) - 0.5).int()
-    dy = torch.ceil(k * torch.sin(turn) - 0.5).int()
-    reach = 2 * radius
-    rows, columns = (padded_index(n, reach, reach, "edge", x.device) for n in x.shape[-2:])
-    return kernels.correlate(x, rows, columns, dy + reach, dx + reach, weights)
+    weights = (weights / weights.sum()).float().expand(len(cos), -1)
+    dy, dx = (torch.ceil(k * part[:, None] - 0.5).int() + 2 * radius for part in (sin, cos))
+    return dy, dx, weights
+
+
+@lru_cache(maxsize=256)
+def _shared_motion_taps(angle: float, radius: int, sigma: float, device: torch.device) -> tuple[Tensor, ...]:
+    """Made on the host: at 60 degrees the last bit of the cosine decides where taps fall, and devices differ in it."""
+    cos, sin = (torch.tensor([f(math.radians(angle))], dtype=torch.float64) for f in (math.cos, math.sin))
+    return tuple(taps.to(device) for taps in _motion_taps(cos, sin, radius, sigma))
 
 
 def imagemagick_bytes(levels: Tensor) -> Tensor:

@@ -31,15 +31,18 @@ LUMA_TABLE = (
 CHROMA_CORNER = ((17, 18, 24, 47), (18, 21, 26, 66), (24, 26, 56, 99), (47, 66, 99, 99))
 
 
-def jpeg(pixels: Tensor, quality: int) -> Tensor:
-    """Compress uint8 RGB (N, 3, H, W) at `quality` 1..100 (baseline, 4:2:0) and decompress it again."""
+def jpeg(pixels: Tensor, quality: int | Tensor) -> Tensor:
+    """Compress uint8 RGB (N, 3, H, W) at `quality` 1..100 (baseline, 4:2:0) and decompress it again.
+
+    One quality for all images, or int32 (N,), one for each.
+    """
     return jpeg_codec(pixels, quality) if pixels.device.type == "cpu" else jpeg_model(pixels, quality)
 
 
 # --- the codec ------------------------------------------------------------------------------------------------------
 
 
-def jpeg_codec(pixels: Tensor, quality: int) -> Tensor:
+def jpeg_codec(pixels: Tensor, quality: int | Tensor) -> Tensor:
     """By Pillow, an image at a time, on as many threads as torch may use."""
     from PIL import Image
     from PIL.JpegImagePlugin import JpegImageFile
@@ -47,6 +50,7 @@ def jpeg_codec(pixels: Tensor, quality: int) -> Tensor:
     n, _, height, width = pixels.shape
     source = pixels.permute(0, 2, 3, 1).contiguous().view(n, 3 * height * width).numpy()
     out = np.empty_like(source)
+    qualities = quality.tolist() if isinstance(quality, Tensor) else [quality] * n
 
     def work(start: int, stop: int) -> None:
         image, file = Image.new("RGB", (width, height)), io.BytesIO()  # used again and again: that saves a twentieth
@@ -54,7 +58,7 @@ def jpeg_codec(pixels: Tensor, quality: int) -> Tensor:
             file.seek(0)
             file.truncate()
             image.frombytes(source[i].data)
-            image.save(file, "JPEG", quality=quality)
+            image.save(file, "JPEG", quality=qualities[i])
             file.seek(0)
             out[i] = np.frombuffer(JpegImageFile(file).tobytes(), np.uint8)
 
@@ -65,7 +69,7 @@ def jpeg_codec(pixels: Tensor, quality: int) -> Tensor:
 # --- the model ------------------------------------------------------------------------------------------------------
 
 
-def jpeg_model(pixels: Tensor, quality: int) -> Tensor:
+def jpeg_model(pixels: Tensor, quality: int | Tensor) -> Tensor:
     """By tensor arithmetic, the whole batch at once, on any device."""
     h, w = pixels.shape[-2:]
     red, green, blue = pixels.to(torch.int32).unbind(1)
@@ -73,9 +77,10 @@ def jpeg_model(pixels: Tensor, quality: int) -> Tensor:
     offset = (128 << 16) + 32767
     cb = (-11058 * red - 21710 * green + 32768 * blue + offset) >> 16
     cr = (32768 * red - 27439 * green - 5329 * blue + offset) >> 16
-    y = _through_blocks(y, _table("luma", quality, pixels.device))
+    luma_table, chroma_table = (_table(kind, quality, pixels.device) for kind in ("luma", "chroma"))
+    y = _through_blocks(y, luma_table)
     chroma = _shrink(torch.stack((cb, cr), dim=1).flatten(0, 1))
-    chroma = _through_blocks(chroma, _table("chroma", quality, pixels.device))
+    chroma = _through_blocks(chroma, chroma_table.repeat_interleave(2, 0) if len(chroma_table) > 1 else chroma_table)
     cb, cr = (_enlarge(chroma, h, w) - 128).unflatten(0, (len(pixels), 2)).unbind(1)
     red = y + ((91881 * cr + 32768) >> 16)
     green = y + ((-22554 * cb - 46802 * cr + 32768) >> 16)
@@ -83,14 +88,22 @@ def jpeg_model(pixels: Tensor, quality: int) -> Tensor:
     return torch.stack((red, green, blue), dim=1).clamp_(0, 255).to(torch.uint8)
 
 
-@lru_cache(maxsize=64)
-def _table(kind: str, quality: int, device: torch.device) -> Tensor:
+def _table(kind: str, quality: int | Tensor, device: torch.device) -> Tensor:
+    """Quantisation tables to meet blocks (N, down, across, 8, 8): one for all images, or one for each."""
+    tables = _tables(kind, device)
+    return tables[quality.long() if isinstance(quality, Tensor) else slice(quality, quality + 1)][:, None, None]
+
+
+@lru_cache(maxsize=8)
+def _tables(kind: str, device: torch.device) -> Tensor:
+    """The tables of all qualities, (101, 8, 8); there is no quality 0."""
     base = np.full((8, 8), 99)
     if kind == "luma":
         base = np.array(LUMA_TABLE)
     else:
         base[:4, :4] = CHROMA_CORNER
-    factor = 5000 // quality if quality < 50 else 200 - 2 * quality
+    quality = np.maximum(np.arange(101), 1)[:, None, None]
+    factor = np.where(quality < 50, 5000 // quality, 200 - 2 * quality)
     return torch.from_numpy(np.clip((base * factor + 50) // 100, 1, 255).astype(np.float64)).to(device)
 
 

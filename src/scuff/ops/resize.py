@@ -1,4 +1,4 @@
-"""Zooming by bilinear interpolation, as the classic corruptions do it."""
+"""Zooming and resizing by bilinear interpolation, as the classic corruptions and as Pillow do it."""
 
 from __future__ import annotations
 
@@ -46,3 +46,52 @@ def resample_bilinear(image: np.ndarray, factor: float) -> np.ndarray:
         second = np.minimum(first + 1, length - 1)
         out = np.take(out, first, axis) * (1.0 - share) + np.take(out, second, axis) * share
     return out
+
+
+# --- Pillow's bilinear filter, each image with a size of its own ------------------------------------------------------
+
+
+def triangle_windows(source: Tensor, target: Tensor, length: int, taps: int) -> tuple[Tensor, Tensor]:
+    """How Pillow resizes `source` (N,) pixels to `target` (N,): for mix_windows, of `length` outputs (N, length).
+
+    A triangle about the output's centre, as wide as two output pixels, or as two input pixels if those are larger;
+    weights beyond the ends are left out and the rest scaled to sum 1. Outputs from `target` on mean nothing.
+    """
+    source, target = source.double()[:, None], target.double()[:, None]
+    reach = (source / target).clamp(min=1.0)
+    centre = (torch.arange(length, device=source.device) + 0.5) * (source / target)
+    first = torch.floor(centre - reach + 0.5).clamp(min=0.0)
+    last = torch.minimum(torch.floor(centre + reach + 0.5), source)
+    at = first[..., None] + torch.arange(taps, device=source.device)
+    weights = (1.0 - ((at + 0.5 - centre[..., None]) / reach[..., None]).abs()).clamp(min=0.0)
+    weights = torch.where(at < last[..., None], weights, 0.0)
+    return first.to(torch.int32), (weights / weights.sum(2, keepdim=True).clamp(min=1e-9)).float()
+
+
+def resize_columns(levels: Tensor, first: Tensor, weights: Tensor) -> Tensor:
+    """One pass of Pillow's resizing along the last axis, rounded to whole levels."""
+    return torch.floor(kernels.mix_windows(levels, first, weights) + 0.5)
+
+
+def through_thumbnail(levels: Tensor, factor: Tensor, largest: float) -> Tensor:
+    """Shrink 0..255 (N, C, H, W) by `factor` (N,) between 1 and `largest`, and enlarge it again, rounding each pass."""
+    sides = levels.shape[-2:]
+    taps = math.ceil(2.0 * largest) + 1
+    small = [torch.floor(side / factor.double()).clamp(min=1.0) for side in sides]
+    full = [torch.full_like(size, float(side)) for size, side in zip(small, sides, strict=True)]
+    for there in (True, False):
+        for axis in (1, 0):
+            ends = (full[axis], small[axis]) if there else (small[axis], full[axis])
+            windows = triangle_windows(*ends, sides[axis], taps if there else 3)
+            levels = resize_columns(levels if axis else levels.mT, *windows)
+            levels = levels if axis else levels.mT
+    return levels
+
+
+def enlarge_end(levels: Tensor, cut: Tensor, axis: int) -> Tensor:
+    """Drop the first `cut` (N,) rows (axis 2) or columns (axis 3) of each image and stretch the rest to full size."""
+    length = levels.shape[axis]
+    full = torch.full_like(cut, length)
+    first, weights = triangle_windows(full - cut, full, length, 3)
+    first = first + cut[:, None]
+    return resize_columns(levels, first, weights) if axis == 3 else resize_columns(levels.mT, first, weights).mT

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+import math
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from scuff.ops.borders import fold
+from scuff import kernels
+from scuff.kernels.splines import cubic_weights
+from scuff.ops import filters
+from scuff.ops.borders import fold, pad
 
 
 def cubic_taps(at: Tensor, length: int) -> tuple[list[Tensor], list[Tensor]]:
@@ -16,15 +19,8 @@ def cubic_taps(at: Tensor, length: int) -> tuple[list[Tensor], list[Tensor]]:
     base = torch.floor(at)
     t = at - base
     inside = ((at >= 0) & (at <= length - 1)).to(at.dtype)
-    near, far = 1.0 - t, t
-    weights = [
-        near**3 / 6.0,
-        2.0 / 3.0 - t * t + t**3 / 2.0,
-        2.0 / 3.0 - near * near + near**3 / 2.0,
-        far**3 / 6.0,
-    ]
     indices = [fold(base.long() + k, length, "mirror") for k in (-1, 0, 1, 2)]
-    return indices, [w * inside for w in weights]
+    return indices, [w * inside for w in cubic_weights(t)]
 
 
 def read_separable(x: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
@@ -43,31 +39,16 @@ def read_separable(x: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
     )
 
 
-def read_points(x: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
-    """Spline read of (N, C, H, W) at one set of points (H', W'), shared by all images."""
-    height, width = x.shape[-2:]
-    down, down_weights = cubic_taps(rows, height)
-    across, across_weights = cubic_taps(columns, width)
-    outside = (rows < 0) | (rows > height - 1) | (columns < 0) | (columns > width - 1)
-    flat, total = x.flatten(2), 0.0
-    for i, wi in zip(down, down_weights, strict=True):
-        for j, wj in zip(across, across_weights, strict=True):
-            taps = flat.index_select(2, (i * width + j).flatten()).unflatten(2, rows.shape)
-            total = total + (wi * wj) * taps
-    return torch.where(outside, 0.0, total)
+def sum_reads(x: Tensor, rows: Tensor, columns: Tensor, weights: Tensor) -> Tensor:
+    """Interpolating reads of (N, C, H, W) at S sets of points (S, H', W'), the same for all images, added by weight."""
+    return kernels.sum_spline_reads(pad(_coefficients(x), (1, 2), (1, 2), "mirror"), rows, columns, weights)
 
 
-@lru_cache(maxsize=32)
-def _inverse(length: int, device: torch.device) -> Tensor:
-    matrix = np.zeros((length, length))
-    for k in range(length):
-        matrix[k, k] += 4 / 6
-        for neighbour in (k - 1, k + 1):
-            matrix[k, int(fold(torch.tensor(neighbour), length, "mirror"))] += 1 / 6
-    return torch.from_numpy(np.linalg.inv(matrix)).to(device)
+POLE = math.sqrt(3.0) - 2.0  # of the filter that undoes a cubic spline's smoothing
+REACH = 14  # taps beyond it are below 1e-8: flat areas must keep their level when it is truncated
 
 
-def spline_coefficients(x: Tensor) -> Tensor:
-    """Coefficients with which spline reads interpolate (N, C, H, W): they give the pixels back at whole coordinates."""
-    height, width = x.shape[-2:]
-    return (_inverse(height, x.device) @ x.double() @ _inverse(width, x.device).mT).float()
+def _coefficients(x: Tensor) -> Tensor:
+    """What the spline must mix to give the pixels of (N, C, H, W) back at whole coordinates."""
+    taps = np.array([math.sqrt(3.0) * POLE ** abs(k) for k in range(-REACH, REACH + 1)], np.float32)
+    return filters.correlate(filters.correlate(x, taps[:, None], "mirror"), taps[None], "mirror")

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor
+
+from scuff import kernels
+
+Matrix2 = tuple[tuple[float, float], tuple[float, float]]
 
 
 def pixel_grid(height: int, width: int, device: torch.device) -> tuple[Tensor, Tensor]:
@@ -18,3 +23,59 @@ def affine_through(source: Tensor, target: Tensor) -> Tensor:
     ones = torch.ones_like(source[..., :1])
     solution = torch.linalg.solve_ex(torch.cat((source, ones), dim=-1), target.double())[0]
     return solution.mT
+
+
+def affine(x: Tensor, back: Matrix2) -> Tensor:
+    """Read each pixel of (N, C, H, W) at `back` times its own (column, row), both counted from the centre; bilinear.
+
+    As Pillow does it: a read up to half a pixel outside finds the edge, farther out all is black. The centre is the
+    pixel (H / 2, W / 2), half a pixel right of and below the true middle. A map that moves nothing returns `x` itself.
+    """
+    (a, b), (c, d) = back
+    if (a, b, c, d) == (1.0, 0.0, 0.0, 1.0):
+        return x
+    height, width = x.shape[-2:]
+    rows, columns = _double_grid(x)
+    rows, columns = rows - height / 2, columns - width / 2
+    places = ((c * columns + d * rows + height / 2, height), (a * columns + b * rows + width / 2, width))
+    outside = torch.zeros((), dtype=torch.bool, device=x.device)
+    for at, side in places:
+        outside = outside | (at < -0.5) | (at >= side - 0.5)
+    read = kernels.sample_bilinear(x, *(_for_all(at.clamp(0, side - 1), x) for at, side in places), border="mirror")
+    return torch.where(outside, 0.0, read)
+
+
+def project(x: Tensor, forward: np.ndarray) -> Tensor:
+    """Move the point (column, row, 1) of (N, C, H, W) to `forward` (3 x 3) times it; bilinear, black outside."""
+    rows, columns = _double_grid(x)
+    across, down, depth = (a * columns + b * rows + c for a, b, c in np.linalg.inv(forward).tolist())
+    return kernels.sample_bilinear(x, _for_all(down / depth, x), _for_all(across / depth, x), border="zeros")
+
+
+def _double_grid(x: Tensor) -> list[Tensor]:
+    """Where the pixels are, in float64: one plane serves the whole batch, so precision is cheap."""
+    return [at.double() for at in pixel_grid(*x.shape[-2:], x.device)]
+
+
+def _for_all(plane: Tensor, x: Tensor) -> Tensor:
+    """One (H, W) plane of coordinates as (N, H, W)."""
+    return plane.float().expand(len(x), -1, -1)
+
+
+def square_to_quadrangle(corners: Tensor) -> Tensor:
+    """The (N, 3, 3) homographies that send (0, 0), (1, 0), (1, 1), (0, 1) to `corners` (N, 4, 2), in that order."""
+    (x0, y0), (x1, y1), (x2, y2), (x3, y3) = (corner.unbind(1) for corner in corners.unbind(1))
+    ux, uy, vx, vy = x1 - x2, y1 - y2, x3 - x2, y3 - y2
+    sx, sy = x0 - x1 + x2 - x3, y0 - y1 + y2 - y3
+    area = ux * vy - vx * uy
+    g, h = (sx * vy - vx * sy) / area, (ux * sy - sx * uy) / area
+    rows = (x1 - x0 + g * x1, x3 - x0 + h * x3, x0, y1 - y0 + g * y1, y3 - y0 + h * y3, y0, g, h, torch.ones_like(g))
+    return torch.stack(rows, dim=1).view(-1, 3, 3)
+
+
+def transform(matrix: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """Where homographies (N, 3, 3) send points; x and y broadcast to (N, H, W). Points at infinity go far outside."""
+    across, down, depth = (
+        row[:, 0, None, None] * x + row[:, 1, None, None] * y + row[:, 2, None, None] for row in matrix.unbind(1)
+    )
+    return tuple(torch.nan_to_num(at / depth, nan=-1e6, posinf=1e6, neginf=-1e6) for at in (across, down))

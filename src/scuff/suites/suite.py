@@ -30,6 +30,8 @@ import yaml
 from scuff.files import write_by_rename
 from scuff.ranges import Range, is_number
 
+ENTRY_LISTS = ("validation", "compare_to_first")
+
 
 class SuiteError(ValueError):
     """A suite file, or a request to a suite, that makes no sense; the message says which part and why."""
@@ -39,7 +41,8 @@ class SuiteError(ValueError):
 class Suite:
     """A validated benchmark; `entries` maps a name to {parameter: value, Range, or list of values by severity}.
 
-    `aliases` are further names of entries. `categories` groups entries, where the authors of the benchmark do.
+    `aliases` are further names of entries. `categories` groups entries, where the authors of the benchmark do. In
+    sequences, a prediction is compared to that of the frame before, in those of `compare_to_first` to that of frame 0.
     """
 
     name: str
@@ -52,6 +55,7 @@ class Suite:
     reference: str = ""
     aliases: Mapping[str, str] = field(default_factory=dict, repr=False)
     categories: Mapping[str, list[str]] = field(default_factory=dict, repr=False)
+    compare_to_first: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _validate(self)
@@ -116,8 +120,9 @@ class Suite:
         for key in ("about", "reference", "aliases", "categories"):
             if getattr(self, key):
                 content[key] = getattr(self, key)
-        if self.validation:
-            content["validation"] = list(self.validation)
+        for key in ENTRY_LISTS:
+            if getattr(self, key):
+                content[key] = list(getattr(self, key))
         content["entries"] = {e: {p: _plain(v) for p, v in values.items()} for e, values in self.entries.items()}
         return content
 
@@ -137,7 +142,8 @@ def parse_suite(text: str, where: str) -> Suite:
     if not isinstance(data, dict) or "suite" not in data:
         raise SuiteError(f"{where} is no suite: expected a mapping with the keys suite, version, size, entries")
     data["name"] = data.pop("suite")
-    data["validation"] = tuple(data.get("validation") or ())
+    for key in ENTRY_LISTS:
+        data[key] = tuple(data.get(key) or ())
     known = {f.name for f in fields(Suite)}
     unknown, missing = sorted(set(data) - known), sorted({"version", "size", "entries"} - set(data))
     if unknown or missing:
@@ -193,8 +199,9 @@ def _validate(suite: Suite) -> None:
             values = value if isinstance(value, list) else [value]
             good = isinstance(value, Range) or all(map(is_number, values))
             need(good, f"{where} must hold finite numbers, got {value!r}")
-    for entry in suite.validation:
-        need(entry in suite.entries, f"validation names {entry!r}, which is no entry")
+    for key in ENTRY_LISTS:
+        for entry in getattr(suite, key):
+            need(entry in suite.entries, f"{key} names {entry!r}, which is no entry")
     for key, names in (("aliases", suite.aliases), ("categories", suite.categories)):
         need(isinstance(names, Mapping), f"{key} must map names to entries, got {names!r}")
     for entry in [*suite.aliases.values(), *(e for group in suite.categories.values() for e in group)]:

@@ -1,27 +1,51 @@
 """Compiled loops for CPU tensors: the same primitives as `scuff.kernels.reference`, without its temporaries."""
 
+from scuff.kernels.numba_cpu.boxes import box_mean
+from scuff.kernels.numba_cpu.drops import refract_drops
 from scuff.kernels.numba_cpu.edges import chamfer_distance, link_edges
 from scuff.kernels.numba_cpu.filters import correlate, resample, sample_bilinear
+from scuff.kernels.numba_cpu.medians import median
 from scuff.kernels.numba_cpu.pixels import bytes_to_unit, local_copies, pixelate, unit_to_bytes
 from scuff.kernels.numba_cpu.poisson import poisson_quantile
 from scuff.kernels.numba_cpu.random import derive_keys, integers, normal, uniform, words
+from scuff.kernels.numba_cpu.shapes import fill_polygons, paint, stamp
+from scuff.kernels.numba_cpu.splines import sum_spline_reads
+from scuff.kernels.numba_cpu.strokes import dither_rows, draw_lines
+from scuff.kernels.numba_cpu.tables import lookup, map_colours, mean_grey, mix_grey
 from scuff.kernels.numba_cpu.textures import crop_windows, plasma
+from scuff.kernels.numba_cpu.warps import mix_windows, remap, take_pixels
 
 __all__ = [
+    "box_mean",
     "bytes_to_unit",
     "chamfer_distance",
     "correlate",
     "crop_windows",
     "derive_keys",
+    "dither_rows",
+    "draw_lines",
+    "fill_polygons",
     "integers",
     "link_edges",
     "local_copies",
+    "lookup",
+    "map_colours",
+    "mean_grey",
+    "median",
+    "mix_grey",
+    "mix_windows",
     "normal",
+    "paint",
     "pixelate",
     "plasma",
     "poisson_quantile",
+    "refract_drops",
+    "remap",
     "resample",
     "sample_bilinear",
+    "stamp",
+    "sum_spline_reads",
+    "take_pixels",
     "uniform",
     "unit_to_bytes",
     "words",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from numba import njit
 
-OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
+OPTIONS = {"nogil": True, "error_model": "numpy"}
 
 
 def compiled(function: Callable) -> Callable:
@@ -14,10 +14,19 @@ def compiled(function: Callable) -> Callable:
 
     Where neither can be written (a read-only installation without a home), every process compiles for itself.
     """
+    return _compiled(function, fastmath={"contract"})
+
+
+def compiled_unfused(function: Callable) -> Callable:
+    """The same, but a product is rounded before it is added, as in torch: for real numbers that end as whole ones."""
+    return _compiled(function)
+
+
+def _compiled(function: Callable, **options) -> Callable:
     try:
-        return njit(cache=True, **OPTIONS)(function)
+        return njit(cache=True, **OPTIONS, **options)(function)
     except RuntimeError:
-        return njit(**OPTIONS)(function)
+        return njit(**OPTIONS, **options)(function)
 
 
 inlined = njit(inline="always")  # for small helpers: LLVM does not vectorise a loop around a call

@@ -1,27 +1,50 @@
 """Plain torch: slow, short, right. The fast back ends are held against these functions."""
 
+from scuff.kernels.reference.drops import refract_drops
 from scuff.kernels.reference.edges import chamfer_distance, link_edges
-from scuff.kernels.reference.filters import correlate, resample, sample_bilinear
+from scuff.kernels.reference.filters import box_mean, correlate, resample, sample_bilinear
+from scuff.kernels.reference.medians import median
 from scuff.kernels.reference.pixels import bytes_to_unit, local_copies, pixelate, unit_to_bytes
 from scuff.kernels.reference.poisson import poisson_quantile
 from scuff.kernels.reference.random import derive_keys, integers, normal, uniform, words
+from scuff.kernels.reference.shapes import fill_polygons, paint, stamp
+from scuff.kernels.reference.splines import sum_spline_reads
+from scuff.kernels.reference.strokes import dither_rows, draw_lines
+from scuff.kernels.reference.tables import lookup, map_colours, mean_grey, mix_grey
 from scuff.kernels.reference.textures import crop_windows, plasma
+from scuff.kernels.reference.warps import mix_windows, remap, take_pixels
 
 __all__ = [
+    "box_mean",
     "bytes_to_unit",
     "chamfer_distance",
     "correlate",
     "crop_windows",
     "derive_keys",
+    "dither_rows",
+    "draw_lines",
+    "fill_polygons",
     "integers",
     "link_edges",
     "local_copies",
+    "lookup",
+    "map_colours",
+    "mean_grey",
+    "median",
+    "mix_grey",
+    "mix_windows",
     "normal",
+    "paint",
     "pixelate",
     "plasma",
     "poisson_quantile",
+    "refract_drops",
+    "remap",
     "resample",
     "sample_bilinear",
+    "stamp",
+    "sum_spline_reads",
+    "take_pixels",
     "uniform",
     "unit_to_bytes",
     "words",

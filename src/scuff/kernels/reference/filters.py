@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from scuff.kernels.borders import fold
+
 
 def correlate(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
     n, c, h, w = x.shape
@@ -47,3 +49,20 @@ def _fold(at: Tensor, length: int, border: str) -> Tensor:
         return torch.zeros_like(at)
     at = (at + edge).remainder(period)
     return torch.minimum(at, period - at) - edge
+
+
+def box_mean(pixels: Tensor, size: Tensor, largest: int) -> Tensor:
+    height, width = pixels.shape[-2:]
+    reach = largest // 2
+    rows, columns = (fold(torch.arange(-reach, side + reach), side, "mirror") for side in (height, width))
+    padded = pixels.index_select(2, rows.to(pixels.device)).index_select(3, columns.to(pixels.device)).to(torch.int32)
+    first, size = (reach - size // 2)[:, None], size[:, None]
+    for axis in (2, 3):
+        length = pixels.shape[axis]
+        total = torch.zeros_like(padded.narrow(axis, 0, length))
+        for offset in range(2 * reach + 1):
+            used = ((offset >= first) & (offset < first + size)).to(torch.int32)
+            total = total + used[:, :, None, None] * padded.narrow(axis, offset, length)
+        padded = total
+    area = (size * size)[..., None, None]
+    return ((2 * total + area) // (2 * area)).to(torch.uint8)

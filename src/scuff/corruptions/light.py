@@ -1,0 +1,84 @@
+"""More light, less light, other light: one curve for all pixels, or one for each side of a line."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from scuff import random
+from scuff.corruptions.draws import Shape, fair_signs, pick
+from scuff.corruptions.registry import NOC, SYN2NAT, register
+from scuff.ops.tables import map_levels, round8, trunc8
+from scuff.ops.textures import per_image
+from scuff.ops.warp import pixel_grid
+from scuff.ranges import Range
+
+
+def _draw_backlight(keys: Tensor, shape: Shape, *, shift: Range | float) -> dict[str, Tensor]:
+    _, height, width = shape
+    return {
+        "shift": pick(keys, shift) * fair_signs(keys, "sign"),
+        "across": random.bernoulli(keys, "axis", probability=0.5),
+        "column": width // 2 + random.integers(keys, "column", low=-width // 5, high=width // 5),
+        "row": height // 2 + random.integers(keys, "row", low=-height // 5, high=height // 5),
+    }
+
+
+@register(family="light", draw=_draw_backlight, domain="real", ranges=("shift",), reference=NOC)
+def backlight(x: Tensor, shift: Tensor, across: Tensor, column: Tensor, row: Tensor) -> Tensor:
+    """One side of a straight line lighter, the other as much darker; the line is upright or level, near the middle."""
+    rows, columns = pixel_grid(*x.shape[-2:], x.device)
+    brighter = torch.where(per_image(across), columns >= per_image(column), rows < per_image(row))
+    return x + torch.where(brighter, per_image(shift), -per_image(shift))[:, None]
+
+
+def _draw_signed_shift(keys: Tensor, shape: Shape, *, shift: Range | float) -> dict[str, Tensor]:
+    return {"shift": 255.0 * pick(keys, shift) * fair_signs(keys, "sign")}
+
+
+@register(family="light", draw=_draw_signed_shift, domain="byte", ranges=("shift",), reference=NOC)
+def level_shift(pixels: Tensor, shift: Tensor) -> Tensor:
+    """Every value raised, or every value lowered, by the same amount."""
+    return map_levels(pixels, lambda level: round8(level + shift[:, None]))
+
+
+def _draw_share(keys: Tensor, shape: Shape, *, share: Range | float) -> dict[str, Tensor]:
+    return {"share": pick(keys, share)}
+
+
+@register(family="light", draw=_draw_share, domain="byte", ranges=("share",), reference=NOC)
+def fade_to_mean(pixels: Tensor, share: Tensor) -> Tensor:
+    """Less contrast: a share of every value is replaced by the mean over all pixels and channels."""
+    mean = pixels.sum((1, 2, 3)).float() / max(pixels[:1].numel(), 1)
+    return map_levels(pixels, lambda level: round8(level + share[:, None] * (mean[:, None] - level)))
+
+
+def _draw_shift(keys: Tensor, shape: Shape, *, shift: Range | float) -> dict[str, Tensor]:
+    return {"shift": 255.0 * pick(keys, shift)}
+
+
+@register(family="light", draw=_draw_shift, domain="byte", ranges=("shift",), reference=SYN2NAT)
+def random_brightness(pixels: Tensor, shift: Tensor) -> Tensor:
+    """Every value raised or lowered by up to nine tenths of the scale."""
+    return map_levels(pixels, lambda level: trunc8(level + shift[:, None]))
+
+
+def _draw_gain(keys: Tensor, shape: Shape, *, gain: Range | float) -> dict[str, Tensor]:
+    return {"gain": pick(keys, gain)}
+
+
+@register(family="light", draw=_draw_gain, domain="byte", ranges=("gain",), reference=SYN2NAT)
+def random_contrast(pixels: Tensor, gain: Tensor) -> Tensor:
+    """Every value multiplied by one factor. There is no pivot, and a negative factor gives a black picture: kept."""
+    return map_levels(pixels, lambda level: trunc8(gain[:, None] * level))
+
+
+def _draw_gamma(keys: Tensor, shape: Shape, *, gamma: Range | int) -> dict[str, Tensor]:
+    return {"gamma": pick(keys, gamma).float() / 100.0}
+
+
+@register(family="light", draw=_draw_gamma, domain="byte", ranges=("gamma",), reference=SYN2NAT)
+def random_gamma(pixels: Tensor, gamma: Tensor) -> Tensor:
+    """A much darker picture: the power `gamma` / 100, from 3 to 10, of every value."""
+    # in double precision: devices differ in the last bit of a power, and the fraction is dropped
+    return map_levels(pixels, lambda level: trunc8(255.0 * (level.double() / 255.0) ** gamma.double()[:, None]))

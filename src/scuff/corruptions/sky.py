@@ -1,0 +1,207 @@
+"""Weather and sun painted over the picture."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from scuff import kernels, random
+from scuff.corruptions.draws import Shape, largest, pick, whole_position
+from scuff.corruptions.patches import draw_centres
+from scuff.corruptions.registry import NOC, SYN2NAT, register
+from scuff.kernels.constants import constant
+from scuff.ops import stamps
+from scuff.ops.tables import map_components, round8, trunc8
+from scuff.ops.textures import per_image
+from scuff.ops.warp import pixel_grid
+from scuff.ranges import Range
+
+
+def _draw_drops(keys: Tensor, shape: Shape, *, count: Range | int, scale: float) -> dict[str, Tensor]:
+    return draw_centres(keys, shape, count, scale, stamps.disc(scale), stamps.disc(1.0))
+
+
+@register(family="weather", draw=_draw_drops, domain="real", lengths=("scale",), ranges=("count",), reference=NOC)
+def rain(x: Tensor, places: Tensor, kinds: Tensor, *, scale: float) -> Tensor:
+    """Drops on a window: discs of 13 pixels, each of which takes what it covers halfway to white."""
+    drops = stamps.coverage(places, kinds, (stamps.disc(scale),), *x.shape[-2:])
+    return 1.0 - (1.0 - x) * torch.exp2(-drops.float())[:, None]
+
+
+# --- fog ------------------------------------------------------------------------------------------------------------
+
+THIRD = 74  # a third of 224 pixels: the counts of discs are those of that size
+
+
+def _puff(width: int, strength: float) -> int:
+    """The diameter of a puff of fog."""
+    return max(1, int((width // 3) * strength))
+
+
+def _draw_puffs(keys: Tensor, shape: Shape, *, strength: Range | float) -> dict[str, Tensor]:
+    _, height, width = shape
+    f = pick(keys, strength)
+    size = torch.floor((width // 3) * f).clamp(1.0, max(1, width // 3))
+    # two rings of puffs: some near the middle, twice as many farther out
+    each = torch.floor(torch.floor(THIRD * f) / 10.0)
+    most = int(THIRD * largest(strength)) // 10
+    places, used = [], []
+    left, top = width // 2 - 2.0 * size, height // 2 - size
+    for ring in (1, 2):
+        u = random.uniform(keys, f"ring {ring}", (ring * most, 2))
+        corner = torch.stack((top, left), dim=1)[:, None]
+        room = torch.stack((height - 2.0 * top - size, width - 2.0 * left - size), dim=1)[:, None]
+        places.append(corner + torch.floor(u * (room + 1.0)).minimum(room))
+        used.append(torch.arange(ring * most, device=keys.device) < ring * each[:, None])
+        top = top - torch.floor(3.0 * size * height / (height + width))
+        left = left - torch.floor(3.0 * size * width / (height + width))
+    centre = torch.cat(places, dim=1) + torch.floor(0.5 * size)[:, None, None]
+    return {"strength": f, "size": size, "places": centre.to(torch.int32), "used": torch.cat(used, dim=1)}
+
+
+@register(family="weather", draw=_draw_puffs, domain="byte", ranges=("strength",), reference=SYN2NAT)
+def random_fog(
+    pixels: Tensor, strength: Tensor, size: Tensor, places: Tensor, used: Tensor, *, opacity: float
+) -> Tensor:
+    """Puffs of fog: fifteen to twenty-one large discs that pale what they cover, then a slight blur.
+
+    Their size is a third of the width times the drawn strength, their opacity `opacity` times it.
+    """
+    height, width = pixels.shape[-2:]
+    radii = range(_puff(width, 0.0) // 2, _puff(width, 1.0) // 2 + 1)
+    kinds = torch.where(used, torch.floor(0.5 * size).to(torch.int32)[:, None], -1)
+    puffs = stamps.coverage(places, kinds, tuple(stamps.full_disc(radius) for radius in radii), height, width)
+    clear = (1.0 - opacity * per_image(strength)).pow(puffs)[:, None]
+    foggy = round8(255.0 - (255.0 - pixels.float()) * clear)
+    box = torch.floor(size / 10.0).clamp(min=1.0).to(torch.int32)
+    return kernels.box_mean(foggy, box, max(1, _puff(width, 1.0) // 10))
+
+
+# --- rain, snow, shadow ---------------------------------------------------------------------------------------------
+
+
+def _draw_streaks(keys: Tensor, shape: Shape, *, count: int, length: int) -> dict[str, Tensor]:
+    _, height, width = shape
+    slant = torch.trunc(random.uniform(keys, "slant", (1,), -10.0, 10.0))
+    room = width - slant.abs()
+    column = slant.clamp(max=0.0) + torch.floor(random.uniform(keys, "columns", (count,)) * (room + 1.0)).minimum(room)
+    row = random.integers(keys, "rows", (count,), low=0, high=max(height - length, 0))
+    return {"places": torch.stack((row, column.to(torch.int32)), dim=2)}
+
+
+STREAK = 200.0
+
+
+@register(
+    family="weather",
+    draw=_draw_streaks,
+    domain="byte",
+    colour=True,
+    lengths=("length", "slant", "blur"),
+    reference=SYN2NAT,
+)
+def random_rain(pixels: Tensor, places: Tensor, *, length: int, slant: int, blur: int) -> Tensor:
+    """Light streaks over a scene that is blurred and three tenths darker.
+
+    All streaks slant the same way: the original draws a slant, but uses it only to choose where streaks begin. Kept.
+    """
+    shape, kinds = stamps.line(length, slant), torch.zeros_like(places[..., 0])
+    streaks = stamps.topmost(places, kinds, (shape,), *pixels.shape[-2:])
+    wet = stamps.paint(pixels, streaks, torch.full((1, places.shape[1]), STREAK / 255.0, device=pixels.device))
+    size = torch.full((len(pixels),), blur, dtype=torch.int32, device=pixels.device)
+    wet = kernels.box_mean(wet, size, blur)
+    return map_components(wet, "hls", (None, lambda light: trunc8(0.7 * light), None))
+
+
+def _draw_threshold(keys: Tensor, shape: Shape, *, amount: Range | float) -> dict[str, Tensor]:
+    return {"threshold": 127.5 * pick(keys, amount) + 85.0}
+
+
+@register(family="weather", draw=_draw_threshold, domain="byte", colour=True, ranges=("amount",), reference=SYN2NAT)
+def random_snow(pixels: Tensor, threshold: Tensor) -> Tensor:
+    """Snow on the ground: whatever is darker than a threshold becomes two and a half times as light."""
+
+    def bleach(light: Tensor) -> Tensor:
+        return torch.where(light < threshold[:, None], trunc8(2.5 * light), light.to(torch.uint8))
+
+    return map_components(pixels, "hls", (None, bleach, None))
+
+
+VERTICES = 8
+
+
+def _draw_shadows(keys: Tensor, shape: Shape, *, count: Range | int) -> dict[str, Tensor]:
+    most = largest(count)
+    corners = whole_position(keys, "corner", most * VERTICES, (0, shape[1]), (0, shape[2]))
+    return {"corners": corners.unflatten(1, (most, VERTICES)), "count": pick(keys, count)}
+
+
+@register(family="weather", draw=_draw_shadows, domain="byte", colour=True, ranges=("count",), reference=SYN2NAT)
+def random_shadow(pixels: Tensor, corners: Tensor, count: Tensor) -> Tensor:
+    """Shadows of something ragged: polygons of eight random corners, in which the picture is half as light.
+
+    Sides cross each other, and the even-odd rule leaves holes where they do. The rest of the picture passes through
+    bytes of HLS too, which moves many colours by a level or two: the original's, and kept.
+    """
+    shadow = kernels.fill_polygons(corners, count, *pixels.shape[-2:])
+    dark = map_components(pixels, "hls", (None, lambda light: trunc8(0.5 * light), None))
+    return torch.where(shadow[:, None], dark, map_components(pixels, "hls", (None, None, None)))
+
+
+# --- sun ------------------------------------------------------------------------------------------------------------
+
+RINGS = 20
+FADING = [1.0 - ((RINGS - 1 - i) / (RINGS - 1)) ** 3 for i in range(RINGS)]
+# what is left of a pixel's distance from white if ring i is the innermost that reaches it; beyond the last: all of it
+REMAINS = (*(math.prod(FADING[i:]) for i in range(RINGS)), 1.0)
+
+
+def _draw_flare(keys: Tensor, shape: Shape, *, circles: Range | int) -> dict[str, Tensor]:
+    _, height, width = shape
+    most = largest(circles)
+    row = torch.floor(random.uniform(keys, "sun row", (), 0.0, 0.5) * height)
+    column = torch.floor(random.uniform(keys, "sun column") * width).clamp(max=width - 1)
+    slope = torch.tan(2.0 * math.pi * random.uniform(keys, "angle", (1,)))
+    at = 10.0 * random.integers(keys, "along", (most,), low=0, high=max((width - 1) // 10, 0)).float()
+    along = torch.trunc(row[:, None] - slope * (at - column[:, None])).clamp(-1e6, 1e6)
+    used = torch.arange(most, device=keys.device) < pick(keys, circles, "circles")[:, None]
+    return {
+        "sun": torch.stack((row, column), dim=1),
+        "places": torch.stack((along, at), dim=2),
+        "reach": random.integers(keys, "radius", (most,), low=1, high=max(height // 100 - 2, 2)).float() ** 3,
+        "share": torch.where(used, random.uniform(keys, "share", (most,), 0.05, 0.2), 0.0),
+        "colour": random.integers(keys, "colour", (most, 3), low=205, high=255).float() / 255.0,
+    }
+
+
+@register(
+    family="weather",
+    draw=_draw_flare,
+    domain="real",
+    colour=True,
+    lengths=("radius",),
+    ranges=("circles",),
+    reference=SYN2NAT,
+)
+def random_sun_flare(
+    x: Tensor, sun: Tensor, places: Tensor, reach: Tensor, share: Tensor, colour: Tensor, *, radius: int
+) -> Tensor:
+    """The sun in the picture: a white glow that fades over `radius` pixels, and small lens flares along a line.
+
+    Flares that fall outside the picture are lost; the original fails and draws again.
+    """
+    height, width = x.shape[-2:]
+    rows, columns = pixel_grid(height, width, x.device)
+    painted = x
+    for k in range(places.shape[1]):
+        dy, dx = rows - per_image(places[:, k, 0]), columns - per_image(places[:, k, 1])
+        size = reach[:, k] * (radius / 200.0)
+        within = (dy * dy + dx * dx <= per_image(size * size)) & per_image(share[:, k] > 0.0)
+        painted = torch.where(within[:, None], colour[:, k, :, None, None], painted)
+        x = x + share[:, k, None, None, None] * (painted - x)
+    dy, dx = rows - per_image(sun[:, 0]), columns - per_image(sun[:, 1])
+    radii = tuple(float(int(1 + (radius - 1) * i / (RINGS - 1)) ** 2) for i in range(RINGS))
+    ring = torch.bucketize(dy * dy + dx * dx, constant(radii, x.device))
+    return 1.0 - (1.0 - x) * constant(REMAINS, x.device)[ring][:, None]

@@ -1,0 +1,70 @@
+"""Drops of glass: each one copies the patch under it, then bends that copy back into the picture."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from scuff.kernels.numba_cpu.compiling import compiled, inlined
+from scuff.kernels.threads import over_images
+
+F32 = np.float32
+PLACE = np.uintp  # an index that cannot be negative saves numba the test for it
+ONE = PLACE(1)
+
+
+@inlined
+def _shift(offset, depth, index):
+    """See the reference."""
+    slant = np.sqrt((index * index - F32(1.0)) * offset * offset + index * index * depth * depth)
+    return depth * offset * (slant - depth) / (depth * slant + offset * offset)
+
+
+@compiled
+def _refract(canvas, centres, radius, index, margin):
+    """`canvas` (C, H, W) holds one picture inside `margin` black pixels; coordinates are the picture's."""
+    channels, height, width = canvas.shape[0], canvas.shape[1] - 2 * margin, canvas.shape[2] - 2 * margin
+    side = 2 * margin - 2
+    patch = np.empty((channels, side, side), F32)
+    y, x = np.empty(side, F32), np.empty(side, F32)
+    for k in range(len(centres)):
+        cy, cx = centres[k]
+        top, left = int(cy) + 2 - margin, int(cx) + 2 - margin
+        patch[:] = canvas[:, top + margin : top + margin + side, left + margin : left + margin + side]
+        for i in range(max(top, 0), min(top + side, height)):
+            dy = F32(i) - cy
+            chord = radius * radius - dy * dy
+            if chord <= 0.0:
+                continue
+            half = np.sqrt(chord)
+            start, stop = max(math.ceil(cx - half), 0), min(int(cx + half) + 1, width)
+            for j in range(start, stop):  # where each pixel reads: this loop vectorises, the next one cannot
+                dx = F32(j) - cx
+                depth = np.sqrt(max(chord - dx * dx, F32(1e-12)))
+                y[j - start] = F32(i - top) - _shift(dy, depth, index)
+                x[j - start] = F32(j - left) - _shift(dx, depth, index)
+            for j in range(start, stop):
+                row, column = PLACE(y[j - start]), PLACE(x[j - start])
+                down, across = y[j - start] - F32(row), x[j - start] - F32(column)
+                for c in range(channels):
+                    a, b = patch[c, row, column], patch[c, row, column + ONE]
+                    upper = a + across * (b - a)
+                    a, b = patch[c, row + ONE, column], patch[c, row + ONE, column + ONE]
+                    canvas[c, i + margin, j + margin] = upper + down * (a + across * (b - a) - upper)
+
+
+def refract_drops(x: Tensor, centres: Tensor, radius: float, index: float) -> Tensor:
+    height, width = x.shape[-2:]
+    margin = math.ceil(radius) + 2
+    out = torch.nn.functional.pad(x, (margin, margin, margin, margin))
+    canvas, drops = out.numpy(), centres.contiguous().numpy()
+
+    def work(start: int, stop: int) -> None:
+        for i in range(start, stop):
+            _refract(canvas[i], drops[i], F32(radius), F32(index), margin)
+
+    over_images(work, len(x))
+    return out[..., margin : margin + height, margin : margin + width]

@@ -1,0 +1,51 @@
+"""Shapes on a blank page: stamps, one upon the other, and polygons; and pages laid over pictures."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def stamp(
+    rows: Tensor, columns: Tensor, kinds: Tensor, dy: Tensor, dx: Tensor, height: int, width: int, count: bool
+) -> Tensor:
+    n, stamps = rows.shape
+    kind = kinds.clamp(min=0).long()
+    i, j = rows[:, :, None] + dy[kind], columns[:, :, None] + dx[kind]
+    shows = (kinds >= 0)[:, :, None] & (i >= 0) & (i < height) & (j >= 0) & (j < width)
+    place = torch.where(shows, i * width + j, height * width).long().flatten(1)  # the last place is thrown away
+    page = torch.zeros(n, height * width + 1, dtype=torch.int32, device=rows.device)
+    if count:
+        page.scatter_add_(1, place, torch.ones_like(place, dtype=torch.int32))
+    else:
+        number = torch.arange(1, stamps + 1, dtype=torch.int32, device=rows.device)
+        page.scatter_reduce_(1, place, number[:, None].expand(n, stamps, dy.shape[1]).flatten(1), "amax")
+    return page[:, :-1].unflatten(1, (height, width))
+
+
+def paint(pixels: Tensor, page: Tensor, colours: Tensor) -> Tensor:
+    n, channels, height, width = pixels.shape
+    place = (page - 1).clamp(min=0).long().flatten(1)[..., None].expand(-1, -1, channels)
+    painted = colours.expand(n, -1, -1).gather(1, place).mT.view(n, channels, height, width)
+    return torch.where((page > 0)[:, None], painted, pixels)
+
+
+def fill_polygons(corners: Tensor, count: Tensor, height: int, width: int) -> Tensor:
+    i = torch.arange(height, device=corners.device)[:, None]
+    j = torch.arange(width, device=corners.device)
+    covered = torch.zeros(len(corners), height, width, dtype=torch.bool, device=corners.device)
+    for p in range(corners.shape[1]):
+        inside, outline = torch.zeros_like(covered), torch.zeros_like(covered)
+        for k in range(corners.shape[2]):
+            (y0, x0), (y1, x1) = (
+                corners[:, p, c].long()[:, :, None, None].unbind(1) for c in (k, (k + 1) % corners.shape[2])
+            )
+            # how far the pixel lies from the edge's line, times the edge's length; exact, being whole
+            cross = (j - x0) * (y1 - y0) - (i - y0) * (x1 - x0)
+            inside ^= ((y0 <= i) != (y1 <= i)) & ((cross < 0) == (y1 > y0)) & (cross != 0)
+            longer = torch.maximum((x1 - x0).abs(), (y1 - y0).abs())
+            beside = (torch.minimum(y0, y1) <= i) & (i <= torch.maximum(y0, y1))
+            beside = beside & (torch.minimum(x0, x1) <= j) & (j <= torch.maximum(x0, x1))
+            outline |= beside & (2 * cross.abs() <= longer)
+        covered |= (inside | outline) & (p < count)[:, None, None]
+    return covered

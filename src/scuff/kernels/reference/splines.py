@@ -1,0 +1,24 @@
+"""Smooth reads at real coordinates, summed."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from scuff.kernels.splines import cubic_weights
+
+
+def sum_spline_reads(padded: Tensor, rows: Tensor, columns: Tensor, weights: Tensor) -> Tensor:
+    tall, wide = padded.shape[-2:]
+    flat, total = padded.flatten(2), 0.0
+    for y, x, weight in zip(rows, columns, weights, strict=True):
+        inside = (y >= 0) & (y <= tall - 4) & (x >= 0) & (x <= wide - 4)
+        y, x = torch.where(inside, y, 0.0), torch.where(inside, x, 0.0)
+        top, left = torch.floor(y), torch.floor(x)
+        corner, read = (top.long() * wide + left.long()).flatten(), 0.0
+        for i, down in enumerate(cubic_weights(y - top)):
+            for j, across in enumerate(cubic_weights(x - left)):
+                tap = flat.index_select(2, corner + (i * wide + j)).unflatten(2, y.shape)
+                read = read + (down * across) * tap
+        total = total + weight * torch.where(inside, read, 0.0)
+    return total

@@ -1,0 +1,140 @@
+"""Primitives on bytes, against the reference and against the libraries whose arithmetic they follow."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from scipy import ndimage
+
+from scuff import kernels
+
+SIZES = [(1, 1), (2, 5), (17, 9), (33, 47)]
+
+
+def _both(call):
+    with kernels.use_backend("reference"):
+        expected = call()
+    return expected, call()
+
+
+def _bytes(height: int, width: int, count: int = 2) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(height)
+    return torch.randint(0, 256, (count, 3, height, width), dtype=torch.uint8, generator=generator)
+
+
+def _numbers(*shape: int, low: int, high: int, seed: int = 0) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(low, high + 1, shape, dtype=torch.int32, generator=generator)
+
+
+@pytest.mark.parametrize(("height", "width"), SIZES)
+@pytest.mark.parametrize("shared", [True, False])
+def test_lookup(height: int, width: int, shared: bool) -> None:
+    x, tables = _bytes(height, width), _numbers(2, 1 if shared else 3, 256, low=0, high=255).to(torch.uint8)
+    for layout in (x, x.contiguous(memory_format=torch.channels_last)):
+        expected, fast = _both(lambda layout=layout: kernels.lookup(layout, tables))
+        assert torch.equal(fast, expected)
+    assert expected[1, 2, -1, 0] == tables[1, 0 if shared else 2, x[1, 2, -1, 0].long()]
+
+
+ALL_COLOURS = torch.cartesian_prod(*[torch.arange(0, 256, 5)] * 3).to(torch.uint8).T.reshape(1, 3, -1, 52)
+
+
+@pytest.mark.parametrize("space", ["hsv", "hls", "pillow_hsv"])
+def test_map_colours(space: str) -> None:
+    tables = _numbers(1, 3, 256, low=0, high=179).to(torch.uint8)
+    expected, fast = _both(lambda: kernels.map_colours(ALL_COLOURS, space, tables, torch.tensor([True])))
+    # the same formulas; where a fused product decides a rounding, two results differ by one table entry
+    assert (fast == expected).float().mean() > 0.9995
+    still = kernels.map_colours(ALL_COLOURS, space, tables, torch.tensor([False]))
+    assert torch.equal(still, ALL_COLOURS)
+
+
+def test_pillow_hsv_is_pillows() -> None:
+    identity = torch.arange(256, dtype=torch.uint8).expand(1, 3, 256)
+    ours = kernels.map_colours(ALL_COLOURS, "pillow_hsv", identity, torch.tensor([True]))
+    picture = Image.fromarray(ALL_COLOURS[0].permute(1, 2, 0).contiguous().numpy())
+    theirs = torch.from_numpy(np.array(picture.convert("HSV").convert("RGB"))).permute(2, 0, 1)
+    difference = (ours[0].int() - theirs.int()).abs()
+    assert difference.max() == 0
+
+
+@pytest.mark.parametrize("space", ["hsv", "hls"])
+def test_there_and_back_is_close(space: str) -> None:
+    """Hue has 180 steps for 1530 distinct ones, so colours move a little; greys do not move at all."""
+    identity = torch.arange(256, dtype=torch.uint8).expand(1, 3, 256)
+    there_and_back = kernels.map_colours(ALL_COLOURS, space, identity, torch.tensor([True]))
+    assert (there_and_back.int() - ALL_COLOURS.int()).abs().max() <= 6
+    greys = torch.arange(256, dtype=torch.uint8).expand(1, 3, 1, 256)
+    assert torch.equal(kernels.map_colours(greys, space, identity, torch.tensor([True])), greys)
+
+
+@pytest.mark.parametrize(("height", "width"), SIZES)
+@pytest.mark.parametrize("border", ["zeros", "edge", "mirror", "reflect"])
+def test_remap(height: int, width: int, border: str) -> None:
+    generator = torch.Generator().manual_seed(1)
+    rows, columns = (torch.rand(2, 6, 11, generator=generator) * 5 * side - 2 * side for side in (height, width))
+    rows[0, 0, 0], columns[0, 0, 1] = float("inf"), -1e30
+    x = _bytes(height, width)
+    expected, fast = _both(lambda: kernels.remap(x, rows, columns, border))
+    assert torch.equal(fast, expected)
+    mode = {"zeros": "grid-constant", "edge": "nearest", "mirror": "mirror", "reflect": "reflect"}[border]
+    snapped = [torch.floor(at[1] * 32 + 0.5).double().numpy() / 32 for at in (rows, columns)]
+    theirs = ndimage.map_coordinates(x[1, 2].double().numpy(), snapped, order=1, mode=mode)
+    if border != "mirror" or min(height, width) > 1:  # scipy has no mirror image of a single pixel
+        assert np.abs(fast[1, 2].numpy() - theirs).max() <= 0.5 + 1e-9
+
+
+def test_remap_copies_at_whole_coordinates() -> None:
+    x = _bytes(7, 9)
+    rows, columns = torch.meshgrid(torch.arange(7.0), torch.arange(9.0), indexing="ij")
+    assert torch.equal(kernels.remap(x, rows.expand(2, 7, 9), columns.expand(2, 7, 9), "zeros"), x)
+
+
+@pytest.mark.parametrize(("height", "width"), SIZES)
+def test_mix_windows(height: int, width: int) -> None:
+    first = _numbers(2, 13, low=0, high=width - 1)
+    weights = torch.rand(2, 13, 4, generator=torch.Generator().manual_seed(0))
+    x = torch.rand(2, 3, height, width, generator=torch.Generator().manual_seed(1))
+    expected, fast = _both(lambda: kernels.mix_windows(x, first, weights))
+    assert (fast - expected).abs().max() < 1e-6
+
+
+@pytest.mark.parametrize("count", [True, False])
+def test_stamp(count: bool) -> None:
+    rows, columns = _numbers(3, 20, low=-3, high=20), _numbers(3, 20, low=-3, high=30, seed=1)
+    kinds = _numbers(3, 20, low=-1, high=1, seed=2)
+    dy, dx = torch.tensor([[0, 0, 1, 1], [0, 1, 2, 99]]).int(), torch.tensor([[0, 1, 0, 1], [2, 1, 0, 0]]).int()
+    expected, fast = _both(lambda: kernels.stamp(rows, columns, kinds, dy, dx, 19, 27, count))
+    assert torch.equal(fast, expected)
+    page = np.zeros((19, 27), int)
+    for k in range(20):
+        for a, b in zip(dy[kinds[1, k]].tolist(), dx[kinds[1, k]].tolist(), strict=True):
+            i, j = int(rows[1, k]) + a, int(columns[1, k]) + b
+            if kinds[1, k] >= 0 and 0 <= i < 19 and 0 <= j < 27:
+                page[i, j] = page[i, j] + 1 if count else k + 1
+    assert np.array_equal(fast[1].numpy(), page)
+
+
+def test_fill_polygons() -> None:
+    corners = torch.stack((_numbers(4, 3, 8, low=0, high=40), _numbers(4, 3, 8, low=0, high=60, seed=1)), dim=-1)
+    count = torch.tensor([0, 1, 2, 3], dtype=torch.int32)
+    expected, fast = _both(lambda: kernels.fill_polygons(corners, count, 40, 60))
+    assert torch.equal(fast, expected)
+    assert not bool(fast[0].any())
+    square = torch.tensor([[2, 3], [2, 7], [6, 7], [6, 3]]).int().view(1, 1, 4, 2)
+    filled = kernels.fill_polygons(square, torch.tensor([1]).int(), 10, 10)[0]
+    expected = torch.zeros(10, 10, dtype=torch.bool)
+    expected[2:7, 3:8] = True
+    assert torch.equal(filled, expected)
+
+
+@pytest.mark.parametrize(("height", "width"), SIZES)
+def test_median(height: int, width: int) -> None:
+    x, radius = _bytes(height, width), torch.tensor([1, 3], dtype=torch.int32)
+    expected, fast = _both(lambda: kernels.median(x, radius, 3))
+    assert torch.equal(fast, expected)
+    theirs = ndimage.median_filter(x[1, 0].numpy(), 7, mode="nearest")
+    assert np.array_equal(fast[1, 0].numpy(), theirs)
