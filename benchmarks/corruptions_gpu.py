@@ -2,7 +2,7 @@ r"""Images per second of every cell of a suite on a GPU, with the batch resident
 
     python benchmarks/corruptions_gpu.py [--suite imagenet-c] [--batch 256] [--out results.json]
 
-Prints one line per corruption (five severities, images/s, the fastest and slowest of the repeats), the time for 50 000
+Prints one line per corruption (its severities, images/s, the fastest and slowest of the repeats), the time for 50 000
 images through all benchmark cells, peak memory per corruption, and for the slowest cells how far they are from the
 memory floor: the time in which the device can read the batch once and write it once.
 
@@ -55,32 +55,33 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--out")
-    parser.add_argument("--once", metavar="NAME/SEVERITY", help="one profiled call of one cell instead of the table")
+    parser.add_argument("--once", metavar="NAME[/SEVERITY]", help="one profiled call of one cell, no table")
     options = parser.parse_args()
 
     suite = scuff.load_suite(options.suite)
     x = pictures(options.batch, suite.size).cuda()
     if options.once:
-        name, severity = options.once.split("/")
+        name, _, severity = options.once.partition("/")
         for profiled in (False, False, True):  # two calls to compile and fill caches
             with torch.cuda.profiler.profile() if profiled else contextlib.nullcontext():
-                scuff.corrupt(x, name, int(severity), suite=suite, check=False)
+                scuff.corrupt(x, name, int(severity) if severity else None, suite=suite, check=False)
                 torch.cuda.synchronize()
         return
     y = torch.empty_like(x)
     copy = statistics.median(milliseconds(lambda: y.copy_(x), 20))
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, batch {tuple(x.shape)}")
     print(f"memory floor: {1e3 * copy / len(x):.2f} us per image ({2 * x.nbytes / copy / 1e9:.2f} TB/s)\n")
-    levels = range(1, suite.severities + 1)
-    print(f"{'images/s':>18}" + "".join(f"severity {s}".rjust(22) for s in levels) + "   peak MiB")
+    levels = max((suite.levels(entry) for entry in suite.entries), key=len)
+    titles = ["drawn" if level is None else f"severity {level}" for level in levels]
+    print(f"{'images/s':>26}" + "".join(title.rjust(22) for title in titles) + "   peak MiB")
 
     cells, peaks = {}, {}
     for entry in suite.entries:
-        line = f"{entry:>18}"
+        line = f"{entry:>26}"
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
         base = torch.cuda.memory_allocated()
-        for severity in levels:
+        for severity in suite.levels(entry):
             call = partial(scuff.corrupt, x, entry, severity, suite=suite, check=False)
             times = milliseconds(call, options.repeats)
             cells[entry, severity] = rates = sorted(1e3 * len(x) / t for t in times)
@@ -96,7 +97,9 @@ def main() -> None:
     print(f"50 000 images x {len(benchmark)} cells: {seconds:.0f} s;  highest peak {max(peaks.values()):,.0f} MiB")
     floor = len(x) / copy * 1e3
     for (entry, severity), rate in sorted(benchmark.items(), key=lambda item: item[1])[:3]:
-        print(f"slowest: {entry}/{severity}: {rate:,.0f} images/s, {1e6 / rate:.1f} us, {floor / rate:.0f} x the floor")
+        print(
+            f"slowest: {entry}/{severity or 'drawn'}: {rate:,.0f} images/s, {1e6 / rate:.1f} us, {floor / rate:.0f} x the floor"
+        )
     if options.out:
         table = {f"{entry}/{severity}": round(rate) for (entry, severity), rate in median.items()}
         with open(options.out, "w") as file:

@@ -98,7 +98,9 @@ def test_mix_windows(height: int, width: int) -> None:
     first = _numbers(2, 13, low=0, high=width - 1)
     weights = torch.rand(2, 13, 4, generator=torch.Generator().manual_seed(0))
     x = torch.rand(2, 3, height, width, generator=torch.Generator().manual_seed(1))
-    expected, fast = _both(lambda: kernels.mix_windows(x, first, weights))
+    expected, fast = _both(lambda: kernels.mix_windows(x, first, weights, 3))
+    assert (fast - expected).abs().max() < 1e-6
+    expected, fast = _both(lambda: kernels.mix_windows(x.mT, first, weights, 2))
     assert (fast - expected).abs().max() < 1e-6
 
 

@@ -129,7 +129,8 @@ def _pixelate(v: np.ndarray, d: dict) -> np.ndarray:
     rows, columns = v.shape[0] // k, v.shape[1] // k
     cells = v[: rows * k, : columns * k].reshape(rows, k, columns, k, 3).mean((1, 3))
     blown_up = cells.repeat(k, axis=0).repeat(k, axis=1)
-    return np.pad(blown_up, ((1, 1), (1, 1), (0, 0)), mode="reflect") if k % 2 else blown_up
+    around = [(n % k // 2, n % k // 2) for n in v.shape[:2]]  # one pixel where a third leaves two over
+    return np.pad(blown_up, (*around, (0, 0)), mode="reflect")
 
 
 def _rain(v: np.ndarray, d: dict) -> np.ndarray:
@@ -212,9 +213,11 @@ def _gray_scale(v: np.ndarray, d: dict) -> np.ndarray:
 
 
 def _hue(v: np.ndarray, d: dict) -> np.ndarray:
-    hsv = np.array(Image.fromarray(v.astype(np.uint8)).convert("HSV"))
-    hsv[..., 0] = (hsv[..., 0].astype(int) + int(255 * d["turn"])) % 256
-    return np.asarray(Image.fromarray(hsv, "HSV").convert("RGB"), float)
+    hue, saturation, value = Image.fromarray(v.astype(np.uint8)).convert("HSV").split()
+    turned = (np.asarray(hue).astype(int) + int(255 * d["turn"])) % 256
+    return np.asarray(
+        Image.merge("HSV", (Image.fromarray(turned.astype(np.uint8)), saturation, value)).convert("RGB"), float
+    )
 
 
 def _hwc(plane: np.ndarray) -> np.ndarray:
@@ -250,19 +253,19 @@ LAWS: dict[str, Callable[[np.ndarray, dict], np.ndarray]] = {
 }
 
 
+WIDE = (224, 300)  # the shorter side decides about scaling, so everything is as at 224, but rows are no columns
+
+
+@pytest.mark.parametrize("size", [(224, 224), WIDE])
 @pytest.mark.parametrize("entry", ENTRIES)
-def test_pixels_follow_the_law(entry: str) -> None:
-    pictures = np.concatenate((noise(3), waves()))
+def test_pixels_follow_the_law(entry: str, size: tuple[int, int]) -> None:
+    pictures = np.concatenate((noise(3, size), waves(size)))
     found = scuff.corrupt(pictures, _address(entry), seed=3)
-    exact = np.stack(
-        [
-            LAWS[entry](v, d)
-            for v, d in zip(pictures.astype(float), rows_of(draw(_address(entry), 4, seed=3)), strict=True)
-        ]
-    )
+    draws = rows_of(draw(_address(entry), 4, size, seed=3))
+    exact = np.stack([LAWS[entry](v, d) for v, d in zip(pictures.astype(float), draws, strict=True)])
     if entry == "thumbnail_resize":
         # four passes, in Pillow with weights of 22 bits: where a pass meets a half, either neighbour is right
-        assert_mostly(found, exact, within=0, share=0.995, worst=1)
+        assert_mostly(found, exact, within=0, share=0.99, worst=1)
     elif entry in ("shear", "rotation"):
         # coordinates in float32: a read on the line between two pixels may take either
         assert_mostly(found, exact, within=0, share=0.9999)
@@ -360,7 +363,7 @@ def _turned_by_pillow(entry: str, picture: np.ndarray, angle: float) -> np.ndarr
 def test_every_angle_reads_the_right_places(entry: str) -> None:
     """Against the formula, 99.9 %: a few reads fall on the line between two pixels, as at 30 degrees.
 
-    Against Pillow, 99.5 %: it counts in 16 bits, and loses up to half a pixel's 300th on the way across the picture.
+    Against Pillow, 99.5 %: its steps are multiples of 1/65536, which is 0.002 pixels off at the end of a row.
     """
     angles, places = _signed(*RANGES[entry]), own_places()
     for angle in angles:
@@ -443,28 +446,32 @@ def _places(axis: int) -> Callable[[dict], np.ndarray]:
     return lambda d: d["places"][..., axis][_used(d)]
 
 
+# Bounds of what else is drawn, in pictures of height h and width w.
+CENTRED = ("rhombus", "rain", "circle", "arlequin")
 OTHER_DRAWS = [
-    ("artifacts", "row", _places(0), 1, 222),
-    ("artifacts", "column", _places(1), 2, 221),
-    ("vertical_artifacts", "row", _places(0), 2, 221),
-    ("vertical_artifacts", "column", _places(1), 1, 222),
-    *((entry, "row", _places(0), 7, 217) for entry in ("rhombus", "rain", "circle", "arlequin")),
-    *((entry, "column", _places(1), 7, 217) for entry in ("rhombus", "rain", "circle", "arlequin")),
-    ("artifacts", "grey", lambda d: d["grey"][:, 0], 0.0, 1.0),
-    ("vertical_artifacts", "grey", lambda d: d["grey"][:, 0], 0.0, 1.0),
-    ("rhombus", "grey", lambda d: d["grey"], 0.0, 1.0),
-    ("circle", "grey", lambda d: d["grey"], 0.0, 1.0),
-    ("obstruction", "grey", lambda d: d["grey"], 0.0, 1.0),
-    ("arlequin", "colour", lambda d: d["colour"][:, 0], 0.0, 1.0),
-    ("backlight", "column", lambda d: d["column"], 112 - 45, 112 + 44),
-    ("backlight", "row", lambda d: d["row"], 112 - 45, 112 + 44),
-    ("color_distortion", "channel", lambda d: d["shift"].argmax(1), 0, 2),
+    ("artifacts", "row", _places(0), lambda h, w: (1, h - 2)),
+    ("artifacts", "column", _places(1), lambda h, w: (2, w - 3)),
+    ("vertical_artifacts", "row", _places(0), lambda h, w: (2, h - 3)),
+    ("vertical_artifacts", "column", _places(1), lambda h, w: (1, w - 2)),
+    *((entry, "row", _places(0), lambda h, w: (7, h - 7)) for entry in CENTRED),
+    *((entry, "column", _places(1), lambda h, w: (7, w - 7)) for entry in CENTRED),
+    ("artifacts", "grey", lambda d: d["grey"][:, 0], lambda h, w: (0.0, 1.0)),
+    ("vertical_artifacts", "grey", lambda d: d["grey"][:, 0], lambda h, w: (0.0, 1.0)),
+    ("rhombus", "grey", lambda d: d["grey"], lambda h, w: (0.0, 1.0)),
+    ("circle", "grey", lambda d: d["grey"], lambda h, w: (0.0, 1.0)),
+    ("obstruction", "grey", lambda d: d["grey"], lambda h, w: (0.0, 1.0)),
+    ("arlequin", "colour", lambda d: d["colour"][:, 0], lambda h, w: (0.0, 1.0)),
+    # the lower end is rounded down too: 112 - 45 .. 112 + 44 at 224
+    ("backlight", "row", lambda d: d["row"], lambda h, w: (h // 2 + math.floor(-h / 5), h // 2 + math.floor(h / 5))),
+    ("backlight", "column", lambda d: d["column"], lambda h, w: (w // 2 + math.floor(-w / 5), w // 2 + w // 5)),
+    ("color_distortion", "channel", lambda d: d["shift"].argmax(1), lambda h, w: (0, 2)),
 ]
 
 
-@pytest.mark.parametrize(("entry", "what", "values", "low", "high"), OTHER_DRAWS)
-def test_other_draws_are_uniform(entry: str, what: str, values: Callable, low: float, high: float) -> None:
-    assert_uniform(values(draw(_address(entry), 1000, seed=1)), low, high)
+@pytest.mark.parametrize("size", [(224, 224), WIDE])
+@pytest.mark.parametrize(("entry", "what", "values", "bounds"), OTHER_DRAWS)
+def test_other_draws_are_uniform(entry: str, what: str, values: Callable, bounds: Callable, size: tuple) -> None:
+    assert_uniform(values(draw(_address(entry), 1500, size, seed=1)), *bounds(*size))
 
 
 FAIR = [
@@ -503,13 +510,13 @@ def test_one_colour_serves_all_stamps_of_a_picture(entry: str) -> None:
     assert len(np.unique(colours[:, 0])) == 50 * (3 if entry == "arlequin" else 1)
 
 
-@pytest.mark.parametrize(("entry", "axis"), [("artifacts", 1), ("vertical_artifacts", 0)])
-def test_dashes_are_dotted_where_there_is_room(entry: str, axis: int) -> None:
-    """Dots on the right if c + 2 < 212, on the left if c - 2 > 7; with one chance in seven, none at all."""
-    draws = draw(_address(entry), 500, seed=4)
+@pytest.mark.parametrize(("entry", "axis", "length"), [("artifacts", 1, 300), ("vertical_artifacts", 0, 224)])
+def test_dashes_are_dotted_where_there_is_room(entry: str, axis: int, length: int) -> None:
+    """Dots on the right if c + 2 < W - 12, on the left if c - 2 > 7; with one chance in seven, none at all."""
+    draws = draw(_address(entry), 500, WIDE, seed=4)
     used = _used(draws)
     at, kind = draws["places"][..., axis][used], draws["kinds"][used]
-    room = 1 * (at + 2 < 224 - 12) + 2 * (at - 2 > 7)
+    room = 1 * (at + 2 < length - 12) + 2 * (at - 2 > 7)
     assert set(room) == {1, 2, 3}
     assert ((kind == 0) | (kind == room)).all()
     assert_shares((kind > 0).astype(int), (1 / 7, 6 / 7))
@@ -518,9 +525,9 @@ def test_dashes_are_dotted_where_there_is_room(entry: str, axis: int) -> None:
 
 @pytest.mark.parametrize("side", [47, 125])
 def test_an_obstruction_lies_anywhere_inside(side: int) -> None:
-    draws = draw(_address("obstruction"), 3000, severity=side)
+    draws = draw(_address("obstruction"), 3000, WIDE, severity=side)
     assert_uniform(draws["top"], 0, 224 - side)
-    assert_uniform(draws["left"], 0, 224 - side)
+    assert_uniform(draws["left"], 0, 300 - side)
     assert_unrelated(draws["top"], draws["left"])
 
 

@@ -87,10 +87,7 @@ SEPIA = ((402, 787, 194), (357, 702, 172), (279, 547, 134))  # .393 .769 .189 an
 @register(family="colour", domain="byte", colour=True, reference=SYN2NAT)
 def to_sepia(pixels: Tensor) -> Tensor:
     """The brown of old photographs: one mixture of the channels for each of them."""
-    mixture = constant(SEPIA, pixels.device, torch.int32)[..., None, None]
-    red, green, blue = pixels.to(torch.int32)[:, :, None].unbind(1)
-    levels = (mixture[:, 0] * red + mixture[:, 1] * green + mixture[:, 2] * blue + 512) >> 10
-    return levels.clamp_(max=255).to(torch.uint8)
+    return kernels.mix_channels(pixels, constant(SEPIA, pixels.device, torch.int32))
 
 
 def _draw_hsv(
@@ -148,7 +145,7 @@ def color_jitter(pixels: Tensor, factors: Tensor, hue: Tensor, order: Tensor) ->
     for step in range(4):
         turn = order[:, step, None]
         gain = torch.where(turn == 0, brightness, torch.where(turn == 1, contrast, 1.0))
-        pivot = torch.where(turn == 1, kernels.mean_grey(pixels)[:, None] * (1.0 - contrast), 0.0)
+        pivot = kernels.mean_grey(pixels, active=turn[:, 0] == 1)[:, None] * (1.0 - contrast)
         pixels = map_levels(pixels, lambda level, gain=gain, pivot=pivot: trunc8(gain * level + pivot))
         pixels = kernels.mix_grey(pixels, torch.where(turn == 2, 1.0 - saturation, 0.0)[:, 0])
         shift = (lambda h: _turned(h, hue[:, None]), None, None)

@@ -148,7 +148,7 @@ def swapped_jpeg(pixels: Tensor, quality: Tensor) -> Tensor:
     The original hands RGB to an encoder that expects BGR, so blue counts as red in the luma, and colours suffer
     otherwise than in a plain JPEG. Kept.
     """
-    return jpeg.jpeg(pixels.flip(1), quality).flip(1)
+    return jpeg.jpeg(pixels, quality, swapped=True)
 
 
 @register(family="digital", domain="byte", reference=SYN2NAT)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -88,11 +90,16 @@ def _read(pixels: Tensor, rows: Tensor, columns: Tensor, border: str) -> Tensor:
 
 def _affine(pixels: Tensor, matrix: Tensor, border: str) -> Tensor:
     """Read at matrix @ (column, row, 1); `matrix` is (N, 2, 3)."""
-    rows, columns = pixel_grid(*pixels.shape[-2:], pixels.device)
-    to_column, to_row = matrix.float()[:, :, :, None, None].unbind(1)
-    source_y = to_row[:, 0] * columns + to_row[:, 1] * rows + to_row[:, 2]
-    source_x = to_column[:, 0] * columns + to_column[:, 1] * rows + to_column[:, 2]
-    return kernels.remap(pixels, source_y, source_x, border)
+    height, width = pixels.shape[-2:]
+    last = constant((0.0, 0.0, 1.0), pixels.device).expand(len(pixels), 1, 3)
+    extent = constant((height, width), pixels.device, torch.int32).expand(len(pixels), 2)
+    return kernels.project(pixels, torch.cat((matrix.float(), last), dim=1), extent, height, width, border)
+
+
+def _scaled(factor: Tensor, offset: Tensor) -> Tensor:
+    """The maps (N, 2, 3) that multiply by `factor` (N,) and add `offset` (N, 2), given as row and column."""
+    zero = torch.zeros_like(factor)
+    return torch.stack((factor, zero, offset[:, 1], zero, factor, offset[:, 0]), dim=1).view(-1, 2, 3)
 
 
 def _draw_factor(keys: Tensor, shape: Shape, *, factor: Range | float) -> dict[str, Tensor]:
@@ -102,12 +109,9 @@ def _draw_factor(keys: Tensor, shape: Shape, *, factor: Range | float) -> dict[s
 @register(family="geometry", draw=_draw_factor, domain="byte", ranges=("factor",), reference=SYN2NAT)
 def affines(pixels: Tensor, factor: Tensor) -> Tensor:
     """The picture shrunk about its middle to a share of its size; around it, its mirror image."""
-    height, width = pixels.shape[-2:]
-    rows, columns = pixel_grid(height, width, pixels.device)
-    middle_y, middle_x = (height - 1) / 2, (width - 1) / 2
-    source_y = middle_y + (rows - middle_y) / per_image(factor)
-    source_x = middle_x + (columns - middle_x) / per_image(factor)
-    return _read(pixels, source_y, source_x, "mirror")
+    middle = constant(tuple((side - 1) / 2 for side in pixels.shape[-2:]), pixels.device)
+    grow = 1.0 / factor
+    return _affine(pixels, _scaled(grow, middle * (1.0 - grow[:, None])), "mirror")
 
 
 def _draw_turn(keys: Tensor, shape: Shape, *, degrees: Range | float) -> dict[str, Tensor]:
@@ -136,8 +140,7 @@ def transpose(pixels: Tensor, offset: Tensor) -> Tensor:
 
     The name is the benchmark's; nothing is transposed.
     """
-    rows, columns = pixel_grid(*pixels.shape[-2:], pixels.device)
-    return _read(pixels, rows - per_image(offset[:, 0]), columns - per_image(offset[:, 1]), "mirror")
+    return _affine(pixels, _scaled(torch.ones_like(offset[:, 0]), -offset), "mirror")
 
 
 def _draw_flip(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
@@ -147,9 +150,11 @@ def _draw_flip(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
 @register(family="geometry", draw=_draw_flip, domain="byte", reference=SYN2NAT)
 def flip(pixels: Tensor, way: Tensor) -> Tensor:
     """Top and bottom exchanged, or left and right, or both."""
-    rows, columns = pixel_grid(*pixels.shape[-2:], pixels.device)
-    way = per_image(way)
-    return _take(pixels, torch.where(way != 1, rows.flip(0), rows), torch.where(way != 0, columns.flip(1), columns))
+    height, width = pixels.shape[-2:]
+    rows, columns = (torch.arange(n, dtype=torch.int32, device=pixels.device) for n in (height, width))
+    rows = torch.where(way[:, None] != 1, height - 1 - rows, rows)
+    columns = torch.where(way[:, None] != 0, width - 1 - columns, columns)
+    return kernels.take_pixels(pixels, (rows * width)[:, :, None] + columns[:, None])
 
 
 def _draw_pull(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
@@ -244,12 +249,11 @@ def random_grid_shuffle(pixels: Tensor, order: Tensor, *, cells: int) -> Tensor:
     target = torch.argsort(size, stable=True)
     source = torch.argsort((size << 31) + order, dim=1, stable=True)
     gives = torch.empty_like(source).scatter_(1, target.expand_as(source), source)
-    down = constant(tuple(tops[i] for i in range(cells) for _ in range(cells)), pixels.device)
-    across = constant(tuple(lefts[j] for _ in range(cells) for j in range(cells)), pixels.device)
-    rows, columns = pixel_grid(height, width, pixels.device)
+    corners = tuple(top * width + left for top in tops[:-1] for left in lefts[:-1])
+    corner = constant(corners, pixels.device, torch.int32)
+    place = torch.arange(height * width, dtype=torch.int32, device=pixels.device).view(height, width)
     tile = _tile_of(tops, height, pixels.device)[:, None] * cells + _tile_of(lefts, width, pixels.device)
-    move = (down[gives] - down) * width + across[gives] - across
-    return kernels.take_pixels(pixels, (rows * width + columns + move[:, tile]).to(torch.int32))
+    return kernels.take_pixels(pixels, place + (corner[gives] - corner)[:, tile])
 
 
 def _tile_of(limits: list[int], length: int, device: torch.device) -> Tensor:
@@ -274,20 +278,16 @@ def perspective(pixels: Tensor, inset: Tensor) -> Tensor:
     In two steps, as in the original: the quadrangle is read on a grid of its own size, and that grid enlarged.
     """
     height, width = pixels.shape[-2:]
-    corners = _ordered_corners(inset.double(), height, width)
-    corners, tall, wide = _opened(corners)
-    matrix = warp.square_to_quadrangle(corners)
-    rows, row_share = _area_steps(height, width, tall, wide, height)
-    columns, column_share = _area_steps(height, width, wide, tall, width)
-    total = 0.0
-    for dy, share_y in ((0, 1.0 - row_share), (1, row_share)):
-        y = torch.minimum(rows + dy, tall[:, None] - 1.0)[:, :, None]
-        for dx, share_x in ((0, 1.0 - column_share), (1, column_share)):
-            x = torch.minimum(columns + dx, wide[:, None] - 1.0)[:, None, :]
-            at_x, at_y = warp.transform(matrix, x / per_image(wide), y / per_image(tall))
-            part = kernels.remap(pixels, at_y.float(), at_x.float(), "zeros").float()
-            total = total + (share_y[:, None, :, None] * share_x[:, None, None, :]).float() * part
-    return round8(total)
+    corners, tall, wide = _opened(_ordered_corners(inset.double(), height, width))
+    grid = torch.stack((1.0 / wide, 1.0 / tall, torch.ones_like(tall)), dim=1)
+    matrix = (warp.square_to_quadrangle(corners) * grid[:, None]).float()
+    side = math.ceil(math.hypot(height, width)) + 3  # no quadrangle has a longer one, even opened
+    extent = torch.stack((tall, wide), dim=1).to(torch.int32)
+    straight = kernels.bytes_to_unit(kernels.project(pixels, matrix, extent, side, side, "zeros"))
+    enlarged = ((wide < width) | (tall < height))[:, None]
+    straight = kernels.mix_windows(straight, *_opencv_windows(tall, height, enlarged), axis=2)
+    straight = kernels.mix_windows(straight, *_opencv_windows(wide, width, enlarged), axis=3)
+    return kernels.unit_to_bytes(straight, torch.empty_like(pixels), nearest=True)
 
 
 def _ordered_corners(inset: Tensor, height: int, width: int) -> Tensor:
@@ -300,35 +300,42 @@ def _ordered_corners(inset: Tensor, height: int, width: int) -> Tensor:
 
 
 def _opened(corners: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The corners, with sides of at least two pixels, and the height and width of the grid that they span."""
-    right = constant((1.0, 0.0), corners.device, corners.dtype)
-    for a, b, c, d in ((0, 1, 3, 2), (1, 2, 0, 3)):  # two opposite sides at a time, ab and cd
-        corners = corners.clone()
-        for i, j in ((a, b), (c, d)):
-            side = corners[:, j] - corners[:, i]
-            length = side.norm(dim=1, keepdim=True)
-            along = torch.where(length > 0, side / length.clamp(min=1e-9), right)
-            missing = 0.5 * (LEAST_SIDE - length).clamp(min=0.0) * along
-            corners[:, i] -= missing
-            corners[:, j] += missing
-    tl, tr, br, bl = corners.unbind(1)
-    # a hair is added, because sides that were opened are two pixels long but for a rounding
-    wide = torch.floor(torch.maximum((tr - tl).norm(dim=1), (br - bl).norm(dim=1)) + 1e-6)
-    tall = torch.floor(torch.maximum((tr - br).norm(dim=1), (tl - bl).norm(dim=1)) + 1e-6)
+    """The corners, with sides of at least two pixels, and the height and width of the grid that they span.
+
+    Two corners are often the same: a point may lie both farthest to the top left and farthest to the top right. If the
+    upper or the lower side is too short, all four corners move apart along x; if the left or the right one is, along y.
+    """
+    sizes = []
+    for axis, (a, b, c, d) in enumerate(((0, 1, 3, 2), (0, 3, 1, 2))):  # opposite sides ab and cd; a, c come first
+        lengths = _lengths(corners, a, b, c, d)
+        for _ in range(2):  # by whole steps, as the original: two are enough
+            apart = 0.5 * (LEAST_SIDE - torch.floor(lengths.amin(1))).clamp(min=0.0)
+            corners = corners.clone()
+            for corner, sign in ((a, -1.0), (b, 1.0), (c, -1.0), (d, 1.0)):
+                corners[:, corner, axis] += sign * apart
+            lengths = _lengths(corners, a, b, c, d)
+        sizes.append(torch.floor(lengths.amax(1)))
+    wide, tall = sizes
     return corners, tall, wide
 
 
-def _area_steps(height: int, width: int, size: Tensor, other: Tensor, length: int) -> tuple[Tensor, Tensor]:
-    """Where OpenCV reads when it resizes `size` (N,) pixels to `length`: the first of two, and the second's share.
+def _lengths(corners: Tensor, a: int, b: int, c: int, d: int) -> Tensor:
+    """Of the sides ab and cd, (N, 2). A hair is added: sides that were opened are 2 pixels long but for a rounding."""
+    return torch.stack([(corners[:, j] - corners[:, i]).norm(dim=1) for i, j in ((a, b), (c, d))], dim=1) + 1e-6
+
+
+def _opencv_windows(size: Tensor, length: int, enlarged: Tensor) -> tuple[Tensor, Tensor]:
+    """How OpenCV resizes `size` (N,) pixels to `length`, for mix_windows: the first of two pixels, and their weights.
 
     Its "area" rule if an axis is enlarged, which repeats pixels and mixes them only where they meet; else bilinear.
     """
     at = torch.arange(length, device=size.device, dtype=torch.float64)
-    q = (size / length)[:, None]
-    first = torch.floor(at * q)
-    share = at + 1.0 - (first + 1.0) / q
+    q = (size.double() / length)[:, None]  # as OpenCV has it: where a step ends, the last bit decides
+    area = torch.floor(at * q)
+    share = at + 1.0 - (area + 1.0) / q
     share = torch.where(share <= 0.0, 0.0, share - torch.floor(share))
     plain = ((at + 0.5) * q - 0.5).clamp(min=0.0)
-    tall, wide = (size, other) if length == height else (other, size)
-    enlarged = ((wide < width) | (tall < height))[:, None]
-    return torch.where(enlarged, first, torch.floor(plain)), torch.where(enlarged, share, plain - torch.floor(plain))
+    first = torch.where(enlarged, area, torch.floor(plain))
+    share = torch.where(enlarged, share, plain - torch.floor(plain))
+    share = torch.where(first + 1.0 < size[:, None], share, 0.0)  # the last pixel stands alone
+    return first.to(torch.int32), torch.stack((1.0 - share, share), dim=2).float()

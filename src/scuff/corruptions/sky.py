@@ -13,7 +13,7 @@ from scuff.corruptions.patches import draw_centres
 from scuff.corruptions.registry import NOC, SYN2NAT, register
 from scuff.kernels.constants import constant
 from scuff.ops import stamps
-from scuff.ops.tables import map_components, round8, trunc8
+from scuff.ops.tables import map_components, trunc8
 from scuff.ops.textures import per_image
 from scuff.ops.warp import pixel_grid
 from scuff.ranges import Range
@@ -74,7 +74,8 @@ def random_fog(
     kinds = torch.where(used, torch.floor(0.5 * size).to(torch.int32)[:, None], -1)
     puffs = stamps.coverage(places, kinds, tuple(stamps.full_disc(radius) for radius in radii), height, width)
     clear = (1.0 - opacity * per_image(strength)).pow(puffs)[:, None]
-    foggy = round8(255.0 - (255.0 - pixels.float()) * clear)
+    x = 1.0 - (1.0 - kernels.bytes_to_unit(pixels)) * clear
+    foggy = kernels.unit_to_bytes(x, torch.empty_like(pixels), nearest=True)
     box = torch.floor(size / 10.0).clamp(min=1.0).to(torch.int32)
     return kernels.box_mean(foggy, box, max(1, _puff(width, 1.0) // 10))
 
@@ -85,7 +86,7 @@ def random_fog(
 def _draw_streaks(keys: Tensor, shape: Shape, *, count: int, length: int) -> dict[str, Tensor]:
     _, height, width = shape
     slant = torch.trunc(random.uniform(keys, "slant", (1,), -10.0, 10.0))
-    room = width - slant.abs()
+    room = width - slant  # from 0 to width - slant, or from slant to width if it is negative
     column = slant.clamp(max=0.0) + torch.floor(random.uniform(keys, "columns", (count,)) * (room + 1.0)).minimum(room)
     row = random.integers(keys, "rows", (count,), low=0, high=max(height - length, 0))
     return {"places": torch.stack((row, column.to(torch.int32)), dim=2)}
@@ -153,6 +154,7 @@ def random_shadow(pixels: Tensor, corners: Tensor, count: Tensor) -> Tensor:
 # --- sun ------------------------------------------------------------------------------------------------------------
 
 RINGS = 20
+MOST_REACH = 8  # pixels, of a flare at 224 pixels
 FADING = [1.0 - ((RINGS - 1 - i) / (RINGS - 1)) ** 3 for i in range(RINGS)]
 # what is left of a pixel's distance from white if ring i is the innermost that reaches it; beyond the last: all of it
 REMAINS = (*(math.prod(FADING[i:]) for i in range(RINGS)), 1.0)
@@ -170,7 +172,7 @@ def _draw_flare(keys: Tensor, shape: Shape, *, circles: Range | int) -> dict[str
     return {
         "sun": torch.stack((row, column), dim=1),
         "places": torch.stack((along, at), dim=2),
-        "reach": random.integers(keys, "radius", (most,), low=1, high=max(height // 100 - 2, 2)).float() ** 3,
+        "reach": random.integers(keys, "radius", (most,), low=1, high=2).float() ** 3,
         "share": torch.where(used, random.uniform(keys, "share", (most,), 0.05, 0.2), 0.0),
         "colour": random.integers(keys, "colour", (most, 3), low=205, high=255).float() / 255.0,
     }
@@ -193,15 +195,32 @@ def random_sun_flare(
     Flares that fall outside the picture are lost; the original fails and draws again.
     """
     height, width = x.shape[-2:]
+    x = _with_flares(x, places, reach * (radius / 200.0), share, colour, most=max(1, round(MOST_REACH * radius / 200)))
     rows, columns = pixel_grid(height, width, x.device)
-    painted = x
-    for k in range(places.shape[1]):
-        dy, dx = rows - per_image(places[:, k, 0]), columns - per_image(places[:, k, 1])
-        size = reach[:, k] * (radius / 200.0)
-        within = (dy * dy + dx * dx <= per_image(size * size)) & per_image(share[:, k] > 0.0)
-        painted = torch.where(within[:, None], colour[:, k, :, None, None], painted)
-        x = x + share[:, k, None, None, None] * (painted - x)
     dy, dx = rows - per_image(sun[:, 0]), columns - per_image(sun[:, 1])
     radii = tuple(float(int(1 + (radius - 1) * i / (RINGS - 1)) ** 2) for i in range(RINGS))
     ring = torch.bucketize(dy * dy + dx * dx, constant(radii, x.device))
     return 1.0 - (1.0 - x) * constant(REMAINS, x.device)[ring][:, None]
+
+
+def _with_flares(x: Tensor, places: Tensor, reach: Tensor, share: Tensor, colour: Tensor, most: int) -> Tensor:
+    """Discs of `reach` (N, K) at `places` (N, K, 2), painted on a copy of which, after each one, a `share` is mixed in.
+
+    Only pixels under a disc change, so only those are worked on: (N, K * P), some of them several times, always alike.
+    """
+    channels, height, width = x.shape[1:]
+    offsets = constant(tuple((float(i), float(j)) for i, j in stamps.full_disc(most)), x.device)
+    rows, columns = (places[:, :, None] + offsets).flatten(1, 2).unbind(2)
+    outside = (rows < 0) | (rows >= height) | (columns < 0) | (columns >= width)
+    where = (rows * width + columns).masked_fill(outside, 0.0).long()[:, None].expand(-1, channels, -1)
+    flat = x.flatten(2)
+    mixed = painted = flat.gather(2, where)
+    for k in range(places.shape[1]):
+        dy, dx = rows - places[:, k, :1], columns - places[:, k, 1:]
+        within = (dy * dy + dx * dx <= reach[:, k, None] ** 2) & (share[:, k, None] > 0.0) & ~outside
+        painted = torch.where(within[:, None], colour[:, k, :, None], painted)
+        mixed = mixed + share[:, k, None, None] * (painted - mixed)
+    # what lies outside stands for the first pixel, which another disc may cover: it must not be written
+    spare = torch.nn.functional.pad(flat, (0, 1))
+    spare.scatter_(2, where.masked_fill(outside[:, None], height * width), mixed)
+    return spare[..., :-1].unflatten(2, (height, width))

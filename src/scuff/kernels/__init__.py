@@ -222,9 +222,14 @@ def mix_grey(pixels: Tensor, share: Tensor) -> Tensor:
     return _resolve("mix_grey", pixels.device)(pixels, share)
 
 
-def mean_grey(pixels: Tensor) -> Tensor:
-    """The mean over each image of uint8 RGB of Pillow's rounded luma: float32 (N,)."""
-    return _resolve("mean_grey", pixels.device)(pixels)
+def mix_channels(pixels: Tensor, mixture: Tensor) -> Tensor:
+    """Each channel of uint8 RGB as a mixture of all three: int32 (3, 3), in 1024ths, rounded."""
+    return _resolve("mix_channels", pixels.device)(pixels, mixture)
+
+
+def mean_grey(pixels: Tensor, active: Tensor) -> Tensor:
+    """The mean of Pillow's rounded luma over each image of uint8 RGB, float32 (N,); 0 for those not `active` (N,)."""
+    return _resolve("mean_grey", pixels.device)(pixels, active)
 
 
 def box_mean(pixels: Tensor, size: Tensor, largest: int) -> Tensor:
@@ -238,10 +243,19 @@ def box_mean(pixels: Tensor, size: Tensor, largest: int) -> Tensor:
 def remap(pixels: Tensor, rows: Tensor, columns: Tensor, border: str) -> Tensor:
     """Read uint8 (N, C, H, W) at real coordinates (N, H', W') by OpenCV's rule, exactly.
 
-    Coordinates are rounded to 1/32 pixel, and the four neighbours mixed in whole numbers. `border` is "zeros", "edge",
-    "mirror" or "reflect", as in `scuff.ops.borders`. At whole coordinates pixels are copied.
+    Coordinates are folded into the picture, rounded to 1/32 pixel, and the four neighbours mixed in whole numbers.
+    `border` is "zeros", "edge", "mirror" or "reflect" (`scuff.ops.borders`). At whole coordinates pixels are copied.
     """
     return _resolve("remap", pixels.device)(pixels, rows, columns, border)
+
+
+def project(pixels: Tensor, matrix: Tensor, extent: Tensor, height: int, width: int, border: str) -> Tensor:
+    """`remap` for homographies: pixel (column j, row i) of the result is read at matrix @ (j, i, 1).
+
+    `matrix` is float32 (N, 3, 3). Of the result, (N, C, height, width), each image uses only its own `extent` (N, 2)
+    int32, rows and columns; the rest is black.
+    """
+    return _resolve("project", pixels.device)(pixels, matrix, extent, height, width, border)
 
 
 def take_pixels(pixels: Tensor, place: Tensor) -> Tensor:
@@ -252,12 +266,13 @@ def take_pixels(pixels: Tensor, place: Tensor) -> Tensor:
     return _resolve("take_pixels", pixels.device)(pixels, place)
 
 
-def mix_windows(x: Tensor, first: Tensor, weights: Tensor) -> Tensor:
-    """Columns of float32 (N, C, H, W) as weighted windows of columns, each image by its own plan.
+def mix_windows(x: Tensor, first: Tensor, weights: Tensor, axis: int) -> Tensor:
+    """Rows (axis 2) or columns (axis 3) of float32 (N, C, H, W) as weighted windows, each image by its own plan.
 
-    out[n, c, i, j] = sum over t of weights[n, j, t] * x[n, c, i, first[n, j] + t]; windows are cut at the last column.
+    For columns, out[n, c, i, j] = sum over t of weights[n, j, t] * x[n, c, i, first[n, j] + t]. Windows are cut at the
+    last one.
     """
-    return _resolve("mix_windows", x.device)(x, first, weights)
+    return _resolve("mix_windows", x.device)(x, first, weights, axis)
 
 
 def stamp(

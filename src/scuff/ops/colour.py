@@ -50,7 +50,8 @@ def hue_of(x: Tensor, top: Tensor, spread: Tensor) -> Tensor:
     hue = torch.where(top == red, (green - blue) / spread, 0.0)
     hue = torch.where(top == green, 2.0 + (blue - red) / spread, hue)
     hue = torch.where(top == blue, 4.0 + (red - green) / spread, hue)
-    return torch.where(spread > 0, hue / 6.0, 0.0).remainder(1.0)
+    hue = torch.where(spread > 0, hue / 6.0, 0.0)
+    return torch.where(hue < 0.0, hue + 1.0, hue)
 
 
 def from_hue(hue: Tensor, low: Tensor, high: Tensor) -> Tensor:
@@ -59,17 +60,21 @@ def from_hue(hue: Tensor, low: Tensor, high: Tensor) -> Tensor:
     A channel is at the top within a sixth of a turn of its own hue, at the bottom beyond a third, and in between on a
     line.
     """
-    sixths = 6.0 * hue
-    channels = [
-        high - (high - low) * torch.minimum((sixths + n).remainder(6.0), 4.0 - (sixths + n).remainder(6.0)).clamp(0, 1)
-        for n in (5.0, 3.0, 1.0)
-    ]
-    return torch.stack(channels, dim=1)
+    sixths, room = 6.0 * hue, high - low
+
+    def channel(shift: float) -> Tensor:
+        k = sixths + shift
+        k = torch.where(k >= 6.0, k - 6.0, k)
+        return high - room * torch.minimum(k, 4.0 - k).clamp_(0.0, 1.0)
+
+    return torch.stack((channel(5.0), channel(3.0), channel(1.0)), dim=1)
 
 
 def to_hls(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Hue in turns, lightness and saturation, all in [0, 1] and (N, H, W); grey has hue 0."""
-    top, low = x.amax(1), x.amin(1)
+    red, green, blue = x.unbind(1)
+    top = torch.maximum(torch.maximum(red, green), blue)
+    low = torch.minimum(torch.minimum(red, green), blue)
     spread, total = top - low, top + low
     saturation = spread / torch.where(total < 1.0, total, 2.0 - total)
     return hue_of(x, top, spread), 0.5 * total, torch.where(spread > 0, saturation, 0.0)

@@ -31,18 +31,20 @@ LUMA_TABLE = (
 CHROMA_CORNER = ((17, 18, 24, 47), (18, 21, 26, 66), (24, 26, 56, 99), (47, 66, 99, 99))
 
 
-def jpeg(pixels: Tensor, quality: int | Tensor) -> Tensor:
+def jpeg(pixels: Tensor, quality: int | Tensor, swapped: bool = False) -> Tensor:
     """Compress uint8 RGB (N, 3, H, W) at `quality` 1..100 (baseline, 4:2:0) and decompress it again.
 
-    One quality for all images, or int32 (N,), one for each.
+    One quality for all images, or int32 (N,), one for each. `swapped` hands red to the codec as blue, and blue as red.
     """
-    return jpeg_codec(pixels, quality) if pixels.device.type == "cpu" else jpeg_model(pixels, quality)
+    if pixels.device.type == "cpu":
+        return jpeg_codec(pixels, quality, swapped)
+    return jpeg_model(pixels.flip(1), quality).flip(1) if swapped else jpeg_model(pixels, quality)
 
 
 # --- the codec ------------------------------------------------------------------------------------------------------
 
 
-def jpeg_codec(pixels: Tensor, quality: int | Tensor) -> Tensor:
+def jpeg_codec(pixels: Tensor, quality: int | Tensor, swapped: bool = False) -> Tensor:
     """By Pillow, an image at a time, on as many threads as torch may use."""
     from PIL import Image
     from PIL.JpegImagePlugin import JpegImageFile
@@ -51,16 +53,17 @@ def jpeg_codec(pixels: Tensor, quality: int | Tensor) -> Tensor:
     source = pixels.permute(0, 2, 3, 1).contiguous().view(n, 3 * height * width).numpy()
     out = np.empty_like(source)
     qualities = quality.tolist() if isinstance(quality, Tensor) else [quality] * n
+    order = "BGR" if swapped else "RGB"
 
     def work(start: int, stop: int) -> None:
         image, file = Image.new("RGB", (width, height)), io.BytesIO()  # used again and again: that saves a twentieth
         for i in range(start, stop):
             file.seek(0)
             file.truncate()
-            image.frombytes(source[i].data)
+            image.frombytes(source[i].data, "raw", order)
             image.save(file, "JPEG", quality=qualities[i])
             file.seek(0)
-            out[i] = np.frombuffer(JpegImageFile(file).tobytes(), np.uint8)
+            out[i] = np.frombuffer(JpegImageFile(file).tobytes("raw", order), np.uint8)
 
     over_images(work, n)
     return torch.from_numpy(out).view(n, height, width, 3).permute(0, 3, 1, 2)

@@ -68,9 +68,9 @@ def triangle_windows(source: Tensor, target: Tensor, length: int, taps: int) -> 
     return first.to(torch.int32), (weights / weights.sum(2, keepdim=True).clamp(min=1e-9)).float()
 
 
-def resize_columns(levels: Tensor, first: Tensor, weights: Tensor) -> Tensor:
-    """One pass of Pillow's resizing along the last axis, rounded to whole levels."""
-    return torch.floor(kernels.mix_windows(levels, first, weights) + 0.5)
+def resize_axis(levels: Tensor, first: Tensor, weights: Tensor, axis: int) -> Tensor:
+    """One pass of Pillow's resizing, rounded to whole levels."""
+    return torch.floor(kernels.mix_windows(levels, first, weights, axis) + 0.5)
 
 
 def through_thumbnail(levels: Tensor, factor: Tensor, largest: float) -> Tensor:
@@ -82,9 +82,7 @@ def through_thumbnail(levels: Tensor, factor: Tensor, largest: float) -> Tensor:
     for there in (True, False):
         for axis in (1, 0):
             ends = (full[axis], small[axis]) if there else (small[axis], full[axis])
-            windows = triangle_windows(*ends, sides[axis], taps if there else 3)
-            levels = resize_columns(levels if axis else levels.mT, *windows)
-            levels = levels if axis else levels.mT
+            levels = resize_axis(levels, *triangle_windows(*ends, sides[axis], taps if there else 3), axis + 2)
     return levels
 
 
@@ -93,5 +91,4 @@ def enlarge_end(levels: Tensor, cut: Tensor, axis: int) -> Tensor:
     length = levels.shape[axis]
     full = torch.full_like(cut, length)
     first, weights = triangle_windows(full - cut, full, length, 3)
-    first = first + cut[:, None]
-    return resize_columns(levels, first, weights) if axis == 3 else resize_columns(levels.mT, first, weights).mT
+    return resize_axis(levels, first + cut[:, None], weights, axis)

@@ -71,11 +71,3 @@ def square_to_quadrangle(corners: Tensor) -> Tensor:
     g, h = (sx * vy - vx * sy) / area, (ux * sy - sx * uy) / area
     rows = (x1 - x0 + g * x1, x3 - x0 + h * x3, x0, y1 - y0 + g * y1, y3 - y0 + h * y3, y0, g, h, torch.ones_like(g))
     return torch.stack(rows, dim=1).view(-1, 3, 3)
-
-
-def transform(matrix: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """Where homographies (N, 3, 3) send points; x and y broadcast to (N, H, W). Points at infinity go far outside."""
-    across, down, depth = (
-        row[:, 0, None, None] * x + row[:, 1, None, None] * y + row[:, 2, None, None] for row in matrix.unbind(1)
-    )
-    return tuple(torch.nan_to_num(at / depth, nan=-1e6, posinf=1e6, neginf=-1e6) for at in (across, down))

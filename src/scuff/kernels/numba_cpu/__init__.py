@@ -11,9 +11,9 @@ from scuff.kernels.numba_cpu.random import derive_keys, integers, normal, unifor
 from scuff.kernels.numba_cpu.shapes import fill_polygons, paint, stamp
 from scuff.kernels.numba_cpu.splines import sum_spline_reads
 from scuff.kernels.numba_cpu.strokes import dither_rows, draw_lines
-from scuff.kernels.numba_cpu.tables import lookup, map_colours, mean_grey, mix_grey
+from scuff.kernels.numba_cpu.tables import lookup, map_colours, mean_grey, mix_channels, mix_grey
 from scuff.kernels.numba_cpu.textures import crop_windows, plasma
-from scuff.kernels.numba_cpu.warps import mix_windows, remap, take_pixels
+from scuff.kernels.numba_cpu.warps import mix_windows, project, remap, take_pixels
 
 __all__ = [
     "box_mean",
@@ -32,6 +32,7 @@ __all__ = [
     "map_colours",
     "mean_grey",
     "median",
+    "mix_channels",
     "mix_grey",
     "mix_windows",
     "normal",
@@ -39,6 +40,7 @@ __all__ = [
     "pixelate",
     "plasma",
     "poisson_quantile",
+    "project",
     "refract_drops",
     "remap",
     "resample",

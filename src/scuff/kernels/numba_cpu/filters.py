@@ -20,7 +20,7 @@ def _correlate_plane(plane, rows, columns, dy, dx, weights, wide, out):
         for k in range(columns.size):
             wide[i, k] = plane[i, columns[k]]
     taps = dy.size
-    eights = taps - taps % 8
+    eights, fours = taps - taps % 8, taps - taps % 4
     for i in range(height):
         row = out[i]
         row[:] = F32(0.0)
@@ -37,7 +37,14 @@ def _correlate_plane(plane, rows, columns, dy, dx, weights, wide, out):
                 first = ((wa * a[j] + wb * b[j]) + wc * c[j]) + wd * d[j]
                 second = ((we * e[j] + wf * f[j]) + wg * g[j]) + wh * h[j]
                 row[j] += first + second
-        for t in range(eights, taps):
+        for t in range(eights, fours, 4):
+            a, wa = wide[rows[i + dy[t]], dx[t] :], weights[t]
+            b, wb = wide[rows[i + dy[t + 1]], dx[t + 1] :], weights[t + 1]
+            c, wc = wide[rows[i + dy[t + 2]], dx[t + 2] :], weights[t + 2]
+            d, wd = wide[rows[i + dy[t + 3]], dx[t + 3] :], weights[t + 3]
+            for j in range(width):
+                row[j] += ((wa * a[j] + wb * b[j]) + wc * c[j]) + wd * d[j]
+        for t in range(fours, taps):
             a, wa = wide[rows[i + dy[t]], dx[t] :], weights[t]
             for j in range(width):
                 row[j] += wa * a[j]

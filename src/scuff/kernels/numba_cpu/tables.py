@@ -14,19 +14,37 @@ from scuff.kernels.numba_cpu.compiling import compiled, compiled_unfused, inline
 from scuff.kernels.numba_cpu.layout import new_pixels, side_by_side
 from scuff.kernels.threads import over_images
 
-F32 = np.float32
+F32, INDEX = np.float32, np.uintp  # an unsigned index spares the compiler the question whether it counts from the end
+IDENTITY, EIGHT = np.arange(256, dtype=np.uint8), np.uint64(8)
 
 
 @compiled
-def _lookup(pixels, tables, out):
-    if tables.shape[0] == 1:
-        for k in range(pixels.size):
-            out[k] = tables[0, pixels[k]]
-    else:
-        for k in range(0, pixels.size, 3):
-            out[k] = tables[0, pixels[k]]
-            out[k + 1] = tables[1, pixels[k + 1]]
-            out[k + 2] = tables[2, pixels[k + 2]]
+def _lookup(pixels, table, out):
+    for k in range(INDEX(pixels.size)):
+        out[k] = table[pixels[k]]
+
+
+@compiled
+def _lookup_by_eights(pixels, table, out):
+    """Eight values for each load and store of memory; `pixels`, `table` and `out` are uint64."""
+    byte = np.uint64(255)
+    for k in range(INDEX(pixels.size)):
+        v = pixels[k]
+        total = table[v & byte] | table[v >> EIGHT & byte] << EIGHT
+        v >>= np.uint64(16)
+        total |= (table[v & byte] | table[v >> EIGHT & byte] << EIGHT) << np.uint64(16)
+        v >>= np.uint64(16)
+        total |= (table[v & byte] | table[v >> EIGHT & byte] << EIGHT) << np.uint64(32)
+        v >>= np.uint64(16)
+        out[k] = total | (table[v & byte] | table[v >> EIGHT] << EIGHT) << np.uint64(48)
+
+
+@compiled
+def _lookup_colour(pixels, red, green, blue, out):
+    for k in range(INDEX(0), INDEX(pixels.size), INDEX(3)):
+        out[k] = red[pixels[k]]
+        out[k + INDEX(1)] = green[pixels[k + INDEX(1)]]
+        out[k + INDEX(2)] = blue[pixels[k + INDEX(2)]]
 
 
 def lookup(pixels: Tensor, tables: Tensor) -> Tensor:
@@ -35,7 +53,15 @@ def lookup(pixels: Tensor, tables: Tensor) -> Tensor:
 
     def work(start: int, stop: int) -> None:
         for i in range(start, stop):
-            _lookup(source[i].reshape(-1), entries[i], target[i].reshape(-1))
+            if len(entries[i]) == 3:
+                _lookup_colour(source[i].reshape(-1), *entries[i], target[i].reshape(-1))
+            elif np.array_equal(entries[i, 0], IDENTITY):
+                target[i] = source[i]
+            elif source[i].size % 8 == 0:
+                words, out_words = (array[i].reshape(-1).view(np.uint64) for array in (source, target))
+                _lookup_by_eights(words, entries[i, 0].astype(np.uint64), out_words)
+            else:
+                _lookup(source[i].reshape(-1), entries[i, 0], target[i].reshape(-1))
 
     over_images(work, len(pixels))
     return out
@@ -43,25 +69,26 @@ def lookup(pixels: Tensor, tables: Tensor) -> Tensor:
 
 @inlined
 def _luma(pixels, k):
-    red, green, blue = np.int32(pixels[k]), np.int32(pixels[k + 1]), np.int32(pixels[k + 2])
+    red, green, blue = np.int32(pixels[k]), np.int32(pixels[k + INDEX(1)]), np.int32(pixels[k + INDEX(2)])
     return (19595 * red + 38470 * green + 7471 * blue + 32768) >> 16
 
 
 @compiled
 def _mean_grey(pixels):
     total = 0
-    for k in range(0, pixels.size, 3):
+    for k in range(INDEX(0), INDEX(pixels.size), INDEX(3)):
         total += _luma(pixels, k)
     return F32(total) / F32(pixels.size // 3)
 
 
-def mean_grey(pixels: Tensor) -> Tensor:
-    source, out = side_by_side(pixels), torch.empty(len(pixels))
+def mean_grey(pixels: Tensor, active: Tensor) -> Tensor:
+    source, out, chosen = side_by_side(pixels), torch.zeros(len(pixels)), active.numpy()
     target = out.numpy()
 
     def work(start: int, stop: int) -> None:
         for i in range(start, stop):
-            target[i] = _mean_grey(source[i].reshape(-1))
+            if chosen[i]:
+                target[i] = _mean_grey(source[i].reshape(-1))
 
     over_images(work, len(pixels))
     return out
@@ -69,12 +96,12 @@ def mean_grey(pixels: Tensor) -> Tensor:
 
 @compiled
 def _mix_grey(pixels, share, out):
-    for k in range(0, pixels.size, 3):
+    for k in range(INDEX(0), INDEX(pixels.size), INDEX(3)):
         grey = F32(_luma(pixels, k))
-        for c in range(3):
+        for c in range(INDEX(3)):
             level = F32(pixels[k + c])
-            level = np.floor(level + share * (grey - level) + F32(0.5))
-            out[k + c] = np.uint8(min(max(level, F32(0.0)), F32(255.0)))
+            level = level + share * (grey - level) + F32(0.5)
+            out[k + c] = np.uint8(np.int32(min(max(level, F32(0.0)), F32(255.0))))
 
 
 def mix_grey(pixels: Tensor, share: Tensor) -> Tensor:
@@ -92,68 +119,79 @@ def mix_grey(pixels: Tensor, share: Tensor) -> Tensor:
     return out
 
 
+@compiled
+def _mix_channels(pixels, mixture, out):
+    a, b, c, d, e, f, g, h, i = mixture.ravel()
+    for k in range(INDEX(0), INDEX(pixels.size), INDEX(3)):
+        red, green, blue = np.int32(pixels[k]), np.int32(pixels[k + INDEX(1)]), np.int32(pixels[k + INDEX(2)])
+        out[k] = min(max((a * red + b * green + c * blue + 512) >> 10, 0), 255)
+        out[k + INDEX(1)] = min(max((d * red + e * green + f * blue + 512) >> 10, 0), 255)
+        out[k + INDEX(2)] = min(max((g * red + h * green + i * blue + 512) >> 10, 0), 255)
+
+
+def mix_channels(pixels: Tensor, mixture: Tensor) -> Tensor:
+    source, (out, target) = side_by_side(pixels), new_pixels(pixels)
+    shares = mixture.numpy()
+
+    def work(start: int, stop: int) -> None:
+        for i in range(start, stop):
+            _mix_channels(source[i].reshape(-1), shares, target[i].reshape(-1))
+
+    over_images(work, len(pixels))
+    return out
+
+
+# for each of 180 hues: which channel is high, which low, which between them, and how far, in 30ths
+_SIXTH = np.arange(256) // 30 % 6
+HIGH, LOW, BETWEEN = (
+    np.array(order, INDEX)[_SIXTH] for order in ((0, 1, 1, 2, 2, 0), (2, 2, 0, 0, 1, 1), (1, 0, 2, 1, 0, 2))
+)
+CLIMB = np.where(_SIXTH % 2 == 0, np.arange(256) % 30, 30 - np.arange(256) % 30).astype(np.int32)
+HUES = (HUE_STEPS, SATURATION_STEPS, HIGH, LOW, BETWEEN, CLIMB)
+
+
 @inlined
 def _half_degrees(red, green, blue, top, spread, steps):
     """The hue, 0..179; grey has hue 0."""
-    if top == red:
-        hue = green - blue
-    elif top == green:
-        hue = blue - red + 2 * spread
-    else:
-        hue = red - green + 4 * spread
-    hue = (hue * steps[spread] + 2048) >> 12
-    return hue + 180 if hue < 0 else hue
+    hue = green - blue if top == red else blue - red + 2 * spread if top == green else red - green + 4 * spread
+    hue = (hue * steps[INDEX(spread)] + 2048) >> 12
+    return INDEX(hue + 180 if hue < 0 else hue)
 
 
 @inlined
-def _put_colour(hue, low, high, out, k):
+def _put_colour(out, k, hue, low, high, highs, lows, betweens, climb):
     """Channels between `low` and `high`, in 255ths: in each sixth of the circle one is low, one high, one between."""
-    sixth = hue // np.int32(30)
-    step = hue - np.int32(30) * sixth
-    rising = (np.int32(30) * low + (high - low) * step + np.int32(3825)) // np.int32(7650)
-    falling = (np.int32(30) * high - (high - low) * step + np.int32(3825)) // np.int32(7650)
-    low, high = (low + np.int32(127)) // np.int32(255), (high + np.int32(127)) // np.int32(255)
-    if sixth == 0:
-        red, green, blue = high, rising, low
-    elif sixth == 1:
-        red, green, blue = falling, high, low
-    elif sixth == 2:
-        red, green, blue = low, high, rising
-    elif sixth == 3:
-        red, green, blue = low, falling, high
-    elif sixth == 4:
-        red, green, blue = rising, low, high
-    else:
-        red, green, blue = high, low, falling
-    out[k], out[k + 1], out[k + 2] = red, green, blue
+    out[k + highs[hue]] = (high + 127) // 255
+    out[k + lows[hue]] = (low + 127) // 255
+    out[k + betweens[hue]] = (30 * low + (high - low) * climb[hue] + 3825) // 7650
 
 
 @compiled
-def _map_hsv(pixels, tables, hue_steps, saturation_steps, out):
+def _map_hsv(pixels, tables, hue_steps, saturation_steps, highs, lows, betweens, climb, out):
     hues, saturations, values = tables[0], tables[1], tables[2]
-    for k in range(0, pixels.size, 3):
-        red, green, blue = np.int32(pixels[k]), np.int32(pixels[k + 1]), np.int32(pixels[k + 2])
+    for k in range(INDEX(0), INDEX(pixels.size), INDEX(3)):
+        red, green, blue = np.int32(pixels[k]), np.int32(pixels[k + INDEX(1)]), np.int32(pixels[k + INDEX(2)])
         top, bottom = max(max(red, green), blue), min(min(red, green), blue)
         spread = top - bottom
-        hue = np.int32(hues[_half_degrees(red, green, blue, top, spread, hue_steps)])
-        value = np.int32(values[top])
-        saturation = np.int32(saturations[(spread * saturation_steps[top] + 2048) >> 12])
-        _put_colour(hue, value * (np.int32(255) - saturation), np.int32(255) * value, out, k)
+        hue = INDEX(hues[_half_degrees(red, green, blue, top, spread, hue_steps)])
+        value = np.uint32(values[INDEX(top)])
+        saturation = np.uint32(saturations[INDEX((spread * saturation_steps[INDEX(top)] + 2048) >> 12)])
+        _put_colour(out, k, hue, value * (255 - saturation), 255 * value, highs, lows, betweens, climb)
 
 
 @compiled
-def _map_hls(pixels, tables, hue_steps, saturation_steps, out):
+def _map_hls(pixels, tables, hue_steps, saturation_steps, highs, lows, betweens, climb, out):
     hues, lights, saturations = tables[0], tables[1], tables[2]
-    for k in range(0, pixels.size, 3):
-        red, green, blue = np.int32(pixels[k]), np.int32(pixels[k + 1]), np.int32(pixels[k + 2])
+    for k in range(INDEX(0), INDEX(pixels.size), INDEX(3)):
+        red, green, blue = np.int32(pixels[k]), np.int32(pixels[k + INDEX(1)]), np.int32(pixels[k + INDEX(2)])
         top, bottom = max(max(red, green), blue), min(min(red, green), blue)
         spread, total = top - bottom, top + bottom
         room = total if total < 255 else 510 - total
-        hue = np.int32(hues[_half_degrees(red, green, blue, top, spread, hue_steps)])
-        light = np.int32(lights[(total + 1) >> 1])
-        saturation = np.int32(saturations[(spread * saturation_steps[room] + 2048) >> 12])
-        high = np.int32(255) * light + min(light, np.int32(255) - light) * saturation
-        _put_colour(hue, np.int32(510) * light - high, high, out, k)
+        hue = INDEX(hues[_half_degrees(red, green, blue, top, spread, hue_steps)])
+        light = np.uint32(lights[INDEX((total + 1) >> 1)])
+        saturation = np.uint32(saturations[INDEX((spread * saturation_steps[INDEX(room)] + 2048) >> 12)])
+        high = 255 * light + min(light, 255 - light) * saturation
+        _put_colour(out, k, hue, 510 * light - high, high, highs, lows, betweens, climb)
 
 
 @inlined
@@ -194,7 +232,7 @@ def map_colours(pixels: Tensor, space: str, tables: Tensor, active: Tensor) -> T
     source, (out, target) = side_by_side(pixels), new_pixels(pixels)
     entries, chosen = tables.contiguous().numpy(), active.numpy()
     mapping = {"hsv": _map_hsv, "hls": _map_hls, "pillow_hsv": _map_pillow_hsv}[space]
-    steps = () if space == "pillow_hsv" else (HUE_STEPS, SATURATION_STEPS)
+    steps = () if space == "pillow_hsv" else HUES
 
     def work(start: int, stop: int) -> None:
         for i in range(start, stop):

@@ -16,69 +16,69 @@ BORDERS = {"zeros": 0, "edge": 1, "mirror": 2, "reflect": 3}
 
 
 @compiled
-def _fold(index, length, border):
-    """The pixel that stands at `index`; outside a black border it is -1."""
-    if 0 <= index < length:
-        return index
+def _neighbours(at, count, length, stride, border, first, second, low, high):
+    """Places of the two pixels around each coordinate, times `stride`, and their shares in 32nds.
+
+    One axis at a time, in short loops without branches, so that the compiler works on several coordinates at once.
+    """
+    last, end = np.int32(length - 1), F32(length - 1)
     if border == 0:
-        return -1
+        for j in range(count):
+            y = at[j] if at[j] > F32(-2.0) else F32(-2.0)
+            y = y if y < end + F32(2.0) else end + F32(2.0)
+            v = np.int32(y * F32(32.0) + F32(64.5)) - np.int32(64)
+            i, share = v >> np.int32(5), v & np.int32(31)
+            low[j] = (np.int32(32) - share) * np.int32(i >= 0) * np.int32(i <= last)
+            high[j] = share * np.int32(i >= -1) * np.int32(i < last)
+            first[j] = min(max(i, 0), last) * stride
+            second[j] = min(max(i + 1, 0), last) * stride
+        return
     if border == 1:
-        return 0 if index < 0 else length - 1
-    edge = 0 if border == 2 else 1  # a mirror image repeats the outer pixel or not
-    index = -edge - index if index < 0 else 2 * length - 2 + edge - index
-    if 0 <= index < length:
-        return index
-    period = max(2 * (length - 1 + edge), 1)
-    index %= period
-    return index if index < length else period - edge - index
+        for j in range(count):
+            y = at[j] if at[j] > F32(0.0) else F32(0.0)
+            first[j] = np.int32((y if y < end else end) * F32(32.0) + F32(0.5))
+    else:
+        edge = F32(0.5 if border == 3 else 0.0)
+        period = F32(max(2.0 * (length - 1 + 2.0 * edge), 1.0))
+        inverse = F32(1.0) / period
+        for j in range(count):
+            y = at[j] if at[j] > -FAR else -FAR
+            y = abs((y if y < FAR else FAR) + edge)
+            y -= period * np.floor(y * inverse)
+            back = period - y
+            y = (y if y < back else back) - edge
+            y = y if y > F32(0.0) else F32(0.0)
+            first[j] = np.int32((y if y < end else end) * F32(32.0) + F32(0.5))
+    for j in range(count):
+        v = first[j]
+        i = v >> np.int32(5)
+        k = i + np.int32(1)
+        second[j] = (k if k < last else last) * stride
+        low[j], high[j] = np.int32(32) - (v & np.int32(31)), v & np.int32(31)
+        first[j] = i * stride
 
 
 @compiled
-def _mix(flat, a, b, c, d, wa, wb, wc, wd, channels, line, k):
-    """Four pixels in 1024ths, rounded."""
-    for m in range(channels):
-        total = wa * flat[a + m] + wb * flat[b + m] + wc * flat[c + m] + wd * flat[d + m]
-        line[k + m] = (total + INDEX(512)) >> INDEX(10)
-
-
-@compiled
-def _remap(pixels, rows, columns, border, out):
+def _remap_line(pixels, at_y, at_x, count, border, scratch, line):
     height, width, channels = pixels.shape
-    flat, step, wide = pixels.reshape(-1), INDEX(channels), INDEX(width * channels)
-    last_y, last_x = F32(height - 1) - F32(0.02), F32(width - 1) - F32(0.02)  # a 64th less would round up to the last
+    above, below, up, down, near, far, left, right = scratch
+    _neighbours(at_y, count, height, np.int32(width * channels), border, above, below, up, down)
+    _neighbours(at_x, count, width, np.int32(channels), border, near, far, left, right)
+    flat, step, k = pixels.reshape(-1), INDEX(channels), INDEX(0)
+    for j in range(INDEX(count)):
+        a, b = INDEX(above[j]) + INDEX(near[j]), INDEX(above[j]) + INDEX(far[j])
+        c, d = INDEX(below[j]) + INDEX(near[j]), INDEX(below[j]) + INDEX(far[j])
+        wa, wb, wc, wd = up[j] * left[j], up[j] * right[j], down[j] * left[j], down[j] * right[j]
+        for m in range(step):
+            total = wa * flat[a + m] + wb * flat[b + m] + wc * flat[c + m] + wd * flat[d + m]
+            line[k + m] = (total + 512) >> 10
+        k += step
+
+
+@compiled
+def _remap(pixels, rows, columns, border, scratch, out):
     for i in range(rows.shape[0]):
-        line, at_y, at_x = out[i].reshape(-1), rows[i], columns[i]
-        k = INDEX(0)
-        for j in range(at_y.size):
-            y, x = at_y[j], at_x[j]
-            if F32(0.0) <= y < last_y and F32(0.0) <= x < last_x:
-                v, u = INDEX(y * F32(32.0) + F32(0.5)), INDEX(x * F32(32.0) + F32(0.5))
-                down, across = v & INDEX(31), u & INDEX(31)
-                up, left = INDEX(32) - down, INDEX(32) - across
-                a = (v >> INDEX(5)) * wide + (u >> INDEX(5)) * step
-                b = a + wide
-                _mix(flat, a, a + step, b, b + step, up * left, up * across, down * left, down * across, step, line, k)
-            else:
-                row = np.int64(np.floor(min(max(y, -FAR), FAR) * F32(32.0) + F32(0.5)))
-                column = np.int64(np.floor(min(max(x, -FAR), FAR) * F32(32.0) + F32(0.5)))
-                down, across = INDEX(row & 31), INDEX(column & 31)
-                up, left = INDEX(32) - down, INDEX(32) - across
-                top, bottom = _fold(row >> 5, height, border), _fold((row >> 5) + 1, height, border)
-                near, far = _fold(column >> 5, width, border), _fold((column >> 5) + 1, width, border)
-                if top < 0:
-                    top, up = 0, INDEX(0)
-                if bottom < 0:
-                    bottom, down = 0, INDEX(0)
-                if near < 0:
-                    near, left = 0, INDEX(0)
-                if far < 0:
-                    far, across = 0, INDEX(0)
-                a, b = INDEX(top) * wide, INDEX(bottom) * wide
-                c, d = INDEX(near) * step, INDEX(far) * step
-                _mix(
-                    flat, a + c, a + d, b + c, b + d, up * left, up * across, down * left, down * across, step, line, k
-                )
-            k += step
+        _remap_line(pixels, rows[i], columns[i], rows.shape[1], border, scratch, out[i].reshape(-1))
 
 
 def remap(pixels: Tensor, rows: Tensor, columns: Tensor, border: str) -> Tensor:
@@ -87,8 +87,42 @@ def remap(pixels: Tensor, rows: Tensor, columns: Tensor, border: str) -> Tensor:
     ys, xs = rows.contiguous().numpy(), columns.contiguous().numpy()
 
     def work(start: int, stop: int) -> None:
+        scratch = _scratch(rows.shape[2])
         for i in range(start, stop):
-            _remap(source[i], ys[i], xs[i], number, target[i])
+            _remap(source[i], ys[i], xs[i], number, scratch, target[i])
+
+    over_images(work, len(pixels))
+    return out
+
+
+def _scratch(width: int) -> tuple[np.ndarray, ...]:
+    """Room for what `_remap_line` works out about one row of coordinates."""
+    return tuple(np.empty(width, np.int32) for _ in range(8))
+
+
+@compiled
+def _project(pixels, matrix, rows, columns, border, at_y, at_x, scratch, out):
+    """`at_y` and `at_x` are scratch for one row's coordinates."""
+    out[:] = 0
+    a, b, c, d, e, f, g, h, k = matrix.ravel()
+    for i in range(rows):
+        across, down, away = b * F32(i) + c, e * F32(i) + f, h * F32(i) + k
+        for j in range(columns):
+            near = F32(1.0) / (g * F32(j) + away)
+            at_x[j] = (a * F32(j) + across) * near
+            at_y[j] = (d * F32(j) + down) * near
+        _remap_line(pixels, at_y, at_x, columns, border, scratch, out[i].reshape(-1))
+
+
+def project(pixels: Tensor, matrix: Tensor, extent: Tensor, height: int, width: int, border: str) -> Tensor:
+    source, (out, target) = side_by_side(pixels), new_pixels(pixels, height, width)
+    number, maps, used = np.int32(BORDERS[border]), matrix.contiguous().numpy(), extent.numpy()
+
+    def work(start: int, stop: int) -> None:
+        at_y, at_x, scratch = np.empty(width, F32), np.empty(width, F32), _scratch(width)
+        for i in range(start, stop):
+            rows, columns = min(int(used[i, 0]), height), min(int(used[i, 1]), width)
+            _project(source[i], maps[i], rows, columns, number, at_y, at_x, scratch, target[i])
 
     over_images(work, len(pixels))
     return out
@@ -126,7 +160,7 @@ def take_pixels(pixels: Tensor, place: Tensor) -> Tensor:
 
 
 @compiled
-def _mix_windows(plane, first, weights, out):
+def _mix_columns(plane, first, weights, out):
     height, width = plane.shape
     taps = weights.shape[1]
     for i in range(height):
@@ -138,16 +172,31 @@ def _mix_windows(plane, first, weights, out):
             target[j] = total
 
 
-def mix_windows(x: Tensor, first: Tensor, weights: Tensor) -> Tensor:
-    n, channels, height, _ = x.shape
-    out = torch.empty(n, channels, height, first.shape[1])
+@compiled
+def _mix_rows(plane, first, weights, out):
+    height, width = plane.shape
+    for i in range(first.size):
+        target = out[i]
+        target[:] = F32(0.0)
+        for t in range(weights.shape[1]):
+            weight, source = weights[i, t], plane[min(first[i] + t, height - 1)]
+            if weight != 0.0:
+                for j in range(width):
+                    target[j] += weight * source[j]
+
+
+def mix_windows(x: Tensor, first: Tensor, weights: Tensor, axis: int) -> Tensor:
+    n, channels, *sides = x.shape
+    sides[axis - 2] = first.shape[1]
+    out = torch.empty(n, channels, *sides)
     source, target = x.contiguous().numpy(), out.numpy()
     starts, shares = first.contiguous().numpy(), weights.contiguous().numpy()
+    mix = _mix_rows if axis == 2 else _mix_columns
 
     def work(start: int, stop: int) -> None:
         for i in range(start, stop):
             for c in range(channels):
-                _mix_windows(source[i, c], starts[i], shares[i], target[i, c])
+                mix(source[i, c], starts[i], shares[i], target[i, c])
 
     over_images(work, n)
     return out

@@ -10,9 +10,9 @@ from scuff.kernels.reference.random import derive_keys, integers, normal, unifor
 from scuff.kernels.reference.shapes import fill_polygons, paint, stamp
 from scuff.kernels.reference.splines import sum_spline_reads
 from scuff.kernels.reference.strokes import dither_rows, draw_lines
-from scuff.kernels.reference.tables import lookup, map_colours, mean_grey, mix_grey
+from scuff.kernels.reference.tables import lookup, map_colours, mean_grey, mix_channels, mix_grey
 from scuff.kernels.reference.textures import crop_windows, plasma
-from scuff.kernels.reference.warps import mix_windows, remap, take_pixels
+from scuff.kernels.reference.warps import mix_windows, project, remap, take_pixels
 
 __all__ = [
     "box_mean",
@@ -31,6 +31,7 @@ __all__ = [
     "map_colours",
     "mean_grey",
     "median",
+    "mix_channels",
     "mix_grey",
     "mix_windows",
     "normal",
@@ -38,6 +39,7 @@ __all__ = [
     "pixelate",
     "plasma",
     "poisson_quantile",
+    "project",
     "refract_drops",
     "remap",
     "resample",

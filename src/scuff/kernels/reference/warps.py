@@ -5,29 +5,51 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from scuff.kernels.borders import fold
+from scuff.kernels.constants import constant
 
 FAR = 1e6  # beyond any image, and safe to multiply and to convert to a whole number
 
 
 def remap(pixels: Tensor, rows: Tensor, columns: Tensor, border: str) -> Tensor:
     n, channels, height, width = pixels.shape
-    y, x = (torch.floor(at.clamp(-FAR, FAR) * 32.0 + 0.5).long() for at in (rows, columns))
-    down, across = y % 32, x % 32
     flat = pixels.flatten(2).to(torch.int32)
     total = torch.zeros(n, channels, rows[0].numel(), dtype=torch.int32, device=pixels.device)
-    for dy, row_share in ((0, 32 - down), (1, down)):
-        for dx, column_share in ((0, 32 - across), (1, across)):
-            i, j = (y >> 5) + dy, (x >> 5) + dx
-            share = (row_share * column_share).to(torch.int32)
-            if border == "zeros":
-                share = share * ((i >= 0) & (i < height) & (j >= 0) & (j < width))
-                i, j = i.clamp(0, height - 1), j.clamp(0, width - 1)
-            else:
-                i, j = fold(i, height, border), fold(j, width, border)
+    for i, row_share in _neighbours(rows, height, border):
+        for j, column_share in _neighbours(columns, width, border):
             place = (i * width + j).flatten(1)[:, None].expand(n, channels, -1)
-            total += share.flatten(1)[:, None] * flat.gather(2, place)
+            total += (row_share * column_share).flatten(1)[:, None] * flat.gather(2, place)
     return ((total + 512) >> 10).to(torch.uint8).view(n, channels, *rows.shape[1:])
+
+
+def _neighbours(at: Tensor, length: int, border: str) -> list[tuple[Tensor, Tensor]]:
+    """The two pixels around each coordinate, int64, with their shares in 32nds, int32."""
+    if border == "zeros":
+        v = torch.floor(at.clamp(-2.0, length + 1.0) * 32.0 + 0.5).int()
+        share = v & 31
+        pairs = [(v >> 5, 32 - share), ((v >> 5) + 1, share)]
+        return [(i.clamp(0, length - 1).long(), s * ((i >= 0) & (i < length))) for i, s in pairs]
+    v = torch.floor(_folded(at.clamp(-FAR, FAR), length, border).clamp(0.0, length - 1.0) * 32.0 + 0.5).int()
+    return [((v >> 5).long(), 32 - (v & 31)), (((v >> 5) + 1).clamp(max=length - 1).long(), v & 31)]
+
+
+def _folded(at: Tensor, length: int, border: str) -> Tensor:
+    """Coordinates beyond the edge, mirrored about the last pixel or about its outer side."""
+    if border == "edge":
+        return at
+    edge = 0.5 if border == "reflect" else 0.0
+    period = max(2.0 * (length - 1 + 2.0 * edge), 1.0)
+    at = (at + edge).abs()
+    at = at - period * torch.floor(at * constant((1.0 / period,), at.device))
+    return torch.minimum(at, period - at) - edge
+
+
+def project(pixels: Tensor, matrix: Tensor, extent: Tensor, height: int, width: int, border: str) -> Tensor:
+    i = torch.arange(height, dtype=torch.float32, device=pixels.device)[:, None]
+    j = torch.arange(width, dtype=torch.float32, device=pixels.device)
+    x, y, depth = (row[:, :1, None] * j + row[:, 1:2, None] * i + row[:, 2:, None] for row in matrix.unbind(1))
+    rows, columns = (torch.nan_to_num(at / depth, nan=-FAR, posinf=FAR, neginf=-FAR) for at in (y, x))
+    used = (i < extent[:, :1, None]) & (j < extent[:, 1:, None])
+    return remap(pixels, rows, columns, border) * used[:, None]
 
 
 def take_pixels(pixels: Tensor, place: Tensor) -> Tensor:
@@ -37,7 +59,9 @@ def take_pixels(pixels: Tensor, place: Tensor) -> Tensor:
     return torch.where(where >= 0, found.view(n, channels, *place.shape[1:]), 0)
 
 
-def mix_windows(x: Tensor, first: Tensor, weights: Tensor) -> Tensor:
+def mix_windows(x: Tensor, first: Tensor, weights: Tensor, axis: int) -> Tensor:
+    if axis == 2:
+        return mix_windows(x.mT, first, weights, 3).mT.contiguous()
     n, channels, height, width = x.shape
     total = 0.0
     for tap in range(weights.shape[2]):
