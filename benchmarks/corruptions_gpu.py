@@ -97,9 +97,8 @@ def main() -> None:
     print(f"50 000 images x {len(benchmark)} cells: {seconds:.0f} s;  highest peak {max(peaks.values()):,.0f} MiB")
     floor = len(x) / copy * 1e3
     for (entry, severity), rate in sorted(benchmark.items(), key=lambda item: item[1])[:3]:
-        print(
-            f"slowest: {entry}/{severity or 'drawn'}: {rate:,.0f} images/s, {1e6 / rate:.1f} us, {floor / rate:.0f} x the floor"
-        )
+        cell = f"{entry}/{severity or 'drawn'}"
+        print(f"slowest: {cell}: {rate:,.0f} images/s, {1e6 / rate:.1f} us, {floor / rate:.0f} x the floor")
     if options.out:
         table = {f"{entry}/{severity}": round(rate) for (entry, severity), rate in median.items()}
         with open(options.out, "w") as file:

@@ -252,8 +252,9 @@ def random_grid_shuffle(pixels: Tensor, order: Tensor, *, cells: int) -> Tensor:
     corners = tuple(top * width + left for top in tops[:-1] for left in lefts[:-1])
     corner = constant(corners, pixels.device, torch.int32)
     place = torch.arange(height * width, dtype=torch.int32, device=pixels.device).view(height, width)
-    tile = _tile_of(tops, height, pixels.device)[:, None] * cells + _tile_of(lefts, width, pixels.device)
-    return kernels.take_pixels(pixels, place + (corner[gives] - corner)[:, tile])
+    move = (corner[gives] - corner).view(-1, cells, cells)
+    move = move.index_select(1, _tile_of(tops, height, pixels.device))
+    return kernels.take_pixels(pixels, place + move.index_select(2, _tile_of(lefts, width, pixels.device)))
 
 
 def _tile_of(limits: list[int], length: int, device: torch.device) -> Tensor:

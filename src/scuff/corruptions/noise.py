@@ -135,8 +135,8 @@ def iso_noise(x: Tensor, intensity: Tensor, u: Tensor, turn: Tensor) -> Tensor:
     """
     hue, light, saturation = colour.to_hls(x)
     # summed in float64: the deviation must not depend on how a device splits the sum
-    level = light.double()
-    deviation = (level - level.mean((1, 2), keepdim=True)).square().mean((1, 2)).sqrt().float()
+    mean = light.mean((1, 2), dtype=torch.float64)
+    deviation = (light.square().mean((1, 2), dtype=torch.float64) - mean.square()).clamp(min=0.0).sqrt().float()
     rate = (255.0 * intensity * deviation)[:, None, None].expand_as(u)
     grains = kernels.poisson_quantile(u.flatten(1), rate.flatten(1)).view(u.shape) / 255.0
     return colour.from_hls((hue + turn).remainder(1.0), light + grains * (1.0 - light), saturation)

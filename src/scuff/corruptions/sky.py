@@ -73,7 +73,7 @@ def random_fog(
     radii = range(_puff(width, 0.0) // 2, _puff(width, 1.0) // 2 + 1)
     kinds = torch.where(used, torch.floor(0.5 * size).to(torch.int32)[:, None], -1)
     puffs = stamps.coverage(places, kinds, tuple(stamps.full_disc(radius) for radius in radii), height, width)
-    clear = (1.0 - opacity * per_image(strength)).pow(puffs)[:, None]
+    clear = torch.exp(puffs * torch.log(1.0 - opacity * per_image(strength)))[:, None]
     x = 1.0 - (1.0 - kernels.bytes_to_unit(pixels)) * clear
     foggy = kernels.unit_to_bytes(x, torch.empty_like(pixels), nearest=True)
     box = torch.floor(size / 10.0).clamp(min=1.0).to(torch.int32)

@@ -15,53 +15,66 @@ from scuff.kernels.numba_cpu.layout import new_pixels, side_by_side
 from scuff.kernels.threads import over_images
 
 F32, INDEX = np.float32, np.uintp  # an unsigned index spares the compiler the question whether it counts from the end
-IDENTITY, EIGHT = np.arange(256, dtype=np.uint8), np.uint64(8)
+U64, BYTE = np.uint64, np.uint64(255)
 
 
 @compiled
-def _lookup(pixels, table, out):
-    for k in range(INDEX(pixels.size)):
-        out[k] = table[pixels[k]]
+def _lookup(pixels, tables, out):
+    channels = tables.shape[0]
+    for k in range(pixels.size):
+        out[k] = tables[k % channels, pixels[k]]
+
+
+@inlined
+def _eight(v, a, b, c):
+    """Eight bytes of a word, lowest first, through the tables a, b, c, a, b, c, a, b."""
+    low = a[v & BYTE] | b[v >> U64(8) & BYTE] << U64(8) | c[v >> U64(16) & BYTE] << U64(16)
+    middle = a[v >> U64(24) & BYTE] | b[v >> U64(32) & BYTE] << U64(8) | c[v >> U64(40) & BYTE] << U64(16)
+    return low | middle << U64(24) | a[v >> U64(48) & BYTE] << U64(48) | b[v >> U64(56)] << U64(56)
 
 
 @compiled
-def _lookup_by_eights(pixels, table, out):
-    """Eight values for each load and store of memory; `pixels`, `table` and `out` are uint64."""
-    byte = np.uint64(255)
-    for k in range(INDEX(pixels.size)):
-        v = pixels[k]
-        total = table[v & byte] | table[v >> EIGHT & byte] << EIGHT
-        v >>= np.uint64(16)
-        total |= (table[v & byte] | table[v >> EIGHT & byte] << EIGHT) << np.uint64(16)
-        v >>= np.uint64(16)
-        total |= (table[v & byte] | table[v >> EIGHT & byte] << EIGHT) << np.uint64(32)
-        v >>= np.uint64(16)
-        out[k] = total | (table[v & byte] | table[v >> EIGHT] << EIGHT) << np.uint64(48)
-
-
-@compiled
-def _lookup_colour(pixels, red, green, blue, out):
+def _lookup_by_words(pixels, red, green, blue, out):
+    """Eight values for each load and store of memory: three words hold eight pixels. Everything is uint64."""
     for k in range(INDEX(0), INDEX(pixels.size), INDEX(3)):
-        out[k] = red[pixels[k]]
-        out[k + INDEX(1)] = green[pixels[k + INDEX(1)]]
-        out[k + INDEX(2)] = blue[pixels[k + INDEX(2)]]
+        out[k] = _eight(pixels[k], red, green, blue)
+        out[k + INDEX(1)] = _eight(pixels[k + INDEX(1)], blue, red, green)
+        out[k + INDEX(2)] = _eight(pixels[k + INDEX(2)], green, blue, red)
+
+
+@compiled
+def _is_identity(table):
+    for level in range(256):  # noqa: SIM110  (numba compiles loops, not generators)
+        if table[level] != level:
+            return False
+    return True
+
+
+@compiled
+def _lookup_all(pixels, tables, out, start, stop):
+    """Images `start` to `stop` of (N, words); the table of several channels may be one and the same."""
+    last = tables.shape[1] - 1
+    for i in range(start, stop):
+        if last == 0 and _is_identity(tables[i, 0]):
+            out[i] = pixels[i]
+        else:
+            _lookup_by_words(pixels[i], tables[i, 0], tables[i, min(1, last)], tables[i, last], out[i])
 
 
 def lookup(pixels: Tensor, tables: Tensor) -> Tensor:
     source, (out, target) = side_by_side(pixels), new_pixels(pixels)
     entries = tables.expand(len(pixels), -1, -1)[:, : pixels.shape[1]].contiguous().numpy()
+    values, found = (array.reshape(len(pixels), -1) for array in (source, target))
+    by_words = values.shape[1] % 24 == 0
+    if by_words:
+        values, found, entries = values.view(U64), found.view(U64), entries.astype(U64)
 
     def work(start: int, stop: int) -> None:
-        for i in range(start, stop):
-            if len(entries[i]) == 3:
-                _lookup_colour(source[i].reshape(-1), *entries[i], target[i].reshape(-1))
-            elif np.array_equal(entries[i, 0], IDENTITY):
-                target[i] = source[i]
-            elif source[i].size % 8 == 0:
-                words, out_words = (array[i].reshape(-1).view(np.uint64) for array in (source, target))
-                _lookup_by_eights(words, entries[i, 0].astype(np.uint64), out_words)
-            else:
-                _lookup(source[i].reshape(-1), entries[i, 0], target[i].reshape(-1))
+        if by_words:
+            _lookup_all(values, entries, found, start, stop)
+        else:
+            for i in range(start, stop):
+                _lookup(values[i], entries[i], found[i])
 
     over_images(work, len(pixels))
     return out
@@ -95,13 +108,45 @@ def mean_grey(pixels: Tensor, active: Tensor) -> Tensor:
 
 
 @compiled
-def _mix_grey(pixels, share, out):
-    for k in range(INDEX(0), INDEX(pixels.size), INDEX(3)):
-        grey = F32(_luma(pixels, k))
-        for c in range(INDEX(3)):
-            level = F32(pixels[k + c])
-            level = level + share * (grey - level) + F32(0.5)
-            out[k + c] = np.uint8(np.int32(min(max(level, F32(0.0)), F32(255.0))))
+def _part(line, red, green, blue):
+    """A row's channels into arrays of their own, as float32: arithmetic on those works on several pixels at once."""
+    for j in range(INDEX(red.size)):
+        k = INDEX(3) * j
+        red[j], green[j], blue[j] = line[k], line[k + INDEX(1)], line[k + INDEX(2)]
+
+
+@compiled
+def _join(red, green, blue, line):
+    """Three channels in [0, 256) into a row of pixels; fractions are dropped."""
+    for j in range(INDEX(red.size)):
+        k = INDEX(3) * j
+        line[k], line[k + INDEX(1)] = np.uint8(np.int32(red[j])), np.uint8(np.int32(green[j]))
+        line[k + INDEX(2)] = np.uint8(np.int32(blue[j]))
+
+
+@inlined
+def _level(v):
+    """A real level as one whose fraction can be dropped."""
+    v += F32(0.5)
+    return F32(0.0) if v < F32(0.0) else F32(255.5) if v > F32(255.5) else v
+
+
+@compiled
+def _mix_grey(pixels, share, red, green, blue, out):
+    for i in range(pixels.shape[0]):
+        _part(pixels[i].reshape(-1), red, green, blue)
+        for j in range(red.size):
+            # in 65536ths, whole and below 2**24, so exact
+            grey = F32(19595.0) * red[j] + F32(38470.0) * green[j] + F32(7471.0) * blue[j] + F32(32768.0)
+            grey = np.floor(grey * F32(2.0**-16))
+            red[j] = _level(red[j] + share * (grey - red[j]))
+            green[j] = _level(green[j] + share * (grey - green[j]))
+            blue[j] = _level(blue[j] + share * (grey - blue[j]))
+        _join(red, green, blue, out[i].reshape(-1))
+
+
+def _three_rows(pixels: Tensor) -> tuple[np.ndarray, ...]:
+    return tuple(np.empty(pixels.shape[3], F32) for _ in range(3))
 
 
 def mix_grey(pixels: Tensor, share: Tensor) -> Tensor:
@@ -109,33 +154,38 @@ def mix_grey(pixels: Tensor, share: Tensor) -> Tensor:
     shares = share.numpy()
 
     def work(start: int, stop: int) -> None:
+        channels = _three_rows(pixels)
         for i in range(start, stop):
             if shares[i] == 0.0:
                 target[i] = source[i]
             else:
-                _mix_grey(source[i].reshape(-1), shares[i], target[i].reshape(-1))
+                _mix_grey(source[i], shares[i], *channels, target[i])
 
     over_images(work, len(pixels))
     return out
 
 
 @compiled
-def _mix_channels(pixels, mixture, out):
-    a, b, c, d, e, f, g, h, i = mixture.ravel()
-    for k in range(INDEX(0), INDEX(pixels.size), INDEX(3)):
-        red, green, blue = np.int32(pixels[k]), np.int32(pixels[k + INDEX(1)]), np.int32(pixels[k + INDEX(2)])
-        out[k] = min(max((a * red + b * green + c * blue + 512) >> 10, 0), 255)
-        out[k + INDEX(1)] = min(max((d * red + e * green + f * blue + 512) >> 10, 0), 255)
-        out[k + INDEX(2)] = min(max((g * red + h * green + i * blue + 512) >> 10, 0), 255)
+def _mix_channels(pixels, mixture, red, green, blue, out):
+    a, b, c, d, e, f, g, h, k = mixture.ravel()
+    for i in range(pixels.shape[0]):
+        _part(pixels[i].reshape(-1), red, green, blue)
+        for j in range(red.size):
+            r, s, t = red[j], green[j], blue[j]
+            red[j] = _level(a * r + b * s + c * t)
+            green[j] = _level(d * r + e * s + f * t)
+            blue[j] = _level(g * r + h * s + k * t)
+        _join(red, green, blue, out[i].reshape(-1))
 
 
 def mix_channels(pixels: Tensor, mixture: Tensor) -> Tensor:
     source, (out, target) = side_by_side(pixels), new_pixels(pixels)
-    shares = mixture.numpy()
+    shares = mixture.numpy().astype(F32) * F32(1 / 1024)
 
     def work(start: int, stop: int) -> None:
+        channels = _three_rows(pixels)
         for i in range(start, stop):
-            _mix_channels(source[i].reshape(-1), shares, target[i].reshape(-1))
+            _mix_channels(source[i], shares, *channels, target[i])
 
     over_images(work, len(pixels))
     return out

@@ -160,20 +160,23 @@ def take_pixels(pixels: Tensor, place: Tensor) -> Tensor:
 
 
 @compiled
-def _mix_columns(plane, first, weights, out):
+def _mix_columns(plane, first, weights, wide, out):
+    """`wide` is scratch for a row and, after it, as many copies of its last value as a window can reach beyond it."""
     height, width = plane.shape
     taps = weights.shape[1]
     for i in range(height):
-        source, target = plane[i], out[i]
+        wide[:width] = plane[i]
+        wide[width:] = plane[i, width - 1]
+        target = out[i]
         for j in range(first.size):
-            total = F32(0.0)
-            for t in range(taps):
-                total += weights[j, t] * source[min(first[j] + t, width - 1)]
+            a, total = INDEX(min(first[j], width - 1)), F32(0.0)
+            for t in range(INDEX(taps)):
+                total += weights[j, t] * wide[a + t]
             target[j] = total
 
 
 @compiled
-def _mix_rows(plane, first, weights, out):
+def _mix_rows(plane, first, weights, wide, out):
     height, width = plane.shape
     for i in range(first.size):
         target = out[i]
@@ -194,9 +197,10 @@ def mix_windows(x: Tensor, first: Tensor, weights: Tensor, axis: int) -> Tensor:
     mix = _mix_rows if axis == 2 else _mix_columns
 
     def work(start: int, stop: int) -> None:
+        wide = np.empty(x.shape[3] + weights.shape[2], F32)
         for i in range(start, stop):
             for c in range(channels):
-                mix(source[i, c], starts[i], shares[i], target[i, c])
+                mix(source[i, c], starts[i], shares[i], wide, target[i, c])
 
     over_images(work, n)
     return out
