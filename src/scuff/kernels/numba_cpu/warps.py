@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from scuff.kernels.numba_cpu.compiling import compiled
+from scuff.kernels.numba_cpu.compiling import compiled, compiled_unfused
 from scuff.kernels.numba_cpu.layout import new_pixels, side_by_side
 from scuff.kernels.threads import over_images
 
@@ -159,7 +159,7 @@ def take_pixels(pixels: Tensor, place: Tensor) -> Tensor:
     return out
 
 
-@compiled
+@compiled_unfused
 def _mix_columns(plane, first, weights, wide, out):
     """`wide` is scratch for a row and, after it, as many copies of its last value as a window can reach beyond it."""
     height, width = plane.shape
@@ -175,7 +175,7 @@ def _mix_columns(plane, first, weights, wide, out):
             target[j] = total
 
 
-@compiled
+@compiled_unfused
 def _mix_rows(plane, first, weights, wide, out):
     height, width = plane.shape
     for i in range(first.size):
