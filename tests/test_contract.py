@@ -10,6 +10,7 @@ import scuff
 from scuff import corruptions, random
 from scuff.corruptions import registry
 
+DRAWN = scuff.list_corruptions("noc-candidates") + scuff.list_corruptions("syn2nat-candidates")
 CLASSIC = [a for name in ("imagenet-c", "tiny-imagenet-c", "cifar10-c") for a in scuff.list_corruptions(name)]
 
 
@@ -18,6 +19,16 @@ def test_every_corruption_keeps_the_contract(address: str) -> None:
     many_steps = address.endswith("fish_eye")  # the reference lays a drop at a time: seconds per level
     for severity in (1, 3, 5) if address in CLASSIC else (10,) if many_steps else (1, 10):
         scuff.check_corruption(address, severity)
+
+
+@pytest.mark.parametrize("address", DRAWN)
+def test_every_corruption_without_levels_keeps_the_contract(address: str) -> None:
+    scuff.check_corruption(address)
+    scuff.check_corruption(address, sizes=[(224, 224)], images=2)
+    picture = torch.rand(1, 3, 512, 300, generator=torch.Generator().manual_seed(0))
+    y = scuff.corrupt(picture, address)
+    assert y.shape == picture.shape
+    assert bool(((y >= 0) & (y <= 1)).all())
 
 
 @pytest.mark.parametrize(
@@ -29,6 +40,12 @@ def test_at_full_and_larger_size(address: str) -> None:
     y = scuff.corrupt(picture, address, 2)
     assert y.shape == picture.shape
     assert bool(((y >= 0) & (y <= 1)).all())
+
+
+FAMILIES = (
+    "noise", "blur", "weather", "digital", "field", "obscure", "warp", "aberration", "tint", "geometry", "light",
+    "colour", "sequence",
+)  # fmt: skip
 
 
 def _moves_input(x: Tensor) -> Tensor:
@@ -112,6 +129,5 @@ def test_every_corruption_has_a_text_a_family_and_a_reference() -> None:
     for name in corruptions.names():
         c = corruptions.get(name)
         assert len(c.text) > 40, name
-        families = ("noise", "blur", "weather", "digital", "field", "obscure", "warp", "aberration", "tint", "sequence")
-        assert c.family in families
-        assert "ICLR 2019" in c.reference or "NeurIPS 2021" in c.reference, name
+        assert c.family in FAMILIES, name
+        assert any(paper in c.reference for paper in ("ICLR 2019", "NeurIPS 2021", "ICLR 2021", "BMVC 2021")), name

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scuff.ranges import Range
 from scuff.suites import Suite, list_suites, load_suite
+from scuff.suites.tables import count_entries, parameter_table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -43,6 +42,8 @@ def print_suite(suite: Suite) -> None:
     console = open_console()
     console.print(f"{suite.name}, version {suite.version}{': ' if suite.about else ''}{suite.about}", style="bold")
     console.print(suite_table(suite))
+    if suite.aliases:
+        console.print("Aliases: " + ", ".join(f"{alias} for {entry}" for alias, entry in suite.aliases.items()))
     if suite.reference:
         console.print(f"Reference: {suite.reference}")
 
@@ -54,9 +55,8 @@ def suites_table(suites: list[Suite]) -> Table:
         table.add_column(heading, justify=justify, no_wrap=True)
     table.add_column("about")
     for suite in suites:
-        entries = f"{len(suite.benchmark())} + {len(suite.validation)}" if suite.validation else str(len(suite.entries))
-        table.add_row(suite.name, str(suite.version), str(suite.size), entries, suite.about)
-    table.caption = "entries: benchmark + validation; size: image side in pixels that lengths are meant for"
+        table.add_row(suite.name, str(suite.version), str(suite.size), count_entries(suite), suite.about)
+    table.caption = "entries: scored + not scored; size: image side in pixels that lengths are meant for"
     table.caption_justify = "left"
     return table
 
@@ -64,21 +64,29 @@ def suites_table(suites: list[Suite]) -> Table:
 def suite_table(suite: Suite) -> Table:
     """One row per parameter of each corruption, one column per severity."""
     table = _plain_table()
+    headings, rows = parameter_table(suite, suite.entries)
+    if suite.categories:
+        table.add_column("category", no_wrap=True)
     table.add_column("corruption", no_wrap=True)
-    _add_values(table, suite, suite.entries)
+    _add_values(table, headings)
+    category = ""
     for entry in suite.entries:
-        name = f"{entry} (validation)" if entry in suite.validation else entry
-        for row in _parameter_rows(suite, entry):
-            table.add_row(name, *row)
-            name = ""  # said once
+        names = [f"{entry} (not scored)" if entry in suite.validation else entry]
+        if suite.categories:
+            names.insert(0, suite.category(entry) if suite.category(entry) != category else "")
+            category = suite.category(entry)
+        for row in rows[entry] or [["(none)"]]:
+            table.add_row(*names, *row)
+            names = [""] * len(names)  # said once
     return table
 
 
 def entry_table(suite: Suite, entry: str) -> Table:
     """One row per parameter, one column per severity."""
     table = _plain_table()
-    _add_values(table, suite, [entry])
-    for row in _parameter_rows(suite, entry):
+    headings, rows = parameter_table(suite, [entry])
+    _add_values(table, headings)
+    for row in rows[entry] or [["(none)"]]:
         table.add_row(*row)
     return table
 
@@ -90,18 +98,6 @@ def _plain_table() -> Table:
     return Table(box=box.SIMPLE_HEAD, pad_edge=False)
 
 
-def _add_values(table: Table, suite: Suite, entries: Iterable[str]) -> None:
-    """One column per level, or one for the value where there are no levels."""
-    table.add_column("parameter", no_wrap=True)
-    levels = max((suite.levels(entry) for entry in entries), key=len)
-    for level in levels:
-        table.add_column("value" if level is None else str(level), justify="right", no_wrap=True)
-
-
-def _parameter_rows(suite: Suite, entry: str) -> list[list[str]]:
-    levels = [suite.parameters(entry, level) for level in suite.levels(entry)]
-    return [[name, *(_text(level[name]) for level in levels)] for name in levels[0]] or [["(none)"]]
-
-
-def _text(value: float | Range) -> str:
-    return str(value) if isinstance(value, Range) else f"{value:g}"
+def _add_values(table: Table, headings: list[str]) -> None:
+    for heading in headings:
+        table.add_column(heading, justify="left" if heading == "parameter" else "right", no_wrap=True)

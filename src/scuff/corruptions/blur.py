@@ -178,5 +178,5 @@ def _draw_emboss(keys: Tensor, shape: Shape, *, strength: Range | float) -> dict
 
 @register(family="blur", draw=_draw_emboss, domain="real", ranges=("strength",), reference=SYN2NAT)
 def emboss(x: Tensor, weights: Tensor) -> Tensor:
-    """A relief lit from the top left."""
+    """The picture as a relief, lit from the top left: differences across the diagonal, added to it."""
     return filters.correlate_3x3(x, weights)

@@ -71,7 +71,7 @@ def rgb_shift(pixels: Tensor, shift: Tensor) -> Tensor:
 
 @register(family="colour", domain="byte", reference=SYN2NAT)
 def invert_img(pixels: Tensor) -> Tensor:
-    """The negative: 255 - v."""
+    """The negative of the picture: every value becomes 255 less itself."""
     return 255 - pixels
 
 

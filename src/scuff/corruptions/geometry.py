@@ -190,15 +190,13 @@ def _draw_grid(keys: Tensor, shape: Shape, *, strength: float) -> dict[str, Tens
 def _grid_line(factors: Tensor, length: int) -> Tensor:
     """Where each of `length` pixels is read: a line through every fifth, each of its own slope, (N, length)."""
     step = max(1, length // STEPS)
-    ends = step * torch.cumsum(factors, dim=1)
-    pieces = []
+    pieces, value = [], torch.zeros_like(factors[:, 0])
     for k in range(min(STEPS + 1, -(-length // step))):
-        stop = min((k + 1) * step, length)
-        start_value = ends[:, k - 1] if k else torch.zeros_like(ends[:, 0])
-        end_value = ends[:, k] if (k + 1) * step <= length else torch.full_like(start_value, float(length))
-        count = stop - k * step
+        count = min(step, length - k * step)
+        end = value + step * factors[:, k] if count == step else torch.full_like(value, float(length))
         share = torch.arange(count, device=factors.device) / max(count - 1, 1)
-        pieces.append(start_value[:, None] + share * (end_value - start_value)[:, None])
+        pieces.append(value[:, None] + share * (end - value)[:, None])
+        value = end
     line = torch.cat(pieces, dim=1)
     return line[:, torch.arange(length, device=line.device).clamp(max=line.shape[1] - 1)]  # the last one may repeat
 

@@ -68,6 +68,10 @@ class Suite:
         """The name of the corruption that an entry applies: its own, unless the file says otherwise."""
         return self.entries[entry].get("corruption", entry)
 
+    def category(self, entry: str) -> str:
+        """The first category that names an entry, or an empty text."""
+        return next((category for category, group in self.categories.items() if entry in group), "")
+
     def levels(self, entry: str) -> tuple[int | None, ...]:
         """The severities at which a benchmark applies an entry: 1, 2, ..., or None alone if it has no levels."""
         graded = any(isinstance(value, list) for value in self.entries[entry].values())

@@ -5,6 +5,8 @@ Images are worked on with a pixel's channels side by side, the order in which pi
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -64,8 +66,9 @@ def _lookup_all(pixels, tables, out, start, stop):
 def lookup(pixels: Tensor, tables: Tensor) -> Tensor:
     source, (out, target) = side_by_side(pixels), new_pixels(pixels)
     entries = tables.expand(len(pixels), -1, -1)[:, : pixels.shape[1]].contiguous().numpy()
-    values, found = (array.reshape(len(pixels), -1) for array in (source, target))
-    by_words = values.shape[1] % 24 == 0
+    size = math.prod(pixels.shape[1:])
+    values, found = (array.reshape(len(pixels), size) for array in (source, target))
+    by_words = size % 24 == 0
     if by_words:
         values, found, entries = values.view(U64), found.view(U64), entries.astype(U64)
 

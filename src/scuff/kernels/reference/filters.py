@@ -54,8 +54,10 @@ def _fold(at: Tensor, length: int, border: str) -> Tensor:
 def box_mean(pixels: Tensor, size: Tensor, largest: int) -> Tensor:
     height, width = pixels.shape[-2:]
     reach = largest // 2
-    rows, columns = (fold(torch.arange(-reach, side + reach), side, "mirror") for side in (height, width))
-    padded = pixels.index_select(2, rows.to(pixels.device)).index_select(3, columns.to(pixels.device)).to(torch.int32)
+    rows, columns = (
+        fold(torch.arange(-reach, side + reach, device=pixels.device), side, "mirror") for side in (height, width)
+    )
+    padded = pixels.index_select(2, rows).index_select(3, columns).to(torch.int32)
     first, size = (reach - size // 2)[:, None], size[:, None]
     for axis in (2, 3):
         length = pixels.shape[axis]

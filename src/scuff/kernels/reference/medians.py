@@ -10,8 +10,10 @@ from scuff.kernels.borders import fold
 
 def median(pixels: Tensor, radius: Tensor, largest: int) -> Tensor:
     height, width = pixels.shape[-2:]
-    rows, columns = (fold(torch.arange(-largest, side + largest), side, "edge") for side in (height, width))
-    padded = pixels.index_select(2, rows.to(pixels.device)).index_select(3, columns.to(pixels.device)).to(torch.int16)
+    rows, columns = (
+        fold(torch.arange(-largest, side + largest, device=pixels.device), side, "edge") for side in (height, width)
+    )
+    padded = pixels.index_select(2, rows).index_select(3, columns).to(torch.int16)
     reach = torch.arange(2 * largest + 1, device=pixels.device) - largest
     windows = padded.unfold(2, 2 * largest + 1, 1).unfold(3, 2 * largest + 1, 1)
     used = torch.maximum(reach.abs()[:, None], reach.abs()) <= radius[:, None, None]

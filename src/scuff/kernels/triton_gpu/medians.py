@@ -21,12 +21,13 @@ def _median_kernel(pixels, radius, out, channels, height, width, LANES: tl.const
     rank = tl.zeros((LANES,), tl.int32) + (2 * reach + 1) * (2 * reach + 1) // 2
     known = tl.zeros((LANES,), tl.int32)
     for step in tl.static_range(4):
-        shift: tl.constexpr = 6 - 2 * step
         zeros, ones, twos = tl.zeros((LANES,), tl.int32), tl.zeros((LANES,), tl.int32), tl.zeros((LANES,), tl.int32)
         for dy in range(-reach, reach + 1):
             row = tl.minimum(tl.maximum(i + dy, 0), height - 1) * width
             for dx in range(-reach, reach + 1):
-                value = tl.load(pixels + row + tl.minimum(tl.maximum(j + dx, 0), width - 1)).to(tl.int32) >> shift
+                value = tl.load(pixels + row + tl.minimum(tl.maximum(j + dx, 0), width - 1)).to(tl.int32) >> (
+                    6 - 2 * step
+                )
                 zeros += (value == 4 * known).to(tl.int32)
                 ones += (value == 4 * known + 1).to(tl.int32)
                 twos += (value == 4 * known + 2).to(tl.int32)
