@@ -29,6 +29,7 @@ format: setup
 bench: setup
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"
 	$(BIN)/python benchmarks/corruptions_cpu.py
+	$(BIN)/python benchmarks/syn2nat_cpu.py
 
 clean:
 	rm -rf .venv out build dist

@@ -1,6 +1,6 @@
 """One core, 224 pixels: the Syn2Nat candidates against the nearest transforms of albumentations, in the same run.
 
-    make bench-syn2nat        (installs the peer beside us, then runs this)
+    make bench        (installs the peers beside us, then runs this and its siblings)
 
 Both get the same uint8 pictures: the peer one at a time, as it only can, scuff as one batch through its public door.
 Times are the best of several rounds, rounds of the two alternate, and torch and OpenCV may use one thread. The peer's

@@ -143,3 +143,12 @@ def test_module_takes_ids_and_refuses_wrong_names_at_once() -> None:
 def test_module_takes_pil() -> None:
     image = Image.fromarray(pictures_224()[0])
     assert scuff.Corrupt("imagenet-c/fog", severity=1)(image).size == (224, 224)
+
+
+@pytest.mark.parametrize("name", ["flip", "elastic_transform", "posterize", "random_fog", "gauss_noise"])
+def test_results_lie_in_memory_as_the_input_did_and_share_none_with_it(name: str) -> None:
+    for height in (2, 32):
+        x = torch.randint(0, 256, (2, 3, height, 32), dtype=torch.uint8)
+        y = scuff.corrupt(x, f"syn2nat-candidates/{name}")
+        assert y.is_contiguous()
+        assert y.data_ptr() != x.data_ptr()

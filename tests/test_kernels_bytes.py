@@ -140,3 +140,73 @@ def test_median(height: int, width: int) -> None:
     assert torch.equal(fast, expected)
     theirs = ndimage.median_filter(x[1, 0].numpy(), 7, mode="nearest")
     assert np.array_equal(fast[1, 0].numpy(), theirs)
+
+
+@pytest.mark.parametrize(("height", "width"), SIZES)
+@pytest.mark.parametrize("channels", [1, 3])
+def test_take_pixels(height: int, width: int, channels: int) -> None:
+    x = _bytes(height, width)[:, :channels]
+    for images in (1, 2):  # a plan for all, or one for each
+        place = _numbers(images, 5, 7, low=-1, high=height * width - 1)
+        expected, fast = _both(lambda place=place: kernels.take_pixels(x, place))
+        assert torch.equal(fast, expected)
+    k = int(place[1, 2, 3])
+    assert fast[1, 0, 2, 3] == (0 if k < 0 else x[1, 0, k // width, k % width])
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_paint(channels: int) -> None:
+    x, page = _bytes(9, 14)[:, :channels], _numbers(2, 9, 14, low=0, high=3)
+    for palettes in (1, 2):
+        colours = _numbers(palettes, 3, channels, low=0, high=255).to(torch.uint8)
+        expected, fast = _both(lambda colours=colours: kernels.paint(x, page, colours))
+        assert torch.equal(fast, expected)
+    kept = page[1] == 0
+    assert torch.equal(fast[1][:, kept], x[1][:, kept])
+    assert torch.equal(fast[1][:, page[1] == 2], colours[1, 1][:, None].expand(-1, int((page[1] == 2).sum())))
+
+
+@pytest.mark.parametrize(("height", "width"), SIZES)
+def test_greys_and_mixtures(height: int, width: int) -> None:
+    x, share = _bytes(height, width, 3), torch.tensor([0.0, 0.37, 1.0])
+    expected, fast = _both(lambda: kernels.mix_grey(x, share))
+    assert (fast.int() - expected.int()).abs().max() <= 1  # a fused product may decide a half
+    assert torch.equal(fast[0], x[0])
+    grey = np.stack([np.array(Image.fromarray(i).convert("L")) for i in x.permute(0, 2, 3, 1).contiguous().numpy()])
+    assert np.array_equal(fast[2, 1].numpy(), grey[2])
+    expected, fast = _both(lambda: kernels.mean_grey(x, torch.tensor([True, False, True])))
+    assert torch.allclose(fast, expected)
+    assert np.allclose(fast.numpy(), [grey[0].mean(), 0.0, grey[2].mean()])
+    mixture = torch.tensor([[402, 787, 194], [0, 1024, 0], [512, 0, 512]], dtype=torch.int32)
+    expected, fast = _both(lambda: kernels.mix_channels(x, mixture))
+    assert torch.equal(fast, expected)
+    assert torch.equal(fast[:, 1], x[:, 1])
+
+
+@pytest.mark.parametrize(("height", "width"), SIZES)
+def test_box_mean(height: int, width: int) -> None:
+    x, size = _bytes(height, width, 3), torch.tensor([1, 5, 6], dtype=torch.int32)
+    expected, fast = _both(lambda: kernels.box_mean(x, size, 7))
+    assert torch.equal(fast, expected)
+    assert torch.equal(fast[0], x[0])
+    for k, side in ((1, 5), (2, 6)):
+        if min(height, width) > 1:  # scipy has no mirror image of a single pixel
+            theirs = ndimage.uniform_filter(x[k, 0].double().numpy(), side, mode="mirror")
+            assert np.array_equal(fast[k, 0].numpy(), np.floor(theirs + 0.5 + 1e-9))
+
+
+@pytest.mark.parametrize("border", ["zeros", "edge", "mirror"])
+def test_project(border: str) -> None:
+    matrix = torch.tensor([[[0.8, 0.3, -2.0], [-0.2, 1.1, 3.0], [0.001, -0.002, 1.0]]]).expand(2, 3, 3)
+    extent = torch.tensor([[20, 30], [7, 11]], dtype=torch.int32)
+    x = _bytes(17, 23)
+    expected, fast = _both(lambda: kernels.project(x, matrix, extent, 20, 30, border))
+    # a fused product moves a coordinate across a 64th of a pixel now and then
+    assert (fast == expected).float().mean() > 0.995
+    assert not bool(fast[1, :, 7:].any())
+    assert not bool(fast[1, :, :, 11:].any())
+    i, j = np.meshgrid(np.arange(20), np.arange(30), indexing="ij")
+    across, down, depth = np.tensordot(matrix[0].double().numpy(), np.stack((j, i, np.ones_like(i))), 1)
+    mode = {"zeros": "grid-constant", "edge": "nearest", "mirror": "mirror"}[border]
+    theirs = ndimage.map_coordinates(x[0, 0].double().numpy(), (down / depth, across / depth), order=1, mode=mode)
+    assert np.abs(fast[0, 0].numpy() - theirs).mean() < 3.0  # 1/64 pixel of noise is up to four levels

@@ -194,8 +194,10 @@ def _in_colour(corruption: Corruption, batch: Tensor) -> Tensor:
 
 
 def like(batch: Tensor, pixels: Tensor) -> Tensor:
-    """Bytes as the batch came: bytes, or floats on the 8-bit grid."""
-    return pixels if batch.dtype == torch.uint8 else kernels.bytes_to_unit(pixels)
+    """Bytes as the batch came: bytes, or floats on the 8-bit grid; in the usual order of memory if the batch has it."""
+    if batch.dtype != torch.uint8:
+        return kernels.bytes_to_unit(pixels)
+    return pixels.contiguous() if batch.is_contiguous() else pixels
 
 
 def _nearest_bytes(x: Tensor) -> Tensor:

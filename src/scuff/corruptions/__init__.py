@@ -11,6 +11,7 @@ from scuff.corruptions import (  # noqa: F401  (registration)
     noise,
     obscure,
     patches,
+    perspective,
     sequences,
     sky,
     tint,

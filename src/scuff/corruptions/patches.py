@@ -12,6 +12,7 @@ from torch import Tensor
 from scuff import random
 from scuff.corruptions.draws import Shape, largest, pick, whole_position
 from scuff.corruptions.registry import NOC, SYN2NAT, register
+from scuff.kernels.constants import constant
 from scuff.ops import stamps
 from scuff.ops.stamps import Pixels
 from scuff.ranges import Range
@@ -169,12 +170,9 @@ def _rectangle(shape: tuple[int, ...], top: Tensor, bottom: Tensor, left: Tensor
 def _draw_obstruction(keys: Tensor, shape: Shape, *, side: Range | int) -> dict[str, Tensor]:
     _, height, width = shape
     sides = pick(keys, side).clamp(max=min(height, width))
-    room = torch.tensor_split(random.uniform(keys, "corner", (2,)), 2, dim=1)
-    top, left = (
-        (u[:, 0] * (length - sides + 1)).to(torch.int32).minimum(length - sides)
-        for u, length in zip(room, (height, width), strict=True)
-    )
-    return {"side": sides, "top": top, "left": left, "grey": random.uniform(keys, "grey")}
+    room = constant((height, width), keys.device, torch.int32) - sides[:, None]
+    corner = (random.uniform(keys, "corner", (2,)) * (room + 1)).to(torch.int32).minimum(room)
+    return {"side": sides, "top": corner[:, 0], "left": corner[:, 1], "grey": random.uniform(keys, "grey")}
 
 
 @register(family="obscure", draw=_draw_obstruction, domain="byte", lengths=("side",), ranges=("side",), reference=NOC)

@@ -1,6 +1,7 @@
 """Compiled loops for CPU tensors: the same primitives as `scuff.kernels.reference`, without its temporaries."""
 
 from scuff.kernels.numba_cpu.boxes import box_mean
+from scuff.kernels.numba_cpu.colours import map_colours
 from scuff.kernels.numba_cpu.drops import refract_drops
 from scuff.kernels.numba_cpu.edges import chamfer_distance, link_edges
 from scuff.kernels.numba_cpu.filters import correlate, resample, sample_bilinear
@@ -11,7 +12,7 @@ from scuff.kernels.numba_cpu.random import derive_keys, integers, normal, unifor
 from scuff.kernels.numba_cpu.shapes import fill_polygons, paint, stamp
 from scuff.kernels.numba_cpu.splines import sum_spline_reads
 from scuff.kernels.numba_cpu.strokes import dither_rows, draw_lines
-from scuff.kernels.numba_cpu.tables import lookup, map_colours, mean_grey, mix_channels, mix_grey
+from scuff.kernels.numba_cpu.tables import lookup, mean_grey, mix_channels, mix_grey
 from scuff.kernels.numba_cpu.textures import crop_windows, plasma
 from scuff.kernels.numba_cpu.warps import mix_windows, project, remap, take_pixels
 

@@ -1,5 +1,6 @@
 """Plain torch: slow, short, right. The fast back ends are held against these functions."""
 
+from scuff.kernels.reference.colours import map_colours
 from scuff.kernels.reference.drops import refract_drops
 from scuff.kernels.reference.edges import chamfer_distance, link_edges
 from scuff.kernels.reference.filters import box_mean, correlate, resample, sample_bilinear
@@ -10,7 +11,7 @@ from scuff.kernels.reference.random import derive_keys, integers, normal, unifor
 from scuff.kernels.reference.shapes import fill_polygons, paint, stamp
 from scuff.kernels.reference.splines import sum_spline_reads
 from scuff.kernels.reference.strokes import dither_rows, draw_lines
-from scuff.kernels.reference.tables import lookup, map_colours, mean_grey, mix_channels, mix_grey
+from scuff.kernels.reference.tables import lookup, mean_grey, mix_channels, mix_grey
 from scuff.kernels.reference.textures import crop_windows, plasma
 from scuff.kernels.reference.warps import mix_windows, project, remap, take_pixels
 

@@ -1,5 +1,6 @@
 """Fused kernels for CUDA tensors: the same primitives as `scuff.kernels.reference`, one pass over memory each."""
 
+from scuff.kernels.triton_gpu.colours import map_colours
 from scuff.kernels.triton_gpu.drops import refract_drops
 from scuff.kernels.triton_gpu.edges import link_edges
 from scuff.kernels.triton_gpu.filters import correlate, resample
@@ -10,7 +11,6 @@ from scuff.kernels.triton_gpu.random import derive_keys, integers, normal, unifo
 from scuff.kernels.triton_gpu.shapes import fill_polygons
 from scuff.kernels.triton_gpu.splines import sum_spline_reads
 from scuff.kernels.triton_gpu.strokes import dither_rows, draw_lines
-from scuff.kernels.triton_gpu.tables import map_colours
 from scuff.kernels.triton_gpu.warps import project, remap
 
 __all__ = [

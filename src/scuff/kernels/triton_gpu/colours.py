@@ -9,7 +9,7 @@ from torch import Tensor
 
 from scuff.kernels.colour_tables import HUE_STEPS, SATURATION_STEPS
 from scuff.kernels.constants import constant
-from scuff.kernels.reference.tables import map_colours as map_colours_plainly
+from scuff.kernels.reference.colours import map_colours as map_colours_plainly
 
 LANES = 512
 
