@@ -7,9 +7,9 @@ from typer.testing import CliRunner
 import scuff
 from scuff.cli import app
 from scuff.pictures import bundled_picture
-from scuff.sheets import GAP, MARGIN, corruption_sheet
+from scuff.sheets import GAP, MARGIN, TEXT_SIZE, corruption_sheet
 
-VERBS = ("list", "show", "corrupt", "demo")
+VERBS = ("list", "show", "gallery", "corrupt", "demo")
 
 
 @pytest.fixture
@@ -83,10 +83,34 @@ def test_list_of_a_suite_has_every_parameter_at_every_severity(run):
     suite = scuff.load_suite("imagenet-c")
     assert "\x1b" not in text
     for entry, parameters in suite.entries.items():
-        assert (f"{entry} (validation)" in text) == (entry in suite.validation)
+        assert (f"{entry} (not scored)" in text) == (entry in suite.validation)
         assert all(f" {p} " in text for p in parameters)
     (fog,) = [line.split() for line in text.splitlines() if line.split()[:1] == ["fog"]]
     assert fog == ["fog", "strength", "1.5", "2", "2.5", "2.5", "3"]
+
+
+def test_list_says_once_what_holds_at_all_levels(run):
+    lines = [line.split() for line in run("list", "imagenet-p").stdout.splitlines()]
+    assert ["corruption", "parameter", "always", "1", "2", "3"] in lines
+    assert lines.count(["std", "0.03", "0.05", "0.08"]) == 1
+    assert ["gaussian_noise", "frames", "31"] in lines
+
+
+def test_list_of_a_suite_without_levels_has_one_column(run):
+    lines = [line.split() for line in run("list", "noc-candidates").stdout.splitlines()]
+    assert ["corruption", "parameter", "value"] in lines
+    assert ["rain", "count", "12", "..", "120"] in lines
+    assert ["arlequin", "(not", "scored)", "count", "3", "..", "36"] in lines
+    assert lines[-2][:4] == ["Aliases:", "low_res", "for", "thumbnail_resize"]
+
+
+def test_list_names_a_category_once(run):
+    text = run("list", "imagenet-syn2nat").stdout
+    lines = [line.split() for line in text.splitlines()]
+    assert ["category", "corruption", "parameter", "value"] in lines
+    assert ["heterogeneous", "solarize", "threshold", "200"] in lines
+    assert ["to_sepia", "(none)"] in lines
+    assert all(text.count(f" {category} ") == 1 for category in scuff.load_suite("imagenet-syn2nat").categories)
 
 
 def test_list_is_not_cut_to_80_columns(run, tmp_path):
@@ -134,9 +158,27 @@ def test_show_explains_an_entry_and_draws_it(run, tmp_path):
         assert sheet.width > 6 * 112
 
 
-def test_show_tells_of_validation(run, small_suite):
-    assert "for validation" in run("show", f"{small_suite}/brightness").stdout
-    assert "for validation" not in run("show", f"{small_suite}/contrast").stdout
+def test_show_tells_what_is_not_scored(run, small_suite):
+    assert "not scored" in run("show", f"{small_suite}/brightness").stdout
+    assert "not scored" not in run("show", f"{small_suite}/contrast").stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "title", "severity"),
+    [
+        ("arlequin", "noc-candidates/arlequin  (family: obscure, not scored)", "a range, drawn per image or fixed"),
+        ("low_res", "noc-candidates/thumbnail_resize  (family: digital)", "a range, drawn per image or fixed"),
+        ("stretch", "noc-candidates/elastic  (family: geometry, corruption: stretch)", "a range, drawn per image or fixed"),
+        ("imagenet-syn2nat/posterize", "imagenet-syn2nat/posterize  (family: digital, category: fine_grain)", "none"),
+        ("cifar10-p/shot_noise", "cifar10-p/shot_noise  (family: sequence, corruption: shot_noise_frames)",
+         "frames at difficulties 1 to 3"),
+    ],
+)  # fmt: skip
+def test_show_finds_an_entry_and_says_what_it_is(run, name, title, severity):
+    """A bare name, alias or corruption will do where only one suite has it."""
+    lines = run("show", name, "--out", "s.png").stdout.splitlines()
+    assert lines[0] == title
+    assert f"Severity: {severity}" in lines
 
 
 def test_show_of_a_suite_has_a_row_per_entry(run, small_suite, tmp_path):
@@ -165,6 +207,7 @@ def test_show_takes_a_picture_and_a_seed(run, tmp_path):
         (["imagenet-c/fgo"], ["'fgo'", "fog"]),
         (["imagenet-d/fog"], ["'imagenet-d'", "imagenet-c"]),
         (["fog"], ["which one?", "imagenet-c/fog"]),
+        (["tilt_frames"], ["which one?", "imagenet-p/tilt", "cifar10-p/tilt"]),
         (["imagenet-c/fog", "--out", "fog.gif"], ["fog.gif", ".png"]),
         (["imagenet-c/fog", "--image", "gone.png"], ["No such file or directory: gone.png"]),
     ],
@@ -201,6 +244,20 @@ def test_a_sheet_shows_the_pixels_themselves():
         left = MARGIN + step * column
         shown = sheet.crop((left, top, left + side, top + side))
         assert shown.tobytes() == tile.resize((side, side), Image.Resampling.NEAREST).tobytes()
+
+
+def test_captions_stand_over_rows_that_need_them():
+    suite, picture = scuff.load_suite("syn2nat-candidates"), Image.new("RGB", (224, 224))
+    alike, mixed = (corruption_sheet(suite, entries, picture) for entries in (["flip", "cutout"], ["flip", "rotate"]))
+    assert mixed.height - alike.height == TEXT_SIZE + GAP
+
+
+def test_a_sheet_is_wide_enough_for_its_title():
+    suite = scuff.Suite("a name that needs much more room than one small tile", 1, 32, {"to_sepia": {}})
+    sheet = corruption_sheet(suite, ["to_sepia"], bundled_picture())
+    assert sheet.width > 3 * 128
+    edge = sheet.crop((sheet.width - MARGIN, 0, sheet.width, sheet.height))
+    assert edge.getextrema() == ((255, 255),) * 3
 
 
 def test_a_sheet_reports_its_progress():

@@ -152,3 +152,28 @@ def test_results_lie_in_memory_as_the_input_did_and_share_none_with_it(name: str
         y = scuff.corrupt(x, f"syn2nat-candidates/{name}")
         assert y.is_contiguous()
         assert y.data_ptr() != x.data_ptr()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (("imagenet-noc/rain", 5), {}, "must be a whole number within 12 .. 120, or be left out"),
+        (("imagenet-noc/blur", 2.0), {}, "must be a number within 0.4 .. 0.95"),
+        (("imagenet-syn2nat/cutout", 3), {}, "has no severities; leave the severity out, got 3"),
+        (("imagenet-p/gaussian_noise",), {}, "is a sequence of frames; make it with scuff.sequence"),
+        (("fog",), {"parameters": {"strength": (1, 2), "decay": 2.0}}, "fog cannot draw its strength from a range"),
+        (("rain",), {"parameters": {"count": (1.5, 9), "scale": 1.0}}, "expected a whole number, or a range of them"),
+        (("rain",), {"parameters": {"count": (1, 2, 3), "scale": 1.0}}, "a range is a pair of numbers"),
+    ],
+)
+def test_wrong_severities_and_ranges_are_explained(arguments: tuple, options: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        scuff.corrupt(torch.rand(1, 3, 16, 16), *arguments, **options)
+
+
+def test_a_pair_of_numbers_is_a_range() -> None:
+    x = torch.rand(64, 3, 8, 8)
+    drawn = scuff.corrupt(torch.full_like(x, 128 / 255), "level_shift", parameters={"shift": (0.1, 0.3)})
+    shifts = (drawn[:, 0, 0, 0] - 128 / 255).abs()
+    assert 0.1 - 0.003 <= float(shifts.min()) < 0.13
+    assert 0.27 < float(shifts.max()) <= 0.3 + 0.003

@@ -34,7 +34,13 @@ def test_import_scuff_is_light():
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], ["--version"], ["corrupt", "--help"], ["show", "--help"], ["list"], ["list", "imagenet-c"]],
+    [
+        *([verb, "--help"] for verb in ("show", "gallery", "corrupt")),
+        ["--help"],
+        ["--version"],
+        ["list"],
+        ["list", "imagenet-c"],
+    ],
     ids=" ".join,
 )
 def test_commands_that_answer_at_once_are_light(arguments):

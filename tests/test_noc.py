@@ -32,7 +32,7 @@ from scipy import ndimage
 
 import scuff
 from scuff import door
-from scuff.corruptions.draws import pick
+from scuff.corruptions.draws import pick, pick_whole
 from scuff.random import image_keys
 from scuff.suites.suite import SuiteError
 
@@ -425,7 +425,8 @@ def _keys(entry: str, severity: float | None, count: int, seed: int = 0) -> torc
 
 
 def _drawn_severity(entry: str, count: int, seed: int = 0) -> np.ndarray:
-    return pick(_keys(entry, None, count, seed), SUITE.severity_range(entry)).numpy()
+    between = SUITE.severity_range(entry)
+    return (pick_whole if between.is_whole else pick)(_keys(entry, None, count, seed), between).numpy()
 
 
 @pytest.mark.parametrize("entry", ENTRIES)

@@ -15,7 +15,7 @@ from scuff.images import Images, OpenedImages, open_images
 from scuff.ops.colour import luma
 from scuff.ops.jpeg import jpeg
 from scuff.random import content_ids, image_keys
-from scuff.ranges import Range
+from scuff.ranges import as_range
 from scuff.suites import Suite, load_suite
 
 Ids = Sequence[int] | Tensor | str | None
@@ -58,7 +58,7 @@ def resolve(
         if severity is not None or suite is not None:
             raise ValueError("pass either parameters, or a severity of a suite's entry, not both")
         corruption = get(name)
-        values = {p: Range(*v) if isinstance(v, (tuple, list)) else v for p, v in parameters.items()}
+        values = {p: as_range(v) if isinstance(v, (tuple, list)) else v for p, v in parameters.items()}
         corruption.check_parameters(values)
         return Resolved(corruption, values, name, None, None)
     suite, entry = find_entry(name, suite)
@@ -66,6 +66,22 @@ def resolve(
     corruption.check_parameters(values)
     level = None if suite.levels(entry) == (None,) else severity
     return Resolved(corruption, values, f"{suite.name}/{entry}", level, suite.size)
+
+
+def resolve_still(
+    name: str,
+    severity: float | None = None,
+    *,
+    suite: Suite | str | None = None,
+    parameters: dict[str, Any] | None = None,
+) -> Resolved:
+    """`resolve`, for anything but a sequence of frames."""
+    if parameters is None:
+        suite, name = find_entry(name, suite)
+    if get(name if suite is None else suite.corruption(name)).sequence:
+        address = name if suite is None else f"{suite.name}/{name}"
+        raise ValueError(f"{address} is a sequence of frames; make it with scuff.sequence")
+    return resolve(name, severity, suite=suite, parameters=parameters)
 
 
 def find_entry(name: str, suite: Suite | str | None = None) -> tuple[Suite, str]:
@@ -123,9 +139,7 @@ def corrupt(
     >>> corrupt(x, "cifar10-c/brightness", severity=5)[0, 0, 0].tolist()
     [76, 76, 76]
     """
-    plan = resolve(name, severity, suite=suite, parameters=parameters)
-    if plan.corruption.sequence:
-        raise ValueError(f"{plan.entry} is a sequence of frames; make it with scuff.sequence")
+    plan = resolve_still(name, severity, suite=suite, parameters=parameters)
     if isinstance(images, (list, tuple)):
         each = open_each(images, ids, check)
         return [o.restore(_corrupt_batch(o.batch, plan, seed, its_id, scale, as_published)) for o, its_id in each]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,3 +37,10 @@ class Range:
 def is_number(value: Any) -> bool:
     """A finite number; True and False are none."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < float("inf")
+
+
+def as_range(pair: Sequence[float]) -> Range:
+    """A pair of numbers as a range."""
+    if len(pair) != 2:
+        raise ValueError(f"a range is a pair of numbers, got {pair!r}")
+    return Range(*pair)

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from scuff.door import corrupt, resolve
+from scuff.door import corrupt, resolve_still
 from scuff.images import Images
 from scuff.suites import Suite
 
@@ -40,7 +40,7 @@ class Corrupt(nn.Module):
         check: bool = True,
     ) -> None:
         super().__init__()
-        resolve(name, severity, suite=suite, parameters=parameters)  # a wrong name fails here, not in a worker
+        resolve_still(name, severity, suite=suite, parameters=parameters)  # a wrong name fails here, not in a worker
         self.name, self.severity, self.ids = name, severity, ids
         self.options = {
             "seed": seed,

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from scuff import kernels, random
-from scuff.corruptions.draws import Shape, largest, pick
+from scuff.corruptions.draws import Shape, largest, pick, pick_whole
 from scuff.corruptions.registry import HENDRYCKS, NOC, SYN2NAT, register
 from scuff.kernels.constants import constant
 from scuff.ops import filters
@@ -104,8 +104,8 @@ def _odd(size: int) -> int:
 def _pick_odd(keys: Tensor, size: Range | int) -> Tensor:
     """One of the odd numbers of a range, all with equal chances: int32 (N,)."""
     if isinstance(size, Range):
-        return 2 * pick(keys, Range(_odd(size.low) // 2, _odd(size.high) // 2)) + 1
-    return pick(keys, _odd(size))
+        return 2 * pick_whole(keys, Range(_odd(size.low) // 2, _odd(size.high) // 2)) + 1
+    return pick_whole(keys, _odd(size))
 
 
 def _draw_side(keys: Tensor, shape: Shape, *, size: Range | int) -> dict[str, Tensor]:
@@ -119,7 +119,7 @@ def box_blur(pixels: Tensor, side: Tensor, *, size: Range | int) -> Tensor:
 
 
 def _draw_gaussian(keys: Tensor, shape: Shape, *, size: Range | int) -> dict[str, Tensor]:
-    sizes = (pick(keys, size) // 2 * 2 + 1).clamp(min=3)  # an even size goes up by one
+    sizes = (pick_whole(keys, size) // 2 * 2 + 1).clamp(min=3)  # an even size goes up by one
     offsets, weights = filters.gaussian_kernels(sizes, _odd(largest(size)))
     return {"offsets": offsets, "weights": weights}
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from scuff import kernels, random
-from scuff.corruptions.draws import Shape, largest, pick
+from scuff.corruptions.draws import Shape, largest, pick, pick_whole
 from scuff.corruptions.registry import HENDRYCKS, NOC, SYN2NAT, register
 from scuff.kernels.constants import constant
 from scuff.ops import filters, jpeg, resize, warp
@@ -79,7 +79,7 @@ def jpeg_compression(pixels: Tensor, *, quality: int) -> Tensor:
 
 
 def _draw_levels(keys: Tensor, shape: Shape, *, levels: Range | int) -> dict[str, Tensor]:
-    return {"levels": pick(keys, levels).float()}
+    return {"levels": pick_whole(keys, levels).float()}
 
 
 @register(family="digital", draw=_draw_levels, domain="byte", ranges=("levels",), reference=NOC)
@@ -90,7 +90,7 @@ def quantization(pixels: Tensor, levels: Tensor) -> Tensor:
 
 
 def _draw_factor(keys: Tensor, shape: Shape, *, factor: Range | float) -> dict[str, Tensor]:
-    return {"shrink": pick(keys, factor).float()}
+    return {"shrink": pick(keys, factor)}
 
 
 @register(family="digital", draw=_draw_factor, domain="byte", ranges=("factor",), reference=NOC)
@@ -100,7 +100,7 @@ def thumbnail_resize(pixels: Tensor, shrink: Tensor, *, factor: Range | float) -
 
 
 def _draw_size(keys: Tensor, shape: Shape, *, size: Range | int) -> dict[str, Tensor]:
-    return {"side": pick(keys, size)}
+    return {"side": pick_whole(keys, size)}
 
 
 @register(family="digital", draw=_draw_size, domain="real", ranges=("size",), reference=NOC)
@@ -138,7 +138,7 @@ def _kept(length: int, fraction: float) -> tuple[int, ...]:
 
 
 def _draw_quality(keys: Tensor, shape: Shape, *, quality: Range | int) -> dict[str, Tensor]:
-    return {"quality": pick(keys, quality)}
+    return {"quality": pick_whole(keys, quality)}
 
 
 @register(family="digital", draw=_draw_quality, domain="byte", colour=True, ranges=("quality",), reference=SYN2NAT)

@@ -12,13 +12,18 @@ Shape = tuple[int, int, int]  # channels, height, width
 
 
 def pick(keys: Tensor, value: Range | float, stream: str = "severity", shape: tuple[int, ...] = ()) -> Tensor:
-    """What each image draws from a range, (N, *shape), or the one number for all of them; int32 if it is whole."""
-    if not isinstance(value, Range):
-        dtype = torch.int32 if isinstance(value, int) else torch.float32
-        return torch.full((len(keys), *shape), value, dtype=dtype, device=keys.device)
-    if value.is_whole:
-        return random.integers(keys, stream, shape, low=value.low, high=value.high)
-    return random.uniform(keys, stream, shape, value.low, value.high)
+    """What each image draws from a range, float32 (N, *shape), or the one number for all of them."""
+    if isinstance(value, Range):
+        return random.uniform(keys, stream, shape, float(value.low), float(value.high))
+    return torch.full((len(keys), *shape), value, dtype=torch.float32, device=keys.device)
+
+
+def pick_whole(keys: Tensor, value: Range | int, stream: str = "severity", shape: tuple[int, ...] = ()) -> Tensor:
+    """The same for whole numbers, with both ends of a range included: int32 (N, *shape)."""
+    between = value if isinstance(value, Range) else Range(value, value)
+    if not between.is_whole:
+        raise ValueError(f"expected a whole number, or a range of them, got {value}")
+    return random.integers(keys, stream, shape, low=between.low, high=between.high)
 
 
 def largest(value: Range | float) -> float:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from scuff import kernels, random
-from scuff.corruptions.draws import Shape, fair_signs, pick
+from scuff.corruptions.draws import Shape, fair_signs, pick, pick_whole
 from scuff.corruptions.registry import NOC, SYN2NAT, register
 from scuff.kernels.constants import constant
 from scuff.ops import resize, warp
@@ -26,7 +26,7 @@ def _take(pixels: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
 
 
 def _draw_offset(keys: Tensor, shape: Shape, *, distance: Range | int) -> dict[str, Tensor]:
-    return {"offset": pick(keys, distance, "severity", (2,)).float() * fair_signs(keys, "sign", (2,))}
+    return {"offset": pick_whole(keys, distance, "severity", (2,)).float() * fair_signs(keys, "sign", (2,))}
 
 
 @register(
@@ -39,7 +39,7 @@ def translation(pixels: Tensor, offset: Tensor) -> Tensor:
 
 
 def _draw_angle(keys: Tensor, shape: Shape, *, degrees: Range | int) -> dict[str, Tensor]:
-    return {"angle": torch.deg2rad(pick(keys, degrees).float() * fair_signs(keys, "sign"))}
+    return {"angle": torch.deg2rad(pick_whole(keys, degrees).float() * fair_signs(keys, "sign"))}
 
 
 @register(family="geometry", draw=_draw_angle, domain="byte", ranges=("degrees",), reference=NOC)
@@ -63,7 +63,7 @@ def rotation(pixels: Tensor, angle: Tensor) -> Tensor:
 
 
 def _draw_stretch(keys: Tensor, shape: Shape, *, cut: Range | int) -> dict[str, Tensor]:
-    removed = torch.minimum(pick(keys, cut), constant((min(shape[1:]) - 1,), keys.device, torch.int32))
+    removed = torch.minimum(pick_whole(keys, cut), constant((min(shape[1:]) - 1,), keys.device, torch.int32))
     return {"removed": removed, "down": random.bernoulli(keys, "axis", probability=0.5)}
 
 

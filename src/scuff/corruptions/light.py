@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from scuff import random
-from scuff.corruptions.draws import Shape, fair_signs, pick
+from scuff.corruptions.draws import Shape, fair_signs, pick, pick_whole
 from scuff.corruptions.registry import NOC, SYN2NAT, register
 from scuff.ops.tables import map_levels, round8, trunc8
 from scuff.ops.textures import per_image
@@ -74,7 +74,7 @@ def random_contrast(pixels: Tensor, gain: Tensor) -> Tensor:
 
 
 def _draw_gamma(keys: Tensor, shape: Shape, *, gamma: Range | int) -> dict[str, Tensor]:
-    return {"gamma": pick(keys, gamma).float() / 100.0}
+    return {"gamma": pick_whole(keys, gamma).float() / 100.0}
 
 
 @register(family="light", draw=_draw_gamma, domain="byte", ranges=("gamma",), reference=SYN2NAT)

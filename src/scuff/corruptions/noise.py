@@ -96,7 +96,7 @@ def uniform_noise(x: Tensor, noise: Tensor) -> Tensor:
 
 
 def _draw_gauss(keys: Tensor, shape: Shape, *, variance: Range | float) -> dict[str, Tensor]:
-    std = pick(keys, variance).float().sqrt() / 255.0
+    std = pick(keys, variance).sqrt() / 255.0
     return {"noise": random.normal(keys, "noise", shape).mul_(each(std))}
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from scuff import random
-from scuff.corruptions.draws import Shape, largest, pick, whole_position
+from scuff.corruptions.draws import Shape, largest, pick_whole, whole_position
 from scuff.corruptions.registry import NOC, SYN2NAT, register
 from scuff.kernels.constants import constant
 from scuff.ops import stamps
@@ -27,7 +27,7 @@ def count_shapes(
     """
     side = min(shape[1:])
     factor = scale * scale * (shape[1] * shape[2] / side**2) * len(original) / len(figure)
-    number = torch.round(pick(keys, count).float() * factor).clamp(min=1.0).to(torch.int32)
+    number = torch.round(pick_whole(keys, count).float() * factor).clamp(min=1.0).to(torch.int32)
     return number, max(1, round(largest(count) * factor))
 
 
@@ -139,7 +139,7 @@ def circle(pixels: Tensor, places: Tensor, kinds: Tensor, grey: Tensor, *, scale
 def _draw_holes(keys: Tensor, shape: Shape, *, count: Range | int, side: int) -> dict[str, Tensor]:
     _, height, width = shape
     most = largest(count)
-    used = torch.arange(most, device=keys.device) < pick(keys, count)[:, None]
+    used = torch.arange(most, device=keys.device) < pick_whole(keys, count)[:, None]
     places = whole_position(keys, "hole", most, (0, max(height - side, 0)), (0, max(width - side, 0)))
     return {"places": places, "kinds": used.to(torch.int32) - 1}
 
@@ -169,7 +169,7 @@ def _rectangle(shape: tuple[int, ...], top: Tensor, bottom: Tensor, left: Tensor
 
 def _draw_obstruction(keys: Tensor, shape: Shape, *, side: Range | int) -> dict[str, Tensor]:
     _, height, width = shape
-    sides = pick(keys, side).clamp(max=min(height, width))
+    sides = pick_whole(keys, side).clamp(max=min(height, width))
     room = constant((height, width), keys.device, torch.int32) - sides[:, None]
     corner = (random.uniform(keys, "corner", (2,)) * (room + 1)).to(torch.int32).minimum(room)
     return {"side": sides, "top": corner[:, 0], "left": corner[:, 1], "grey": random.uniform(keys, "grey")}
@@ -182,7 +182,7 @@ def obstruction(pixels: Tensor, side: Tensor, top: Tensor, left: Tensor, grey: T
 
 
 def _draw_thickness(keys: Tensor, shape: Shape, *, thickness: Range | int) -> dict[str, Tensor]:
-    return {"thickness": pick(keys, thickness)}
+    return {"thickness": pick_whole(keys, thickness)}
 
 
 @register(

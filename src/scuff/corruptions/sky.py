@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from scuff import kernels, random
-from scuff.corruptions.draws import Shape, largest, pick, whole_position
+from scuff.corruptions.draws import Shape, largest, pick, pick_whole, whole_position
 from scuff.corruptions.patches import draw_centres
 from scuff.corruptions.registry import NOC, SYN2NAT, register
 from scuff.kernels.constants import constant
@@ -136,7 +136,7 @@ VERTICES = 8
 def _draw_shadows(keys: Tensor, shape: Shape, *, count: Range | int) -> dict[str, Tensor]:
     most = largest(count)
     corners = whole_position(keys, "corner", most * VERTICES, (0, shape[1]), (0, shape[2]))
-    return {"corners": corners.unflatten(1, (most, VERTICES)), "count": pick(keys, count)}
+    return {"corners": corners.unflatten(1, (most, VERTICES)), "count": pick_whole(keys, count)}
 
 
 @register(family="weather", draw=_draw_shadows, domain="byte", colour=True, ranges=("count",), reference=SYN2NAT)
@@ -168,7 +168,7 @@ def _draw_flare(keys: Tensor, shape: Shape, *, circles: Range | int) -> dict[str
     slope = torch.tan(2.0 * math.pi * random.uniform(keys, "angle", (1,)))
     at = 10.0 * random.integers(keys, "along", (most,), low=0, high=max((width - 1) // 10, 0)).float()
     along = torch.trunc(row[:, None] - slope * (at - column[:, None])).clamp(-1e6, 1e6)
-    used = torch.arange(most, device=keys.device) < pick(keys, circles, "circles")[:, None]
+    used = torch.arange(most, device=keys.device) < pick_whole(keys, circles, "circles")[:, None]
     return {
         "sun": torch.stack((row, column), dim=1),
         "places": torch.stack((along, at), dim=2),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from scuff.door import resolve
+from scuff.door import resolve_still
 from scuff.export.arrays import ArrayJob, open_arrays, plan_arrays, unpacked
 from scuff.export.folder import FolderJob, check_names, find_pictures, plan_folder
 from scuff.export.settings import Settings, check_settings, make_settings
@@ -57,9 +57,7 @@ def plan_export(
     levels = {entry: _choose_levels(suite, entry, severities) for entry in entries}
     for entry in entries:
         for severity in levels[entry]:
-            plan = resolve(entry, severity, suite=suite)  # names and parameters fail here, not in a worker
-            if plan.corruption.sequence:
-                raise ValueError(f"{plan.entry} is a sequence of frames, which scuff.sequence makes; it has no export")
+            resolve_still(entry, severity, suite=suite)  # names and parameters fail here, not in a worker
     if save not in SAVES:
         raise ValueError(f"save must be {' or '.join(SAVES)}, got {save!r}")
     _check_places(source, destination)
