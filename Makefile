@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test lint format bench clean
+.PHONY: setup demo test lint format gallery bench clean
 
 setup: .venv/.ready
 
@@ -25,6 +25,10 @@ lint: setup
 format: setup
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+gallery: setup
+	rm -rf docs/gallery
+	$(BIN)/scuff gallery docs/gallery
 
 bench: setup
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"

@@ -9,7 +9,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from itertools import groupby
 from pathlib import Path
 from urllib.parse import quote
 
@@ -25,7 +24,7 @@ from scuff.suites.tables import count_entries, parameter_table, severity_rule
 INDEX = "README.md"
 TILE = 96  # pixels; larger pictures are reduced, smaller ones enlarged until they reach it
 CAPTION_SIZE = 12
-JPEG = {"quality": 80, "optimize": True}
+FORMAT = {"format": "WEBP", "quality": 75, "method": 6}  # a third smaller than a JPEG that looks as good
 
 
 def write_suite(
@@ -48,7 +47,7 @@ def write_suite(
     for entry in suite.entries:
         row = [("clean", clean), *entry_row(suite, entry, clean, seed, all_levels=False)]
         with write_by_rename(folder / strip_name(suite, entry)) as file:
-            _strip(row).save(file, "JPEG", **JPEG)
+            _strip(row).save(file, **FORMAT)
         if progress is not None:
             progress(f"{suite.name}/{entry}")
     return _write_text(folder / f"{suite.name}.md", text)
@@ -61,18 +60,20 @@ def write_index(folder: str | os.PathLike[str], suites: Sequence[Suite]) -> Path
 
 def strip_name(suite: Suite, entry: str) -> str:
     """Where the strip of an entry lies in the gallery."""
-    return f"{suite.name}/{entry}.jpg"
+    return f"{suite.name}/{entry}.webp"
 
 
 def suite_page(suite: Suite) -> str:
     """The text of a suite's page: what the suite is, then its entries, under their categories where it has some."""
-    groups = [(category, list(group)) for category, group in groupby(suite.entries, suite.category)]
-    blocks = [f"# {suite.name}", _sentence(suite.about), "\n".join(_facts(suite)), "\n".join(_contents(groups))]
-    for category, entries in groups:
+    groups: dict[str, list[str]] = {}
+    for entry in suite.entries:
+        groups.setdefault(suite.category(entry), []).append(entry)
+    blocks = [f"# {suite.name}", _sentence(suite.about), "\n".join(_facts(suite)), *_contents(groups)]
+    for category, entries in groups.items():
         if category:
             blocks.append(f"## {category}")
         for entry in entries:
-            blocks += [f"{'###' if suite.categories else '##'} {entry}", *_entry_blocks(suite, entry)]
+            blocks += [f"{'###' if category else '##'} {entry}", *_entry_blocks(suite, entry)]
     return _page(blocks)
 
 
@@ -89,7 +90,8 @@ def index_page(suites: Sequence[Suite]) -> str:
                 for s in suites
             ],
         ),
-        "Entries: scored + not scored. Image size: the side in pixels that lengths are meant for.",
+        "Image size: the side in pixels that lengths are meant for. Entries: scored + not scored. Severity: a level, a "
+        "number inside a range (without it, every image draws its own), or none; of sequences, the difficulty.",
         "## Corruptions",
         "By family. A suite may give a corruption a name of its own, and each suite gives it other parameters.",
     ]
@@ -105,11 +107,10 @@ def index_page(suites: Sequence[Suite]) -> str:
 
 
 def _facts(suite: Suite) -> list[str]:
-    scored = f"{len(suite.benchmark())} in the benchmark's score"
     facts = [
         f"- Version {suite.version}",
         f"- Images: {suite.size} x {suite.size} pixels; on others, lengths scale with the shorter side",
-        f"- Entries: {scored}, {len(suite.validation)} besides" if suite.validation else f"- Entries: {scored}",
+        f"- Entries: {len(suite.benchmark())} scored, {len(suite.validation) or 'none'} not scored",
         f"- Severity: {_severity(suite)}",
     ]
     if suite.aliases:
@@ -129,10 +130,10 @@ def _severity(suite: Suite) -> str:
     return "; ".join(f"{rule} ({count} entries)" for rule, count in rules.items())
 
 
-def _contents(groups: list[tuple[str, list[str]]]) -> Iterable[str]:
-    for category, entries in groups:
+def _contents(groups: dict[str, list[str]]) -> Iterable[str]:
+    for category, entries in groups.items():
         links = " · ".join(_link(entry, f"#{_anchor(entry)}") for entry in entries)
-        yield f"- {category}: {links}" if category else links
+        yield f"**{category}:** {links}" if category else links
 
 
 def _entry_blocks(suite: Suite, entry: str) -> Iterable[str]:
@@ -149,8 +150,13 @@ def _entry_blocks(suite: Suite, entry: str) -> Iterable[str]:
     yield _table(headings, rows[entry]) if rows[entry] else "No parameters."
     if corruption.lengths:
         yield f"Lengths, for {suite.size}-pixel images; they scale with the image: {_codes(corruption.lengths)}."
-    if corruption.reference:
+    if corruption.reference and not _shares_reference(suite):
         yield f"Reference: {_escaped(corruption.reference)}"
+
+
+def _shares_reference(suite: Suite) -> bool:
+    """Whether one reference, which stands at the top of the page, serves all entries."""
+    return suite.reference != "" and len({get(suite.corruption(entry)).reference for entry in suite.entries}) == 1
 
 
 def _paragraphs(corruption: Corruption) -> list[str]:
@@ -189,7 +195,8 @@ def _codes(names: Iterable[str]) -> str:
 
 
 def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{_escaped(text[1:])}." if text else ""
+    text = _escaped(text).rstrip(".")
+    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 def _escaped(text: str) -> str:

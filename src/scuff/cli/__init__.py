@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 import scuff
 from scuff.cli.corrupt import corrupt_command
 from scuff.cli.demo import demo_command
+from scuff.cli.gallery import gallery_command
 from scuff.cli.list import list_command
 from scuff.cli.show import show_command
 
@@ -74,6 +75,7 @@ def _main(
       scuff demo                         see every corruption of ImageNet-C
       scuff list                         see which suites there are
       scuff show imagenet-c/fog          read about one corruption, and see it
+      scuff gallery gallery/             pages that show every corruption of every suite
       scuff corrupt photos/ out/         corrupt a folder of pictures
 
     Each command explains itself: scuff COMMAND --help.
@@ -82,5 +84,6 @@ def _main(
 
 app.command("list")(list_command)
 app.command("show")(show_command)
+app.command("gallery")(gallery_command)
 app.command("corrupt")(corrupt_command)
 app.command("demo")(demo_command)

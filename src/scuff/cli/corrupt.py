@@ -23,7 +23,7 @@ def corrupt_command(
         str | None, typer.Option(metavar="LEVELS", help="These severities, as in 1,3. Default: all.")
     ] = None,
     validation: Annotated[
-        bool, typer.Option("--validation/--no-validation", help="Also the suite's validation corruptions.")
+        bool, typer.Option("--validation/--no-validation", help="Also the entries that are not scored.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Another seed, another realisation of everything random.")] = 0,
     resize: Annotated[

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from scuff.suites import Suite, SuiteError, list_corruptions, list_suites, load_suite
+from scuff.suites import Suite, SuiteError, list_suites, load_suite
+from scuff.suites.tables import severity_rule
 
 
 def show_command(
@@ -57,17 +58,24 @@ def show_command(
 
 
 def find(name: str) -> tuple[Suite, str | None]:
-    """What "suite/entry" or "suite" means; the suite may be a file."""
+    """What "suite/entry" or "suite" means; the suite may be a file. A name that is in one suite only needs no suite."""
     if name in list_suites() or name.endswith((".yaml", ".yml")):
         return load_suite(name), None
     prefix, slash, entry = name.rpartition("/")
     if slash:
         suite = load_suite(prefix)
         return suite, suite.find(entry)
-    known = [address for address in list_corruptions() if address.endswith(f"/{name}")]
-    if known:
-        raise SuiteError(f"{name!r} is in several suites; which one? {', '.join(known)}")
-    return load_suite(name), None
+    known = [(suite, entry) for suite in map(load_suite, list_suites()) for entry in _entries_called(suite, name)]
+    if len(known) > 1:
+        addresses = ", ".join(f"{suite.name}/{entry}" for suite, entry in known)
+        raise SuiteError(f"{name!r} is in several suites; which one? {addresses}")
+    return known[0] if known else (load_suite(name), None)
+
+
+def _entries_called(suite: Suite, name: str) -> list[str]:
+    """The entries of that name or alias, or that apply the corruption of that name."""
+    named = suite.aliases.get(name, name)
+    return [entry for entry in suite.entries if named == entry or name == suite.corruption(entry)]
 
 
 def save_sheet(sheet, path: Path) -> None:
@@ -85,12 +93,19 @@ def _explain(suite: Suite, entry: str) -> None:
 
     corruption = get(suite.corruption(entry))
     console = open_console()
-    validation = ", for validation" if entry in suite.validation else ""
-    console.print(f"{suite.name}/{entry}  (family: {corruption.family}{validation})", style="bold")
+    facts = [f"family: {corruption.family}"]
+    if suite.category(entry):
+        facts.append(f"category: {suite.category(entry)}")
+    if corruption.name != entry:
+        facts.append(f"corruption: {corruption.name}")
+    if entry in suite.validation:
+        facts.append("not scored")
+    console.print(f"{suite.name}/{entry}  ({', '.join(facts)})", style="bold")
     for paragraph in corruption.text.split("\n\n"):
         console.print("\n" + " ".join(paragraph.split()), width=min(TEXT_WIDTH, console.width))
     console.print()
     console.print(entry_table(suite, entry))
+    console.print(f"Severity: {severity_rule(suite, entry, corruption.sequence)}")
     if corruption.lengths:
         lengths = ", ".join(corruption.lengths)
         console.print(f"Lengths, for {suite.size}-pixel images; they scale with the image: {lengths}")

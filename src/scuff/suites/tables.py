@@ -37,12 +37,10 @@ def severity_rule(suite: Suite, entry: str, is_sequence: bool = False) -> str:
     """What the severity of an entry is, in a few words. Whether it is a sequence, only the registry knows."""
     if suite.levels(entry) != (None,):
         levels = f"1 to {suite.severities}"
-        return f"frames of a sequence, at difficulties {levels}" if is_sequence else f"levels {levels}"
+        return f"frames at difficulties {levels}" if is_sequence else f"levels {levels}"
     if is_sequence:
-        return "frames of a sequence, the same at any difficulty"
-    if suite.severity_range(entry) is not None:
-        return "drawn by every image from a range, or fixed inside it"
-    return "none; what is random is drawn by every image"
+        return "frames, alike at all difficulties"
+    return "none" if suite.severity_range(entry) is None else "a range, drawn per image or fixed"
 
 
 def count_entries(suite: Suite) -> str:

@@ -1,0 +1,49 @@
+"""`scuff gallery`: pages that show everything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from scuff.suites import list_suites, load_suite
+
+
+def gallery_command(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write to; made where it is missing.")],
+    suite: Annotated[
+        str | None, typer.Option(help="One suite's name, or a suite file. Default: all suites of the package.")
+    ] = None,
+    image: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A picture of your own instead of the bundled cat.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Another seed, another realisation of everything random.")] = 0,
+) -> None:
+    """Write pages that explain and show every corruption.
+
+    Each suite becomes DIR/SUITE.md, a Markdown page with the text, the parameters and a strip of pictures of every
+    entry; the pictures lie in DIR/SUITE/. With all suites comes DIR/README.md, which lists them, and all corruptions by
+    family. Files of the same names are replaced. The last line printed is the page to open first.
+
+    \b
+    Examples:
+      scuff gallery gallery/                           all suites
+      scuff gallery gallery/ --suite imagenet-c        one suite
+      scuff gallery mine/ --suite my-suite.yaml --image holiday.jpg
+    """
+    suites = [load_suite(name) for name in (list_suites() if suite is None else [suite])]
+
+    from scuff.cli.console import open_progress
+    from scuff.gallery import write_index, write_suite
+    from scuff.pictures import bundled_picture, read_picture
+
+    picture = read_picture(image) if image is not None else bundled_picture()
+    with open_progress() as progress:
+        bar = progress.add_task("drawing", total=sum(len(s.entries) for s in suites))
+
+        def advance(address: str) -> None:
+            progress.update(bar, advance=1, description=f"{address:<40}")
+
+        pages = [write_suite(folder, s, picture, seed, advance) for s in suites]
+    typer.echo(pages[0] if suite is not None else write_index(folder, suites))
