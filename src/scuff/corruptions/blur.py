@@ -91,8 +91,8 @@ def _draw_share(keys: Tensor, shape: Shape, *, share: Range | float) -> dict[str
 def mixed_box_blur(x: Tensor, share: Tensor) -> Tensor:
     """A share of the picture replaced by its blur: five 3 x 3 means, black beyond the border."""
     blurred = x
-    for _ in range(5 if x.numel() else 0):  # pooling refuses a batch of none
-        blurred = torch.nn.functional.avg_pool2d(blurred, 3, stride=1, padding=1)
+    for _ in range(5):
+        blurred = filters.mean_3x3_on_black(blurred)
     return torch.lerp(x, blurred, share[:, None, None, None])
 
 

@@ -64,7 +64,7 @@ def _box_mean(pixels, size, rows, columns, reach, down, wide, along, out):
         _running_totals(wide, channels, along)
         target, low, high = out[i].reshape(-1), along[begin : begin + count], along[begin + step : begin + step + count]
         for k in range(count):
-            target[k] = np.uint8(np.int32((F32(high[k] - low[k]) + half) * inverse))
+            target[k] = np.uint8(np.int32((F32(np.int32(high[k] - low[k])) + half) * inverse))
         line = pixels[rows[first + i]].reshape(-1)
         for k in range(count):
             down[k] -= line[k]

@@ -52,10 +52,10 @@ def _neighbours(at, count, length, stride, border, first, second, low, high):
     for j in range(count):
         v = first[j]
         i = v >> np.int32(5)
-        k = i + np.int32(1)
-        second[j] = (k if k < last else last) * stride
-        low[j], high[j] = np.int32(32) - (v & np.int32(31)), v & np.int32(31)
-        first[j] = i * stride
+        k = np.int32(i + 1)
+        second[j] = np.int32((k if k < last else last) * stride)
+        low[j], high[j] = np.int32(32 - (v & np.int32(31))), v & np.int32(31)
+        first[j] = np.int32(i * stride)
 
 
 @compiled
