@@ -9,6 +9,7 @@ from PIL import Image
 from scipy import ndimage
 
 from scuff import kernels
+from scuff.ops.borders import padded_index
 
 SIZES = [(1, 1), (2, 5), (17, 9), (33, 47)]
 
@@ -210,3 +211,15 @@ def test_project(border: str) -> None:
     mode = {"zeros": "grid-constant", "edge": "nearest", "mirror": "mirror"}[border]
     theirs = ndimage.map_coordinates(x[0, 0].double().numpy(), (down / depth, across / depth), order=1, mode=mode)
     assert np.abs(fast[0, 0].numpy() - theirs).mean() < 3.0  # 1/64 pixel of noise is up to four levels
+
+
+@pytest.mark.parametrize(("height", "width"), SIZES)
+@pytest.mark.parametrize("channels", [1, 3])
+def test_correlate_bytes(height: int, width: int, channels: int) -> None:
+    x = _bytes(height, width)[:, :channels]
+    dy, dx = _numbers(2, 13, low=0, high=4), _numbers(2, 13, low=0, high=4, seed=1)
+    weights = torch.rand(2, 13, generator=torch.Generator().manual_seed(0)) - 0.4
+    rows, columns = (padded_index(n, 2, 2, "mirror", torch.device("cpu")) for n in (height, width))
+    expected, fast = _both(lambda: kernels.correlate_bytes(x, rows, columns, dy, dx, weights))
+    assert (fast.int() - expected.int()).abs().max() <= 1  # sums in another order may decide a half
+    assert (fast == expected).float().mean() > 0.99

@@ -152,10 +152,10 @@ def _draw_line(keys: Tensor, shape: Shape, *, size: Range | int) -> dict[str, Te
     return {"dy": dy - (size_ // 2)[:, None], "dx": dx - (size_ // 2)[:, None], "weights": weights}
 
 
-@register(family="blur", draw=_draw_line, domain="real", lengths=("size",), ranges=("size",), reference=SYN2NAT)
-def line_blur(x: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
+@register(family="blur", draw=_draw_line, domain="byte", lengths=("size",), ranges=("size",), reference=SYN2NAT)
+def line_blur(pixels: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
     """Motion: the mean along a short random line. It need not pass through the pixel, so the picture also shifts."""
-    return filters.sum_of_shifts(x, dy, dx, weights, weights.shape[1] // 2, "mirror")
+    return filters.sum_of_shifts(pixels, dy, dx, weights, weights.shape[1] // 2, "mirror")
 
 
 def _draw_sharpen(keys: Tensor, shape: Shape, *, alpha: Range | float, lightness: Range | float) -> dict[str, Tensor]:
@@ -164,10 +164,10 @@ def _draw_sharpen(keys: Tensor, shape: Shape, *, alpha: Range | float, lightness
     return {"weights": -a * ring + (1.0 - ring) * (1.0 - a + a * (8.0 + light))}
 
 
-@register(family="blur", draw=_draw_sharpen, domain="real", ranges=("alpha", "lightness"), reference=SYN2NAT)
-def sharpen(x: Tensor, weights: Tensor) -> Tensor:
+@register(family="blur", draw=_draw_sharpen, domain="byte", ranges=("alpha", "lightness"), reference=SYN2NAT)
+def sharpen(pixels: Tensor, weights: Tensor) -> Tensor:
     """Edges overdrawn: a pixel's lead over its eight neighbours is amplified, and the picture darkens a little."""
-    return filters.correlate_3x3(x, weights)
+    return filters.correlate_3x3(pixels, weights)
 
 
 def _draw_emboss(keys: Tensor, shape: Shape, *, strength: Range | float) -> dict[str, Tensor]:
@@ -176,7 +176,7 @@ def _draw_emboss(keys: Tensor, shape: Shape, *, strength: Range | float) -> dict
     return {"weights": torch.stack((-1.0 - s, -s, zero, -s, one, s, zero, s, 1.0 + s), dim=1)}
 
 
-@register(family="blur", draw=_draw_emboss, domain="real", ranges=("strength",), reference=SYN2NAT)
-def emboss(x: Tensor, weights: Tensor) -> Tensor:
+@register(family="blur", draw=_draw_emboss, domain="byte", ranges=("strength",), reference=SYN2NAT)
+def emboss(pixels: Tensor, weights: Tensor) -> Tensor:
     """The picture as a relief, lit from the top left: differences across the diagonal, added to it."""
-    return filters.correlate_3x3(x, weights)
+    return filters.correlate_3x3(pixels, weights)

@@ -114,6 +114,11 @@ def correlate(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, 
     return _resolve("correlate", x.device)(x, rows, columns, dy, dx, weights)
 
 
+def correlate_bytes(pixels: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
+    """`correlate` from bytes to bytes: uint8 (N, C, H, W), sums rounded (halves go up) and saturated."""
+    return _resolve("correlate_bytes", pixels.device)(pixels, rows, columns, dy, dx, weights)
+
+
 def resample(x: Tensor, rows: Tensor, row_shares: Tensor, columns: Tensor, column_shares: Tensor) -> Tensor:
     """Separable linear interpolation of float32 (N, C, H, W).
 

@@ -71,22 +71,22 @@ def _gaussian_matrix(length: int, sigma: float, truncate: float, border: str, de
 # --- one kernel per image -------------------------------------------------------------------------------------------
 
 
-def sum_of_shifts(x: Tensor, dy: Tensor, dx: Tensor, weights: Tensor, reach: int, border: str) -> Tensor:
-    """out[i, j] = sum over t of weights[t] * x[i + dy[t], j + dx[t]], with the taps (N, T) of each image.
+def sum_of_shifts(pixels: Tensor, dy: Tensor, dx: Tensor, weights: Tensor, reach: int, border: str) -> Tensor:
+    """out[i, j] = sum over t of weights[t] * pixels[i + dy[t], j + dx[t]], with the taps (N, T) of each image; bytes.
 
     Offsets are int32, from -reach to reach.
     """
-    rows, columns = (padded_index(n, reach, reach, border, x.device) for n in x.shape[-2:])
-    return kernels.correlate(x, rows, columns, dy + reach, dx + reach, weights)
+    rows, columns = (padded_index(n, reach, reach, border, pixels.device) for n in pixels.shape[-2:])
+    return kernels.correlate_bytes(pixels, rows, columns, dy + reach, dx + reach, weights)
 
 
 RING = (1.0, 1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0)  # the neighbours of the middle of 3 x 3
 
 
-def correlate_3x3(x: Tensor, weights: Tensor) -> Tensor:
-    """Each image of (N, C, H, W) with its own kernel, (N, 9) row by row; mirrored at the border."""
-    place = torch.arange(9, dtype=torch.int32, device=x.device).expand(len(x), -1)
-    return sum_of_shifts(x, place // 3 - 1, place % 3 - 1, weights, 1, "mirror")
+def correlate_3x3(pixels: Tensor, weights: Tensor) -> Tensor:
+    """Each image of uint8 (N, C, H, W) with its own kernel, (N, 9) row by row; mirrored at the border."""
+    place = torch.arange(9, dtype=torch.int32, device=pixels.device).expand(len(pixels), -1)
+    return sum_of_shifts(pixels, place // 3 - 1, place % 3 - 1, weights, 1, "mirror")
 
 
 def mean_3x3_on_black(x: Tensor) -> Tensor:

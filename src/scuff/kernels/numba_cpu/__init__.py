@@ -4,7 +4,7 @@ from scuff.kernels.numba_cpu.boxes import box_mean
 from scuff.kernels.numba_cpu.colours import map_colours
 from scuff.kernels.numba_cpu.drops import refract_drops
 from scuff.kernels.numba_cpu.edges import chamfer_distance, link_edges
-from scuff.kernels.numba_cpu.filters import correlate, resample, sample_bilinear
+from scuff.kernels.numba_cpu.filters import correlate, correlate_bytes, resample, sample_bilinear
 from scuff.kernels.numba_cpu.medians import median
 from scuff.kernels.numba_cpu.pixels import bytes_to_unit, local_copies, pixelate, unit_to_bytes
 from scuff.kernels.numba_cpu.poisson import poisson_quantile
@@ -21,6 +21,7 @@ __all__ = [
     "bytes_to_unit",
     "chamfer_distance",
     "correlate",
+    "correlate_bytes",
     "crop_windows",
     "derive_keys",
     "dither_rows",

@@ -7,18 +7,28 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.numba_cpu.compiling import compiled
+from scuff.kernels.numba_cpu.layout import new_pixels, side_by_side
 from scuff.kernels.threads import over_images
 
 F32 = np.float32
 
 
 @compiled
-def _correlate_plane(plane, rows, columns, dy, dx, weights, wide, out):
-    """`wide` is scratch: the plane with its border columns; border rows need no copy, `rows` points to them."""
+def _correlate_plane(plane, rows, columns, before, dy, dx, weights, wide, out):
+    """`wide` is scratch: the plane with its border columns; border rows need no copy, `rows` points to them.
+
+    From place `before` on, `columns` counts through the plane, and columns are copied together.
+    """
     height, width = out.shape
     for i in range(height):
-        for k in range(columns.size):
-            wide[i, k] = plane[i, columns[k]]
+        line, source = wide[i], plane[i]
+        for k in range(before):
+            line[k] = source[columns[k]]
+        middle = line[before : before + width]
+        for j in range(width):
+            middle[j] = source[j]
+        for k in range(before + width, columns.size):
+            line[k] = source[columns[k]]
     taps = dy.size
     eights, fours = taps - taps % 8, taps - taps % 4
     for i in range(height):
@@ -50,11 +60,16 @@ def _correlate_plane(plane, rows, columns, dy, dx, weights, wide, out):
                 row[j] += wa * a[j]
 
 
+def _width_of_border(columns: Tensor, width: int) -> int:
+    """How many columns lie before the image's own: the last 0 after which the rest of the image still fits."""
+    return int((columns[: len(columns) - width + 1] == 0).nonzero()[-1])
+
+
 def correlate(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
-    n, channels, height, _ = x.shape
+    n, channels, height, width = x.shape
     out = torch.empty(x.shape)
     source, target = x.contiguous().numpy(), out.numpy()
-    across, down = columns.numpy(), rows.numpy()
+    across, down, before = columns.numpy(), rows.numpy(), _width_of_border(columns, width)
     ys, xs, ws = dy.contiguous().numpy(), dx.contiguous().numpy(), weights.contiguous().numpy()
 
     def work(start: int, stop: int) -> None:
@@ -62,7 +77,35 @@ def correlate(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, 
         for i in range(start, stop):
             k = i if len(ys) > 1 else 0
             for c in range(channels):
-                _correlate_plane(source[i, c], down, across, ys[k], xs[k], ws[k], wide, target[i, c])
+                _correlate_plane(source[i, c], down, across, before, ys[k], xs[k], ws[k], wide, target[i, c])
+
+    over_images(work, n)
+    return out
+
+
+@compiled
+def _round_to_bytes(levels, out):
+    for k in range(levels.size):
+        v = levels[k] + F32(0.5)
+        v = v if v > F32(0.0) else F32(0.0)
+        out[k] = np.uint8(np.int32(v if v < F32(255.0) else F32(255.0)))
+
+
+def correlate_bytes(pixels: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
+    """A row is correlated as it lies in memory, channels side by side: shifts are that many times longer."""
+    n, channels, height, width = pixels.shape
+    source, (out, target) = side_by_side(pixels), new_pixels(pixels)
+    down, before = rows.numpy(), channels * _width_of_border(columns, width)
+    across = (columns.numpy()[:, None] * channels + np.arange(channels)).ravel()
+    ys, xs, ws = dy.contiguous().numpy(), (dx * channels).contiguous().numpy(), weights.contiguous().numpy()
+
+    def work(start: int, stop: int) -> None:
+        wide, levels = np.empty((height, across.size), F32), np.empty((height, width * channels), F32)
+        for i in range(start, stop):
+            k = i if len(ys) > 1 else 0
+            image = source[i].reshape(height, width * channels)
+            _correlate_plane(image, down, across, before, ys[k], xs[k], ws[k], wide, levels)
+            _round_to_bytes(levels.reshape(-1), target[i].reshape(-1))
 
     over_images(work, n)
     return out

@@ -3,7 +3,7 @@
 from scuff.kernels.reference.colours import map_colours
 from scuff.kernels.reference.drops import refract_drops
 from scuff.kernels.reference.edges import chamfer_distance, link_edges
-from scuff.kernels.reference.filters import box_mean, correlate, resample, sample_bilinear
+from scuff.kernels.reference.filters import box_mean, correlate, correlate_bytes, resample, sample_bilinear
 from scuff.kernels.reference.medians import median
 from scuff.kernels.reference.pixels import bytes_to_unit, local_copies, pixelate, unit_to_bytes
 from scuff.kernels.reference.poisson import poisson_quantile
@@ -20,6 +20,7 @@ __all__ = [
     "bytes_to_unit",
     "chamfer_distance",
     "correlate",
+    "correlate_bytes",
     "crop_windows",
     "derive_keys",
     "dither_rows",

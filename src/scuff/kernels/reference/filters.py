@@ -20,6 +20,11 @@ def correlate(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, 
     return out.unflatten(2, (h, w))
 
 
+def correlate_bytes(pixels: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
+    levels = correlate(pixels.float(), rows, columns, dy, dx, weights)
+    return torch.floor(levels + 0.5).clamp_(0, 255).to(torch.uint8)
+
+
 def resample(x: Tensor, rows: Tensor, row_shares: Tensor, columns: Tensor, column_shares: Tensor) -> Tensor:
     h, w = x.shape[-2:]
     x = torch.lerp(x.index_select(2, rows), x.index_select(2, (rows + 1).clamp(max=h - 1)), row_shares[:, None])

@@ -3,7 +3,7 @@
 from scuff.kernels.triton_gpu.colours import map_colours
 from scuff.kernels.triton_gpu.drops import refract_drops
 from scuff.kernels.triton_gpu.edges import link_edges
-from scuff.kernels.triton_gpu.filters import correlate, resample
+from scuff.kernels.triton_gpu.filters import correlate, correlate_bytes, resample
 from scuff.kernels.triton_gpu.medians import median
 from scuff.kernels.triton_gpu.pixels import bytes_to_unit, local_copies, unit_to_bytes
 from scuff.kernels.triton_gpu.poisson import poisson_quantile
@@ -16,6 +16,7 @@ from scuff.kernels.triton_gpu.warps import project, remap
 __all__ = [
     "bytes_to_unit",
     "correlate",
+    "correlate_bytes",
     "derive_keys",
     "dither_rows",
     "draw_lines",

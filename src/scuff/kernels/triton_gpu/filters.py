@@ -43,6 +43,11 @@ def correlate(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, 
     return out
 
 
+def correlate_bytes(pixels: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
+    levels = correlate(pixels.float(), rows, columns, dy, dx, weights)
+    return torch.floor(levels + 0.5).clamp_(0, 255).to(torch.uint8)
+
+
 @triton.jit
 def _resample_kernel(x, rows, row_shares, columns, column_shares, out, height, width, tall, wide, LANES: tl.constexpr):
     plane = tl.program_id(1).to(tl.int64)
