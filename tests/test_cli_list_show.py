@@ -170,9 +170,13 @@ RANGE = "a range, drawn per image or fixed"
 @pytest.mark.parametrize(
     ("name", "title", "severity"),
     [
-        ("arlequin", "noc-candidates/arlequin  (family: obscure, not scored)", RANGE),
-        ("low_res", "noc-candidates/thumbnail_resize  (family: digital)", RANGE),
-        ("stretch", "noc-candidates/elastic  (family: geometry, corruption: stretch)", RANGE),
+        ("uniform", "noc-candidates/uniform  (family: noise, corruption: uniform_noise, not scored)", RANGE),
+        ("noc-candidates/low_res", "noc-candidates/thumbnail_resize  (family: digital)", RANGE),
+        (
+            "three_point_warp",
+            "syn2nat-candidates/elastic_transform  (family: geometry, corruption: three_point_warp)",
+            "none",
+        ),
         ("imagenet-syn2nat/posterize", "imagenet-syn2nat/posterize  (family: digital, category: fine_grain)", "none"),
         (
             "cifar10-p/shot_noise",

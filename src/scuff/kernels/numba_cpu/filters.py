@@ -30,7 +30,7 @@ def _correlate_plane(plane, rows, columns, before, dy, dx, weights, wide, out):
         for k in range(before + width, columns.size):
             line[k] = source[columns[k]]
     taps = dy.size
-    eights, fours = taps - taps % 8, taps - taps % 4
+    eights = taps - taps % 8
     for i in range(height):
         row = out[i]
         row[:] = F32(0.0)
@@ -47,22 +47,17 @@ def _correlate_plane(plane, rows, columns, before, dy, dx, weights, wide, out):
                 first = ((wa * a[j] + wb * b[j]) + wc * c[j]) + wd * d[j]
                 second = ((we * e[j] + wf * f[j]) + wg * g[j]) + wh * h[j]
                 row[j] += first + second
-        for t in range(eights, fours, 4):
-            a, wa = wide[rows[i + dy[t]], dx[t] :], weights[t]
-            b, wb = wide[rows[i + dy[t + 1]], dx[t + 1] :], weights[t + 1]
-            c, wc = wide[rows[i + dy[t + 2]], dx[t + 2] :], weights[t + 2]
-            d, wd = wide[rows[i + dy[t + 3]], dx[t + 3] :], weights[t + 3]
-            for j in range(width):
-                row[j] += ((wa * a[j] + wb * b[j]) + wc * c[j]) + wd * d[j]
-        for t in range(fours, taps):
+        for t in range(eights, taps):
             a, wa = wide[rows[i + dy[t]], dx[t] :], weights[t]
             for j in range(width):
                 row[j] += wa * a[j]
 
 
 def _width_of_border(columns: Tensor, width: int) -> int:
-    """How many columns lie before the image's own: the last 0 after which the rest of the image still fits."""
-    return int((columns[: len(columns) - width + 1] == 0).nonzero()[-1])
+    """How many columns lie before the image's own, or before a repetition of it in a border that is wide enough."""
+    found, own = columns.numpy(), np.arange(width)
+    starts = np.flatnonzero(found[: found.size - width + 1] == 0)
+    return next(int(k) for k in starts if np.array_equal(found[k : k + width], own))
 
 
 def correlate(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
