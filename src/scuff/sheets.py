@@ -96,7 +96,7 @@ def _views(suite: Suite, entry: str) -> list[tuple[str, float | None, int]]:
         values = [between.low + (between.high - between.low) * k / (VIEWS - 1) for k in range(VIEWS)]
         if between.is_whole:
             values = dict.fromkeys(map(round, values))  # a short range has fewer
-        return [(f"severity {value:.3g}", value, id_) for id_, value in enumerate(values)]
+        return [(f"severity {value:.4g}", value, id_) for id_, value in enumerate(values)]
     if get(suite.corruption(entry)).draw is draw_nothing:
         return [("always", None, 0)]
     return [(f"draw {k + 1}", None, k) for k in range(VIEWS)]

@@ -8,7 +8,8 @@ tensors into pixels, deterministically. So every draw can be looked at, replayed
 
 After `x`, positional arguments of `apply` are drawn tensors, keyword-only arguments are parameters. Keyword-only
 arguments of `draw` are parameters too. A parameter that both need appears in both. Suites give parameters their values.
-A parameter listed in `ranges` may also be a `Range`, from which every image draws its own value; only `draw` sees it.
+A parameter listed in `ranges` may also be a `Range`: `draw` picks each image's own value from it. An `apply` that asks
+for such a parameter gets the range itself, to know how far values reach.
 """
 
 from __future__ import annotations
