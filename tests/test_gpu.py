@@ -80,6 +80,11 @@ def test_contract_of_sequences(address: str) -> None:
     scuff.check_corruption(address, device="cuda", sizes=[(32, 32), (21, 33)], images=2)
 
 
+@pytest.mark.parametrize("address", scuff.list_corruptions("imagenet-p"))
+def test_contract_of_sequences_at_full_size(address: str) -> None:
+    scuff.check_corruption(address, device="cuda", sizes=[(224, 224)], images=2)
+
+
 @pytest.mark.parametrize("address", FILMS)
 def test_sequences_agree_with_cpu(address: str) -> None:
     x = _pictures(4, 32)

@@ -533,3 +533,8 @@ def test_the_checker_notices_in_sequences_too(monkeypatch: pytest.MonkeyPatch, a
     registry.register(family="test", sequence=True)(apply)
     with pytest.raises(AssertionError, match=message):
         scuff.check_corruption(apply.__name__, parameters={}, sizes=[(16, 16)])
+
+
+@pytest.mark.parametrize("address", scuff.list_corruptions("imagenet-p"))
+def test_contract_at_full_size(address: str) -> None:
+    scuff.check_corruption(address, sizes=[(224, 224)], images=2)
