@@ -25,7 +25,7 @@ def test_every_corruption_keeps_the_contract(address: str) -> None:
 def test_every_corruption_without_levels_keeps_the_contract(address: str) -> None:
     scuff.check_corruption(address)
     scuff.check_corruption(address, sizes=[(224, 224)], images=2)
-    picture = torch.rand(1, 3, 512, 300, generator=torch.Generator().manual_seed(0))
+    picture = torch.rand(1, 3, 700, 1100, generator=torch.Generator().manual_seed(0))
     y = scuff.corrupt(picture, address)
     assert y.shape == picture.shape
     assert bool(((y >= 0) & (y <= 1)).all())

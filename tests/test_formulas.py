@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 from golden.pictures import pictures_32, pictures_224
+from laws import half_gaussian_motion
 from PIL import Image
 from scipy import ndimage
 from skimage import color, filters
@@ -141,21 +142,6 @@ def test_zoom_blur(suite: str, severity: int) -> None:
     _assert_close(ours, _out(total / (p["steps"] + 1)))
 
 
-def _motion_blur(levels: np.ndarray, angle: float, radius: int, sigma: float) -> np.ndarray:
-    """One picture, levels 0..255: the original's half Gaussian with ImageMagick's rounding."""
-    k = np.arange(2 * radius + 1)
-    weights = np.exp(-(k**2) / (2 * sigma**2))
-    weights /= weights.sum()
-    dx = np.ceil(k * math.cos(math.radians(angle)) - 0.5).astype(int)
-    dy = np.ceil(k * math.sin(math.radians(angle)) - 0.5).astype(int)
-    height, width = levels.shape[:2]
-    rows, columns = np.arange(height)[:, None], np.arange(width)
-    total = np.zeros(levels.shape)
-    for w, y, x in zip(weights, dy, dx, strict=True):
-        total += w * levels[np.clip(rows + y, 0, height - 1), np.clip(columns + x, 0, width - 1)]
-    return np.floor(np.floor(257 * total + 0.5) / 257)
-
-
 @pytest.mark.parametrize(("radius", "sigma"), [(10, 3.0), (15, 12.0), (20, 15.0), (6, 1.0)])
 def test_motion_blur(radius: int, sigma: float) -> None:
     pictures = pictures_224()[:3]
@@ -163,7 +149,7 @@ def test_motion_blur(radius: int, sigma: float) -> None:
     pixels = torch.from_numpy(pictures).permute(0, 3, 1, 2)
     ours = blur.motion_blur(pixels, torch.from_numpy(angles).float(), radius=radius, sigma=sigma)
     original = np.stack(
-        [_motion_blur(p.astype(float), a, radius, sigma) for p, a in zip(pictures, angles, strict=True)]
+        [half_gaussian_motion(p.astype(float), a, radius, sigma) for p, a in zip(pictures, angles, strict=True)]
     )
     assert (ours.permute(0, 2, 3, 1).numpy() != original).mean() < 1e-3  # ties of a 1/257 rounding, in float32
 
@@ -236,7 +222,7 @@ def test_snow(severity: int) -> None:
     trim = (size - 32) // 2
     flakes = flakes[trim : trim + 32, trim : trim + 32]
     flakes = np.clip(np.where(flakes < p["threshold"], 0, flakes), 0, 1)
-    flakes = _motion_blur(np.floor(flakes * 255)[..., None], angle, p["radius"], p["sigma"]) / 255
+    flakes = half_gaussian_motion(np.floor(flakes * 255)[..., None], angle, p["radius"], p["sigma"]) / 255
     x = pictures[0] / 255.0
     grey = (x @ (0.299, 0.587, 0.114))[..., None]
     pale = p["keep"] * x + (1 - p["keep"]) * np.maximum(x, grey * 1.5 + 0.5)

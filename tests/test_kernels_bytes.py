@@ -121,6 +121,19 @@ def test_stamp(count: bool) -> None:
     assert np.array_equal(fast[1].numpy(), page)
 
 
+def test_count_discs() -> None:
+    rows, columns = _numbers(2, 15, low=-9, high=30), _numbers(2, 15, low=-9, high=40, seed=1)
+    radii = _numbers(2, 15, low=-1, high=12, seed=2)
+    expected, fast = _both(lambda: kernels.count_discs(rows, columns, radii, 22, 31))
+    assert torch.equal(fast, expected)
+    i, j = np.mgrid[:22, :31]
+    near = [
+        (r >= 0) & ((i - y) ** 2 + (j - x) ** 2 <= r * r)
+        for y, x, r in zip(rows[1].tolist(), columns[1].tolist(), radii[1].tolist(), strict=True)
+    ]
+    assert np.array_equal(fast[1].numpy(), np.sum(near, axis=0))
+
+
 def test_fill_polygons() -> None:
     corners = torch.stack((_numbers(4, 3, 8, low=0, high=40), _numbers(4, 3, 8, low=0, high=60, seed=1)), dim=-1)
     count = torch.tensor([0, 1, 2, 3], dtype=torch.int32)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from golden.pictures import pictures_32, pictures_224
+from laws import half_gaussian_motion
 from PIL import Image
 from scipy import ndimage
 from skimage import filters
@@ -107,20 +108,6 @@ def test_noise_frames_are_the_plain_noise() -> None:
 # --- blur -----------------------------------------------------------------------------------------------------------
 
 
-def _motion_blur(levels: np.ndarray, angle: float, radius: int, sigma: float) -> np.ndarray:
-    k = np.arange(2 * radius + 1)
-    weights = np.exp(-(k**2) / (2 * sigma**2))
-    weights /= weights.sum()
-    dx = np.ceil(k * math.cos(math.radians(angle)) - 0.5).astype(int)
-    dy = np.ceil(k * math.sin(math.radians(angle)) - 0.5).astype(int)
-    height, width = levels.shape[:2]
-    rows, columns = np.arange(height)[:, None], np.arange(width)
-    total = np.zeros(levels.shape)
-    for w, y, x in zip(weights, dy, dx, strict=True):
-        total += w * levels[np.clip(rows + y, 0, height - 1), np.clip(columns + x, 0, width - 1)]
-    return np.floor(np.floor(257 * total + 0.5) / 257)
-
-
 @pytest.mark.parametrize(
     ("name", "radius", "sigma", "angles"),
     [
@@ -134,7 +121,7 @@ def test_motion_blur(name: str, radius: int, sigma: float, angles: dict[int, flo
     y = scuff.sequence(pictures, f"{name}/motion_blur")
     for frame, angle in angles.items():
         for n in range(2):
-            expected = _motion_blur(pictures[n].astype(float), angle, radius, sigma)
+            expected = half_gaussian_motion(pictures[n].astype(float), angle, radius, sigma)
             _assert_close(y[n, frame], expected, 0.999)
 
 

@@ -22,7 +22,8 @@ def _take(pixels: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
     """Pixels from whole rows and columns, float or int, (N, H, W) or short of an axis; black outside."""
     height, width = pixels.shape[-2:]
     inside = ((rows >= 0) & (rows < height)) & ((columns >= 0) & (columns < width))
-    return kernels.take_pixels(pixels, torch.where(inside, rows * width + columns, -1).to(torch.int32))
+    # whole numbers before they are multiplied: float32 cannot number the pixels of a very large image
+    return kernels.take_pixels(pixels, torch.where(inside, rows.int() * width + columns.int(), -1))
 
 
 def _draw_offset(keys: Tensor, shape: Shape, *, distance: Range | int) -> dict[str, Tensor]:

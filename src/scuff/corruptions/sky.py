@@ -35,11 +35,6 @@ def rain(x: Tensor, places: Tensor, kinds: Tensor, *, scale: float) -> Tensor:
 THIRD = 74  # a third of 224 pixels: the counts of discs are those of that size
 
 
-def _puff(width: int, strength: float) -> int:
-    """The diameter of a puff of fog."""
-    return max(1, int((width // 3) * strength))
-
-
 def _draw_puffs(keys: Tensor, shape: Shape, *, strength: Range | float) -> dict[str, Tensor]:
     _, height, width = shape
     f = pick(keys, strength)
@@ -70,14 +65,13 @@ def random_fog(
     Their size is a third of the width times the drawn strength, their opacity `opacity` times it.
     """
     height, width = pixels.shape[-2:]
-    radii = range(_puff(width, 0.0) // 2, _puff(width, 1.0) // 2 + 1)
-    kinds = torch.where(used, torch.floor(0.5 * size).to(torch.int32)[:, None], -1)
-    puffs = stamps.coverage(places, kinds, tuple(stamps.full_disc(radius) for radius in radii), height, width)
+    radii = torch.where(used, torch.floor(0.5 * size).to(torch.int32)[:, None], -1)
+    puffs = kernels.count_discs(*places.unbind(2), radii, height, width)
     clear = torch.exp(puffs * torch.log(1.0 - opacity * per_image(strength)))[:, None]
     x = 1.0 - (1.0 - kernels.bytes_to_unit(pixels)) * clear
     foggy = kernels.unit_to_bytes(x, torch.empty_like(pixels), nearest=True)
     box = torch.floor(size / 10.0).clamp(min=1.0).to(torch.int32)
-    return kernels.box_mean(foggy, box, max(1, _puff(width, 1.0) // 10))
+    return kernels.box_mean(foggy, box, max(1, width // 3 // 10))
 
 
 # --- rain, snow, shadow ---------------------------------------------------------------------------------------------
@@ -212,7 +206,8 @@ def _with_flares(x: Tensor, places: Tensor, reach: Tensor, share: Tensor, colour
     offsets = constant(tuple((float(i), float(j)) for i, j in stamps.full_disc(most)), x.device)
     rows, columns = (places[:, :, None] + offsets).flatten(1, 2).unbind(2)
     outside = (rows < 0) | (rows >= height) | (columns < 0) | (columns >= width)
-    where = (rows * width + columns).masked_fill(outside, 0.0).long()[:, None].expand(-1, channels, -1)
+    # whole numbers before they are multiplied: float32 cannot number the pixels of a very large image
+    where = (rows.long() * width + columns.long()).masked_fill(outside, 0)[:, None].expand(-1, channels, -1)
     flat = x.flatten(2)
     mixed = painted = flat.gather(2, where)
     for k in range(places.shape[1]):

@@ -292,6 +292,14 @@ def stamp(
     return _resolve("stamp", rows.device)(rows, columns, kinds, dy, dx, height, width, count)
 
 
+def count_discs(rows: Tensor, columns: Tensor, radii: Tensor, height: int, width: int) -> Tensor:
+    """How many discs cover each pixel: int32 (N, height, width).
+
+    Centres and radii are int32 (N, K). A disc holds every pixel within its radius; a negative radius is no disc.
+    """
+    return _resolve("count_discs", rows.device)(rows, columns, radii, height, width)
+
+
 def paint(pixels: Tensor, page: Tensor, colours: Tensor) -> Tensor:
     """Lay a page over uint8 (N, C, H, W): a pixel numbered k > 0 on int32 (N, H, W) becomes colour k - 1.
 

@@ -9,7 +9,7 @@ from scuff.kernels.numba_cpu.medians import median
 from scuff.kernels.numba_cpu.pixels import bytes_to_unit, local_copies, pixelate, unit_to_bytes
 from scuff.kernels.numba_cpu.poisson import poisson_quantile
 from scuff.kernels.numba_cpu.random import derive_keys, integers, normal, uniform, words
-from scuff.kernels.numba_cpu.shapes import fill_polygons, paint, stamp
+from scuff.kernels.numba_cpu.shapes import count_discs, fill_polygons, paint, stamp
 from scuff.kernels.numba_cpu.splines import sum_spline_reads
 from scuff.kernels.numba_cpu.strokes import dither_rows, draw_lines
 from scuff.kernels.numba_cpu.tables import lookup, mean_grey, mix_channels, mix_grey
@@ -22,6 +22,7 @@ __all__ = [
     "chamfer_distance",
     "correlate",
     "correlate_bytes",
+    "count_discs",
     "crop_windows",
     "derive_keys",
     "dither_rows",

@@ -41,6 +41,31 @@ def stamp(
 
 
 @compiled
+def _count_discs(rows, columns, radii, count):
+    height, width = count.shape
+    count[:] = 0
+    for k in range(rows.size):
+        reach = radii[k]
+        for i in range(max(rows[k] - reach, 0), min(rows[k] + reach, height - 1) + 1):
+            half = int(np.sqrt(float(reach * reach - (i - rows[k]) ** 2)))
+            line = count[i, max(columns[k] - half, 0) : max(min(columns[k] + half + 1, width), 0)]
+            for j in range(line.size):
+                line[j] += 1
+
+
+def count_discs(rows: Tensor, columns: Tensor, radii: Tensor, height: int, width: int) -> Tensor:
+    out = torch.empty(len(rows), height, width, dtype=torch.int32)
+    places, target = [t.contiguous().numpy() for t in (rows, columns, radii)], out.numpy()
+
+    def work(start: int, stop: int) -> None:
+        for i in range(start, stop):
+            _count_discs(*(p[i] for p in places), target[i])
+
+    over_images(work, len(rows))
+    return out
+
+
+@compiled
 def _paint_grey(page, colours, out):
     for k in range(page.size):
         if page[k] > 0:

@@ -8,7 +8,7 @@ from scuff.kernels.reference.medians import median
 from scuff.kernels.reference.pixels import bytes_to_unit, local_copies, pixelate, unit_to_bytes
 from scuff.kernels.reference.poisson import poisson_quantile
 from scuff.kernels.reference.random import derive_keys, integers, normal, uniform, words
-from scuff.kernels.reference.shapes import fill_polygons, paint, stamp
+from scuff.kernels.reference.shapes import count_discs, fill_polygons, paint, stamp
 from scuff.kernels.reference.splines import sum_spline_reads
 from scuff.kernels.reference.strokes import dither_rows, draw_lines
 from scuff.kernels.reference.tables import lookup, mean_grey, mix_channels, mix_grey
@@ -21,6 +21,7 @@ __all__ = [
     "chamfer_distance",
     "correlate",
     "correlate_bytes",
+    "count_discs",
     "crop_windows",
     "derive_keys",
     "dither_rows",

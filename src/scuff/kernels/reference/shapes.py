@@ -23,6 +23,17 @@ def stamp(
     return page[:, :-1].unflatten(1, (height, width))
 
 
+def count_discs(rows: Tensor, columns: Tensor, radii: Tensor, height: int, width: int) -> Tensor:
+    i = torch.arange(height, dtype=torch.int32, device=rows.device)
+    j = torch.arange(width, dtype=torch.int32, device=rows.device)
+    count = torch.zeros(len(rows), height, width, dtype=torch.int32, device=rows.device)
+    for k in range(rows.shape[1]):
+        down, across = (i - rows[:, k, None]).square(), (j - columns[:, k, None]).square()
+        reach = torch.where(radii[:, k] < 0, -1, radii[:, k].square())
+        count += down[:, :, None] + across[:, None] <= reach[:, None, None]
+    return count
+
+
 def paint(pixels: Tensor, page: Tensor, colours: Tensor) -> Tensor:
     n, channels, height, width = pixels.shape
     place = (page - 1).clamp(min=0).long().flatten(1)[..., None].expand(-1, -1, channels)
