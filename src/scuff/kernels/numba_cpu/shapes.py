@@ -118,7 +118,12 @@ def _fill_polygon(corners, inside, out):
         y1, x1 = np.int64(corners[(k + 1) % vertices, 0]), np.int64(corners[(k + 1) % vertices, 1])
         longer = max(abs(x1 - x0), abs(y1 - y0))
         for i in range(max(min(y0, y1), 0), min(max(y0, y1), height - 1) + 1):
-            for j in range(max(min(x0, x1), 0), min(max(x0, x1), width - 1) + 1):
+            # the columns that this row of the edge can have, and one more to either side
+            a, b = min(x0, x1), max(x0, x1)
+            if y1 != y0:
+                middle, reach = x0 + (i - y0) * (x1 - x0) // (y1 - y0), longer // abs(y1 - y0) + 2
+                a, b = max(a, middle - reach), min(b, middle + reach)
+            for j in range(max(a, 0), min(b, width - 1) + 1):
                 if 2 * abs((j - x0) * (y1 - y0) - (i - y0) * (x1 - x0)) <= longer:
                     out[i, j] = True
 
