@@ -114,7 +114,7 @@ def _draw_side(keys: Tensor, shape: Shape, *, size: Range | int) -> dict[str, Te
 
 @register(family="blur", draw=_draw_side, domain="byte", lengths=("size",), ranges=("size",), reference=SYN2NAT)
 def box_blur(pixels: Tensor, side: Tensor, *, size: Range | int) -> Tensor:
-    """The mean over a square whose odd side each image draws for itself."""
+    """The mean over a square whose odd side each image draws for itself; an even one counts as the next odd one."""
     return kernels.box_mean(pixels, side, _odd(largest(size)))
 
 
@@ -136,7 +136,10 @@ def _draw_radius(keys: Tensor, shape: Shape, *, size: Range | int) -> dict[str, 
 
 @register(family="blur", draw=_draw_radius, domain="byte", lengths=("size",), ranges=("size",), reference=SYN2NAT)
 def median_blur(pixels: Tensor, radius: Tensor, *, size: Range | int) -> Tensor:
-    """The median over a square whose odd side each image draws for itself: small things vanish, edges stay."""
+    """The median over a square whose odd side each image draws for itself: small things vanish, edges stay.
+
+    An even side counts as the next odd one.
+    """
     return kernels.median(pixels, radius, _odd(largest(size)) // 2)
 
 
@@ -154,7 +157,10 @@ def _draw_line(keys: Tensor, shape: Shape, *, size: Range | int) -> dict[str, Te
 
 @register(family="blur", draw=_draw_line, domain="byte", lengths=("size",), ranges=("size",), reference=SYN2NAT)
 def line_blur(pixels: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
-    """Motion: the mean along a short random line. It need not pass through the pixel, so the picture also shifts."""
+    """Motion: the mean along a short random line. It need not pass through the pixel, so the picture also shifts.
+
+    The line is drawn into a square whose odd side each image draws for itself; an even side counts as the next odd one.
+    """
     return filters.sum_of_shifts(pixels, dy, dx, weights, weights.shape[1] // 2, "mirror")
 
 
