@@ -1,4 +1,4 @@
-"""`scuff list`, `scuff show`, `scuff demo`, and how the command line fails."""
+"""`scuff list`, `scuff show`, and how the command line fails."""
 
 import pytest
 from PIL import Image
@@ -9,7 +9,7 @@ from scuff.cli import app
 from scuff.pictures import bundled_picture
 from scuff.sheets import GAP, MARGIN, TEXT_SIZE, corruption_sheet
 
-VERBS = ("list", "show", "gallery", "corrupt", "demo")
+VERBS = ("list", "show", "gallery", "corrupt", "evaluate", "report", "demo")
 
 
 @pytest.fixture
@@ -281,14 +281,3 @@ def test_a_sheet_reports_its_progress():
 def test_the_bundled_picture():
     assert bundled_picture().size == (224, 224)
     assert bundled_picture().mode == "RGB"
-
-
-# --- demo -----------------------------------------------------------------------------------------------------------
-
-
-def test_demo_ends_with_the_name_of_its_sheet(run, tmp_path):
-    result = run("demo", "--out", "out/demo")
-    assert result.exit_code == 0, result.output
-    with Image.open(tmp_path / result.stdout.splitlines()[-1]) as sheet:
-        assert sheet.height > 19 * 224
-        assert sheet.width > 5 * 224

@@ -15,25 +15,34 @@ import importlib
 __version__ = "0.1.0"
 
 _PUBLIC = {
+    "Classifier": "scuff.models",
     "Corrupt": "scuff.transforms",
     "ImageError": "scuff.images",
     "Suite": "scuff.suites",
     "SuiteError": "scuff.suites",
     "check_corruption": "scuff.checks",
     "corrupt": "scuff.door",
+    "evaluate": "scuff.evaluation",
     "frames": "scuff.sequences",
     "image_id": "scuff.random",
     "list_corruptions": "scuff.suites",
     "list_suites": "scuff.suites",
     "load_suite": "scuff.suites",
+    "open_model": "scuff.models",
+    "open_source": "scuff.data",
+    "read_evaluation": "scuff.evaluation",
     "register": "scuff.corruptions",
     "sequence": "scuff.sequences",
+    "write_report": "scuff.report",
 }
+_MODULES = ("metrics",)  # used by their own names: scuff.metrics.mce
 
-__all__ = sorted(_PUBLIC)
+__all__ = sorted([*_PUBLIC, *_MODULES])
 
 
 def __getattr__(name: str):
+    if name in _MODULES:
+        return importlib.import_module(f"scuff.{name}")
     if name not in _PUBLIC:
         raise AttributeError(f"module 'scuff' has no attribute {name!r}")
     value = getattr(importlib.import_module(_PUBLIC[name]), name)
@@ -42,4 +51,4 @@ def __getattr__(name: str):
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_PUBLIC])
+    return sorted([*globals(), *__all__])

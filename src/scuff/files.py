@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
+
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @contextlib.contextmanager

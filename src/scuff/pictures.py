@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from importlib import resources
+from pathlib import Path
 
 from PIL import Image, ImageOps
 
@@ -11,6 +13,7 @@ from scuff.images import ImageError
 
 GREY = ("1", "L", "LA")
 COLOUR = ("RGB", "RGBA", "RGBX", "RGBa", "P", "PA", "CMYK", "YCbCr", "LAB", "HSV")
+SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
 
 
 def read_picture(path: str | os.PathLike[str]) -> Image.Image:
@@ -26,17 +29,65 @@ def read_picture(path: str | os.PathLike[str]) -> Image.Image:
         return image.convert("RGB")
 
 
+def failure_reason(error: Exception) -> str:
+    """Why a picture could not be read, in few words that leave out its path."""
+    if isinstance(error, Image.UnidentifiedImageError):
+        return "not a picture"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error) if isinstance(error, (OSError, ImageError)) else f"{type(error).__name__}: {error}"
+
+
+def find_pictures(source: Path) -> list[str]:
+    """The pictures in a tree, as sorted paths relative to it; hidden files are left out, links are followed."""
+    found, seen = [], set()
+    for folder, subfolders, files in os.walk(source, followlinks=True, onerror=_refuse):
+        real = os.path.realpath(folder)
+        if real in seen:  # a link back to where we have been
+            subfolders.clear()
+            continue
+        seen.add(real)
+        subfolders[:] = [f for f in subfolders if not f.startswith(".")]
+        below = Path(folder).relative_to(source)
+        found += [(below / f).as_posix() for f in files if f.lower().endswith(SUFFIXES) and not f.startswith(".")]
+    if not found:
+        raise ValueError(f"there are no pictures in {source}; looked for {' '.join(SUFFIXES)} in it and below")
+    return sorted(found)
+
+
+def _refuse(error: OSError) -> None:
+    raise error  # by default os.walk leaves out a folder that it cannot read, without a word
+
+
 def bundled_picture() -> Image.Image:
     """The cat that comes with the package: RGB, 224 x 224."""
     with (resources.files("scuff.assets") / "cat.png").open("rb") as file:
         return read_picture(file)
 
 
-def resize_shorter_side(picture: Image.Image, size: int) -> Image.Image:
-    """Give the shorter side `size` pixels: bilinear, rounding as torchvision's Resize does."""
+@dataclass(frozen=True)
+class Cut:
+    """How pictures are brought to a classifier's size: the shorter side to `resize`, then the middle `crop` x `crop`.
+
+    Either step may be None. `filter` is the name of one of Pillow's: "bilinear", "bicubic", "lanczos", "nearest".
+    ImageNet-C was made from Cut(256, 224).
+    """
+
+    resize: int | None = None
+    crop: int | None = None
+    filter: str = "bilinear"
+
+    def __call__(self, picture: Image.Image) -> Image.Image:
+        if self.resize is not None:
+            picture = resize_shorter_side(picture, self.resize, self.filter)
+        return picture if self.crop is None else crop_centre(picture, self.crop)
+
+
+def resize_shorter_side(picture: Image.Image, size: int, filter: str = "bilinear") -> Image.Image:
+    """Give the shorter side `size` pixels, antialiased, rounding as torchvision's Resize does."""
     width, height = picture.size
     short = min(width, height)
-    return picture.resize((int(size * width / short), int(size * height / short)), Image.Resampling.BILINEAR)
+    return picture.resize((int(size * width / short), int(size * height / short)), Image.Resampling[filter.upper()])
 
 
 def crop_centre(picture: Image.Image, size: int) -> Image.Image:

@@ -13,8 +13,10 @@ from typer.core import TyperGroup
 import scuff
 from scuff.cli.corrupt import corrupt_command
 from scuff.cli.demo import demo_command
+from scuff.cli.evaluate import evaluate_command
 from scuff.cli.gallery import gallery_command
 from scuff.cli.list import list_command
+from scuff.cli.report import report_command
 from scuff.cli.show import show_command
 
 
@@ -68,15 +70,17 @@ def _main(
 ) -> None:
     """Corruption robustness of image classifiers.
 
-    Corrupt images as ImageNet-C, CIFAR-10-C and other benchmarks do: reproducibly, at any image size.
+    Corrupt images as ImageNet-C, CIFAR-10-C and other benchmarks do, and measure how well models cope.
 
     \b
     Start here:
-      scuff demo                         see every corruption of ImageNet-C
+      scuff demo                         train, evaluate and report, on embedded data
       scuff list                         see which suites there are
       scuff show imagenet-c/fog          read about one corruption, and see it
       scuff gallery gallery/             pages that show every corruption of every suite
       scuff corrupt photos/ out/         corrupt a folder of pictures
+      scuff evaluate MODEL --suite imagenet-c --data folder:val --out runs/mine
+      scuff report runs/mine             one HTML page about an evaluation
 
     Each command explains itself: scuff COMMAND --help.
     """
@@ -86,4 +90,6 @@ app.command("list")(list_command)
 app.command("show")(show_command)
 app.command("gallery")(gallery_command)
 app.command("corrupt")(corrupt_command)
+app.command("evaluate")(evaluate_command)
+app.command("report")(report_command)
 app.command("demo")(demo_command)

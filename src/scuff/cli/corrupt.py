@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from scuff.cli.options import whole_numbers, words
+
 if TYPE_CHECKING:
     from scuff.export import ExportResult, Plan
 
@@ -81,8 +83,8 @@ def corrupt_command(
         source,
         destination,
         suite,
-        only=_split(only),
-        severities=_numbers(severity),
+        only=words(only),
+        severities=whole_numbers(severity, "--severity"),
         validation=validation,
         seed=seed,
         resize=resize,
@@ -107,17 +109,6 @@ def corrupt_command(
         typer.echo("Interrupted. Run the same command again to go on from here.", err=True)
         raise typer.Exit(130) from interrupt
     _conclude(plan, result)
-
-
-def _split(text: str | None) -> list[str] | None:
-    return None if text is None else [word.strip() for word in text.split(",") if word.strip()]
-
-
-def _numbers(text: str | None) -> list[int] | None:
-    try:
-        return None if text is None else [int(word) for word in _split(text)]
-    except ValueError as error:
-        raise ValueError(f"--severity takes whole numbers with commas between them, as in 1,3; got {text!r}") from error
 
 
 def _announce(plan: Plan) -> None:

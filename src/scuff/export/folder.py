@@ -12,15 +12,13 @@ import numpy as np
 from PIL import Image
 
 from scuff.door import PUBLISHED_QUALITY, corrupt
-from scuff.export.work import Done, Levels, Work
+from scuff.export.work import Done, Work
 from scuff.files import write_by_rename
-from scuff.images import ImageError
-from scuff.pictures import crop_centre, read_picture, resize_shorter_side
+from scuff.pictures import crop_centre, failure_reason, read_picture, resize_shorter_side
 from scuff.pool import raise_if_stopping
 from scuff.random import image_id
-from scuff.suites import Suite
+from scuff.suites import Levels, Suite
 
-SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
 CHUNK = 8  # pictures per task: enough to fill a batch, few enough for a steady progress bar
 
 
@@ -50,27 +48,6 @@ class Chunk:
     names: tuple[str, ...]
     entry: str
     outputs: int
-
-
-def find_pictures(source: Path) -> list[str]:
-    """The pictures in a tree, as sorted paths relative to it; hidden files are left out, links are followed."""
-    found, seen = [], set()
-    for folder, subfolders, files in os.walk(source, followlinks=True, onerror=_refuse):
-        real = os.path.realpath(folder)
-        if real in seen:  # a link back to where we have been
-            subfolders.clear()
-            continue
-        seen.add(real)
-        subfolders[:] = [f for f in subfolders if not f.startswith(".")]
-        below = Path(folder).relative_to(source)
-        found += [(below / f).as_posix() for f in files if f.lower().endswith(SUFFIXES) and not f.startswith(".")]
-    if not found:
-        raise ValueError(f"there are no pictures in {source}; looked for {' '.join(SUFFIXES)} in it and below")
-    return sorted(found)
-
-
-def _refuse(error: OSError) -> None:
-    raise error  # by default os.walk leaves out a folder that it cannot read, without a word
 
 
 def output_name(name: str, save: str) -> str:
@@ -122,7 +99,7 @@ def corrupt_chunk(job: FolderJob, chunk: Chunk) -> Done:
                 pixels = _read(job, name)
                 batches.setdefault(pixels.shape, []).append((name, image_id(name), pixels))
         except Exception as error:  # Pillow's decoders raise whatever they please on a broken file
-            failures[name] = _reason(error)
+            failures[name] = failure_reason(error)
     written = 0
     for pictures in batches.values():
         for severity in levels:
@@ -147,14 +124,6 @@ def _read(job: FolderJob, name: str) -> np.ndarray:
     if job.crop is not None:
         picture = crop_centre(picture, job.crop)
     return np.atleast_3d(np.asarray(picture))
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, Image.UnidentifiedImageError):
-        return "not a picture"  # Pillow's own words repeat the path
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return str(error) if isinstance(error, (OSError, ImageError)) else f"{type(error).__name__}: {error}"
 
 
 def _encode(pixels: np.ndarray, save: str) -> bytes:

@@ -9,14 +9,18 @@ from pathlib import Path
 
 import numpy as np
 
+import scuff
+from scuff.arrays import open_arrays
 from scuff.door import resolve_still
-from scuff.export.arrays import ArrayJob, open_arrays, plan_arrays, unpacked
-from scuff.export.folder import FolderJob, check_names, find_pictures, plan_folder
-from scuff.export.settings import Settings, check_settings, make_settings
-from scuff.export.work import Levels, Work
-from scuff.suites import Suite, load_suite
+from scuff.export.arrays import ArrayJob, plan_arrays, unpacked
+from scuff.export.folder import FolderJob, check_names, plan_folder
+from scuff.export.work import Work
+from scuff.pictures import find_pictures
+from scuff.store import Settings, Store, check_settings
+from scuff.suites import Levels, Suite, load_suite
 
 SAVES = ("png", "jpeg")
+SETTINGS = "scuff.json"  # beside the files of an export: what they depend on
 
 
 @dataclass(frozen=True)
@@ -53,10 +57,9 @@ def plan_export(
     """Plan an export without writing anything; the arguments are those of `export`."""
     source, destination = Path(source), Path(destination)
     suite = suite if isinstance(suite, Suite) else load_suite(suite)
-    entries = _choose_entries(suite, only, validation)
-    levels = {entry: _choose_levels(suite, entry, severities) for entry in entries}
-    for entry in entries:
-        for severity in levels[entry]:
+    levels = suite.choose(only, severities, validation)
+    for entry, its_levels in levels.items():
+        for severity in its_levels:
             resolve_still(entry, severity, suite=suite)  # names and parameters fail here, not in a worker
     if save not in SAVES:
         raise ValueError(f"save must be {' or '.join(SAVES)}, got {save!r}")
@@ -77,32 +80,27 @@ def plan_export(
         keys = (arrays.labels, arrays.images_key, arrays.labels_key)
         job = ArrayJob(mapped, destination, layout, suite, levels, seed, save == "jpeg", *keys)
         work = plan_arrays(job, arrays)
-    settings = make_settings(
-        suite,
-        source=origin,
-        seed=seed,
-        resize=resize,
-        crop=crop,
-        save=save,
-        layout=layout,
-        severities=_shared_levels(levels) if layout == "npy" else None,
-    )
-    plan = Plan(destination, settings, not check_settings(destination, settings), images, levels, work)
+    settings = {
+        "suite": suite.name,
+        "suite_version": suite.version,
+        "suite_content": suite.fingerprint(),
+        "source": origin,
+        "seed": seed,
+        "resize": resize,
+        "crop": crop,
+        "save": save,
+        "layout": layout,
+        "severities": _shared_levels(levels) if layout == "npy" else None,
+        "scuff": scuff.__version__,
+    }
+    is_new = not check_settings(Store(destination), SETTINGS, settings)
+    plan = Plan(destination, settings, is_new, images, levels, work)
     if plan.is_new and plan.missing < work.outputs:
         raise ValueError(
-            f"{destination} holds files of the names that would be written, but no scuff.json that says how they were "
+            f"{destination} holds files of the names that would be written, but no {SETTINGS} that says how they were "
             "made; choose another destination"
         )
     return plan
-
-
-def _choose_levels(suite: Suite, entry: str, severities: Sequence[int] | None) -> Levels:
-    """All levels of an entry, or the chosen ones; an entry without levels is made once."""
-    if severities is None or suite.levels(entry) == (None,):
-        return suite.levels(entry)
-    if not severities:
-        raise ValueError("no severity is chosen")
-    return tuple(sorted(set(severities)))
 
 
 def _shared_levels(levels: dict[str, Levels]) -> list[int | None]:
@@ -110,16 +108,6 @@ def _shared_levels(levels: dict[str, Levels]) -> list[int | None]:
     if len(set(levels.values())) > 1:
         raise ValueError("these entries differ in their severities, and cannot share labels.npy; use the layout npz")
     return list(next(iter(levels.values())))
-
-
-def _choose_entries(suite: Suite, only: Sequence[str] | None, validation: bool) -> list[str]:
-    """The named entries, or the benchmark, or all."""
-    if only is None:
-        return list(suite.entries) if validation else suite.benchmark()
-    if not only:
-        raise ValueError("no corruption is chosen")
-    wanted = {suite.find(name) for name in only}
-    return [entry for entry in suite.entries if entry in wanted]
 
 
 def _choose_layout(source: Path, layout: str | None) -> str:

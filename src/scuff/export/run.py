@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 
-from scuff.export.plan import Plan, plan_export
-from scuff.export.settings import save_settings
+from scuff.export.plan import SETTINGS, Plan, plan_export
+from scuff.files import DISK_FULL
 from scuff.pool import run_tasks
+from scuff.store import Store, save_settings
 from scuff.suites import Suite
 
 Progress = Callable[[int, int], None]
-
-DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class ExportStopped(RuntimeError):
@@ -102,7 +100,7 @@ def run_plan(plan: Plan, workers: int | None = None, progress: Progress | None =
     written, done, failures = 0, 0, {}
     try:
         if plan.is_new:
-            save_settings(plan.destination, plan.settings)
+            save_settings(Store(plan.destination), SETTINGS, plan.settings)
         work.prepare()
         with contextlib.closing(run_tasks(work.do, work.tasks, min(workers, len(work.tasks)))) as results:
             for task, result in results:

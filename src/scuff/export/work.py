@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-Levels = tuple[int | None, ...]  # the severities of an entry; None alone if it has no levels
-
 
 class Task(Protocol):
     """Something that a worker can do on its own; `outputs` counts the files, or parts of files, that it makes."""

@@ -19,8 +19,10 @@ but does not know them: whether a name exists is found out by whoever brings the
 from __future__ import annotations
 
 import difflib
+import hashlib
+import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,8 @@ from scuff.files import write_by_rename
 from scuff.ranges import Range, is_number
 
 ENTRY_LISTS = ("validation", "compare_to_first")
+
+Levels = tuple[int | None, ...]  # the severities of an entry: 1, 2, ..., or None alone if it has no levels
 
 
 class SuiteError(ValueError):
@@ -72,10 +76,33 @@ class Suite:
         """The first category that names an entry, or an empty text."""
         return next((category for category, group in self.categories.items() if entry in group), "")
 
-    def levels(self, entry: str) -> tuple[int | None, ...]:
+    def levels(self, entry: str) -> Levels:
         """The severities at which a benchmark applies an entry: 1, 2, ..., or None alone if it has no levels."""
         graded = any(isinstance(value, list) for value in self.entries[entry].values())
         return tuple(range(1, self.severities + 1)) if graded else (None,)
+
+    def choose(
+        self, only: Sequence[str] | None = None, severities: Sequence[int] | None = None, validation: bool = False
+    ) -> dict[str, Levels]:
+        """The entries of a run and their levels: the benchmark at all levels, unless the arguments say otherwise.
+
+        `only` names entries, validation ones too; `validation` takes in all of these; `severities` selects levels, and
+        leaves entries without levels as they are.
+        """
+        if only is not None and not only:
+            raise SuiteError("no corruption is chosen")
+        if severities is not None and not severities:
+            raise SuiteError("no severity is chosen")
+        wanted = self.entries if validation else self.benchmark()
+        wanted = set(wanted if only is None else map(self.find, only))
+        return {entry: self._choose_levels(entry, severities) for entry in self.entries if entry in wanted}
+
+    def _choose_levels(self, entry: str, severities: Sequence[int] | None) -> Levels:
+        if severities is None or self.levels(entry) == (None,):
+            return self.levels(entry)
+        for severity in severities:
+            self._check_level(entry, severity)
+        return tuple(sorted(set(severities)))
 
     def severity_range(self, entry: str) -> Range | None:
         """The range inside which a severity may be fixed: that of the entry's only ranged parameter."""
@@ -129,6 +156,12 @@ class Suite:
                 content[key] = list(getattr(self, key))
         content["entries"] = {e: {p: _plain(v) for p, v in values.items()} for e, values in self.entries.items()}
         return content
+
+    def fingerprint(self) -> str:
+        """A hash of what decides over pixels. Two files of one name and version may differ while a suite is made."""
+        whole = self.to_dict()
+        content = [whole[key] for key in ("suite", "size", "entries")]
+        return hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=8).hexdigest()
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the YAML file, by rename, so that a reader never sees half of it."""

@@ -1,0 +1,201 @@
+"""`scuff evaluate`: run models over a suite."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from scuff.cli.options import decimals, whole_numbers, words
+
+if TYPE_CHECKING:
+    from scuff.evaluation import Plan, Timing
+
+
+def evaluate_command(
+    models: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="MODEL...",
+            help="torchvision:NAME, timm:NAME, onnx:FILE, FILE.safetensors, FILE.pt, package.module:object; "
+            "OTHER=MODEL gives it another name.",
+        ),
+    ],
+    data: Annotated[
+        str,
+        typer.Option(
+            metavar="SOURCE",
+            help="fashion, cifar10:DIR, folder:DIR, npz:FILE, hf:DIR, imagenet-a:DIR, ...; or published corrupted "
+            "data: cifar10-c:DIR, imagenet-c:DIR.",
+        ),
+    ],
+    out: Annotated[str, typer.Option(metavar="DIR", help="A folder for the results; any fsspec path, as s3://...")],
+    suite: Annotated[
+        str | None, typer.Option(help="A suite's name (see scuff list), or a suite file. Published data bring theirs.")
+    ] = None,
+    only: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="These corruptions, as in fog,snow. Default: all of the benchmark."),
+    ] = None,
+    severity: Annotated[
+        str | None, typer.Option(metavar="LEVELS", help="These severities, as in 1,3. Default: all.")
+    ] = None,
+    validation: Annotated[
+        bool, typer.Option("--validation/--no-validation", help="Also the entries that are not scored.")
+    ] = False,
+    limit: Annotated[int | None, typer.Option(metavar="N", help="So many images, evenly spread over the data.")] = None,
+    clean: Annotated[
+        str | None, typer.Option(metavar="SOURCE", help="The clean counterpart of published corrupted data.")
+    ] = None,
+    classes: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Keep to the classes of imagenet-a, imagenet-r or objectnet."),
+    ] = None,
+    resize: Annotated[
+        int | None, typer.Option(metavar="PIXELS", help="First bring each picture's shorter side to this.")
+    ] = None,
+    crop: Annotated[
+        int | None,
+        typer.Option(metavar="PIXELS", help="Then cut out the middle square. Default: as the models want it."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Another seed, another realisation of everything random.")] = 0,
+    as_published: Annotated[
+        bool, typer.Option("--as-published", help="Send corrupted images through the JPEG of published ImageNet-C.")
+    ] = False,
+    precision: Annotated[
+        str, typer.Option(metavar="float32|bfloat16|float16", help="The models' arithmetic.")
+    ] = "float32",
+    mean: Annotated[
+        str | None, typer.Option(metavar="NUMBERS", help="Normalisation: (pixel - mean) / std, pixels in 0..1.")
+    ] = None,
+    std: Annotated[str | None, typer.Option(metavar="NUMBERS", help="As in 0.229,0.224,0.225.")] = None,
+    device: Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1. Default: the GPU if there is one.")] = None,
+    batch_size: Annotated[
+        int | None, typer.Option(metavar="N", help="Images at a time; halved when memory runs out.")
+    ] = None,
+    compile: Annotated[bool, typer.Option("--compile", help="Compile the models with torch.compile.")] = False,
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="Processes that decode pictures. 0: none but this one.")
+    ] = None,
+    baseline: Annotated[
+        str, typer.Option(metavar="alexnet|MODEL|none", help="What corruption errors are relative to.")
+    ] = "alexnet",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done and what it costs, and stop.")
+    ] = False,
+) -> None:
+    """Measure how robust models are: clean, and on every corruption of a suite at every severity.
+
+    Every model sees the same corrupted images. Each cell (a model, a corruption, a severity) becomes one file of rows:
+    image, label, prediction, confidence. Interrupt it whenever you like: the same command goes on where it stopped, and
+    further models can join the same folder later. In the end a table of scores with their intervals is printed; scuff
+    report DIR makes a page of it.
+
+    \b
+    Examples:
+      scuff evaluate torchvision:resnet50 timm:convnext_tiny --suite imagenet-c --data folder:val --out runs/c
+      scuff evaluate my_package.nets:model --suite cifar10-c --data cifar10:data --out runs/mine --limit 1000
+      scuff evaluate net.safetensors --data cifar10-c:CIFAR-10-C --clean cifar10:data --out runs/published
+      scuff evaluate timm:vit_base_patch16_224 --suite imagenet-noc --data folder:val --out runs/noc --dry-run
+
+    \b
+    Exit codes:
+        0  all done
+        1  the disk is full, or memory ran out
+        2  the command makes no sense
+      130  interrupted
+    """
+    from scuff.evaluation import EvaluationStopped, plan_evaluation, run_plan
+
+    plan = plan_evaluation(
+        models,
+        suite,
+        data,
+        out,
+        clean=clean,
+        classes=classes,
+        only=words(only),
+        severities=whole_numbers(severity, "--severity"),
+        validation=validation,
+        seed=seed,
+        limit=limit,
+        resize=resize,
+        crop=crop,
+        as_published=as_published,
+        precision=precision,
+        mean=decimals(mean, "--mean"),
+        std=decimals(std, "--std"),
+    )
+    _check_baseline(plan, baseline)
+    _announce(plan)
+    if dry_run:
+        _estimate(plan, device)
+        return
+
+    from scuff.cli.console import open_progress
+
+    try:
+        with open_progress() as progress:
+            bar = progress.add_task("starting", total=None)
+
+            def advance(what: str, done: int, total: int) -> None:
+                progress.update(bar, description=f"{what:<20}", completed=done, total=total)
+
+            timing = run_plan(
+                plan, device=device, batch_size=batch_size, compile=compile, workers=workers, progress=advance
+            )
+    except (EvaluationStopped, MemoryError) as stopped:
+        typer.echo(f"Error: {stopped}", err=True)
+        raise typer.Exit(1) from stopped
+    except KeyboardInterrupt as interrupt:
+        typer.echo("Interrupted. Run the same command again to go on from here.", err=True)
+        raise typer.Exit(130) from interrupt
+    _conclude(plan, timing, baseline)
+
+
+def _check_baseline(plan: Plan, baseline: str) -> None:
+    """Refuse an unknown baseline now: it is used when everything else is done."""
+    from scuff.metrics import load_reference
+
+    there = plan.store.names("models", ".json")
+    if baseline != "none" and baseline not in plan.classifiers and f"models/{baseline}.json" not in there:
+        load_reference(baseline, plan.suite.name)
+
+
+def _announce(plan: Plan) -> None:
+    missing = sum(map(len, plan.missing().values()))
+    total = len(plan.cells) * len(plan.classifiers)
+    typer.echo(f"Models: {', '.join(plan.classifiers)}")
+    typer.echo(f"Data: {plan.settings['source']}, {plan.settings['images']} images")
+    typer.echo(f"Suite: {plan.suite.name}, version {plan.suite.version}")
+    typer.echo(f"Cells: {total}, of which {total - missing} are there already; in {plan.store.root}")
+
+
+def _estimate(plan: Plan, device: str | None) -> None:
+    from scuff.evaluation.cost import estimate
+
+    missing = plan.missing()
+    for cell, models in missing.items():
+        level = "" if cell.severity is None else f" {cell.severity}"
+        typer.echo(f"  {cell.entry}{level}: {', '.join(models)}")
+    cost = estimate(plan, device)
+    typer.echo(f"To compute: {cost.predictions} predictions; about {_duration(cost.seconds)} on {cost.device}.")
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _conclude(plan: Plan, timing: Timing, baseline: str) -> None:
+    from scuff.cli.scores import print_scores
+    from scuff.evaluation import read_evaluation
+
+    if timing.predictions:
+        typer.echo(
+            f"{timing.predictions} predictions in {_duration(timing.seconds)}: {timing.per_second:.0f} per second; "
+            f"corrupting took {timing.corrupting_share:.0%} of the work; pixels {timing.pixels}."
+        )
+    print_scores(read_evaluation(plan.store.root), baseline)
+    typer.echo(f"Rows: {plan.store.root}; a page of them: scuff report {plan.store.root}")

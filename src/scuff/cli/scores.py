@@ -1,0 +1,79 @@
+"""The scores of an evaluation as a table in the terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from scuff.evaluation import Evaluation
+
+# heading, column of the summary, factor to what is shown
+STILLS = (
+    ("clean error %", "clean_error", 100),
+    ("mean error %", "mean_error", 100),
+    ("mCE %", "mce", 1),
+    ("relative mCE %", "relative_mce", 1),
+    ("robustness score", "robustness_score", 1),
+    ("ECE corrupted %", "ece_corrupted", 100),
+)
+
+
+def print_scores(evaluation: Evaluation, baseline: str) -> None:
+    """One line per model, every score with its interval; of sequences, the flip probability and top-5 distance."""
+    from rich import box
+    from rich.table import Table
+
+    from scuff.cli.console import open_console
+
+    lines = film_lines(evaluation) if "frame" in evaluation.rows else still_lines(evaluation, baseline)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("model", no_wrap=True)
+    for heading in next(iter(lines.values())):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for model, scores in lines.items():
+        table.add_row(model, *scores.values())
+    console = open_console()
+    console.print(table)
+    console.print("In brackets: 95 % intervals; Wilson for clean errors, else by bootstrap over images.")
+
+
+def still_lines(evaluation: Evaluation, baseline: str) -> dict[str, dict[str, str]]:
+    """The scores of each model that can be had."""
+    from scuff.metrics import by_model, summary
+    from scuff.report.scores import counted_suite, find_baseline
+
+    reference = find_baseline(evaluation, baseline, by_model(evaluation.rows))
+    table = summary(evaluation.rows, baseline=reference, suite=counted_suite(evaluation))
+    shown = [(heading, name, factor) for heading, name, factor in STILLS if table[name].notna().any()]
+    return {
+        line["model"]: {
+            "images": str(line["n"]),
+            **{heading: _text(line, name, factor) for heading, name, factor in shown},
+        }
+        for _, line in table.iterrows()
+    }
+
+
+def film_lines(evaluation: Evaluation) -> dict[str, dict[str, str]]:
+    """Means over the perturbations, not normalised: at the first difficulty, of what has been evaluated."""
+    from scuff.metrics import by_model, mfr, mt5d
+    from scuff.report.scores import counted_suite
+
+    suite = counted_suite(evaluation)
+    lines = {}
+    for model, rows in by_model(evaluation.rows).items():
+        flips, moves = (score(rows, baseline=None, suite=suite, partial=True) for score in (mfr, mt5d))
+        lines[model] = {
+            "images": str(flips.n),
+            "flip probability %": f"{flips.value:.2f} [{flips.low:.2f}, {flips.high:.2f}]",
+            "top-5 distance": f"{moves.value:.3f} [{moves.low:.3f}, {moves.high:.3f}]",
+        }
+    return lines
+
+
+def _text(line: pd.Series, name: str, factor: float) -> str:
+    value, low, high = (line[f"{name}{end}"] * factor for end in ("", "_low", "_high"))
+    digits = 3 if name == "robustness_score" else 1
+    return f"{value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"

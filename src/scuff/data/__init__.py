@@ -1,0 +1,11 @@
+"""Labelled images, opened from an address: `fashion`, `cifar10:DIR`, `folder:DIR`, `imagenet-c:DIR` ...
+
+`open_source` finds out what there is, and decodes nothing; `load_pixels` decodes, and keeps what fits.
+"""
+
+from scuff.data.natural import restrict
+from scuff.data.open import open_source
+from scuff.data.pixels import Pixels, load_pixels
+from scuff.data.source import ClassMap, CorruptedSource, Source, array_source
+
+__all__ = ["ClassMap", "CorruptedSource", "Pixels", "Source", "array_source", "load_pixels", "open_source", "restrict"]

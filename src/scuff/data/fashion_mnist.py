@@ -1,0 +1,75 @@
+"""Fashion-MNIST: the part that comes with the package, and the four idx files as they were published."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import struct
+import zlib
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+
+from scuff.data.folders import check_folder
+from scuff.data.source import Source, array_source
+
+CLASS_NAMES = (
+    "T-shirt/top",
+    "Trouser",
+    "Pullover",
+    "Dress",
+    "Coat",
+    "Sandal",
+    "Shirt",
+    "Sneaker",
+    "Bag",
+    "Ankle boot",
+)
+PREFIXES = {"train": "train", "test": "t10k"}
+UNSIGNED_BYTES = 0x08  # the third byte of an idx file: the kind of its numbers
+
+
+def open_embedded(split: str) -> Source:
+    """`fashion`: 10 000 training and 5 000 test images, as many of each class."""
+    with (
+        (resources.files(__package__) / "fashion" / "fashion.npz").open("rb") as file,
+        np.load(file, allow_pickle=False) as arrays,
+    ):
+        return array_source("fashion", arrays[f"x_{split}"], arrays[f"y_{split}"], CLASS_NAMES)
+
+
+def open_fashion_mnist(path: Path, split: str) -> Source:
+    """`fashion-mnist:DIR`: the idx files, packed by gzip or plain."""
+    check_folder(path)
+    images = read_idx(_find(path, f"{PREFIXES[split]}-images-idx3-ubyte"), 3)
+    labels = read_idx(_find(path, f"{PREFIXES[split]}-labels-idx1-ubyte"), 1)
+    if len(images) != len(labels):
+        raise ValueError(f"{path}: {len(images)} images need as many labels, got {len(labels)}")
+    return array_source("fashion-mnist", images, labels, CLASS_NAMES)
+
+
+def _find(path: Path, name: str) -> Path:
+    for file in (path / f"{name}.gz", path / name):
+        if file.exists():
+            return file
+    raise ValueError(f"there is neither {name}.gz nor {name} in {path}")
+
+
+def read_idx(file: Path, dimensions: int) -> np.ndarray:
+    """An array from an idx file: a magic number, the size of every dimension (big endian), then the bytes."""
+    try:
+        content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ValueError(f"cannot unpack {file}: {error}; fetch it again") from error
+    start = 4 + 4 * dimensions
+    if content[:4] != bytes((0, 0, UNSIGNED_BYTES, dimensions)) or len(content) < start:
+        raise ValueError(
+            f"{file} is no idx file of bytes in {dimensions} dimensions: it begins with {content[:4].hex()}"
+        )
+    shape = struct.unpack(f">{dimensions}I", content[4:start])
+    if len(content) - start != math.prod(shape):
+        raise ValueError(
+            f"{file} should hold {' x '.join(map(str, shape))} bytes, got {len(content) - start}; fetch it again"
+        )
+    return np.frombuffer(bytearray(content[start:]), np.uint8).reshape(shape)

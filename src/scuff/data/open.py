@@ -1,0 +1,122 @@
+"""Addresses of sources: `FORM:PLACE`, and the forms that there are."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+
+from scuff.arrays import LABELS_KEYS, open_arrays
+from scuff.data.cifar import open_cifar10, open_cifar10_1
+from scuff.data.fashion_mnist import open_embedded, open_fashion_mnist
+from scuff.data.folders import open_folder
+from scuff.data.huggingface import open_saved_dataset
+from scuff.data.natural import open_by_wordnet, open_imagenet_v2, open_objectnet, restrict
+from scuff.data.published import open_published
+from scuff.data.source import CorruptedSource, Source, array_source
+from scuff.suites import list_suites
+
+SPLITS = ("train", "test")
+
+
+@dataclass(frozen=True)
+class Form:
+    """What stands before the colon: a function of the place, and of the split where the data are divided into two."""
+
+    open: Callable[..., Source | CorruptedSource]
+    place: str = "DIR"
+    has_splits: bool = False
+    any_split: bool = False  # of any name
+
+
+@lru_cache
+def forms() -> dict[str, Form]:
+    """All forms by their names. A suite's name opens images that somebody has corrupted by it."""
+    natural = {name: Form(partial(open_by_wordnet, name)) for name in ("imagenet-a", "imagenet-r", "imagenet-sketch")}
+    return {
+        "fashion": Form(open_embedded, "", has_splits=True),
+        "fashion-mnist": Form(open_fashion_mnist, has_splits=True),
+        "cifar10": Form(open_cifar10, has_splits=True),
+        "cifar10.1": Form(open_cifar10_1),
+        "folder": Form(open_folder),
+        "npz": Form(_open_npz, "FILE"),
+        "hf": Form(open_saved_dataset, has_splits=True, any_split=True),
+        **natural,
+        "imagenet-v2": Form(open_imagenet_v2),
+        "objectnet": Form(open_objectnet),
+        **{name: Form(partial(open_published, name)) for name in list_suites()},
+    }
+
+
+def open_source(address: str, split: str = "test", classes: str | None = None) -> Source | CorruptedSource:
+    """Open a labelled dataset, without decoding anything.
+
+    Parameters
+    ----------
+    address
+        `fashion`, which comes with the package, or a form and a place, such as `cifar10:DIR`, `folder:DIR`,
+        `imagenet-a:DIR`; docs/data.md has them all. The name of a suite, as in `imagenet-c:DIR`, opens images that are
+        corrupted already.
+    split
+        "test" or "train", where an address has both; for `hf` any that it has.
+    classes
+        A benchmark of natural shifts, "imagenet-a" say: of a source with ImageNet's classes, take the images of the
+        benchmark's classes, to be scored as the benchmark is.
+
+    >>> source = open_source("fashion")
+    >>> len(source), source.class_names[source.labels[0]]
+    (5000, 'Ankle boot')
+    """
+    name, colon, place = address.partition(":")
+    if name not in forms():
+        raise ValueError(_unknown(address, name))
+    form = forms()[name]
+    if form.place and not place:
+        raise ValueError(f"{name} needs a place: {name}:{form.place}")
+    if colon and not form.place:
+        raise ValueError(
+            f"{name} comes with the package; leave out {colon + place!r}, or did you mean {name}-mnist:DIR?"
+        )
+    _check_split(name, form, split)
+    arguments = [Path(place).expanduser()] if form.place else []
+    if form.place and not arguments[0].exists():
+        raise ValueError(f"there is no file or folder {place}, wanted by {address}")
+    source = form.open(*arguments, *([split] if form.has_splits else []))
+    if classes is None:
+        return source
+    if isinstance(source, CorruptedSource):
+        raise ValueError(f"classes are chosen of clean images; {name} holds corrupted ones")
+    return restrict(source, classes)
+
+
+def _check_split(name: str, form: Form, split: str) -> None:
+    if not form.has_splits and split != "test":
+        raise ValueError(f"{name} has no splits, got {split!r}; give the place of the images that you want")
+    if form.has_splits and not form.any_split and split not in SPLITS:
+        raise ValueError(f"{name} has the splits {' and '.join(SPLITS)}, got {split!r}")
+
+
+def _unknown(address: str, name: str) -> str:
+    known = [f"{n}:{form.place}" if form.place else n for n, form in forms().items()]
+    if Path(address).expanduser().exists():
+        form = "folder" if Path(address).expanduser().is_dir() else "npz"
+        return (
+            f"expected the form of a source before its place, as in {form}:{address}; the forms are {', '.join(known)}"
+        )
+    near = difflib.get_close_matches(name, forms(), n=3, cutoff=0.6)
+    hint = (
+        f"did you mean {', '.join(f'{n}:{forms()[n].place}' if forms()[n].place else n for n in near)}? "
+        if near
+        else ""
+    )
+    return f"no source is addressed by {address!r}; {hint}The forms are {', '.join(known)}"
+
+
+def _open_npz(path: Path) -> Source:
+    """`npz:FILE`: images and labels in one file."""
+    arrays = open_arrays(path)
+    if arrays.labels is None:
+        raise ValueError(f"{path} has no labels; expected them under {' or '.join(LABELS_KEYS)}")
+    return array_source(path.stem, arrays.images, arrays.labels)

@@ -1,0 +1,260 @@
+"""The pixels of a source on the way to a model: decoded ahead by other processes, decoded once, kept where they fit.
+
+An evaluation passes over the same images for every corruption. Bytes are kept, not floats: 50 000 images of 224 pixels
+are 7 GiB. Batches come in the source's order, on the device.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset
+
+from scuff.arrays import pieces
+from scuff.data.memory import available_memory, available_on
+from scuff.data.source import Source
+from scuff.data.stored import StoredArray, as_tensor
+from scuff.images import ImageError
+from scuff.pictures import Cut
+
+Progress = Callable[[int, int], None]
+Batches = Iterator[tuple[slice, Tensor]]
+
+CHUNK = 8  # pictures that a worker decodes at a time: few, because chunks wait in shared memory, which may be scarce
+PIECE = 64 << 20  # bytes of an array that are moved to a GPU at a time
+MOST_WORKERS = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Pixels:
+    """uint8 images (N, C, H, W) and where they are kept, as words for a message."""
+
+    shape: tuple[int, int, int, int]
+    kept: str
+    run: Callable[[int], Batches]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def batches(self, size: int) -> Batches:
+        """The images in order, `size` at a time, each batch with its place: (slice, tensor on the device)."""
+        if size < 1:
+            raise ValueError(f"a batch needs at least 1 image, got {size}")
+        return self.run(size)
+
+
+def load_pixels(
+    source: Source,
+    cut: Cut | None = None,
+    device: torch.device | str = "cpu",
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Pixels:
+    """Make a source's images ready for passes over them.
+
+    Arrays are used as they are, and moved to a GPU if they take less than half of its free memory. Pictures are decoded
+    and cut by `workers` processes (as many as there are processors, up to 16; 0 for this process) and kept on the GPU,
+    or in memory, under the same condition; if there is no room, they are decoded again, ahead, in every pass.
+    `progress(done, total)` is called while pictures are decoded.
+    """
+    device = torch.device(device)
+    if workers is not None and workers < 0:
+        raise ValueError(f"workers must be at least 0, got {workers}")
+    if isinstance(source.images, StoredArray):
+        source.check_cut(cut)
+        return _load_array(source.images, device)
+    return _load_pictures(_Decoder(source, source.cut if cut is None else cut, workers), device, progress)
+
+
+def _size(count: int) -> str:
+    return f"{count / 2**30:.2f} GiB"
+
+
+# --- arrays ---------------------------------------------------------------------------------------------------------
+
+
+def _load_array(stored: StoredArray, device: torch.device) -> Pixels:
+    count = stored.array.nbytes
+    if count <= available_on(device) // 2:
+        return _kept(_upload(stored.array, device), device, f"{_size(count)} on the GPU")
+    where = "mapped from the file" if stored.is_mapped else "in memory"
+    return _kept(as_tensor(stored.array), device, f"{_size(count)} {where}")
+
+
+def _upload(array: np.ndarray, device: torch.device) -> Tensor:
+    """An array on the device, in the order of memory that torch prefers, without a second copy of it anywhere."""
+    images = as_tensor(array)
+    kept = torch.empty(images.shape, dtype=torch.uint8, device=device)
+    start = 0
+    for piece in pieces(array, PIECE):
+        kept[start : start + len(piece)] = as_tensor(piece).to(device)
+        start += len(piece)
+    return kept
+
+
+# --- pictures -------------------------------------------------------------------------------------------------------
+
+
+def _load_pictures(decoder: _Decoder, device: torch.device, progress: Progress | None) -> Pixels:
+    shape = (decoder.total, *decoder.shape)
+    count = math.prod(shape)
+    if count <= available_on(device) // 2:
+        place, words = device, "on the GPU"
+    elif count <= available_memory() // 2:
+        place, words = torch.device("cpu"), "in memory"
+    else:
+        words = f"nowhere: {_size(count)} do not fit, so pictures are decoded in every pass"
+        return Pixels(shape, words, lambda size: _sent(_streamed(decoder, size), device))
+    kept = torch.empty(shape, dtype=torch.uint8, device=place)
+    for where, chunk in decoder.run(_split(0, decoder.total, CHUNK), pinned=place.type == "cuda"):
+        kept[where].copy_(chunk, non_blocking=True)
+        if progress is not None:
+            progress(where.stop, decoder.total)
+    return _kept(kept, device, f"{_size(count)} {words}")
+
+
+def _streamed(decoder: _Decoder, size: int) -> Batches:
+    """Batches put together from chunks, none of which belongs to two batches."""
+    batches = _split(0, decoder.total, size)
+    chunks = decoder.run([chunk for batch in batches for chunk in _split(batch.start, batch.stop, CHUNK)])
+    for place in batches:
+        batch = torch.empty((place.stop - place.start, *decoder.shape), dtype=torch.uint8)
+        filled = 0
+        while filled < len(batch):
+            _, chunk = next(chunks)
+            batch[filled : filled + len(chunk)] = chunk
+            filled += len(chunk)
+        yield place, batch
+
+
+def _split(start: int, stop: int, size: int) -> list[slice]:
+    return [slice(first, min(first + size, stop)) for first in range(start, stop, size)]
+
+
+class _Decoder:
+    """Decodes pictures and cuts them to (3, H, W), all of one size: that of the first."""
+
+    def __init__(self, source: Source, cut: Cut | None, workers: int | None):
+        if not len(source):
+            raise ValueError(f"{source.name} has no pictures")
+        self.source, self.cut, self.total = source, cut, len(source)
+        height, width, channels = source.images.decode(0, cut).shape
+        self.shape = channels, height, width
+        self.workers = min(_processors(), MOST_WORKERS) if workers is None else workers
+
+    def run(self, places: list[slice], pinned: bool = False) -> Batches:
+        """The pictures of each slice, in order, decoded ahead."""
+        chunks = _Chunks(self.source, self.cut, self.shape, places)
+        workers = min(self.workers, len(places)) if len(places) > 1 else 0  # one chunk is read faster than one starts
+        # Only the loop holds the results: with it, whatever its end, the workers end too.
+        for place, result in zip(places, _in_processes(chunks, workers, pinned) if workers else chunks, strict=True):
+            if isinstance(result, str):
+                raise ImageError(result)
+            yield place, result
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _in_processes(chunks: _Chunks, workers: int, pinned: bool) -> Iterator[Tensor | str]:
+    with warnings.catch_warnings():
+        # More workers than processors are the caller's wish. And Python warns of forking a process that has threads:
+        # these workers touch neither torch's threads nor the GPU, they run Pillow and copy bytes.
+        warnings.filterwarnings("ignore", message="This DataLoader will create")
+        warnings.filterwarnings("ignore", message=".*use of fork", category=DeprecationWarning)
+        loader = DataLoader(
+            chunks,
+            batch_size=None,
+            num_workers=workers,
+            prefetch_factor=2,
+            pin_memory=pinned,
+            worker_init_fn=_ignore_interrupts,
+            generator=torch.Generator(),  # or it would move the global one
+        )
+        return iter(loader)
+
+
+def _ignore_interrupts(worker: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the main process, which ends the workers
+
+
+@dataclass(frozen=True, eq=False)
+class _Chunks(Dataset):
+    """What workers see: pictures by chunks, as (n, 3, H, W), or the reason why a chunk cannot be had.
+
+    A reason and no exception, because torch would wrap that into the tracebacks of two processes.
+    """
+
+    source: Source
+    cut: Cut | None
+    shape: tuple[int, int, int]
+    places: list[slice]
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __getitem__(self, number: int) -> Tensor | str:
+        place = self.places[number]
+        chunk = torch.empty((place.stop - place.start, *self.shape), dtype=torch.uint8)
+        channels, height, width = self.shape
+        for row, position in enumerate(range(place.start, place.stop)):
+            try:
+                pixels = self.source.images.decode(position, self.cut)
+            except ImageError as error:
+                return str(error)
+            if pixels.shape != (height, width, channels):
+                return (
+                    f"pictures must have one size, but {self.source.image_name(position)} has {pixels.shape[1]} x "
+                    f"{pixels.shape[0]} pixels and {self.source.image_name(0)} has {width} x {height}; bring them to "
+                    "one with --resize and --crop"
+                )
+            chunk.numpy()[row] = pixels.transpose(2, 0, 1)
+        return chunk
+
+
+# --- batches --------------------------------------------------------------------------------------------------------
+
+
+def _kept(images: Tensor, device: torch.device, words: str) -> Pixels:
+    def run(size: int) -> Batches:
+        slices = ((place, images[place]) for place in _split(0, len(images), size))
+        return slices if images.device.type == device.type else _sent(slices, device)
+
+    return Pixels(tuple(images.shape), words, run)
+
+
+def _sent(batches: Batches, device: torch.device) -> Batches:
+    """Batches on the device; on a GPU, each is on its way while the one before is being used."""
+    if device.type != "cuda":
+        return ((place, batch.to(device)) for place, batch in batches)
+    return _sent_ahead(batches, device)
+
+
+def _sent_ahead(batches: Batches, device: torch.device) -> Batches:
+    stream = torch.cuda.Stream(device)
+    coming = None
+    for place, batch in batches:
+        with torch.cuda.stream(stream):
+            following = place, batch.pin_memory().to(device, non_blocking=True), stream.record_event()
+        if coming is not None:
+            yield _arrived(*coming)
+        coming = following
+    if coming is not None:
+        yield _arrived(*coming)
+
+
+def _arrived(place: slice, batch: Tensor, copied: torch.cuda.Event) -> tuple[slice, Tensor]:
+    """Let the stream that uses the batch wait for its copy, and the allocator know that this stream uses it."""
+    current = torch.cuda.current_stream(batch.device)
+    current.wait_event(copied)
+    batch.record_stream(current)
+    return place, batch

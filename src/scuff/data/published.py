@@ -1,0 +1,163 @@
+"""Published benchmarks of corrupted images, for any suite of the package, in the two layouts that are in use.
+
+CIFAR-10-C is one NAME.npy per corruption, all images at severity 1, then all at severity 2, and so on, and labels.npy.
+ImageNet-C is a tree NAME/SEVERITY/CLASS/FILE, with NAME in a folder of its group (noise, blur, ...) or not. `scuff
+corrupt` writes both.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from scuff.arrays import check_images, reading_arrays
+from scuff.corruptions import get
+from scuff.data import cifar
+from scuff.data.folders import check_folder, class_folders, number_among, number_classes
+from scuff.data.source import CorruptedSource, Source, array_source, picture_source
+from scuff.data.stored import StoredPictures
+from scuff.pictures import Cut, find_pictures
+from scuff.suites import Levels, Suite, load_suite
+
+LABELS = "labels.npy"
+SETTINGS = "scuff.json"
+
+
+def open_published(name: str, path: Path) -> CorruptedSource:
+    """`SUITE:DIR`: what is there of a suite's entries, each with its levels."""
+    suite = load_suite(name)
+    if any(get(suite.corruption(entry)).sequence for entry in suite.entries):
+        raise ValueError(f"{name} is a suite of sequences, which are not read from files; evaluate it on clean images")
+    check_folder(path)
+    return _open_arrays(suite, path) if (path / LABELS).exists() else _open_tree(suite, path)
+
+
+def _names(suite: Suite, entry: str) -> list[str]:
+    return [entry, *(alias for alias, meant in suite.aliases.items() if meant == entry)]
+
+
+def _nothing_found(suite: Suite, path: Path, form: str) -> ValueError:
+    there = ", ".join(sorted(p.name for p in path.iterdir())[:8]) or "nothing"
+    first = next(iter(suite.entries))
+    return ValueError(f"{path} holds no corruption of {suite.name}; expected {form.format(first)}, ...; found {there}")
+
+
+# --- arrays ---------------------------------------------------------------------------------------------------------
+
+
+def _open_arrays(suite: Suite, path: Path) -> CorruptedSource:
+    files = {e: path / f"{n}.npy" for e in suite.entries for n in _names(suite, e) if (path / f"{n}.npy").exists()}
+    if not files:
+        raise _nothing_found(suite, path, "{}.npy")
+    written = _written_levels(path)
+    levels = {entry: written or suite.levels(entry) for entry in files}
+    with reading_arrays(path / LABELS):
+        labels = np.load(path / LABELS, allow_pickle=False)
+    arrays = {entry: _open_blocks(file, len(levels[entry]), labels) for entry, file in files.items()}
+
+    def open_cell(entry: str, severity: int | None) -> Source:
+        images = arrays[entry]
+        count = len(images) // len(levels[entry])
+        start = levels[entry].index(severity) * count
+        class_names = cifar.CLASS_NAMES if suite.name.startswith("cifar10") else None
+        return array_source(suite.name, images[start : start + count], labels[:count], class_names)
+
+    return CorruptedSource(suite.name, suite.name, levels, open_cell)
+
+
+def _written_levels(path: Path) -> Levels | None:
+    """The severities in files of our own, which need not be all."""
+    if not (path / SETTINGS).exists():
+        return None
+    try:
+        return tuple(json.loads((path / SETTINGS).read_text(encoding="utf-8"))["severities"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path / SETTINGS} does not say which severities there are ({error!r})") from error
+
+
+def _open_blocks(file: Path, levels: int, labels: np.ndarray) -> np.ndarray:
+    """Map an array of `levels` equal blocks, and hold it against the labels, which are those of one block or of all."""
+    with reading_arrays(file):
+        images = np.load(file, mmap_mode="r", allow_pickle=False)
+    check_images(file, images)
+    count, rest = divmod(len(images), levels)
+    if rest:
+        raise ValueError(f"{file}: {len(images)} images are not {levels} severities of as many; is the file complete?")
+    if labels.shape[:1] not in ((count,), (len(images),)):
+        raise ValueError(f"{file}: {len(images)} images need as many labels, got {labels.shape} in {LABELS}")
+    blocks = labels.reshape(-1, count)
+    if (blocks != blocks[0]).any():
+        raise ValueError(f"{file}: {LABELS} does not repeat for each of {levels} severities; are there as many?")
+    return images
+
+
+# --- trees ----------------------------------------------------------------------------------------------------------
+
+
+def _open_tree(suite: Suite, path: Path) -> CorruptedSource:
+    folders = {entry: folder for entry in suite.entries if (folder := _find_entry(suite, path, entry)) is not None}
+    levels = {entry: _find_levels(suite, entry, folder) for entry, folder in folders.items()}
+    levels = {entry: found for entry, found in levels.items() if found}
+    if not levels:
+        raise _nothing_found(suite, path, "{0}/1/CLASS/FILE or GROUP/{0}/1/CLASS/FILE")
+    return CorruptedSource(suite.name, suite.name, {e: tuple(f) for e, f in levels.items()}, _TreeCells(suite, levels))
+
+
+def _find_entry(suite: Suite, path: Path, entry: str) -> Path | None:
+    found = [
+        folder for name in _names(suite, entry) for folder in (path / name, *path.glob(f"*/{name}")) if folder.is_dir()
+    ]
+    if len(found) > 1:
+        raise ValueError(f"{entry} lies in {found[0]} and in {found[1]}; take one of them out")
+    return found[0] if found else None
+
+
+def _find_levels(suite: Suite, entry: str, folder: Path) -> dict[int | None, Path]:
+    """The folders of the levels. The authors' own program for C-bar names them by the amount, with two digits."""
+    if suite.levels(entry) == (None,):
+        return {None: folder}
+    found = {}
+    for level in suite.levels(entry):
+        amount = suite.parameters(entry, level).get("amount")
+        names = [str(level), *([f"{amount:.2f}"] if isinstance(amount, float) else [])]
+        there = [folder / name for name in names if (folder / name).is_dir()]
+        if there:
+            found[level] = there[0]
+    return found
+
+
+class _TreeCells:
+    """Opens the cells of a tree, each once. They share names, labels and ids: ImageNet-C has 75 cells of 50 000."""
+
+    def __init__(self, suite: Suite, folders: dict[str, dict[int | None, Path]]):
+        self.suite, self.folders = suite, folders
+        self.cells: dict[tuple[str, int | None], Source] = {}
+
+    def __call__(self, entry: str, severity: int | None) -> Source:
+        if (entry, severity) not in self.cells:
+            self.cells[entry, severity] = self._open(self.folders[entry][severity])
+        return self.cells[entry, severity]
+
+    def _open(self, folder: Path) -> Source:
+        names = find_pictures(folder)
+        if self.cells:
+            first = next(iter(self.cells.values()))
+            _check_same(first.images, folder, names)
+            return replace(first, images=replace(first.images, root=folder))
+        classes = class_folders(folder, names)
+        tiny = self.suite.name.startswith("tiny-imagenet")  # whose 200 classes have numbers of their own
+        labels, class_names = number_among(classes, sorted(set(classes))) if tiny else number_classes(classes)
+        cut = Cut(None, 224) if self.suite.size == 224 else None  # the files have their size: nothing to resize
+        return picture_source(self.suite.name, StoredPictures(folder, names), labels, class_names, cut=cut)
+
+
+def _check_same(first: StoredPictures, folder: Path, names: list[str]) -> None:
+    different = sorted(set(first.names) ^ set(names))
+    if different:
+        raise ValueError(
+            f"{folder} and {first.root} differ in {len(different)} pictures ({different[0]}, ...); all corruptions "
+            "must be of the same images: complete or remove one of the two"
+        )

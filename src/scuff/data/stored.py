@@ -1,0 +1,147 @@
+"""Where the images of a source are: in one array, or in picture files that have yet to be decoded."""
+
+from __future__ import annotations
+
+import io
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import Tensor
+
+from scuff.arrays import pieces
+from scuff.images import ImageError
+from scuff.pictures import Cut, failure_reason, read_picture
+
+PIECE = 16 << 20  # bytes that are hashed at a time
+
+
+def as_tensor(array: np.ndarray) -> Tensor:
+    """Images (N, H, W) or (N, H, W, C) as a tensor (N, C, H, W) that shares their memory."""
+    with warnings.catch_warnings():
+        # of a read-only file map, to which nobody writes: images are never modified
+        warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
+        tensor = torch.from_numpy(array)
+    return tensor[:, None] if tensor.ndim == 3 else tensor.permute(0, 3, 1, 2)
+
+
+def decode(open_file: Callable[[], Any], name: str, cut: Cut | None, border: int = 0) -> np.ndarray:
+    """A picture as (H, W, 3). Grey ones become RGB, as in everybody's ImageNet pipeline."""
+    try:
+        picture = read_picture(open_file()).convert("RGB")
+        if border:
+            picture = _without_border(picture, border)
+        return np.asarray(picture if cut is None else cut(picture))
+    except Exception as error:  # Pillow's decoders raise whatever they please on a broken file
+        remedy = "" if isinstance(error, ImageError) else "; replace the file, or take it out"  # ours have said theirs
+        raise ImageError(f"cannot use the picture {name}: {failure_reason(error)}{remedy}") from error
+
+
+def _without_border(picture: Image.Image, border: int) -> Image.Image:
+    width, height = picture.size
+    return picture.crop((border, border, width - border, height - border))
+
+
+@dataclass(frozen=True, eq=False)
+class StoredArray:
+    """Images (N, H, W) or (N, H, W, C), uint8, in memory or mapped from a file."""
+
+    array: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    @property
+    def is_mapped(self) -> bool:
+        """Whether the pixels lie in a file, to be read as they are needed."""
+        return isinstance(self.array, np.memmap)
+
+    def name(self, position: int) -> str:
+        """What to call an image in a message."""
+        return f"image {position}"
+
+    def take(self, positions: np.ndarray) -> StoredArray:
+        """Some of the images. A run of neighbours stays where it is; anything else is copied."""
+        first, count = (int(positions[0]), len(positions)) if len(positions) else (0, 0)
+        if np.array_equal(positions, np.arange(first, first + count)):
+            return StoredArray(self.array[first : first + count])
+        return StoredArray(np.asarray(self.array[positions]))
+
+    def feed(self, state: Any) -> None:
+        """Add the pixels to a hash, which takes a second per gigabyte or so."""
+        height, width, *channels = self.array.shape[1:]
+        state.update(repr((height, width, *(channels or [1]))).encode())
+        for piece in pieces(self.array, PIECE):
+            state.update(np.ascontiguousarray(piece))
+
+
+@dataclass(frozen=True, eq=False)
+class StoredPictures:
+    """Picture files by their sorted paths below a folder; `border` pixels are cut off all around, before anything."""
+
+    root: Path
+    names: Sequence[str]
+    border: int = 0
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def name(self, position: int) -> str:
+        """What to call a picture in a message: its path."""
+        return os.path.join(self.root, self.names[position])
+
+    def decode(self, position: int, cut: Cut | None) -> np.ndarray:
+        """One picture as (H, W, 3)."""
+        path = self.name(position)
+        return decode(lambda: path, path, cut, self.border)
+
+    def take(self, positions: np.ndarray) -> StoredPictures:
+        """Some of the pictures."""
+        return StoredPictures(self.root, [self.names[k] for k in positions], self.border)
+
+    def feed(self, state: Any) -> None:
+        """Add names and sizes in bytes to a hash: pictures that were exchanged are noticed without decoding them."""
+        for name in self.names:
+            state.update(f"{name}|{os.stat(os.path.join(self.root, name)).st_size}\n".encode())
+        state.update(repr(self.border).encode())
+
+
+@dataclass(frozen=True, eq=False)
+class StoredRows:
+    """Pictures in a column of a Hugging Face dataset, encoded as their files were."""
+
+    dataset: Any
+    column: str
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    def name(self, position: int) -> str:
+        """What to call a picture in a message."""
+        return f"in row {position}, column {self.column}"
+
+    def decode(self, position: int, cut: Cut | None) -> np.ndarray:
+        """One picture as (H, W, 3)."""
+        return decode(lambda: self._file(position), self.name(position), cut)
+
+    def _file(self, position: int) -> io.BytesIO | str:
+        encoded = self.dataset[int(position)][self.column]
+        if encoded is None:
+            raise ImageError("the row is empty; take it out")
+        return encoded["path"] if encoded["bytes"] is None else io.BytesIO(encoded["bytes"])
+
+    def take(self, positions: np.ndarray) -> StoredRows:
+        """Some of the rows."""
+        return StoredRows(self.dataset.select(positions), self.column)
+
+    def feed(self, state: Any) -> None:
+        """Add the encoded pictures to a hash."""
+        for row in self.dataset:
+            encoded = row[self.column] or {"bytes": None, "path": None}
+            state.update(encoded["bytes"] or str(encoded["path"]).encode())

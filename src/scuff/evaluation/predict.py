@@ -1,0 +1,142 @@
+"""The inner loop: corrupt a batch once, show it to every model, keep the predictions on the device until the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from scuff.data import ClassMap, Source
+from scuff.evaluation.clock import Clock
+from scuff.models import Classifier
+
+Columns = dict[str, np.ndarray]
+Distort = Callable[[Tensor, Tensor], Iterable[Tensor]]  # images and their ids -> one batch, or one per frame
+
+OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "alloc_failed")
+RANKS = 5  # as many as the top-5 distance of sequences needs
+
+
+@dataclass
+class BatchLimit:
+    """How many images go through the models at once. It only ever shrinks, when memory runs out."""
+
+    size: int
+
+    def halve(self, tried: int) -> None:
+        """Half of what was tried, or give up."""
+        if tried == 1:
+            raise MemoryError("not even one image at a time fits into memory; use a smaller model or smaller images")
+        self.size = tried // 2
+
+
+def predict(
+    batches: Iterable[tuple[slice, Tensor]],
+    ids: Tensor,
+    distort: Distort,
+    classifiers: Mapping[str, Classifier],
+    source: Source,
+    limit: BatchLimit,
+    clock: Clock,
+    is_sequence: bool = False,
+) -> dict[str, Columns]:
+    """The columns `prediction` and `confidence`, and those of frames for sequences, for every classifier.
+
+    Nothing here waits for a GPU: it is free to work through a whole cell while the next batches are queued.
+    """
+    pieces: dict[str, list[Tensor]] = {name: [] for name in classifiers}
+    classes = source.classes
+    counted = None if classes is None else torch.tensor(classes.outputs, device=ids.device)
+    ranks = RANKS if is_sequence else 1
+
+    def work(images: Tensor, its_ids: Tensor) -> dict[str, Tensor]:
+        frames: dict[str, list[Tensor]] = {name: [] for name in classifiers}
+        with clock.part("corrupting"):
+            film = iter(distort(images, its_ids))
+        while True:
+            with clock.part("corrupting"):
+                frame = next(film, None)
+            if frame is None:
+                return {name: torch.stack(found, 1) for name, found in frames.items()}
+            with clock.part("predicting"):
+                for name, classifier in classifiers.items():
+                    logits = classifier(frame)
+                    _check_width(name, logits, source)
+                    frames[name].append(_rank(logits, counted, ranks))
+
+    for where, images in batches:
+        for found in _in_parts(work, images, ids[where], limit):
+            for name, piece in found.items():
+                pieces[name].append(piece)
+    return {name: _columns(torch.cat(found).cpu().numpy(), classes, is_sequence) for name, found in pieces.items()}
+
+
+def _in_parts(
+    work: Callable[[Tensor, Tensor], dict[str, Tensor]], images: Tensor, ids: Tensor, limit: BatchLimit
+) -> Iterable[dict[str, Tensor]]:
+    """Work on a batch in parts of at most `limit`, which is halved whenever memory runs out."""
+    start = 0
+    while start < len(images):
+        part = slice(start, start + limit.size)
+        try:
+            found = work(images[part], ids[part])
+        except (RuntimeError, MemoryError) as error:
+            if not _is_out_of_memory(error):
+                raise
+            found = None
+        if found is None:  # outside of the except block, whose error still holds the memory of the failed attempt
+            limit.halve(len(images[part]))
+            if images.is_cuda:
+                torch.cuda.empty_cache()
+            continue
+        yield found
+        start = part.stop
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    """Whether memory ran out. Torch says so by a type of its own on a GPU, and by words on a CPU and in libraries."""
+    if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
+        return True
+    text = str(error).lower()
+    return any(
+        words in text for words in ("out of memory", "can't allocate memory", "not enough memory", "alloc_failed")
+    )
+
+
+def _check_width(name: str, logits: Tensor, source: Source) -> None:
+    """Refuse a model that cannot name all classes: its outputs mean something else."""
+    last = int(source.labels.max()) if source.classes is None else max(source.classes.outputs)
+    if logits.shape[1] <= last:
+        raise ValueError(
+            f"{name} has {logits.shape[1]} outputs, but {source.name} needs outputs for labels up to {last}; were they "
+            "made for each other?"
+        )
+
+
+def _rank(logits: Tensor, counted: Tensor | None, ranks: int) -> Tensor:
+    """The best outputs, best first, ties by number, and the probability of the first: float64 (N, ranks + 1)."""
+    if counted is not None:
+        logits = logits[:, counted]
+    order = logits.argmax(1, keepdim=True) if ranks == 1 else logits.argsort(dim=1, descending=True, stable=True)
+    best = order[:, :ranks]
+    confidence = logits.softmax(1).gather(1, best[:, :1])
+    return torch.cat([best.double(), confidence.double()], 1)  # float64 holds both exactly, in one transfer
+
+
+def _columns(found: np.ndarray, classes: ClassMap | None, is_sequence: bool) -> Columns:
+    """(images, frames, ranks + 1) as columns; the rows of an image's frames follow each other."""
+    images, frames, _ = found.shape
+    flat = found.reshape(images * frames, -1)
+    best = flat[:, :-1].astype(np.int32)
+    if classes is not None:
+        best = np.asarray(classes.classes, np.int32)[best]
+    columns = {"prediction": best[:, 0], "confidence": flat[:, -1].astype(np.float32)}
+    if is_sequence:
+        columns["frame"] = np.tile(np.arange(frames, dtype=np.int16), images)
+        for rank in range(2, RANKS + 1):
+            known = rank <= best.shape[1]
+            columns[f"rank{rank}"] = best[:, rank - 1] if known else np.full(len(flat), -1, np.int32)
+    return columns

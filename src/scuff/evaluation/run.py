@@ -1,0 +1,182 @@
+"""Carry out an evaluation."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+import torch
+
+from scuff.data import CorruptedSource, Source
+from scuff.evaluation.environment import environment
+from scuff.evaluation.plan import SETTINGS, Models, Plan, plan_evaluation
+from scuff.evaluation.runner import Progress, Runner
+from scuff.files import DISK_FULL
+from scuff.store import check_settings, read_rows, save_settings
+from scuff.suites import Suite
+
+
+class EvaluationStopped(RuntimeError):
+    """The machine could not go on. Every finished cell is valid; a new run continues from there."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """How a run went: predictions made, seconds, the share of corrupting in it, and where the pixels were kept."""
+
+    predictions: int
+    seconds: float
+    corrupting: float
+    predicting: float
+    pixels: str
+    batch_size: int
+
+    @property
+    def per_second(self) -> float:
+        """Predictions per second: images x cells x models, decoding included."""
+        return self.predictions / max(self.seconds, 1e-9)
+
+    @property
+    def corrupting_share(self) -> float:
+        """Corrupting as a share of corrupting and predicting."""
+        return self.corrupting / max(self.corrupting + self.predicting, 1e-9)
+
+
+def evaluate(
+    models: Models,
+    suite: Suite | str | os.PathLike[str] | None,
+    data: str | Source | CorruptedSource,
+    out: str | os.PathLike[str] | None = None,
+    *,
+    clean: str | Source | None = None,
+    classes: str | None = None,
+    only: Sequence[str] | None = None,
+    severities: Sequence[int] | None = None,
+    validation: bool = False,
+    seed: int = 0,
+    limit: int | None = None,
+    resize: int | None = None,
+    crop: int | None = None,
+    as_published: bool = False,
+    precision: str = "float32",
+    mean: Sequence[float] | None = None,
+    std: Sequence[float] | None = None,
+    device: str | torch.device | None = None,
+    batch_size: int | None = None,
+    compile: bool = False,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> pd.DataFrame:
+    """Run models over the clean images and every cell of a suite, and return one row per image and cell.
+
+    Parameters
+    ----------
+    models
+        An address (`"torchvision:resnet50"`, `"timm:..."`, `"onnx:FILE"`, `"FILE.safetensors"`,
+        `"package.module:object"`), a torch module, a callable, a Classifier; or a list, or a mapping from names, of
+        those. All models see the same corrupted batch.
+    suite, only, severities, validation
+        Which corruptions, at which levels. By default all levels of the benchmark's entries. None for published data.
+    data, clean, classes
+        Where the images come from: an address as in `"cifar10:DIR"` or `"folder:DIR"`, or a Source. Published corrupted
+        data (`"cifar10-c:DIR"`, `"imagenet-c:DIR"`) are taken as they are, with `clean` as their clean counterpart.
+        `classes="imagenet-a"` keeps to the images and outputs of that benchmark's classes.
+    out
+        A folder on this machine or anywhere that fsspec reaches. Cells that are there are not computed again. Without
+        it, nothing is kept but the result.
+    seed, as_published
+        As in `scuff.corrupt`.
+    limit
+        So many images, evenly spread over the data.
+    resize, crop
+        For pictures: the shorter side to `resize`, then the middle `crop` x `crop`, then the corruption. By default
+        what the models want, or 256 and 224.
+    precision, mean, std
+        "float32", "bfloat16" or "float16" arithmetic of the models; a normalisation for models that bring none.
+    device, batch_size, compile, workers
+        How fast: by default the GPU if there is one; a batch that suits it, halved when memory runs out; without
+        torch.compile; one process per processor to decode pictures.
+    progress
+        Called with (what is being done, images done, images to do).
+    """
+    with tempfile.TemporaryDirectory() as nowhere:
+        plan = plan_evaluation(
+            models,
+            suite,
+            data,
+            nowhere if out is None else out,
+            clean=clean,
+            classes=classes,
+            only=only,
+            severities=severities,
+            validation=validation,
+            seed=seed,
+            limit=limit,
+            resize=resize,
+            crop=crop,
+            as_published=as_published,
+            precision=precision,
+            mean=mean,
+            std=std,
+        )
+        run_plan(plan, device=device, batch_size=batch_size, compile=compile, workers=workers, progress=progress)
+        return read_rows(plan.store, [plan.rows_name(m, cell) for m in plan.classifiers for cell in plan.cells])
+
+
+def run_plan(
+    plan: Plan,
+    *,
+    device: str | torch.device | None = None,
+    batch_size: int | None = None,
+    compile: bool = False,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Timing:
+    """Carry out what `plan_evaluation` has planned, and say how it went; the arguments are those of `evaluate`."""
+    device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    missing = plan.missing()
+    started = time.perf_counter()
+    try:
+        _save_settings(plan, device)
+        runner = Runner(plan, missing, device, batch_size, compile, workers, progress)
+        for cell in missing:
+            runner.run(cell)
+    except OSError as error:
+        if error.errno in DISK_FULL:
+            raise EvaluationStopped(
+                f"the disk of {plan.store.root} is full; finished cells are valid: make room and run the same again"
+            ) from error
+        raise
+    seconds = runner.clock.seconds()
+    return Timing(
+        runner.predictions,
+        time.perf_counter() - started,
+        seconds.get("corrupting", 0.0),
+        seconds.get("predicting", 0.0),
+        runner.kept,
+        runner.limit.size,
+    )
+
+
+def _save_settings(plan: Plan, device: torch.device) -> None:
+    """What all cells share, and a file for each model; a model of the same name must be the same."""
+    if not plan.store.exists(SETTINGS):
+        save_settings(plan.store, SETTINGS, plan.settings)
+    for name, classifier in plan.classifiers.items():
+        about = {
+            "name": name,
+            "address": classifier.address,
+            "fingerprint": plan.fingerprints[name],
+            "parameters": classifier.parameter_count(),
+            "input_size": classifier.input_size,
+            "mean": classifier.mean,
+            "std": classifier.std,
+            "environment": environment(device),
+        }
+        file = f"models/{name}.json"
+        if not check_settings(plan.store, file, about, noted_only=("environment", "address")):
+            save_settings(plan.store, file, about)

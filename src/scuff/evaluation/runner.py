@@ -1,0 +1,136 @@
+"""What the cells of a run have in common: models on the device, pixels that are kept, the batch that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from scuff.data import CorruptedSource, Pixels, Source, load_pixels
+from scuff.door import CHUNK, corrupt
+from scuff.evaluation.clock import Clock
+from scuff.evaluation.plan import CLEAN, Cell, Plan
+from scuff.evaluation.predict import BatchLimit, Columns, Distort, predict
+from scuff.models import Classifier
+from scuff.pictures import Cut
+from scuff.sequences import frames
+from scuff.store import write_rows
+
+Progress = Callable[[str, int, int], None]  # what is being done, images done, images to do
+
+LARGEST_BATCH = 2048  # beyond that, small images gain nothing
+
+
+class Runner:
+    """Runs one cell after the other, and keeps between them whatever the next one can use."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        missing: dict[Cell, list[str]],
+        device: torch.device,
+        batch_size: int | None = None,
+        compile: bool = False,
+        workers: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.plan, self.device, self.workers = plan, device, workers
+        self.progress = progress or (lambda what, done, total: None)
+        self.clock = Clock(device)
+        self.predictions, self.done, self.kept = 0, 0, "not needed"
+        self.total = plan.settings["images"] * sum(map(len, missing.values()))
+        self.limit = BatchLimit(batch_size or 0)
+        wanted = {model for models in missing.values() for model in models}
+        self.classifiers: dict[str, Classifier] = {
+            name: classifier.on(device, plan.settings["precision"], compile)
+            for name, classifier in plan.classifiers.items()
+            if name in wanted
+        }
+        self._pixels: tuple[Source, Pixels, Tensor] | None = None
+
+    def run(self, cell: Cell) -> None:
+        """Compute a cell for the models that lack it, and write their rows."""
+        models = self.plan.lacking(cell)  # another process may have been here meanwhile
+        source = self.plan.source(cell)
+        if models:
+            pixels, ids = self._load(source)
+            classifiers = {name: self.classifiers[name] for name in models}
+            found = predict(
+                self._watched(pixels, cell, len(models)),
+                ids,
+                self.distort(cell),
+                classifiers,
+                source,
+                self.limit,
+                self.clock,
+                self.plan.is_sequence,
+            )
+            for name, columns in found.items():
+                self._write(name, cell, source, columns)
+            self.predictions += len(source) * len(models)
+
+    def _load(self, source: Source) -> tuple[Pixels, Tensor]:
+        """The pixels of a source: decoded once, and kept until a cell has another source."""
+        if self._pixels is None or self._pixels[0] is not source:
+            self._pixels = None  # two sources need not fit side by side
+            pixels = load_pixels(
+                source, self.pixels_cut(), self.device, self.workers, lambda *at: self.progress("decoding", *at)
+            )
+            self._pixels = (source, pixels, torch.from_numpy(source.ids).to(self.device))
+            self.kept = pixels.kept
+            if not self.limit.size:
+                self.limit.size = suitable_batch(pixels.shape[1:], self.device)
+        return self._pixels[1:]
+
+    def pixels_cut(self) -> Cut | None:
+        """Sequences move the view: their pictures keep a margin around the crop, as far as it is square."""
+        cut = self.plan.cut
+        if self.plan.is_sequence and cut is not None and cut.resize is not None:
+            return replace(cut, crop=cut.resize)
+        return cut
+
+    def _watched(self, pixels: Pixels, cell: Cell, models: int) -> Iterable[tuple[slice, Tensor]]:
+        level = "" if cell.severity is None else f" {cell.severity}"
+        for where, images in pixels.batches(self.limit.size):
+            yield where, images
+            self.done += len(images) * models
+            self.progress(f"{cell.entry}{level}", self.done, self.total)
+
+    def distort(self, cell: Cell) -> Distort:
+        """How a batch of this cell becomes what models see: as it is, corrupted, or a film."""
+        if cell.entry == CLEAN or isinstance(self.plan.data, CorruptedSource):
+            return lambda images, ids: [images]
+        options = {"suite": self.plan.suite, "seed": self.plan.settings["seed"], "check": False}
+        if self.plan.is_sequence:
+            crop = None if self.plan.cut is None else self.plan.cut.crop
+            return lambda images, ids: frames(images, cell.entry, cell.severity or 1, ids=ids, crop=crop, **options)
+        published = self.plan.settings["as_published"]
+        return lambda images, ids: [
+            corrupt(images, cell.entry, cell.severity, ids=ids, as_published=published, **options)
+        ]
+
+    def _write(self, model: str, cell: Cell, source: Source, columns: Columns) -> None:
+        bad = int(np.isnan(columns["confidence"]).sum())
+        if bad:
+            hint = "" if self.plan.settings["precision"] == "float32" else "; try precision float32 or bfloat16"
+            raise ValueError(f"{model} gave NaN for {bad} predictions of {cell.entry} {cell.severity or ''}{hint}")
+        per_image = len(columns["prediction"]) // len(source)
+        constant = {
+            "model": model,
+            "source": self.plan.settings["source"],
+            "suite": self.plan.suite.name,
+            "corruption": cell.entry,
+        }
+        columns["severity"] = np.int16(cell.severity or 0)
+        columns["image_id"] = np.repeat(source.ids, per_image)
+        columns["label"] = np.repeat(source.labels, per_image)
+        write_rows(self.plan.store, self.plan.rows_name(model, cell), constant, columns)
+
+
+def suitable_batch(shape: Sequence[int], device: torch.device) -> int:
+    """A batch that keeps a processor busy: the power of two that fills one step of the corruptions."""
+    fits = CHUNK.get(device.type, CHUNK["cpu"]) // max(1, int(np.prod(shape)))
+    return min(LARGEST_BATCH, 1 << max(0, fits.bit_length() - 1))

@@ -1,0 +1,65 @@
+"""Scores of rows, each with an interval. Pure: numpy, pandas, scipy and yaml; no torch, no images.
+
+Rows have one line per image and cell (a corruption at a severity), as an evaluation writes them. Scores take the rows
+of one model; `summary`, `ranks` and `compare` take those of many.
+
+>>> from scuff.metrics import example_rows, mean_error
+>>> print(mean_error(example_rows()))
+0.38 [0.33, 0.42] (n = 200; bootstrap over images 95 %)
+"""
+
+from scuff.metrics.calibration import ece, reliability
+from scuff.metrics.comparison import compare, difference, ranks, summary
+from scuff.metrics.corruption_error import ce, mce
+from scuff.metrics.errors import (
+    accuracy,
+    cell_errors,
+    error,
+    family_means,
+    mean_error,
+    residual_robustness,
+    robustness_score,
+)
+from scuff.metrics.estimate import bootstrap, bootstrap_difference
+from scuff.metrics.examples import example_films, example_rows
+from scuff.metrics.intervals import Resampling, wilson
+from scuff.metrics.references import Reference, load_reference
+from scuff.metrics.score import Difference, Score, to_frame
+from scuff.metrics.stability import flip_probability, mfr, mt5d, top5_distance
+from scuff.metrics.tables import Cells, by_model, read_cells
+
+__all__ = [
+    "Cells",
+    "Difference",
+    "Reference",
+    "Resampling",
+    "Score",
+    "accuracy",
+    "bootstrap",
+    "bootstrap_difference",
+    "by_model",
+    "ce",
+    "cell_errors",
+    "compare",
+    "difference",
+    "ece",
+    "error",
+    "example_films",
+    "example_rows",
+    "family_means",
+    "flip_probability",
+    "load_reference",
+    "mce",
+    "mean_error",
+    "mfr",
+    "mt5d",
+    "ranks",
+    "read_cells",
+    "reliability",
+    "residual_robustness",
+    "robustness_score",
+    "summary",
+    "to_frame",
+    "top5_distance",
+    "wilson",
+]

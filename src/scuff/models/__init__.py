@@ -1,0 +1,12 @@
+"""Classifiers: any model, opened from an address or an object, with its own preprocessing.
+
+>>> list_architectures()[:3]
+['small_cnn', 'resnet18', 'resnet50']
+"""
+
+from scuff.models.architectures import build, list_architectures
+from scuff.models.checkpoint import save_model
+from scuff.models.classifier import Classifier
+from scuff.models.open import open_model
+
+__all__ = ["Classifier", "build", "list_architectures", "open_model", "save_model"]

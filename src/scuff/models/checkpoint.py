@@ -1,0 +1,182 @@
+"""Weights in files: ours, with all that is needed to use them again, and the state dicts of others.
+
+A file of ours is a safetensors file whose metadata name the architecture and hold the settings of the classifier. It
+holds no code, and nothing that is run when it is read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import safetensors
+import safetensors.torch
+import torch
+from torch import Tensor, nn
+
+from scuff.files import write_by_rename
+from scuff.models.architectures import ARCHITECTURES, MADE_FOR_IMAGENET
+from scuff.models.classifier import Classifier
+from scuff.models.recognise import (
+    count_classes_and_channels,
+    differences,
+    explain_strangeness,
+    load_network,
+    recognise,
+)
+from scuff.models.states import find_state
+from scuff.pictures import Cut
+
+SUFFIXES = (".safetensors", ".pt", ".pth")
+SETTINGS = (
+    "mean",
+    "std",
+    "input_size",
+    "class_names",
+    "cut",
+    "probabilities",
+)  # as JSON; the architecture is plain text
+
+IMAGENET = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}
+
+
+# --- writing --------------------------------------------------------------------------------------------------------
+
+
+def save_model(
+    model: Classifier | nn.Module,
+    path: str | os.PathLike[str],
+    *,
+    architecture: str | None = None,
+    mean: Sequence[float] | None = None,
+    std: Sequence[float] | None = None,
+    class_names: Sequence[str] | None = None,
+    input_size: int | None = None,
+) -> Path:
+    """Write a .safetensors file that `open_model` opens without being told anything.
+
+    Settings that are not given are those of the classifier. The architecture is recognised if it is one of ours; the
+    weights of any other network are written too, but need code of yours to be used again.
+    """
+    path = Path(path)
+    if path.suffix != ".safetensors":
+        raise ValueError(f"expected a file name that ends in .safetensors, got {path}")
+    given = {"mean": mean, "std": std, "class_names": class_names, "input_size": input_size}
+    classifier = model if isinstance(model, Classifier) else Classifier(model)
+    classifier = replace(classifier, **{key: value for key, value in given.items() if value is not None})
+    if not isinstance(classifier.model, nn.Module):
+        raise ValueError(f"only torch modules have weights to save, got {type(classifier.model).__name__}")
+    state = find_state(classifier.model.state_dict())
+    architecture = _checked_architecture(architecture, state)
+    # A tensor may share its memory with another, or lie in an order of its own; a file can express neither.
+    state = {k: v.detach().cpu().clone(memory_format=torch.contiguous_format) for k, v in state.items()}
+    content = safetensors.torch.save(state, _metadata(architecture, classifier))
+    with write_by_rename(path) as file:
+        file.write(content)
+    return path
+
+
+def _checked_architecture(architecture: str | None, state: Mapping[str, Tensor]) -> str | None:
+    if architecture is None:
+        found = recognise(state)
+        return None if found is None else found[0]
+    _fit(architecture, state)
+    return architecture
+
+
+def _metadata(architecture: str | None, classifier: Classifier) -> dict[str, str]:
+    """What the file says of itself, all of it text."""
+    settings = {key: getattr(classifier, key) for key in SETTINGS}
+    plain = {k: asdict(v) if isinstance(v, Cut) else v for k, v in settings.items() if v not in (None, False)}
+    known = {} if architecture is None else {"architecture": architecture}
+    return {"format": "pt", **known, **{k: json.dumps(v) for k, v in plain.items()}}
+
+
+# --- reading --------------------------------------------------------------------------------------------------------
+
+
+def open_checkpoint(path: str | os.PathLike[str]) -> Classifier:
+    """A classifier from a state dict of one of our architectures.
+
+    What a file of ours says of itself holds. Another one with 1000 classes is taken for a model of ImageNet, with the
+    usual mean and standard deviation; any other one is not normalised.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}")
+    state, metadata = _read_safetensors(path) if path.suffix == ".safetensors" else (_read_pickle(path), {})
+    if not state:
+        raise ValueError(f"{path} holds no state dict: no tensors with names")
+    try:
+        name, classes, channels = _identify(metadata.get("architecture"), state)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    settings = _settings(path, metadata) if "architecture" in metadata else _usual_settings(name, classes, channels)
+    return Classifier(load_network(name, classes, channels, state), channels=channels, **settings)
+
+
+def _identify(architecture: str | None, state: Mapping[str, Tensor]) -> tuple[str, int, int]:
+    if architecture is not None:
+        return architecture, *_fit(architecture, state)
+    found = recognise(state)
+    if found is None:
+        raise ValueError(
+            f"these are the weights of no architecture of ours: {explain_strangeness(state)}; write a function that "
+            "builds the network and loads them, and open package.module:function"
+        )
+    return found
+
+
+def _fit(architecture: str, state: Mapping[str, Tensor]) -> tuple[int, int]:
+    """Classes and channels of a state dict that must be of this architecture."""
+    if architecture not in ARCHITECTURES:
+        raise ValueError(f"architecture {architecture!r} is none of {', '.join(ARCHITECTURES)}")
+    counts = count_classes_and_channels(architecture, state)
+    if counts is None or differences(architecture, state, *counts):
+        raise ValueError(f"the weights are not those of {architecture}: {explain_strangeness(state)}")
+    return counts
+
+
+def _settings(path: Path, metadata: Mapping[str, str]) -> dict[str, Any]:
+    try:
+        settings = {key: json.loads(metadata[key]) for key in SETTINGS if key in metadata}
+        if "cut" in settings:
+            settings["cut"] = Cut(**settings["cut"])
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"the metadata of {path} are not readable: {error}") from error
+    return settings
+
+
+def _usual_settings(name: str, classes: int, channels: int) -> dict[str, Any]:
+    if (classes, channels) != (1000, 3):
+        return {}
+    return {**IMAGENET, "input_size": 224, "cut": Cut(256, 224)} if name in MADE_FOR_IMAGENET else dict(IMAGENET)
+
+
+def _read_safetensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    try:
+        with safetensors.safe_open(path, framework="pt") as file:
+            return find_state({key: file.get_tensor(key) for key in file.keys()}), file.metadata() or {}  # noqa: SIM118
+    except safetensors.SafetensorError as error:
+        raise ValueError(
+            f"cannot read {path} as safetensors: {error}; it may be cut short, or be something else"
+        ) from error
+
+
+def _read_pickle(path: Path) -> dict[str, Tensor]:
+    """The state dict in what torch.save has written. Anything that would run code is refused."""
+    try:
+        return find_state(torch.load(path, map_location="cpu", weights_only=True))
+    except pickle.UnpicklingError as error:
+        raise ValueError(
+            f"{path} holds more than tensors, and loading that could run code, or it is no file of torch.save; save "
+            "model.state_dict() instead of the model"
+        ) from error
+    except (RuntimeError, EOFError, ValueError, KeyError) as error:
+        reason = str(error).partition("\n")[0]
+        raise ValueError(f"cannot read {path}: {reason}; it may be cut short, or be no file of torch.save") from error

@@ -1,0 +1,244 @@
+"""A classifier: any callable from images to logits, together with what it expects its images to look like.
+
+Corruptions act on pixels; what a model wants to see is the model's own affair. So everybody else hands over pixels, and
+this is the only place where they are resized and normalised.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from scuff.images import FLOATS
+from scuff.models.onnx_file import OnnxModel
+from scuff.models.states import plain_name
+from scuff.ops.colour import luma
+from scuff.pictures import Cut
+
+PRECISIONS = {"float32": None, "bfloat16": torch.bfloat16, "float16": torch.float16}
+LEAST_PROBABILITY = 1e-30  # whose logarithm is still a number
+
+
+@dataclass(frozen=True, eq=False)
+class Classifier:
+    """A model that takes pixels.
+
+    Called with images (N, C, H, W) of one or three channels, uint8 or float in [0, 1], it returns logits (N, K) as
+    float32. Values are not looked at: on a GPU nothing here waits for the device.
+
+    Parameters
+    ----------
+    model
+        Any callable from a float batch to logits: a torch module, an ONNX session, a function. An object with an
+        attribute `logits`, and a numpy array, are taken as well.
+    name
+        What its rows are called.
+    mean, std
+        Of pixels in [0, 1], one number per channel. Without them the model sees the pixels themselves.
+    input_size
+        The side in pixels to which images of any other size are brought, bilinear with antialiasing. Without it the
+        model sees images as they are.
+    channels
+        3 triples grey images. 1 folds colours into their luma, which is not rounded to a whole grey level, so that
+        bytes and floats have the same answer; Pillow would round it. Without it the model sees images as they are.
+    class_names
+        What the outputs mean.
+    cut
+        How pictures of any size are cut for this model before anything else happens to them.
+    address
+        Where it was opened from.
+    probabilities
+        The model returns probabilities; logits are their logarithms.
+    device, precision
+        Where it runs and how: see `on`.
+    """
+
+    model: Callable[[Tensor], Any] = field(repr=False)
+    name: str = ""
+    mean: tuple[float, ...] | None = None
+    std: tuple[float, ...] | None = None
+    input_size: int | None = None
+    channels: int | None = None
+    class_names: tuple[str, ...] | None = field(default=None, repr=False)
+    cut: Cut | None = None
+    address: str = ""
+    probabilities: bool = False
+    device: torch.device | None = None
+    precision: str = "float32"
+
+    def __post_init__(self) -> None:
+        def put(key: str, value: Any) -> None:
+            object.__setattr__(self, key, value)
+
+        put("mean", _numbers(self.mean))
+        put("std", _numbers(self.std))
+        put("class_names", None if self.class_names is None else tuple(self.class_names))
+        put("device", _device_of(self.model) if self.device is None else torch.device(self.device))
+        _check(self)
+        # Once and here, so that no call waits for a copy to the device.
+        put("_affine", _affine(self.mean, self.std, self.device))
+
+    def __call__(self, images: Tensor) -> Tensor:
+        if isinstance(self.model, nn.Module) and self.model.training:
+            raise ValueError(f"{self._called()} is in training mode; call on(device), or eval() of the module itself")
+        with torch.inference_mode():
+            x = self._as_input(images)
+            dtype = PRECISIONS[self.precision]
+            with torch.autocast(self.device.type, dtype, enabled=dtype is not None):
+                output = self.model(x)
+            return self._as_logits(output, len(images))
+
+    def on(self, device: str | torch.device, precision: str = "float32", compile: bool = False) -> Classifier:
+        """A copy on a device, ready for inference; this one stays as it is.
+
+        A torch module is copied, moved and put into evaluation mode; on CUDA it keeps its channels last, which suits
+        the hardware. `precision` "bfloat16" or "float16" runs it under torch.autocast. `compile` sends it through
+        torch.compile. Other callables get their images on the device and are left alone.
+        """
+        device = torch.device(device)
+        if device.type == "cuda" and not torch.cuda.is_available():
+            raise ValueError(f"device {device} was asked for, but torch finds no CUDA device; use cpu")
+        model = self.model
+        if isinstance(model, nn.Module):
+            model = copy.deepcopy(getattr(model, "_orig_mod", model)).to(device).eval()
+            if device.type == "cuda":
+                model = model.to(memory_format=torch.channels_last)
+            if compile:
+                model = torch.compile(model)
+        elif isinstance(model, OnnxModel) and device != self.device:
+            model = model.on(device)
+        return replace(self, model=model, device=device, precision=precision)
+
+    def fingerprint(self) -> str:
+        """A short hash of weights and preprocessing; the same on every device and in every precision.
+
+        Of a callable that is neither a torch module nor an ONNX file, only the address can be known.
+        """
+        state = hashlib.blake2b(digest_size=8)
+        settings = (self.mean, self.std, self.input_size, self.channels, self.probabilities)
+        state.update(repr(settings).encode())
+        if isinstance(self.model, nn.Module):
+            for name, value in self.model.state_dict().items():
+                if isinstance(value, Tensor):
+                    state.update(f"{plain_name(name)} {tuple(value.shape)}".encode())
+                    state.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+        elif isinstance(self.model, OnnxModel):
+            state.update(self.model.digest())
+        else:
+            state.update((self.address or address_of(self.model)).encode())
+        return state.hexdigest()
+
+    def parameter_count(self) -> int | None:
+        """How many numbers a torch module has learned; None for anything else."""
+        return sum(p.numel() for p in self.model.parameters()) if isinstance(self.model, nn.Module) else None
+
+    def _as_input(self, images: Tensor) -> Tensor:
+        """Channels, size, layout of memory, and the scale of the values: what the model wants."""
+        _check_images(images)
+        x = images.to(self.device)
+        if self.channels == 1 and x.shape[1] == 3:
+            x = luma(x.float())
+        if self.input_size is not None and x.shape[-2:] != (self.input_size, self.input_size):
+            size = (self.input_size, self.input_size)
+            x = F.interpolate(x.float(), size, mode="bilinear", antialias=True, align_corners=False)
+        if self.channels == 3:
+            x = x.expand(-1, 3, -1, -1)
+        if self.mean is not None and len(self.mean) not in (1, x.shape[1]):
+            raise ValueError(
+                f"{self._called()} normalises {len(self.mean)} channels, got images {tuple(images.shape)}; "
+                f"set channels={len(self.mean)} to have them converted"
+            )
+        if x.is_cuda:
+            x = x.contiguous(memory_format=torch.channels_last)
+        bytes_given = images.dtype == torch.uint8
+        if self.mean is None:
+            return x / 255 if bytes_given else x.to(torch.float32, copy=True)  # the model may work in place
+        scale, shift = self._affine[bytes_given]
+        return torch.addcmul(shift, x if bytes_given else x.float(), scale)
+
+    def _as_logits(self, output: Any, count: int) -> Tensor:
+        output = getattr(output, "logits", output)
+        if isinstance(output, np.ndarray):
+            output = torch.from_numpy(output)
+        if not isinstance(output, Tensor):
+            raise ValueError(f"{self._called()} must return logits, a tensor (N, K), got {type(output).__name__}")
+        if output.ndim != 2 or len(output) != count:
+            raise ValueError(
+                f"{self._called()} must return logits (N, K), here ({count}, K), got {tuple(output.shape)}"
+            )
+        logits = output.to(self.device).float()
+        return logits.clamp_min(LEAST_PROBABILITY).log() if self.probabilities else logits
+
+    def _called(self) -> str:
+        return f"the model {self.name}" if self.name else "the model"
+
+
+def address_of(thing: Any) -> str:
+    """Where an object, or else its class, was defined: module:name."""
+    named = thing if hasattr(thing, "__qualname__") else type(thing)
+    return f"{named.__module__}:{named.__qualname__.rpartition('<locals>.')[2]}"
+
+
+def _numbers(values: Sequence[float] | float | None) -> tuple[float, ...] | None:
+    if values is None:
+        return None
+    return (float(values),) if isinstance(values, (int, float)) else tuple(float(v) for v in values)
+
+
+def _affine(mean: tuple | None, std: tuple | None, device: torch.device) -> dict[bool, tuple[Tensor, Tensor]] | None:
+    """Normalisation as a factor and a summand (1, C, 1, 1), for bytes (True) and for floats in [0, 1] (False)."""
+    if mean is None:
+        return None
+    mean, std = (torch.tensor(v, dtype=torch.float64).reshape(1, -1, 1, 1) for v in (mean, std))
+    factor, summand = 1.0 / std, -mean / std
+    return {
+        of_bytes: (f.float().to(device), summand.float().to(device))
+        for of_bytes, f in ((True, factor / 255.0), (False, factor))
+    }
+
+
+def _device_of(model: Callable) -> torch.device:
+    first = next(model.parameters(), None) if isinstance(model, nn.Module) else None
+    return torch.device("cpu") if first is None else first.device
+
+
+def _check(classifier: Classifier) -> None:
+    def need(good: bool, what: str) -> None:
+        if not good:
+            raise ValueError(f"{classifier._called()}: {what}")
+
+    mean, std, size, channels = classifier.mean, classifier.std, classifier.input_size, classifier.channels
+    need(callable(classifier.model), f"expected a callable, got {type(classifier.model).__name__}")
+    need((mean is None) == (std is None), f"mean and std go together, got mean {mean} and std {std}")
+    if mean is not None:
+        need(
+            len(mean) == len(std) and len(mean) in (1, 3),
+            f"mean and std need one number per channel, got mean {mean} and std {std}",
+        )
+        need(
+            all(math.isfinite(m) and abs(m) <= 1 for m in mean) and all(math.isfinite(s) and 0 < s <= 2 for s in std),
+            f"mean and std are those of pixels in [0, 1], got mean {mean} and std {std}; divide those of bytes by 255",
+        )
+        need(channels is None or len(mean) in (1, channels), f"{len(mean)} means do not suit {channels} channels")
+    need(channels in (None, 1, 3), f"channels must be 1 or 3, got {channels}")
+    need(size is None or (type(size) is int and size >= 1), f"input_size must be at least 1, got {size!r}")
+    precisions = ", ".join(PRECISIONS)
+    need(classifier.precision in PRECISIONS, f"precision must be one of {precisions}, got {classifier.precision!r}")
+
+
+def _check_images(images: Tensor) -> None:
+    """What can be seen without waiting for the device."""
+    if not isinstance(images, Tensor) or images.ndim != 4 or images.shape[1] not in (1, 3):
+        given = tuple(images.shape) if hasattr(images, "shape") else type(images).__name__
+        raise ValueError(f"expected a tensor of images (N, C, H, W) with C = 1 or 3, got {given}")
+    if images.dtype != torch.uint8 and images.dtype not in FLOATS:
+        raise ValueError(f"expected images as uint8, or as float in [0, 1], got {images.dtype}")

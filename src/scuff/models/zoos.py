@@ -1,0 +1,92 @@
+"""Models of torchvision and timm, with the preprocessing that comes with their weights."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable, Iterable
+
+import torch
+from torch import nn
+
+from scuff.models.classifier import Classifier
+from scuff.models.optional import import_package
+from scuff.pictures import Cut
+
+RANDOM = "random"  # NAME@random: untrained, always with the same weights
+
+
+def open_torchvision(name: str) -> Classifier:
+    """`NAME` with the best weights that torchvision has, `NAME@IMAGENET1K_V1` with certain ones, or `NAME@random`."""
+    models = import_package("torchvision.models", f"torchvision:{name}")
+    name, _, tag = name.partition("@")
+    known = models.list_models(module=models)  # without those for detection, segmentation and video
+    if name not in known:
+        raise ValueError(f"torchvision has no classifier called {name!r}{_near(name, known)}")
+    choices = models.get_model_weights(name)
+    if tag not in ("", RANDOM) and tag not in choices.__members__:
+        names = ", ".join([*choices.__members__, RANDOM])
+        raise ValueError(f"torchvision has no weights {tag!r} for {name}; there are {names}")
+    weights = choices["DEFAULT" if tag in ("", RANDOM) else tag]
+    if tag == RANDOM:
+        module = _untrained(lambda: models.get_model(name, weights=None))
+    else:
+        module = _download(f"torchvision:{name}", lambda: models.get_model(name, weights=weights))
+    steps = weights.transforms()
+    size = getattr(module, "image_size", steps.crop_size[0])  # vision transformers insist on theirs
+    return Classifier(
+        module.eval(),
+        mean=steps.mean,
+        std=steps.std,
+        input_size=size,
+        channels=3,
+        class_names=weights.meta["categories"],
+        cut=Cut(max(size, steps.resize_size[0]), size, steps.interpolation.value),
+    )
+
+
+def open_timm(name: str) -> Classifier:
+    """`NAME` or `NAME.TAG` with timm's weights, or `NAME@random`."""
+    timm = import_package("timm", f"timm:{name}")
+    name, _, tag = name.partition("@")
+    if tag not in ("", RANDOM):
+        raise ValueError(f"expected timm:NAME, timm:NAME.TAG or timm:NAME@random, got timm:{name}@{tag}")
+    if ":" not in name and not timm.is_model(name):  # with a colon it is a place like hf-hub:timm/resnet18.a1_in1k
+        raise ValueError(f"timm has no model called {name!r}{_near(name, timm.list_models())}")
+    if tag == RANDOM:
+        module = _untrained(lambda: timm.create_model(name, pretrained=False))
+    else:
+        module = _download(f"timm:{name}", lambda: timm.create_model(name, pretrained=True))
+    data = timm.data.resolve_model_data_config(module)
+    channels, size, _ = data["input_size"]
+    filter = data["interpolation"] if data["interpolation"] in ("bicubic", "lanczos", "nearest") else "bilinear"
+    return Classifier(
+        module.eval(),
+        mean=data["mean"],
+        std=data["std"],
+        input_size=size,
+        channels=channels,
+        cut=Cut(math.floor(size / data["crop_pct"]), size, filter),
+    )
+
+
+def _untrained(make: Callable[[], nn.Module]) -> nn.Module:
+    """The same weights every time, without moving the caller's generator."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        return make()
+
+
+def _download(address: str, make: Callable[[], nn.Module]) -> nn.Module:
+    try:
+        return make()
+    except (OSError, RuntimeError) as error:
+        raise ValueError(
+            f"cannot get the weights of {address}: {error}; without a network, put them into the cache first, or try "
+            f"{address}@random for a model that has learned nothing"
+        ) from error
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
+    return f"; did you mean {', '.join(near)}?" if near else ""

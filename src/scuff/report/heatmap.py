@@ -1,0 +1,104 @@
+"""The heat map of a model: corruptions down, severities across, as a table whose cells are coloured.
+
+A table, because its numbers can be read, copied and printed, by people who do not see the colours too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from scuff.report.colours import STEPS, shade
+from scuff.report.words import cell_name, entry_name, grouped, interval, percent, percent_sign
+
+MEAN = "mean"
+NO_LEVELS = "error"  # the only column of a suite without levels
+
+
+@dataclass(frozen=True)
+class HeatCell:
+    """A number in its colour, with a label that says all that is known of it."""
+
+    text: str
+    shade: str
+    tip: str
+    is_mean: bool = False
+
+
+@dataclass(frozen=True)
+class HeatRow:
+    """A corruption; None where a cell was not evaluated."""
+
+    name: str
+    cells: Sequence[HeatCell | None]
+
+
+@dataclass(frozen=True)
+class Group:
+    """The corruptions of a family."""
+
+    family: str
+    rows: Sequence[HeatRow]
+
+
+def top_of_scale(errors: pd.DataFrame) -> float:
+    """Where the darkest colour is: the next round number above all errors.
+
+    >>> top_of_scale(pd.DataFrame({"value": [0.12, 0.34]}))
+    0.4
+    """
+    highest = errors["value"].max()
+    return next((top for top in (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.75) if highest <= top), 1.0)
+
+
+def scale(highest: float) -> dict[str, object]:
+    """The legend of the colours."""
+    return {"low": "0 %", "high": f"{percent(highest, 0)} % error", "steps": [f"h{step}" for step in range(STEPS)]}
+
+
+def columns_of(errors: pd.DataFrame) -> list[str]:
+    """The heads of the columns: the severities and their mean, or one column where there are no levels."""
+    levels = _levels(errors)
+    return [*map(str, levels), *([MEAN] if len(levels) > 1 else [])] or [NO_LEVELS]
+
+
+def heat_groups(
+    errors: pd.DataFrame, means: pd.DataFrame, families: Mapping[str, str], all_errors: pd.DataFrame
+) -> list[Group]:
+    """The rows of one model's heat map, by family.
+
+    `errors` are those of its cells, `means` those of its corruptions over all severities, both with the columns
+    corruption, value, low, high, n, `errors` with severity too. `all_errors` are those of all models: they fix columns
+    and colours, so that heat maps can be compared.
+    """
+    levels, highest = _levels(all_errors), top_of_scale(all_errors)
+    cells = {(row.corruption, row.severity): row for row in errors.itertuples()}
+    mean_of = {row.corruption: row for row in means.itertuples()}
+    groups: dict[str, list[HeatRow]] = {}
+    for entry in dict.fromkeys(all_errors["corruption"]):
+        line = [_cell(cells.get((entry, level)), cell_name(entry, level), highest) for level in levels or [0]]
+        if len(levels) > 1:
+            name = entry_name(entry) + ("" if (entry, 0) in cells else ", mean of severities")
+            line.append(_cell(mean_of.get(entry), name, highest, is_mean=True))
+        groups.setdefault(families.get(entry, ""), []).append(HeatRow(entry_name(entry), line))
+    return [Group(family, rows) for family, rows in groups.items()]
+
+
+def _levels(errors: pd.DataFrame) -> list[int]:
+    return [level for level in sorted(errors["severity"].unique().tolist()) if level]
+
+
+def _cell(row, name: str, highest: float, is_mean: bool = False) -> HeatCell | None:
+    if row is None or math.isnan(row.value):
+        return None
+    between = interval(row.low, row.high)
+    lines = [
+        name,
+        f"{percent_sign(row.value)} error",
+        f"95 % interval {between}" if between else "no interval",
+        f"n = {grouped(row.n)}",
+    ]
+    return HeatCell(percent(row.value), shade(row.value, highest), "\n".join(lines), is_mean)

@@ -1,0 +1,192 @@
+"""The worst images: right when clean, confidently wrong when corrupted, shown exactly as the models saw them."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from PIL import Image
+from torch import Tensor
+
+from scuff.data import CorruptedSource, Source, open_source
+from scuff.door import corrupt
+from scuff.evaluation import CLEAN, Evaluation
+from scuff.metrics import by_model
+from scuff.pictures import Cut
+from scuff.report.words import cell_name, class_name, percent_sign
+
+SMALL = 96  # pixels; images up to that size are enlarged without smoothing
+MANY, FEW = 12, 6  # how many small or large images are shown per model, so that the file stays small
+
+
+class DataUnavailable(ValueError):
+    """The images of an evaluation cannot be shown; the message says why."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture inside the page."""
+
+    address: str
+    width: int
+    height: int
+    alt: str
+
+    @property
+    def small(self) -> bool:
+        """Whether its pixels should be seen one by one."""
+        return max(self.width, self.height) <= SMALL
+
+
+@dataclass(frozen=True)
+class Card:
+    """An image, clean (where that is known) and corrupted, and what a model took it for."""
+
+    pictures: list[Picture]
+    corruption: str
+    name: str
+    label: str
+    prediction: str
+    confidence: str
+
+
+def worst_rows(rows: pd.DataFrame, most: int = MANY) -> pd.DataFrame:
+    """The rows of one model that are wrong with the highest confidence: no image twice, corruptions in turn.
+
+    Where the clean images were evaluated too, only images that are right when clean count. Of an evaluation with many
+    corruptions none comes twice; with few of them, each comes as often as is needed to show `most` images.
+    """
+    clean = rows["corruption"] == CLEAN
+    wrong = rows[~clean & (rows["prediction"] != rows["label"])]
+    if clean.any():
+        right = rows.loc[clean & (rows["prediction"] == rows["label"]), "image_id"]
+        wrong = wrong[wrong["image_id"].isin(right)]
+    groups = wrong.groupby("corruption", observed=True, sort=False)
+    each = -(-most // max(1, groups.ngroups))
+    # The first of every corruption are enough: fewer than `most` of them can be lost to images that are shown already.
+    best = [group.nlargest(most + each, "confidence") for _, group in groups]
+    candidates = pd.concat(best).sort_values("confidence", ascending=False, kind="stable") if best else wrong
+    chosen, images, used = [], set(), Counter()
+    for place, (image, corruption) in enumerate(zip(candidates["image_id"], candidates["corruption"], strict=True)):
+        if len(chosen) < most and image not in images and used[corruption] < each:
+            chosen.append(place)
+            images.add(image)
+            used[corruption] += 1
+    return candidates.iloc[chosen]
+
+
+def worst_cards(evaluation: Evaluation, data: str | Source | CorruptedSource | None = None) -> dict[str, list[Card]]:
+    """The worst images of every model; raises DataUnavailable where the images cannot be had."""
+    images = open_images(evaluation, data)
+    return {model: _cards(images, rows) for model, rows in by_model(evaluation.rows).items()}
+
+
+def open_images(evaluation: Evaluation, data: str | Source | CorruptedSource | None = None) -> Images:
+    """Find the images that an evaluation has seen, and make sure that they are the same ones."""
+    settings = evaluation.settings
+    try:
+        source = _open(settings["source"] if data is None else data, settings)
+        address = settings.get("clean")
+        clean = _open(address, settings) if address else source
+    except (ValueError, KeyError, OSError, ImportError) as error:
+        raise DataUnavailable(f"they could not be opened: {error}") from error
+    clean = None if isinstance(clean, CorruptedSource) else clean
+    seen = source if isinstance(source, CorruptedSource) else _seen(source, evaluation.rows)
+    if seen.fingerprint() != settings["source_fingerprint"]:
+        raise DataUnavailable(f"{source.name} holds other images than those that were evaluated")
+    return Images(evaluation, source, clean)
+
+
+@dataclass(frozen=True)
+class Images:
+    """The images of an evaluation, clean and as each cell showed them to the models."""
+
+    evaluation: Evaluation
+    data: Source | CorruptedSource
+    clean: Source | None
+
+    def clean_pixels(self, image: int) -> Tensor | None:
+        """An uncorrupted image, uint8 (C, H, W), where it is known."""
+        return None if self.clean is None else self._read(self.clean, image)
+
+    def corrupted_pixels(self, image: int, entry: str, severity: int) -> Tensor:
+        """An image as a cell showed it, uint8 (C, H, W): read, or corrupted again with the same seed and id."""
+        level = severity or None  # rows write 0 where there are no levels
+        if isinstance(self.data, CorruptedSource):
+            return self._read(self.data.cell(entry, level), image)
+        settings = self.evaluation.settings
+        return corrupt(
+            self._read(self.data, image)[None],
+            entry,
+            level,
+            suite=self.evaluation.suite,
+            seed=settings["seed"],
+            ids=[image],
+            as_published=settings["as_published"],
+        )[0]
+
+    def name(self, image: int, entry: str, severity: int) -> str:
+        """What the source calls an image."""
+        corrupted = isinstance(self.data, CorruptedSource)
+        source = self.data.cell(entry, severity or None) if corrupted else self.data
+        return source.image_name(_position(source, image))
+
+    def _read(self, source: Source, image: int) -> Tensor:
+        cut = self.evaluation.settings["cut"]
+        return source.read([_position(source, image)], None if cut is None else Cut(**cut))[0]
+
+
+def _open(data: str | Source | CorruptedSource, settings: dict[str, Any]) -> Source | CorruptedSource:
+    if isinstance(data, (Source, CorruptedSource)):
+        return data
+    return open_source(data, classes=settings.get("classes"))
+
+
+def _seen(source: Source, rows: pd.DataFrame) -> Source:
+    """The part of a source that was evaluated, in its order."""
+    ids = rows["image_id"].unique()
+    missing = ~np.isin(ids, source.ids)
+    if missing.any():
+        raise DataUnavailable(f"{source.name} lacks {missing.sum()} of the {len(ids)} images that were evaluated")
+    return source.take(np.flatnonzero(np.isin(source.ids, ids)))
+
+
+def _position(source: Source, image: int) -> int:
+    return int(np.flatnonzero(source.ids == image)[0])
+
+
+def _cards(images: Images, rows: pd.DataFrame) -> list[Card]:
+    worst = worst_rows(rows)
+    if len(worst):
+        first = worst.iloc[0]
+        pixels = images.corrupted_pixels(int(first["image_id"]), first["corruption"], int(first["severity"]))
+        worst = worst.head(MANY if max(pixels.shape[-2:]) <= SMALL else FEW)
+    return [_card(images, row) for row in worst.itertuples()]
+
+
+def _card(images: Images, row: Any) -> Card:
+    names = images.evaluation.settings["class_names"]
+    label, prediction = class_name(names, row.label), class_name(names, row.prediction)
+    image, entry, severity = int(row.image_id), str(row.corruption), int(row.severity)
+    cell = cell_name(entry, severity)
+    pictures = []
+    clean = images.clean_pixels(image)
+    if clean is not None:
+        pictures.append(_picture(clean, f"{label}, clean"))
+    corrupted = images.corrupted_pixels(image, entry, severity)
+    pictures.append(_picture(corrupted, f"the same with {cell}" if pictures else f"{label} with {cell}"))
+    name = images.name(image, entry, severity)
+    return Card(pictures, cell, name, label, prediction, f"{percent_sign(row.confidence)} sure")
+
+
+def _picture(pixels: Tensor, alt: str) -> Picture:
+    array = pixels.permute(1, 2, 0).numpy()
+    image = Image.fromarray(array[..., 0] if array.shape[2] == 1 else array)
+    file = io.BytesIO()
+    image.save(file, "PNG", optimize=True)
+    return Picture(f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}", *image.size, alt)

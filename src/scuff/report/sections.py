@@ -1,0 +1,347 @@
+"""The sections of a report: what each says, from scores to what the template shows. A section is a plain mapping."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from scuff.evaluation import CLEAN, Evaluation
+from scuff.report.figures import corruption_bars, difference_plot, reliability_diagram, severity_curves
+from scuff.report.heatmap import columns_of, heat_groups, scale, top_of_scale
+from scuff.report.pictures import DataUnavailable, worst_cards
+from scuff.report.scores import Comparison, Scores, SequenceScores
+from scuff.report.settings import Facts, command, model_facts, setting_facts
+from scuff.report.summary import KINDS, shown_kinds, summary_score, summary_table
+from scuff.report.tables import Cell, Column, Table, mark_best, score_cell, sorted_by, table_by_model, words
+from scuff.report.words import NOTHING, entry_name, fine, grouped, interval, percent, plain, signed_percent
+
+Section = dict[str, Any]
+
+EXTREMES = 3  # how many of the hardest and easiest corruptions are named
+
+INTERVALS = (
+    "Of 95 %. For the error of one cell: Wilson's. For everything else: the images are drawn again 1000 times, with "
+    "replacement. They say how much the numbers would change with other images of the same kind, not with another seed "
+    "or another training of the model."
+)
+
+
+def summary_section(scores: Scores) -> Section:
+    """The table of all scores."""
+    best = " The best value of each column is marked." if len(scores.models) > 1 else ""
+    notes = [f"Lower is better, but for accuracy kept.{best} A click on a head sorts the table."]
+    notes += [f"{kind.name}: {kind.meaning}" for key, kind in shown_kinds(scores).items() if key == "mce"]
+    return {"key": "summary", "title": "Summary", "table": summary_table(scores), "notes": notes}
+
+
+def cells_section(scores: Scores, evaluation: Evaluation) -> Section | None:
+    """The heat map of every model."""
+    if scores.errors.empty:
+        return None
+    families = evaluation.settings["families"]
+    panels = []
+    for model in scores.models:
+        errors = scores.errors[scores.errors["model"] == model]
+        means = scores.means[scores.means["model"] == model]
+        panels.append(
+            {
+                "model": model,
+                "facts": _model_details(model, scores, means, evaluation),
+                "caption": f"Error of {model} in per cent",
+                "groups": heat_groups(errors, means, families, scores.errors),
+            }
+        )
+    return {
+        "key": "cells",
+        "title": "Every corruption" + (" at every severity" if len(columns_of(scores.errors)) > 1 else ""),
+        "texts": ["Errors in per cent, coloured as in the scale. Hover over a cell, or tap it, for its interval."],
+        "scale": scale(top_of_scale(scores.errors)),
+        "columns": columns_of(scores.errors),
+        "panels": panels,
+    }
+
+
+def severity_section(scores: Scores, evaluation: Evaluation) -> Section | None:
+    """Curves over severity by family; bars for corruptions that have no levels."""
+    flat = scores.errors[scores.errors["severity"] == 0]
+    if scores.errors.empty:
+        return None
+    curves = scores.curves.assign(name=[f"{f}, severity {s}" for f, s in zip(*_columns(scores.curves), strict=True)])
+    bars = flat.assign(name=flat["corruption"].map(entry_name))
+    figures = []
+    for place, family in enumerate(dict.fromkeys(curves["family"])):
+        its = curves[curves["family"] == family]
+        figures.append(severity_curves(f"curve{place}", family, its, scores.models, top_of_scale(curves)))
+    if len(flat):
+        figures.append(corruption_bars("bars", "Error by corruption", flat, scores.models))
+    shown = pd.concat([frame[["name", "model", "value", "low", "high"]] for frame in (curves, bars) if len(frame)])
+    names = list(dict.fromkeys(shown["name"]))
+    table = table_by_model("Error in per cent, with 95 % intervals", shown, names, scores.models, "corruptions")
+    return {
+        "key": "severity",
+        "title": "By severity" if len(curves) else "By corruption",
+        "texts": [_family_words(evaluation, scores)] if len(curves) else [],
+        "figures": figures,
+        "layout": "plots" if len(curves) else "",
+        "table": table,
+    }
+
+
+def comparison_section(comparison: Comparison, models: list[str]) -> Section:
+    """Paired differences and ranks."""
+    reference, differences = comparison.reference, comparison.differences
+    texts = [
+        "All models saw the same images, so they are compared image by image: what makes an image hard for all models "
+        "cancels out, and differences are known better than the errors themselves."
+    ]
+    if comparison.common_only:
+        texts.append("Only the cells that all models have are compared.")
+    entries = list(dict.fromkeys(differences["corruption"]))
+    others = [model for model in models if model != reference]
+    title = f"Error minus that of {reference}"
+    named = differences.assign(name=differences["corruption"].map(entry_name))
+    caption = f"Error minus that of {reference}, in percentage points, with 95 % intervals"
+    return {
+        "key": "comparison",
+        "title": "Comparison",
+        "texts": texts,
+        "overall": _pairs_table(comparison),
+        "figure": difference_plot("differences", title, differences, models, reference),
+        "table": table_by_model(caption, named, [entry_name(e) for e in entries], others, "corruption", signed_percent),
+        "ranks": _overall_ranks(comparison.ranks),
+        "ranks_by_corruption": _ranks_by_corruption(comparison.ranks, models),
+    }
+
+
+def images_section(evaluation: Evaluation, models: list[str], data: Any, directory: str) -> Section:
+    """The worst images, or why they cannot be shown."""
+    has_clean = CLEAN in set(evaluation.rows["corruption"].unique())
+    which = "Right when clean, wrong" if has_clean else "Wrong"
+    section: Section = {"key": "images", "title": "Worst images"}
+    try:
+        cards = worst_cards(evaluation, data)
+    except DataUnavailable as error:
+        hint = f"Say where they are: scuff report {directory} --data SOURCE."
+        return section | {"texts": [f"The images cannot be shown: {error}. {hint}"]}
+    nothing = "No image is right when clean and wrong when corrupted." if has_clean else "No image is wrong."
+    return section | {
+        "texts": [f"{which} with the highest confidence when corrupted, exactly as the model saw them."],
+        "panels": [{"model": model, "cards": cards[model], "note": nothing} for model in models],
+    }
+
+
+def calibration_section(scores: Scores) -> Section | None:
+    """Whether confidence is deserved."""
+    keys = [key for key in ("ece_clean", "ece_corrupted") if scores.defined(key)]
+    if not keys:
+        return None
+    bins = scores.reliability[scores.reliability["n"] > 0]
+    figures = [
+        reliability_diagram(
+            f"reliability-{kind}", f"{kind.capitalize()} images", bins[bins["kind"] == kind], scores.models
+        )
+        for kind in dict.fromkeys(bins["kind"])
+    ]
+    rows = [
+        [Cell(line["model"]), *(score_cell(summary_score(line, key)) for key in keys)]
+        for _, line in scores.summary.iterrows()
+    ]
+    columns = [words("model"), *(Column(KINDS[key].name) for key in keys)]
+    rows = mark_best(rows, range(1, len(columns)))
+    names = [
+        f"{kind}, {percent(low, 0)} to {percent(high, 0)} % sure"
+        for kind, low, high in zip(bins["kind"], bins["from"], bins["to"], strict=True)
+    ]
+    named = bins.assign(name=names)
+    ordered = named.sort_values(["kind", "from"])["name"]
+    return {
+        "key": "calibration",
+        "title": "Calibration",
+        "texts": [
+            "Whether a model that is 80 % sure is right 80 % of the time. Below the dotted line a model is surer than "
+            "it may be."
+        ],
+        "table": Table("Expected calibration error, with 95 % intervals", columns, rows),
+        "figures": figures,
+        "bins": table_by_model(
+            "Share of right predictions in per cent, with 95 % intervals",
+            named,
+            list(dict.fromkeys(ordered)),
+            scores.models,
+            "images and confidence",
+        ),
+    }
+
+
+def sequences_section(scores: SequenceScores, several: bool) -> Section:
+    """Flip probabilities and top-5 distances at one difficulty."""
+    at = f", difficulty {scores.difficulty}" if several else ""
+    tables = []
+    for caption, frame, write in (
+        (f"Flip probability in per cent, with 95 % intervals{at}", scores.flips, percent),
+        (f"Top-5 distance, 0 to 15, with 95 % intervals{at}", scores.moves, fine),
+    ):
+        named = frame.assign(name=frame["corruption"].map(entry_name))
+        table = table_by_model(caption, named, list(dict.fromkeys(named["name"])), scores.models, "perturbation", write)
+        tables.append(table)
+    return {
+        "key": f"sequences{scores.difficulty}" if several else "sequences",
+        "title": f"Every perturbation{at}",
+        "texts": ["How often the prediction changes from frame to frame, and how far the five best classes move."],
+        "tables": tables,
+    }
+
+
+def sequence_summary_section(scores: SequenceScores) -> Section:
+    """The table of mean flip rates and distances."""
+    rates = [scores.flip_rates[model] for model in scores.models]
+    plain_rates = "not normalised" in rates[0].note
+    rows = [
+        [
+            Cell(model),
+            score_cell(scores.flip_rates[model], plain),
+            score_cell(scores.distances[model], fine),
+        ]
+        for model in scores.models
+    ]
+    columns = [
+        words("model"),
+        Column("mean flip probability, %" if plain_rates else "mean flip rate (mFR)"),
+        Column("mean top-5 distance" + ("" if "not normalised" in scores.distances[scores.models[0]].note else ", %")),
+    ]
+    table = Table("Scores, with 95 % intervals below them", columns, mark_best(rows, (1, 2)))
+    notes = sorted({rate.note for rate in rates if rate.note})
+    return {"key": "summary", "title": "Summary", "table": sorted_by(table, 1), "notes": [f"{n}." for n in notes]}
+
+
+def settings_section(evaluation: Evaluation, definitions: list[tuple[str, str]], directory: str) -> Section:
+    """How the numbers came about, and how to read them."""
+    shared, models = _split_facts(evaluation)
+    return {
+        "key": "settings",
+        "title": "Settings and environment",
+        "facts": [*setting_facts(evaluation), *shared],
+        "models": models,
+        "command": command(evaluation, directory),
+        "definitions": [*definitions, ("intervals", INTERVALS)],
+    }
+
+
+def _split_facts(evaluation: Evaluation) -> tuple[Facts, Table | None]:
+    """What all models have in common, and a table of what they have not."""
+    facts = [dict(model_facts(about)) for about in evaluation.models.values()]
+    names = list(dict.fromkeys(name for each in facts for name in each))
+    shared = [name for name in names if len({each.get(name) for each in facts}) == 1]
+    own = [name for name in names if name not in shared]
+    rows = [[Cell(each.get(name, NOTHING), is_text=True) for name in own] for each in facts]
+    table = Table("What differs between the models", [words(name) for name in own], rows) if own else None
+    return [(name, facts[0][name]) for name in shared], table
+
+
+def definitions_of(scores: Scores) -> list[tuple[str, str]]:
+    """What every score that is shown means, in a line."""
+    meanings = [(kind.name.removesuffix(", %"), kind.meaning) for kind in shown_kinds(scores).values()]
+    return meanings + (COMPARISON_DEFINITIONS if scores.comparison is not None else [])
+
+
+COMPARISON_DEFINITIONS = [
+    (
+        "two-sided share",
+        "Twice the share of resamples in which a difference does not have the sign that is shown; it may be read like "
+        "a two-sided p-value.",
+    ),
+    ("lower error", "The model with the lower error where the interval of the difference does not hold 0."),
+]
+SEQUENCE_DEFINITIONS = [
+    ("flip probability", "How often the prediction of a frame differs from that of the frame before; noise: frame 0."),
+    ("mean flip rate (mFR)", "Flip probabilities in per cent of the reference's, averaged over perturbations."),
+    (
+        "top-5 distance",
+        "How many ranks the five best classes move between frames, in all; a class that leaves them is taken as sixth.",
+    ),
+]
+
+
+# --- tables and sentences of their own ------------------------------------------------------------------------------
+
+
+def _columns(curves: pd.DataFrame) -> tuple[list[str], list[int]]:
+    return curves["family"].tolist(), curves["severity"].tolist()
+
+
+def _model_details(model: str, scores: Scores, means: pd.DataFrame, evaluation: Evaluation) -> Facts:
+    """What stands beside the heat map of a model: its scores, and what it finds hardest and easiest."""
+    line = scores.summary[scores.summary["model"] == model].iloc[0]
+    facts = [
+        (kind.name, f"{kind.write(line[key])} ({interval(line[f'{key}_low'], line[f'{key}_high'], kind.write)})")
+        for key, kind in shown_kinds(scores).items()
+        if key in ("clean_error", "mean_error", "mce")
+    ]
+    ordered = means.sort_values("value", ascending=False)
+    if len(ordered) >= 2 * EXTREMES:
+        for word, lines in (("hardest", ordered.head(EXTREMES)), ("easiest", ordered.tail(EXTREMES)[::-1])):
+            facts.append(
+                (word, ", ".join(f"{entry_name(row.corruption)} {percent(row.value)}" for row in lines.itertuples()))
+            )
+    parameters = evaluation.models.get(model, {}).get("parameters")
+    return facts + ([("parameters", grouped(parameters))] if parameters is not None else [])
+
+
+def _family_words(evaluation: Evaluation, scores: Scores) -> str:
+    families: dict[str, list[str]] = {}
+    for entry in dict.fromkeys(scores.errors["corruption"]):
+        if entry in scores.suite.benchmark():
+            families.setdefault(evaluation.settings["families"].get(entry, "other"), []).append(entry_name(entry))
+    words = "; ".join(f"{family}: {', '.join(entries)}" for family, entries in families.items())
+    return f"Mean errors of the corruptions of a family; bands are 95 % intervals. {words[:1].upper()}{words[1:]}."
+
+
+def _pairs_table(comparison: Comparison) -> Table:
+    rows = []
+    for (a, b), difference in comparison.pairs.items():
+        clear = difference.low > 0 or difference.high < 0
+        lower = (b if difference.value > 0 else a) if clear else "not clear"
+        share = difference.two_sided_share
+        rows.append(
+            [
+                Cell(f"{a} minus {b}"),
+                score_cell(difference, signed_percent),
+                Cell(lower, is_text=True),
+                Cell("< 0.002" if share == 0 else fine(share), share),
+            ]
+        )
+    columns = [
+        words("models"),
+        Column("difference, points"),
+        words("lower error"),
+        Column("two-sided share"),
+    ]
+    return Table("Differences of the mean error under corruption, with 95 % intervals", columns, rows)
+
+
+def _overall_ranks(ranks: pd.DataFrame) -> Table:
+    """The rank of every model over all corruptions, and on how many of them it comes first."""
+    overall = ranks["corruption"] == "all"
+    firsts = ranks[~overall & (ranks["rank"] == 1)].groupby("model").size()
+    rows = [
+        [Cell(row.model), _rank_cell(row), Cell(str(firsts.get(row.model, 0)), float(firsts.get(row.model, 0)))]
+        for row in ranks[overall].itertuples()
+    ]
+    columns = [words("model"), Column("rank"), Column("corruptions on which it is first")]
+    caption = (
+        "Rank by error under corruption, 1 is best; below it, where it is not sure, the ranks of 95 % of resamples"
+    )
+    return sorted_by(Table(caption, columns, rows), 1)
+
+
+def _ranks_by_corruption(ranks: pd.DataFrame, models: list[str]) -> Table:
+    found = {(row.corruption, row.model): row for row in ranks.itertuples()}
+    entries = [entry for entry in dict.fromkeys(ranks["corruption"]) if entry != "all"]
+    rows = [[Cell(entry_name(entry)), *(_rank_cell(found[entry, model]) for model in models)] for entry in entries]
+    return Table("Ranks by corruption", [words("corruption"), *map(Column, models)], rows)
+
+
+def _rank_cell(row: Any) -> Cell:
+    sure = row.low == row.high
+    return Cell(f"{row.rank:g}", row.rank, "" if sure else f"{row.low:g} to {row.high:g}")

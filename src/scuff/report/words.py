@@ -1,0 +1,105 @@
+"""How numbers and names are written in a report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+NOTHING = "\u2013"  # what a table shows where there is no number
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """A share as per cent without the sign, for tables and axes that say so.
+
+    >>> percent(0.2345), percent(float("nan"))
+    ('23.4', '–')
+    """
+    return _number(100 * share, f".{digits}f")
+
+
+def percent_sign(share: float) -> str:
+    """A share as per cent with the sign, which stays on the line of its number.
+
+    >>> percent_sign(0.2345)
+    '23.4\\xa0%'
+    """
+    return f"{percent(share)}\u00a0%"
+
+
+def signed_percent(share: float) -> str:
+    """A difference of shares in percentage points, with its sign.
+
+    >>> signed_percent(0.0123), signed_percent(-0.2)
+    ('+1.2', '−20.0')
+    """
+    return _number(100 * share, "+.1f")
+
+
+def plain(value: float) -> str:
+    """A number that is no share: one digit after the point."""
+    return _number(value, ".1f")
+
+
+def fine(value: float) -> str:
+    """A number near 1: three digits after the point."""
+    return _number(value, ".3f")
+
+
+def interval(low: float, high: float, write=percent) -> str:
+    """Both ends of an interval, or nothing where it is unknown.
+
+    >>> interval(0.1, 0.25)
+    '10.0 to 25.0'
+    """
+    return "" if math.isnan(low) or math.isnan(high) else f"{write(low)} to {write(high)}"
+
+
+def count(number: int, noun: str) -> str:
+    """A number and its noun, which ends in s if there are several.
+
+    >>> count(1, "model"), count(250, "image")
+    ('1 model', '250 images')
+    """
+    return f"{grouped(number)} {noun}{'' if number == 1 else 's'}"
+
+
+def grouped(number: int) -> str:
+    """A whole number in groups of three digits, which a line never breaks."""
+    return f"{number:,}".replace(",", "\u00a0")
+
+
+def entry_name(entry: str) -> str:
+    """The name of a suite's entry for people: words instead of underscores."""
+    return entry.replace("_", " ")
+
+
+def cell_name(entry: str, severity: int) -> str:
+    """An entry at a severity; 0 stands for an entry without levels.
+
+    >>> cell_name("jpeg_compression", 3), cell_name("rain", 0)
+    ('jpeg compression, severity 3', 'rain')
+    """
+    return entry_name(entry) + (f", severity {severity}" if severity else "")
+
+
+def class_name(names: Sequence[str], number: int) -> str:
+    """The name of a class, or its number where names are not known."""
+    return names[number] if 0 <= number < len(names) else f"class {number}"
+
+
+def _number(value: float, form: str) -> str:
+    return NOTHING if math.isnan(value) else format(value, form).replace("-", "\u2212")
+
+
+def reference_name(baseline: str) -> str:
+    """A published reference as it is usually written; models keep the names that they were given."""
+    return {"alexnet": "AlexNet"}.get(baseline, baseline)
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words as in a sentence.
+
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

@@ -1,0 +1,61 @@
+"""Rows: one per image and cell, the only thing that an evaluation leaves behind and that metrics need.
+
+A cell's rows lie in one Parquet file. What is the same for the whole cell (model, source, suite, corruption) is stored
+as a dictionary of one word, so that a row costs few bytes.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from scuff.store.store import Store
+
+CONSTANT = ("model", "source", "suite", "corruption")  # text, the same in all rows of a cell
+COLUMNS = {
+    "severity": pa.int16(),  # 0: clean, or an entry without levels
+    "image_id": pa.int64(),
+    "label": pa.int32(),
+    "prediction": pa.int32(),
+    "confidence": pa.float32(),
+}
+FRAME_COLUMNS = {"frame": pa.int16(), **{f"rank{rank}": pa.int32() for rank in (2, 3, 4, 5)}}  # of sequences only
+
+ROW_COLUMNS = (*CONSTANT, *COLUMNS)
+
+
+def write_rows(store: Store, name: str, constant: Mapping[str, str], columns: Mapping[str, np.ndarray]) -> None:
+    """Write the rows of one cell: `constant` once for all, `columns` (N,) each, `severity` among them as a number."""
+    count = len(columns["image_id"])
+    table = {word: _repeat(constant[word], count) for word in CONSTANT}
+    for column, kind in {**COLUMNS, **FRAME_COLUMNS}.items():
+        if column in columns:
+            table[column] = pa.array(np.broadcast_to(columns[column], count), kind)
+    file = io.BytesIO()
+    pq.write_table(pa.table(table), file, compression="zstd")
+    store.write(name, file.getvalue())
+
+
+def read_rows(store: Store, names: Iterable[str]) -> pd.DataFrame:
+    """The rows of several cells as one DataFrame; text columns are categories."""
+    tables = [_read(store, name) for name in names]
+    if not tables:
+        raise ValueError(f"there are no rows in {store.root}: no cell is finished; run the evaluation first")
+    table = pa.concat_tables(tables, promote_options="default").unify_dictionaries()
+    return table.to_pandas()
+
+
+def _read(store: Store, name: str) -> pa.Table:
+    try:
+        return pq.read_table(io.BytesIO(store.read(name)))
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"{store.root}/{name} is damaged ({error}); delete it and run the evaluation again") from error
+
+
+def _repeat(word: str, count: int) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int32)), pa.array([word]))

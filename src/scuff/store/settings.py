@@ -1,0 +1,51 @@
+"""What the files of a folder depend on, kept beside them as JSON.
+
+A second run into the same folder must mean the same files. What it may change is how much is made and how fast.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from scuff.store.store import Store
+
+Settings = dict[str, Any]
+
+NOTED_ONLY = ("scuff",)  # the version of this package: worth knowing, no reason to refuse
+
+
+def read_settings(store: Store, name: str) -> Settings:
+    """The settings in a file."""
+    try:
+        settings = json.loads(store.read(name))
+        if not isinstance(settings, dict):
+            raise ValueError(f"expected a mapping, got {type(settings).__name__}")
+    except ValueError as error:
+        raise ValueError(f"{store.root}/{name} is not readable as settings ({error}); use another folder") from error
+    return settings
+
+
+def check_settings(store: Store, name: str, settings: Settings, noted_only: tuple[str, ...] = NOTED_ONLY) -> bool:
+    """Refuse a folder that was made with other settings; say whether it has any."""
+    if not store.exists(name):
+        return False
+    before = read_settings(store, name)
+    now = json.loads(json.dumps(settings))  # tuples are lists there
+    changed = [n for n in {**before, **now} if n not in noted_only and before.get(n) != now.get(n)]
+    if changed:
+        changes = "; ".join(f"{n} was {_show(before.get(n))}, is now {_show(now.get(n))}" for n in changed)
+        raise ValueError(f"{store.root} was made with other settings: {changes}. Repeat those, or use another folder")
+    return True
+
+
+def save_settings(store: Store, name: str, settings: Settings) -> None:
+    """Write the settings of a new folder."""
+    store.write(name, (json.dumps(settings, indent=2) + "\n").encode())
+
+
+def _show(value: Any) -> str:
+    if value is None:
+        return "not set"
+    text = str(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

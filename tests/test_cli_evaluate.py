@@ -1,0 +1,206 @@
+"""`scuff evaluate`, `scuff report` and `scuff demo`, as they are typed."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import scuff
+from scuff.cli import app
+
+NETS = """
+import time
+import torch
+
+torch.manual_seed(0)
+weights = torch.randn(28 * 28, 10)
+
+def plain(batch):
+    return (batch - 0.3).flatten(1) @ weights
+
+def slow(batch):
+    time.sleep(0.2)
+    return plain(batch)
+
+def broken(batch):
+    return plain(batch)[:, 0]
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(1)
+        self.linear = torch.nn.Linear(784, 10)
+
+    def forward(self, x):
+        return self.linear(x.flatten(1))
+"""
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Run a command in a folder that holds only a module of models."""
+    (tmp_path / "cli_test_nets.py").write_text(NETS)
+    monkeypatch.chdir(tmp_path)
+    yield lambda *arguments: CliRunner().invoke(app, [str(a) for a in arguments])
+    sys.modules.pop("cli_test_nets", None)
+
+
+def evaluate(run, *arguments, models=("cli_test_nets:plain",), out="out"):
+    return run(
+        "evaluate", *models, "--suite", "cifar10-c", "--data", "fashion", "--out", out, "--limit", "30", *arguments
+    )
+
+
+SCUFF = [str(Path(sys.executable).with_name("scuff"))]
+FEW = ("--only", "fog,contrast", "--severity", "1,4")
+
+
+def test_an_evaluation_prints_scores_with_intervals(run, tmp_path):
+    result = evaluate(run, *FEW, models=("cli_test_nets:plain", "other=cli_test_nets:Net"))
+    assert result.exit_code == 0, result.output
+    assert "Cells: 10, of which 0 are there already; in out" in result.output
+    assert "300 predictions in" in result.output
+    rows = scuff.read_evaluation(tmp_path / "out").rows
+    summary = scuff.metrics.summary(rows, baseline=None)
+    lines = {line.split()[0]: line for line in result.output.splitlines() if line.startswith((" plain", " other"))}
+    assert set(lines) == {"plain", "other"}
+    for _, line in summary.iterrows():
+        value, low, high = (100 * line[f"mean_error{end}"] for end in ("", "_low", "_high"))
+        assert f"{value:.1f} [{low:.1f}, {high:.1f}]" in lines[line["model"]]
+    again = evaluate(run, *FEW, models=("cli_test_nets:plain", "other=cli_test_nets:Net"))
+    assert again.exit_code == 0
+    assert "Cells: 10, of which 10 are there already" in again.output
+
+
+def test_a_dry_run_lists_cells_and_cost_and_writes_nothing(run, tmp_path):
+    result = evaluate(run, *FEW, "--dry-run")
+    assert result.exit_code == 0, result.output
+    lines = result.output.splitlines()
+    assert lines[-6:-1] == ["  clean: plain", *(f"  {c} {s}: plain" for c in ("fog", "contrast") for s in (1, 4))]
+    assert lines[-1].startswith("To compute: 150 predictions; about ")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_model_can_be_the_baseline(run):
+    result = evaluate(run, *FEW, "--baseline", "plain", models=("cli_test_nets:plain", "cli_test_nets:Net"))
+    assert result.exit_code == 0, result.output
+    plain = next(line for line in result.output.splitlines() if line.startswith(" plain"))
+    assert "100.0 [100.0, 100.0]" in plain  # against itself
+
+
+def test_sequences_are_scored_by_their_flips(run):
+    result = run(
+        "evaluate", "cli_test_nets:plain", "--suite", "cifar10-p", "--data", "fashion", "--out", "out", "--limit", "10",
+        "--only", "translate,brightness",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert "flip probability %" in result.output
+    assert "top-5 distance" in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--precision", "float8"), "precision must be one of float32, bfloat16, float16"),
+        (("--severity", "one"), "--severity takes whole numbers"),
+        (("--mean", "grey"), "--mean takes numbers"),
+        (("--only", "fogg"), "did you mean fog"),
+        (("--crop", "20"), "resize and crop are for pictures"),
+        (("--baseline", "nobody"), "nobody"),
+    ],
+)
+def test_mistakes_are_one_line(run, arguments, words):
+    result = evaluate(run, "--only", "fog", "--severity", "1", *arguments)
+    assert result.exit_code == 2, result.output
+    errors = [line for line in result.output.splitlines() if line.startswith("Error")]
+    assert len(errors) == 1
+    assert words in errors[0]
+
+
+def test_unknown_models_and_outputs_of_a_wrong_shape_are_explained(run):
+    result = evaluate(run, *FEW, models=("cli_test_nets:missing",))
+    assert result.exit_code == 2
+    assert "missing" in result.output
+    result = evaluate(run, *FEW, models=("cli_test_nets:broken",))
+    assert result.exit_code == 2
+    assert "(30,)" in result.output
+
+
+def test_a_full_disk_has_an_exit_code_of_its_own(run, monkeypatch):
+    def fail(*_):
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr("os.replace", fail)
+    result = evaluate(run, *FEW)
+    assert result.exit_code == 1
+    assert "Error: the disk of out is full; finished cells are valid" in result.output
+
+
+def test_ctrl_c_keeps_finished_cells_and_the_same_command_goes_on(run, tmp_path):
+    command = [
+        *SCUFF, "evaluate", "cli_test_nets:slow", "--suite", "cifar10-c", "--data", "fashion",
+        "--out", "out", "--limit", "20",
+    ]  # fmt: skip
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    end = time.monotonic() + 60
+    while len(list((tmp_path / "out").rglob("*.parquet"))) < 3:
+        assert time.monotonic() < end, process.stderr.read()
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130, errors
+    assert errors.strip() == "Interrupted. Run the same command again to go on from here."
+    finished = len(list((tmp_path / "out").rglob("*.parquet")))
+    result = run(*command[1:])
+    assert f"Cells: 76, of which {finished} are there already" in result.output
+    assert result.exit_code == 0
+
+
+def test_reports_are_made_of_finished_evaluations(run, tmp_path):
+    evaluate(run, *FEW)
+    result = run("report", "out", "--title", "Mine")
+    assert result.exit_code == 0, result.output
+    assert result.output.splitlines()[-1] == "Report: out/report.html"
+    assert "<title>Mine" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    result = run("report", "elsewhere")
+    assert result.exit_code == 2
+    assert "there is no evaluation.json in it" in result.output
+
+
+def test_published_files_are_evaluated_as_they_are(run, tmp_path):
+    """What `scuff corrupt` writes, `scuff evaluate` reads, and gets the rows of corrupting on the way."""
+    images = scuff.open_source("fashion").read(range(24)).permute(0, 2, 3, 1).numpy()
+    labels = scuff.open_source("fashion").labels[:24]
+    np.savez(tmp_path / "few.npz", images=images, labels=labels)
+    assert run("corrupt", "few.npz", "published", "--suite", "cifar10-c", "--only", "fog,snow").exit_code == 0
+    model, common = "cli_test_nets:plain", ("--only", "fog,snow")
+    first = run("evaluate", model, "--data", "cifar10-c:published", "--clean", "npz:few.npz", "--out", "a", *common)
+    second = run("evaluate", model, "--data", "npz:few.npz", "--suite", "cifar10-c", "--out", "b", *common)
+    assert (first.exit_code, second.exit_code) == (0, 0), first.output + second.output
+    columns = ["corruption", "severity", "image_id", "label", "prediction", "confidence"]
+    a, b = (scuff.read_evaluation(tmp_path / out).rows[columns].astype({"corruption": str}) for out in "ab")
+    assert len(a) == 24 * 11
+    assert a.sort_values(columns[:3]).values.tolist() == b.sort_values(columns[:3]).values.tolist()
+
+
+def test_the_demo_ends_with_the_name_of_its_report(run, tmp_path):
+    result = run("demo", "--out", "out/demo")
+    assert result.exit_code == 0, result.output
+    last = result.output.splitlines()[-1]
+    assert last == "Report: out/demo/report.html"
+    page = Path(tmp_path, "out", "demo", "report.html").read_text(encoding="utf-8")
+    evaluation = scuff.read_evaluation(tmp_path / "out" / "demo" / "evaluation")
+    errors = scuff.metrics.cell_errors(evaluation.rows)
+    assert len(errors) == 76
+    clean = scuff.metrics.error(evaluation.rows[evaluation.rows["corruption"] == "clean"])
+    assert clean.value < 0.25  # it has learned: 10 classes, and guessing has 0.9
+    assert f"{100 * clean.value:.1f}" in page
+    before = time.monotonic()
+    assert run("demo", "--out", "out/demo").exit_code == 0
+    assert time.monotonic() - before < 30  # nothing but the report is made again

@@ -1,0 +1,85 @@
+"""Evaluations on a CUDA device. Collected only where there is one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import scuff
+from scuff.data import array_source
+from scuff.evaluation import plan_evaluation, run_plan
+from scuff.models import Classifier, build
+
+pytestmark = pytest.mark.cuda
+
+
+@pytest.fixture(scope="module")
+def classifier() -> Classifier:
+    """A small network, trained a little, so that its decisions are not all close calls."""
+    from scuff.training import fit
+
+    source = scuff.open_source("fashion", split="train")
+    images, labels = source.read(range(len(source))).cuda(), torch.from_numpy(source.labels).cuda()
+    torch.manual_seed(0)
+    network = fit(build("small_cnn", classes=10, channels=1).cuda(), images, labels, mean=0.29, std=0.35)
+    return Classifier(network.cpu(), name="net", mean=(0.29,), std=(0.35,), channels=1)
+
+
+@pytest.mark.parametrize("suite", ["cifar10-c", "imagenet-noc"])
+def test_agrees_with_the_cpu(classifier: Classifier, suite: str) -> None:
+    """Corrupted pixels agree to a level on 99.9 % of values; predictions may differ where two classes are close."""
+    cpu, gpu = (scuff.evaluate(classifier, suite, "fashion", limit=300, device=device) for device in ("cpu", "cuda"))
+    assert cpu[["corruption", "severity", "image_id", "label"]].equals(
+        gpu[["corruption", "severity", "image_id", "label"]]
+    )
+    assert (cpu["prediction"] == gpu["prediction"]).mean() > 0.995
+    assert np.median(np.abs(cpu["confidence"] - gpu["confidence"])) < 1e-3  # TF32 in convolutions has 10 bits
+
+
+@pytest.mark.filterwarnings("ignore:Synchronization debug mode")
+@pytest.mark.filterwarnings("ignore:.*prototype")
+def test_the_host_waits_once_a_cell(classifier: Classifier, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While batches run, nothing waits for the device: only the end of a cell does."""
+    from scuff.evaluation import predict
+
+    plan_and_run(classifier)  # compiles
+    inner = predict._in_parts
+
+    def strictly(*arguments):
+        torch.cuda.set_sync_debug_mode("error")
+        try:
+            yield from inner(*arguments)
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+
+    monkeypatch.setattr(predict, "_in_parts", strictly)
+    plan_and_run(classifier)
+
+
+def plan_and_run(classifier: Classifier) -> None:
+    images = np.random.default_rng(0).integers(0, 256, (600, 32, 32, 1), dtype=np.uint8)
+    source = array_source("noise", images, np.zeros(600, int))
+    scuff.evaluate(classifier, "cifar10-c", source, severities=[3], batch_size=200, device="cuda")
+
+
+def test_running_out_of_memory_halves_the_batch(classifier: Classifier, tmp_path) -> None:
+    """The process may use 1 GiB, and the network wants a million numbers for every image."""
+
+    class Wide(torch.nn.Module):
+        def forward(self, x):
+            wide = x.flatten(1)[:, :1].expand(-1, 1_000_000).clone()
+            return wide[:, :10]
+
+    images = np.random.default_rng(0).integers(0, 256, (2048, 32, 32, 3), dtype=np.uint8)
+    source = array_source("noise", images, np.zeros(2048, int))
+    plan = plan_evaluation({"wide": Wide()}, "cifar10-c", source, tmp_path, only=["contrast"], severities=[1])
+    total = torch.cuda.get_device_properties(0).total_memory
+    torch.cuda.empty_cache()
+    torch.cuda.set_per_process_memory_fraction((torch.cuda.memory_reserved() + 2**30) / total)
+    try:
+        timing = run_plan(plan, device="cuda", batch_size=2048)
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0)
+    assert timing.predictions == 2 * 2048
+    assert timing.batch_size in (64, 128, 256)
