@@ -122,6 +122,26 @@ def test_several_models_share_every_corrupted_batch(source, monkeypatch):
     assert rows[rows["model"] == "a"]["prediction"].tolist() != ours["prediction"].tolist()
 
 
+def test_without_a_suite_images_are_evaluated_as_they_are(source, tmp_path):
+    rows = scuff.evaluate(linear(), None, source, tmp_path)
+    assert set(rows["corruption"]) == {CLEAN}
+    assert rows["prediction"].tolist() == by_hand(linear(), source, CLEAN, None)[0].tolist()
+    evaluation = read_evaluation(tmp_path)
+    assert (evaluation.suite.name, dict(evaluation.suite.entries)) == ("none", {})
+
+
+def test_data_may_move(source, tmp_path):
+    """An address is noted, but it is the images that must stay the same."""
+    for name in ("here", "there"):
+        np.savez(tmp_path / f"{name}.npz", images=source.images.array, labels=source.labels)
+    scuff.evaluate(linear(), "cifar10-c", f"npz:{tmp_path / 'here.npz'}", tmp_path / "out", **FEW)
+    plan = plan_evaluation(linear(), "cifar10-c", f"npz:{tmp_path / 'there.npz'}", tmp_path / "out", **FEW)
+    assert plan.missing() == {}
+    np.savez(tmp_path / "other.npz", images=255 - source.images.array, labels=source.labels)
+    with pytest.raises(ValueError, match="source_fingerprint was"):
+        plan_evaluation(linear(), "cifar10-c", f"npz:{tmp_path / 'other.npz'}", tmp_path / "out", **FEW)
+
+
 def test_entries_without_levels_have_severity_0(source):
     rows = scuff.evaluate(linear(), "imagenet-noc", source, only=["hue", "rain"])
     assert rows.groupby("corruption", observed=True)["severity"].unique().map(list).to_dict() == {
@@ -413,7 +433,7 @@ def test_labels_beyond_the_outputs_are_refused(source):
         (("cifar10-c", "fashion"), {"only": ["fogg"]}, "did you mean fog"),
         (("cifar10-c", "fashion"), {"severities": [6]}, "from 1 to 5, got 6"),
         (("cifar10-c", "fashion"), {"severities": []}, "no severity is chosen"),
-        ((None, "fashion"), {}, "which suite"),
+        ((None, "fashion"), {"only": ["fog"]}, "the suite none has no entry 'fog'"),
         (("cifar10-c", "fashion"), {"limit": 0}, "limit must be at least 1"),
         (("cifar10-c", "fashion"), {"resize": 20}, "resize and crop are for pictures"),
         (("cifar10-c", "fashion"), {"clean": "fashion"}, "clean= is for published"),

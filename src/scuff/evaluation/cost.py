@@ -38,7 +38,7 @@ def estimate(plan: Plan, device: str | torch.device | None = None) -> Cost:
         if cell.entry not in seconds:
             source = plan.source(cell)
             tried = source.take(range(min(len(source), TRIED.get(device.type, 8))))
-            images = tried.read(range(len(tried)), runner.pixels_cut()).to(device)
+            images = tried.read(range(len(tried)), runner.pixels_cut(cell)).to(device)
             ids = torch.from_numpy(tried.ids).to(device)
             classifiers = {name: runner.classifiers[name] for name in models}
             runner.limit.size = suitable_batch(images.shape[1:], device)

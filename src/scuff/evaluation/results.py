@@ -6,12 +6,11 @@ import os
 from dataclasses import dataclass, field
 
 import pandas as pd
-import yaml
 
 from scuff.evaluation.plan import SETTINGS
 from scuff.store import Settings, Store, read_rows, read_settings
 from scuff.suites import Suite
-from scuff.suites.suite import parse_suite
+from scuff.suites.suite import suite_from_dict
 
 
 @dataclass(frozen=True)
@@ -32,5 +31,5 @@ def read_evaluation(directory: str | os.PathLike[str]) -> Evaluation:
     settings = read_settings(store, SETTINGS)
     known = {name: read_settings(store, name) for name in store.names("models", ".json")}
     models = {model["name"]: model for model in known.values()}
-    suite = parse_suite(yaml.safe_dump(settings["suite"], sort_keys=False), SETTINGS)
+    suite = suite_from_dict(settings["suite"], SETTINGS)
     return Evaluation(read_rows(store, store.names("rows", ".parquet")), settings, models, suite)

@@ -12,8 +12,9 @@ import pandas as pd
 import torch
 
 from scuff.data import CorruptedSource, Source
+from scuff.evaluation.choices import Models
 from scuff.evaluation.environment import environment
-from scuff.evaluation.plan import SETTINGS, Models, Plan, plan_evaluation
+from scuff.evaluation.plan import SETTINGS, Plan, plan_evaluation
 from scuff.evaluation.runner import Progress, Runner
 from scuff.files import DISK_FULL
 from scuff.store import check_settings, read_rows, save_settings

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from scuff.data import CorruptedSource, Pixels, Source, load_pixels
+from scuff.data import Pixels, Source, load_pixels
 from scuff.door import CHUNK, corrupt
 from scuff.evaluation.clock import Clock
 from scuff.evaluation.plan import CLEAN, Cell, Plan
@@ -56,7 +56,7 @@ class Runner:
         models = self.plan.lacking(cell)  # another process may have been here meanwhile
         source = self.plan.source(cell)
         if models:
-            pixels, ids = self._load(source)
+            pixels, ids = self._load(source, self.pixels_cut(cell))
             classifiers = {name: self.classifiers[name] for name in models}
             found = predict(
                 self._watched(pixels, cell, len(models)),
@@ -72,22 +72,20 @@ class Runner:
                 self._write(name, cell, source, columns)
             self.predictions += len(source) * len(models)
 
-    def _load(self, source: Source) -> tuple[Pixels, Tensor]:
+    def _load(self, source: Source, cut: Cut | None) -> tuple[Pixels, Tensor]:
         """The pixels of a source: decoded once, and kept until a cell has another source."""
         if self._pixels is None or self._pixels[0] is not source:
             self._pixels = None  # two sources need not fit side by side
-            pixels = load_pixels(
-                source, self.pixels_cut(), self.device, self.workers, lambda *at: self.progress("decoding", *at)
-            )
+            pixels = load_pixels(source, cut, self.device, self.workers, lambda *at: self.progress("decoding", *at))
             self._pixels = (source, pixels, torch.from_numpy(source.ids).to(self.device))
             self.kept = pixels.kept
             if not self.limit.size:
                 self.limit.size = suitable_batch(pixels.shape[1:], self.device)
         return self._pixels[1:]
 
-    def pixels_cut(self) -> Cut | None:
+    def pixels_cut(self, cell: Cell) -> Cut | None:
         """Sequences move the view: their pictures keep a margin around the crop, as far as it is square."""
-        cut = self.plan.cut
+        cut = self.plan.cut(cell)
         if self.plan.is_sequence and cut is not None and cut.resize is not None:
             return replace(cut, crop=cut.resize)
         return cut
@@ -101,11 +99,12 @@ class Runner:
 
     def distort(self, cell: Cell) -> Distort:
         """How a batch of this cell becomes what models see: as it is, corrupted, or a film."""
-        if cell.entry == CLEAN or isinstance(self.plan.data, CorruptedSource):
+        if cell.entry == CLEAN or self.plan.images.are_corrupted:
             return lambda images, ids: [images]
         options = {"suite": self.plan.suite, "seed": self.plan.settings["seed"], "check": False}
         if self.plan.is_sequence:
-            crop = None if self.plan.cut is None else self.plan.cut.crop
+            cut = self.plan.cut(cell)
+            crop = None if cut is None else cut.crop
             return lambda images, ids: frames(images, cell.entry, cell.severity or 1, ids=ids, crop=crop, **options)
         published = self.plan.settings["as_published"]
         return lambda images, ids: [
@@ -120,7 +119,7 @@ class Runner:
         per_image = len(columns["prediction"]) // len(source)
         constant = {
             "model": model,
-            "source": self.plan.settings["source"],
+            "source": self.plan.images.source.name,
             "suite": self.plan.suite.name,
             "corruption": cell.entry,
         }

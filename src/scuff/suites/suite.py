@@ -176,9 +176,16 @@ def parse_suite(text: str, where: str) -> Suite:
         data = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise SuiteError(f"{where} is not valid YAML: {error}") from error
+    if isinstance(data, dict) and not data.get("entries", True):
+        raise SuiteError(f"{where}: entries must map names to parameters; there are none")
+    return suite_from_dict(data, where)
+
+
+def suite_from_dict(data: Any, where: str) -> Suite:
+    """A suite from the content of its file, as `Suite.to_dict` gives it."""
     if not isinstance(data, dict) or "suite" not in data:
         raise SuiteError(f"{where} is no suite: expected a mapping with the keys suite, version, size, entries")
-    data["name"] = data.pop("suite")
+    data = {("name" if key == "suite" else key): value for key, value in data.items()}
     for key in ENTRY_LISTS:
         data[key] = tuple(data.get(key) or ())
     known = {f.name for f in fields(Suite)}
@@ -221,7 +228,7 @@ def _validate(suite: Suite) -> None:
         value = getattr(suite, key)
         good = (type(value) is int and value >= 1) or (key == "severities" and value is None)
         need(good, f"{key} must be a whole number of at least 1, got {value!r}")
-    need(isinstance(suite.entries, Mapping) and len(suite.entries) > 0, "entries must map names to parameters")
+    need(isinstance(suite.entries, Mapping), f"entries must map names to parameters, got {suite.entries!r}")
     for entry, parameters in suite.entries.items():
         need(isinstance(entry, str) and isinstance(parameters, Mapping), f"entry {entry!r} must map names to values")
         for parameter, value in parameters.items():

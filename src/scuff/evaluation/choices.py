@@ -1,0 +1,175 @@
+"""What is evaluated and how, from what was asked for: images, suite, levels, cut and models."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from scuff.data import CorruptedSource, Source, open_source
+from scuff.door import resolve
+from scuff.models import Classifier, open_model
+from scuff.pictures import Cut
+from scuff.store import Settings
+from scuff.suites import Levels, Suite, load_suite
+
+AS_THEY_ARE = Suite("none", 1, 1, {})  # what natural images are evaluated by
+
+Models = Any  # an address or a model, or several in a list, or by name in a mapping
+
+
+# --- images ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class EvaluatedImages:
+    """A source, and where its clean images are: in itself, elsewhere, or nowhere if it was published corrupted."""
+
+    source: Source | CorruptedSource
+    address: str
+    clean: Source | None
+    clean_address: str | None = None
+
+    @property
+    def are_corrupted(self) -> bool:
+        """Whether somebody else has corrupted them."""
+        return isinstance(self.source, CorruptedSource)
+
+    def example(self) -> Source:
+        """The images of one cell, which tell how many there are, and of what kind, in all."""
+        if not self.are_corrupted:
+            return self.source
+        entry, levels = next(iter(self.source.entries.items()))
+        return self.source.cell(entry, levels[0])
+
+    def settings(self) -> Settings:
+        """Where they come from, and a hash of what they are."""
+        return {
+            "source": self.address,
+            "source_fingerprint": self.source.fingerprint(),
+            "clean": self.clean_address,
+            "clean_fingerprint": self.clean and self.clean.fingerprint(),
+        }
+
+
+def open_images(
+    data: str | Source | CorruptedSource, clean: str | Source | None, classes: str | None, limit: int | None
+) -> EvaluatedImages:
+    """Open the data and, if they are corrupted already, their clean counterpart."""
+    source, address = _open(data, classes)
+    if not isinstance(source, CorruptedSource):
+        if clean is not None:
+            raise ValueError("clean= is for published corrupted data; here the clean images are the data themselves")
+        source = _limited(source, limit)
+        return EvaluatedImages(source, address, source)
+    if limit is not None:
+        raise ValueError("limit selects images of a clean source; a published benchmark is evaluated as it is")
+    if clean is None:
+        return EvaluatedImages(source, address, None)
+    clean_source, clean_address = _open(clean, classes)
+    if isinstance(clean_source, CorruptedSource):
+        raise ValueError(f"clean must be a clean source, got the corrupted one {clean_address}")
+    return EvaluatedImages(source, address, clean_source, clean_address)
+
+
+def _open(data: str | Source | CorruptedSource, classes: str | None) -> tuple[Source | CorruptedSource, str]:
+    if isinstance(data, (Source, CorruptedSource)):
+        return data, data.name
+    return open_source(data, classes=classes), data
+
+
+def _limited(source: Source, limit: int | None) -> Source:
+    """`limit` images, evenly spread: data are often sorted by class, and the first ones would be of one class."""
+    if limit is None or limit >= len(source):
+        return source
+    if limit < 1:
+        raise ValueError(f"limit must be at least 1, got {limit}")
+    return source.take(np.arange(limit) * len(source) // limit)
+
+
+def choose_cut(
+    resize: int | None, crop: int | None, source: Source, classifiers: Iterable[Classifier]
+) -> dict[str, Any] | None:
+    """How pictures are brought to one size: as asked, else as the source demands, else as the models want it."""
+    if not source.has_pictures:
+        if resize is not None or crop is not None:
+            raise ValueError("resize and crop are for pictures; these images are an array of one size already")
+        return None
+    if resize is not None or crop is not None:
+        return asdict(Cut(resize, crop))
+    if source.cut is not None:
+        return asdict(source.cut)
+    wishes = {classifier.name: classifier.cut for classifier in classifiers if classifier.cut is not None}
+    if len(set(wishes.values())) > 1:
+        said = "; ".join(f"{name} wants {cut.resize}/{cut.crop} {cut.filter}" for name, cut in wishes.items())
+        raise ValueError(
+            f"the models want pictures cut differently ({said}); give --resize and --crop for all, as in --resize 256 "
+            "--crop 224: every model then scales the corrupted pictures to its own size"
+        )
+    return asdict(next(iter(wishes.values()), Cut(256, 224)))
+
+
+# --- suite ----------------------------------------------------------------------------------------------------------
+
+
+def choose_suite(suite: Suite | str | os.PathLike[str] | None, source: Source | CorruptedSource) -> Suite:
+    """The suite that is asked for, if any; a published benchmark brings its own."""
+    if isinstance(source, CorruptedSource):
+        if suite is not None and getattr(suite, "name", suite) != source.suite:
+            raise ValueError(f"{source.name} holds images corrupted by {source.suite}; leave the suite out")
+        return load_suite(source.suite)
+    if suite is None:
+        return AS_THEY_ARE
+    return suite if isinstance(suite, Suite) else load_suite(suite)
+
+
+def choose_levels(
+    suite: Suite,
+    source: Source | CorruptedSource,
+    only: Sequence[str] | None,
+    severities: Sequence[int] | None,
+    validation: bool,
+) -> dict[str, Levels]:
+    """The wanted entries and levels; of published data, as far as they are there."""
+    levels = suite.choose(only, severities, validation)
+    if not isinstance(source, CorruptedSource):
+        return levels
+    there = {e: tuple(s for s in its if s in source.entries.get(e, ())) for e, its in levels.items()}
+    there = {entry: its for entry, its in there.items() if its}
+    if not there:
+        raise ValueError(f"{source.name} has none of the wanted cells; it has {', '.join(source.entries) or 'none'}")
+    return there
+
+
+def are_sequences(suite: Suite, levels: dict[str, Levels]) -> bool:
+    """Whether the entries are sequences of frames. That their names and parameters exist is found out here too."""
+    kinds = set()
+    for entry, its in levels.items():
+        kinds |= {resolve(entry, severity, suite=suite).corruption.sequence for severity in its}
+    if len(kinds) > 1:
+        raise ValueError("these entries mix sequences of frames with single corruptions; evaluate them apart")
+    return True in kinds
+
+
+# --- models ---------------------------------------------------------------------------------------------------------
+
+
+def open_models(
+    models: Models, mean: Sequence[float] | None = None, std: Sequence[float] | None = None
+) -> dict[str, Classifier]:
+    """Classifiers by name, from one model or several; two of one name are refused."""
+    if isinstance(models, Mapping):
+        opened = [open_model(model, name=name, mean=mean, std=std) for name, model in models.items()]
+    else:
+        several = models if isinstance(models, (list, tuple)) else [models]
+        opened = [open_model(model, mean=mean, std=std) for model in several]
+    names = [classifier.name for classifier in opened]
+    if not names:
+        raise ValueError("no model is given")
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"two models are called {', '.join(twice)}; name one of them: other={twice[0]}")
+    return dict(zip(names, opened, strict=True))
