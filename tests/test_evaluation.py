@@ -447,6 +447,11 @@ def test_what_makes_no_sense_is_refused_before_anything_is_written(tmp_path, arg
     assert not (tmp_path / "out").exists()
 
 
+def test_an_unknown_device_is_refused(source):
+    with pytest.raises(ValueError, match="no device is called 'gpu'"):
+        scuff.evaluate(linear(), "cifar10-c", source, device="gpu")
+
+
 def test_a_folder_that_is_no_evaluation_is_named(tmp_path):
     with pytest.raises(ValueError, match=r"there is no evaluation\.json in it"):
         read_evaluation(tmp_path)

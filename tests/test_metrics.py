@@ -306,6 +306,24 @@ def test_ece(bins):
     assert float(metrics.ece(rows, bins, resampling=QUICK)) == pytest.approx(total, abs=1e-6)
 
 
+def test_every_way_to_an_ece_has_the_same_interval():
+    """The mirrored interval of a model that is calibrated begins below 0, where no ECE is."""
+    options = {"bins": 1, "resampling": QUICK}
+    rows = random_rows(MINE[:3], n=40)
+    right = rows.label == rows.prediction
+    sure = right.groupby(rows.corruption, observed=True).transform("mean") + 0.01
+    rows = rows.assign(confidence=sure.astype(np.float32))
+    clean = rows[rows.corruption == "clean"]
+    score = metrics.ece(clean, **options)
+    assert score.value == pytest.approx(0.01, abs=1e-6)
+    assert score.low == 0 < score.high
+    line = metrics.summary(rows, **options).iloc[0]
+    assert (line.ece_clean, line.ece_clean_low, line.ece_clean_high) == (score.value, score.low, score.high)
+    assert metrics.scores({"clean": clean}, "ece", **options) == {"clean": score}
+    worse = clean.assign(confidence=np.float32(1))
+    assert metrics.difference(clean, worse, "ece", **options).high < 0  # a difference may lie below
+
+
 def test_ece_of_the_edges_of_bins():
     rows = random_rows([("clean", 0)], n=4).sort_values("image_id")
     rows = rows.assign(confidence=np.array([0.0, 0.5, 0.5, 1.0], np.float32), label=0, prediction=[0, 0, 1, 0])
@@ -328,7 +346,7 @@ def test_reliability_is_the_table_behind_ece():
 @pytest.mark.parametrize("bad", [np.nan, -0.1, 50.0])
 def test_confidences_that_are_no_probabilities_are_refused(bad):
     rows = random_rows(MINE)
-    rows.loc[3, "confidence"] = bad
+    rows.loc[3, "confidence"] = np.float32(bad)
     with pytest.raises(ValueError, match="probability between 0 and 1"):
         metrics.ece(rows)
     with pytest.raises(ValueError, match="lack the column confidence"):
@@ -509,6 +527,34 @@ def test_equal_models_do_not_differ():
     assert (found.value, found.low, found.high, found.two_sided_share) == (0, 0, 0, 1)
     with pytest.raises(ValueError, match="no score is called 'mec'; there are error, mean_error, mce"):
         metrics.difference(rows, rows, "mec")
+
+
+def test_many_at_once_are_as_one_by_one():
+    """Of different images too; a product of matrices adds up in another order, so the last bits may differ."""
+    own = metrics.by_model(three_models()) | {"less": random_rows(MINE, model="less", n=30)}
+    found = metrics.scores(own, "robustness_score", resampling=QUICK)
+    for model, rows in own.items():
+        assert_same(found[model], metrics.robustness_score(rows, resampling=QUICK))
+    pairs = {(a, b): (own[a], own[b]) for a in own for b in own}
+    for (a, b), score in metrics.differences(pairs, "ece", resampling=QUICK).items():
+        alone = metrics.difference(own[a], own[b], "ece", resampling=QUICK)
+        assert_same(score, alone)
+        assert score.other_sign_share == alone.other_sign_share
+    assert metrics.scores({}) == metrics.differences({}) == {}
+
+
+def assert_same(found: Score, expected: Score) -> None:
+    assert (found.value, found.low, found.high) == pytest.approx(
+        (expected.value, expected.low, expected.high), abs=1e-12
+    )
+    assert (found.n, found.interval, found.note) == (expected.n, expected.interval, expected.note)
+
+
+def test_rows_of_many_models_may_be_split_already():
+    rows = three_models()
+    cells = {model: metrics.read_cells(own) for model, own in metrics.by_model(rows).items()}
+    for of in (metrics.compare, metrics.ranks, metrics.summary):
+        pd.testing.assert_frame_equal(of(cells, resampling=QUICK), of(rows, resampling=QUICK))
 
 
 def test_compare_holds_every_pair():

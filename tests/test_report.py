@@ -139,7 +139,7 @@ def test_headings_are_in_order_and_tables_and_pictures_have_words(page):
     assert all(later <= earlier + 1 for earlier, later in itertools.pairwise(levels))
     assert len(page.find("table")) == len([text for text in page.texts("caption") if text])
     assert all(attributes["alt"] for _, attributes, _ in page.find("img"))
-    assert all(attributes["aria-label"] for _, attributes, _ in page.find("div", class_="plot"))
+    assert all(attributes["aria-label"] for _, attributes, _ in page.find("div", class_="chart"))
 
 
 def test_another_file_and_title(small, tmp_path):
@@ -169,7 +169,7 @@ def table_of(page: Page, caption: str) -> dict[str, dict[str, float]]:
     start = next(k for k, e in enumerate(page.elements) if e[0] == "caption" and "".join(e[2]).startswith(caption))
     columns, rows = [], {}
     for tag, attributes, inside in page.elements[start:]:
-        text = "".join(inside).strip()
+        text = " ".join("".join(inside).split())  # which spaces they are, does not matter here
         if tag == "table":
             break
         if tag == "th" and attributes["scope"] == "col":
@@ -186,16 +186,16 @@ def test_the_summary_is_that_of_the_metrics(page, evaluation):
     shown = table_of(page, "Scores")
     assert set(shown) == set(expected.index)
     for model, scores in shown.items():
-        assert scores["clean error, %"] == expected.loc[model, "clean_error"]
-        assert scores["corrupted error, %"] == expected.loc[model, "mean_error"]
-        assert scores["ECE corrupted, %"] == expected.loc[model, "ece_corrupted"]
+        assert scores["clean error %"] == expected.loc[model, "clean_error"]
+        assert scores["mean error %"] == expected.loc[model, "mean_error"]
+        assert scores["ECE corrupted %"] == expected.loc[model, "ece_corrupted"]
     assert "mCE" not in page.section("summary")  # CIFAR-10-C has no published reference
 
 
 def test_every_model_has_a_sentence_with_its_interval(page, evaluation):
     for model, rows in metrics.by_model(evaluation.rows).items():
         score = metrics.mean_error(rows)
-        words = f"{model}: {100 * score.value:.1f}\u00a0% of predictions on corrupted images are wrong (95 % interval "
+        words = f"{model}: mean error {100 * score.value:.1f}\u00a0% (95 % interval "
         assert any(
             text.startswith(f"{words}{100 * score.low:.1f} to {100 * score.high:.1f})") for text in page.texts("li")
         )
@@ -247,7 +247,7 @@ def test_ranks_are_those_of_the_metrics(page, evaluation):
     for corruption, columns in shown.items():
         for model, rank in columns.items():
             assert rank == ranks.loc[(corruption.replace(" ", "_"), model), "rank"]
-    overall = table_of(page, "Rank by error")
+    overall = table_of(page, "Rank by mean error")
     assert {m: row["rank"] for m, row in overall.items()} == ranks.loc["all"]["rank"].to_dict()
 
 
@@ -298,8 +298,34 @@ def test_a_suite_without_levels_has_one_column_and_bars(small):
     )
     # NOC has published errors of AlexNet, relative to which its authors report.
     mce = metrics.mce(metrics.by_model(evaluation.rows)["mlp"])
-    assert f"mlp: mean corruption error {mce.value:.1f}".replace("-", "\u2212") in " ".join(page.texts("li"))
-    assert "relative mCE" not in page.section("summary")
+    assert f"mlp: relative mCE {mce.value:.1f}".replace("-", "\u2212") in " ".join(page.texts("li"))
+    assert [name for name in table_of(page, "Scores")["mlp"] if "mCE" in name] == ["relative mCE %"]
+
+
+def test_imagenet_c_has_the_mce_of_alexnet(small):
+    evaluation = small("imagenet-c", ("resnet20", "mlp"))
+    page = Page(render(evaluation, "runs/c"))
+    shown = table_of(page, "Scores")
+    for model, rows in metrics.by_model(evaluation.rows).items():
+        mce = metrics.mce(rows)
+        assert shown[model]["mCE %"] == pytest.approx(mce.value, abs=1e-9)
+        assert shown[model]["relative mCE %"] == pytest.approx(metrics.mce(rows, relative=True).value, abs=1e-9)
+        words = (
+            f"{model}: mCE {mce.value:.1f}\u00a0% (95 % interval {mce.low:.1f} to {mce.high:.1f}), where AlexNet has"
+        )
+        assert any(text.startswith(words) for text in page.texts("li"))
+    assert "Rank by mCE, 1 is best" in page.section("comparison")
+
+
+def test_headings_are_those_of_the_terminal(page):
+    from scuff.cli.scores import STILLS
+
+    shown = [" ".join(text.split()) for text in page.texts("button")]
+    assert [heading for heading, _, _ in STILLS if heading in shown] == [
+        heading for heading, _, _ in STILLS if "mCE" not in heading
+    ]
+    meanings = page.texts("dt")
+    assert {"mean error", "robustness score", "residual robustness"} <= set(meanings)
 
 
 def test_without_clean_images_there_is_nothing_relative_to_them(small):
@@ -356,7 +382,7 @@ def test_entries_for_validation_count_where_there_are_no_others(small):
 def test_a_model_can_be_the_baseline(small):
     evaluation = small(models=("resnet20", "mlp"))
     page = Page(render(evaluation, "x", baseline="mlp"))
-    assert table_of(page, "Scores")["mlp"]["mCE"] == pytest.approx(100)
+    assert table_of(page, "Scores")["mlp"]["mCE %"] == pytest.approx(100)
     with pytest.raises(ValueError, match=r"no reference is called 'vgg'.*Models of this evaluation: resnet20, mlp"):
         render(evaluation, "x", baseline="vgg")
 

@@ -53,8 +53,8 @@ def rgb(colour: str) -> str:
 
 def test_it_opens_without_a_complaint_and_draws_everything(page):
     assert page.complaints() == []
-    assert page.run("document.querySelectorAll('.plot').length") == 8
-    assert page.run("[...document.querySelectorAll('.plot')].every(p => p.querySelector('.scatterlayer .trace'))")
+    assert page.run("document.querySelectorAll('.chart').length") == 8
+    assert page.run("[...document.querySelectorAll('.chart')].every(p => p.querySelector('.scatterlayer .trace'))")
 
 
 FIRST = "[...document.querySelectorAll('#summary tbody th')].map(e => e.textContent)"
@@ -130,7 +130,7 @@ def test_nothing_sticks_out_of_a_narrow_window(page, width):
 
 def test_page_and_figures_follow_the_preference_for_dark(page):
     ground = "getComputedStyle(document.body).backgroundColor"
-    ticks = "getComputedStyle(document.querySelector('.plot .xtick text')).fill"
+    ticks = "getComputedStyle(document.querySelector('.chart .xtick text')).fill"
     for dark, theme in ((True, "dark"), (False, "light")):
         page.window(1280, dark=dark)
         page.wait_for(f"{ticks} === {json.dumps(rgb(PAGE[theme]['ink']))}")
@@ -145,7 +145,7 @@ def test_paper_is_light_has_no_controls_and_every_model(page):
     assert page.run(f"[...document.querySelectorAll({json.dumps(hidden)})].every(e => !e.offsetHeight)")
     assert page.run("getComputedStyle(document.documentElement).getPropertyValue('--ink')") == PAGE["light"]["ink"]
     page.window(1280, dark=True)
-    widths = "[...document.querySelectorAll('.plot')].map(e => e.querySelector('.main-svg').clientWidth)"
+    widths = "[...document.querySelectorAll('.chart')].map(e => e.querySelector('.main-svg').clientWidth)"
     page.run(f"addEventListener('beforeprint', () => {{ window.onPaper = {widths}; }})")
     assert page.pdf().startswith(b"%PDF")
     assert set(page.run("window.onPaper")) == {330, 680}

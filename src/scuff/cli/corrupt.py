@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scuff.cli.options import whole_numbers, words
+from scuff.cli.options import Only, Resize, Seed, Severity, Validation, whole_numbers, words
 
 if TYPE_CHECKING:
     from scuff.export import ExportResult, Plan
@@ -17,20 +17,11 @@ def corrupt_command(
     source: Annotated[Path, typer.Argument(metavar="SRC", help="A folder of pictures, or an array: .npz or .npy.")],
     destination: Annotated[Path, typer.Argument(metavar="DST", help="A folder for the results, outside SRC.")],
     suite: Annotated[str, typer.Option(help="A suite's name (see scuff list), or a suite file.")] = "imagenet-c",
-    only: Annotated[
-        str | None,
-        typer.Option(metavar="NAMES", help="These corruptions, as in fog,snow. Default: all of the benchmark."),
-    ] = None,
-    severity: Annotated[
-        str | None, typer.Option(metavar="LEVELS", help="These severities, as in 1,3. Default: all.")
-    ] = None,
-    validation: Annotated[
-        bool, typer.Option("--validation/--no-validation", help="Also the entries that are not scored.")
-    ] = False,
-    seed: Annotated[int, typer.Option(help="Another seed, another realisation of everything random.")] = 0,
-    resize: Annotated[
-        int | None, typer.Option(metavar="PIXELS", help="First bring each picture's shorter side to this.")
-    ] = None,
+    only: Only = None,
+    severity: Severity = None,
+    validation: Validation = False,
+    seed: Seed = 0,
+    resize: Resize = None,
     crop: Annotated[int | None, typer.Option(metavar="PIXELS", help="Then cut out the middle square.")] = None,
     save: Annotated[
         str | None, typer.Option(metavar="png|jpeg", help="png is lossless (default); jpeg has quality 85.")

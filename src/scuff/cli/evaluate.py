@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scuff.cli.options import decimals, whole_numbers, words
+from scuff.cli.options import Baseline, Only, Resize, Seed, Severity, Validation, decimals, whole_numbers, words
 
 if TYPE_CHECKING:
     from scuff.evaluation import Plan, Timing
@@ -31,18 +31,11 @@ def evaluate_command(
     ],
     out: Annotated[str, typer.Option(metavar="DIR", help="A folder for the results; any fsspec path, as s3://...")],
     suite: Annotated[
-        str | None, typer.Option(help="A suite's name (see scuff list), or a suite file. Published data bring theirs.")
+        str | None, typer.Option(help="A suite's name (see scuff list), or a suite file. Without: images as they are.")
     ] = None,
-    only: Annotated[
-        str | None,
-        typer.Option(metavar="NAMES", help="These corruptions, as in fog,snow. Default: all of the benchmark."),
-    ] = None,
-    severity: Annotated[
-        str | None, typer.Option(metavar="LEVELS", help="These severities, as in 1,3. Default: all.")
-    ] = None,
-    validation: Annotated[
-        bool, typer.Option("--validation/--no-validation", help="Also the entries that are not scored.")
-    ] = False,
+    only: Only = None,
+    severity: Severity = None,
+    validation: Validation = False,
     limit: Annotated[int | None, typer.Option(metavar="N", help="So many images, evenly spread over the data.")] = None,
     clean: Annotated[
         str | None, typer.Option(metavar="SOURCE", help="The clean counterpart of published corrupted data.")
@@ -51,14 +44,12 @@ def evaluate_command(
         str | None,
         typer.Option(metavar="NAME", help="Keep to the classes of imagenet-a, imagenet-r or objectnet."),
     ] = None,
-    resize: Annotated[
-        int | None, typer.Option(metavar="PIXELS", help="First bring each picture's shorter side to this.")
-    ] = None,
+    resize: Resize = None,
     crop: Annotated[
         int | None,
         typer.Option(metavar="PIXELS", help="Then cut out the middle square. Default: as the models want it."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Another seed, another realisation of everything random.")] = 0,
+    seed: Seed = 0,
     as_published: Annotated[
         bool, typer.Option("--as-published", help="Send corrupted images through the JPEG of published ImageNet-C.")
     ] = False,
@@ -77,9 +68,7 @@ def evaluate_command(
     workers: Annotated[
         int | None, typer.Option(metavar="N", help="Processes that decode pictures. 0: none but this one.")
     ] = None,
-    baseline: Annotated[
-        str, typer.Option(metavar="alexnet|MODEL|none", help="What corruption errors are relative to.")
-    ] = "alexnet",
+    baseline: Baseline = "alexnet",
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be done and what it costs, and stop.")
     ] = False,
@@ -97,6 +86,7 @@ def evaluate_command(
       scuff evaluate my_package.nets:model --suite cifar10-c --data cifar10:data --out runs/mine --limit 1000
       scuff evaluate net.safetensors --data cifar10-c:CIFAR-10-C --clean cifar10:data --out runs/published
       scuff evaluate timm:vit_base_patch16_224 --suite imagenet-noc --data folder:val --out runs/noc --dry-run
+      scuff evaluate torchvision:resnet50 --data imagenet-a:imagenet-a --out runs/a
 
     \b
     Exit codes:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from scuff.cli.options import Seed
 from scuff.suites import list_suites, load_suite
 
 
@@ -18,7 +19,7 @@ def gallery_command(
     image: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A picture of your own instead of the bundled cat.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Another seed, another realisation of everything random.")] = 0,
+    seed: Seed = 0,
 ) -> None:
     """Write pages that explain and show every corruption.
 

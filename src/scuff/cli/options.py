@@ -1,6 +1,19 @@
-"""Lists on the command line: words or numbers with commas between them."""
+"""What several commands have in common: options, and lists with commas in them."""
 
 from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Only = Annotated[
+    str | None, typer.Option(metavar="NAMES", help="These corruptions, as in fog,snow. Default: all of the benchmark.")
+]
+Severity = Annotated[str | None, typer.Option(metavar="LEVELS", help="These severities, as in 1,3. Default: all.")]
+Validation = Annotated[bool, typer.Option("--validation/--no-validation", help="Also the entries that are not scored.")]
+Seed = Annotated[int, typer.Option(help="Another seed, another realisation of everything random.")]
+Resize = Annotated[int | None, typer.Option(metavar="PIXELS", help="First bring each picture's shorter side to this.")]
+Baseline = Annotated[str, typer.Option(metavar="alexnet|MODEL|none", help="What corruption errors are relative to.")]
 
 
 def words(text: str | None) -> list[str] | None:

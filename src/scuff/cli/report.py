@@ -7,15 +7,15 @@ from typing import Annotated
 
 import typer
 
+from scuff.cli.options import Baseline
+
 
 def report_command(
     directory: Annotated[str, typer.Argument(metavar="DIR", help="The folder of an evaluation; any fsspec path.")],
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.html", help="The page's file. Default: report.html in DIR.")
     ] = None,
-    baseline: Annotated[
-        str, typer.Option(metavar="alexnet|MODEL|none", help="What corruption errors are relative to.")
-    ] = "alexnet",
+    baseline: Baseline = "alexnet",
     data: Annotated[
         str | None,
         typer.Option(metavar="SOURCE", help="Where the images are now, if not where they were evaluated from."),

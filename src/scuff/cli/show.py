@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from scuff.cli.options import Seed
 from scuff.suites import Suite, SuiteError, list_suites, load_suite
 from scuff.suites.tables import severity_rule
 
@@ -19,7 +20,7 @@ def show_command(
     image: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A picture of your own instead of the bundled cat.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Another seed, another realisation of everything random.")] = 0,
+    seed: Seed = 0,
 ) -> None:
     """Explain a corruption, and draw it at every severity.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from scuff.evaluation.clock import Clock
-from scuff.evaluation.environment import environment
+from scuff.evaluation.environment import environment, find_device
 from scuff.evaluation.plan import Plan
 from scuff.evaluation.predict import predict
 from scuff.evaluation.runner import Runner, suitable_batch
@@ -30,7 +30,7 @@ def estimate(plan: Plan, device: str | torch.device | None = None) -> Cost:
 
     Everything is tried twice, and the second time counts: the first one compiles and warms up.
     """
-    device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    device = find_device(device)
     missing = plan.missing()
     runner = Runner(plan, missing, device)
     seconds: dict[str, float] = {}

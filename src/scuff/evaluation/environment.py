@@ -10,6 +10,14 @@ import torch
 import scuff
 
 
+def find_device(device: str | torch.device | None) -> torch.device:
+    """The device that is asked for, or the GPU if there is one."""
+    try:
+        return torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    except RuntimeError as error:
+        raise ValueError(f"no device is called {device!r}; expected cpu, cuda or cuda:1, say") from error
+
+
 def environment(device: torch.device) -> dict[str, str]:
     """Versions, and the processor that models run on."""
     on_gpu = device.type == "cuda"

@@ -13,7 +13,7 @@ import torch
 
 from scuff.data import CorruptedSource, Source
 from scuff.evaluation.choices import Models
-from scuff.evaluation.environment import environment
+from scuff.evaluation.environment import environment, find_device
 from scuff.evaluation.plan import SETTINGS, Plan, plan_evaluation
 from scuff.evaluation.runner import Progress, Runner
 from scuff.files import DISK_FULL
@@ -138,7 +138,7 @@ def run_plan(
     progress: Progress | None = None,
 ) -> Timing:
     """Carry out what `plan_evaluation` has planned, and say how it went; the arguments are those of `evaluate`."""
-    device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    device = find_device(device)
     missing = plan.missing()
     started = time.perf_counter()
     try:

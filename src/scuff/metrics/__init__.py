@@ -1,7 +1,7 @@
-"""Scores of rows, each with an interval. Pure: numpy, pandas, scipy and yaml; no torch, no images.
+"""Scores of rows, each with an interval. Pure: numpy, pandas, scipy, threadpoolctl and yaml; no torch, no images.
 
 Rows have one line per image and cell (a corruption at a severity), as an evaluation writes them. Scores take the rows
-of one model; `summary`, `ranks` and `compare` take those of many.
+of one model; `summary`, `ranks` and `compare` take those of many, in one table or as {model: rows}.
 
 >>> from scuff.metrics import example_rows, mean_error
 >>> print(mean_error(example_rows()))
@@ -9,7 +9,7 @@ of one model; `summary`, `ranks` and `compare` take those of many.
 """
 
 from scuff.metrics.calibration import ece, reliability
-from scuff.metrics.comparison import compare, difference, ranks, summary
+from scuff.metrics.comparison import compare, difference, differences, ranks, scores, summary
 from scuff.metrics.corruption_error import ce, mce
 from scuff.metrics.errors import (
     accuracy,
@@ -42,6 +42,7 @@ __all__ = [
     "cell_errors",
     "compare",
     "difference",
+    "differences",
     "ece",
     "error",
     "example_films",
@@ -58,6 +59,7 @@ __all__ = [
     "reliability",
     "residual_robustness",
     "robustness_score",
+    "scores",
     "summary",
     "to_frame",
     "top5_distance",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 
@@ -18,14 +16,14 @@ def ece(rows: Rows, bins: int = 15, *, resampling: Resampling = DEFAULT) -> Scor
 
     Over all rows that are given, clean and corrupted alike, in `bins` bins of equal width, (k / bins, (k + 1) / bins].
     Noise can only raise it: with few images a calibrated model has an ECE well above 0, and resamples lie higher still.
-    So the interval is mirrored at the value, and may lie below it, which says that the value is mostly noise.
+    So the interval is mirrored at the value, and may lie below it, which says that the value is mostly noise; it ends
+    at 0.
 
     >>> from scuff.metrics import example_rows
     >>> print(ece(example_rows()))
     0.22 [0.20, 0.24] (n = 200; bootstrap over images 95 %)
     """
-    score = estimate_ece(rows, bins).score(resampling)
-    return replace(score, low=max(score.low, 0.0), high=max(score.high, 0.0))  # mirrored ends may pass 0; a NaN stays
+    return estimate_ece(rows, bins).score(resampling)
 
 
 def reliability(rows: Rows, bins: int = 15, *, level: float = 0.95) -> pd.DataFrame:
@@ -70,7 +68,7 @@ def estimate_ece(rows: Rows, bins: int = 15) -> Estimate:
         gap = cells.confidence[cell] - ~cells.wrong[cell]
         columns[np.arange(len(columns)), bin_of[cell]] += gap  # each image falls into one bin: no index occurs twice
     group = Group(columns / len(cells.keys), cells.images, cells.source)
-    return Estimate((group,), lambda m: np.abs(m).sum(axis=-1), mirrored=True)
+    return Estimate((group,), lambda m: np.abs(m).sum(axis=-1), mirrored=True, lowest=0.0)
 
 
 def _bins(cells: Cells, bins: int) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,12 @@ from scuff.metrics.errors import (
     estimate_residual_robustness,
     estimate_robustness_score,
 )
-from scuff.metrics.estimate import Estimate, resample_values, score_together, subtract, without_noise
+from scuff.metrics.estimate import Estimate, Key, resample_values, score_together, subtract_together, without_noise
 from scuff.metrics.intervals import DEFAULT, Resampling
 from scuff.metrics.references import is_relative
 from scuff.metrics.score import Difference, Score
 from scuff.metrics.stability import estimate_mfr, estimate_mt5d
-from scuff.metrics.tables import CLEAN, Cells, Rows, by_model, find_suite, read_cells, scored_cells
+from scuff.metrics.tables import CLEAN, Cells, ManyRows, Rows, by_model, find_suite, read_cells, scored_cells
 from scuff.suites import Suite
 
 ESTIMATES = {
@@ -49,6 +49,24 @@ SUMMARY = (
 )
 
 
+def scores(
+    selections: Mapping[Key, Rows], score: str = "mean_error", *, resampling: Resampling = DEFAULT, **options: Any
+) -> dict[Key, Score]:
+    """The score of many selections of rows, such as models or corruptions, by their names: {name: rows}.
+
+    The images are drawn once for all of them, which takes far less time than a score at a time. All intervals are by
+    bootstrap, also that of the error of one cell. `score` and `options` as in `difference`.
+
+    >>> from scuff.metrics import example_rows
+    >>> rows = example_rows()
+    >>> found = scores({entry: rows[rows.corruption == entry] for entry in ("fog", "snow")})
+    >>> {entry: round(float(score), 3) for entry, score in found.items()}
+    {'fog': 0.375, 'snow': 0.375}
+    """
+    estimate = _find_estimate(score)
+    return score_together({key: estimate(rows, **options) for key, rows in selections.items()}, resampling)
+
+
 def difference(
     rows_a: Rows, rows_b: Rows, score: str = "mean_error", *, resampling: Resampling = DEFAULT, **options: Any
 ) -> Difference:
@@ -70,12 +88,31 @@ def difference(
     >>> print(d, d.two_sided_share)
     0.10 [0.08, 0.12] (n = 200; paired bootstrap over images 95 %) 0.0
     """
+    return differences({"": (rows_a, rows_b)}, score, resampling=resampling, **options)[""]
+
+
+def differences(
+    pairs: Mapping[Key, tuple[Rows, Rows]],
+    score: str = "mean_error",
+    *,
+    resampling: Resampling = DEFAULT,
+    **options: Any,
+) -> dict[Key, Difference]:
+    """`difference` for many pairs of rows by their names: the same numbers, with one pass of draws for all of them.
+
+    >>> from scuff.metrics import example_rows
+    >>> a, b = example_rows("a", harder=0.1), example_rows("b")
+    >>> pairs = {entry: (a[a.corruption == entry], b[b.corruption == entry]) for entry in ("fog", "snow")}
+    >>> {entry: round(float(d), 3) for entry, d in differences(pairs, "error").items()}
+    {'fog': 0.1, 'snow': 0.1}
+    """
     estimate = _find_estimate(score)
-    return subtract(estimate(rows_a, **options), estimate(rows_b, **options), resampling)
+    both = {key: tuple(estimate(rows, **options) for rows in pair) for key, pair in pairs.items()}
+    return subtract_together(both, resampling)
 
 
 def compare(
-    rows: pd.DataFrame, score: str = "mean_error", *, resampling: Resampling = DEFAULT, **options: Any
+    rows: ManyRows, score: str = "mean_error", *, resampling: Resampling = DEFAULT, **options: Any
 ) -> pd.DataFrame:
     """`difference` for every pair of models in the rows: a table of a, b, value, low, high, n and the share of signs.
 
@@ -85,16 +122,16 @@ def compare(
     [['a', 'b', 0.0]]
     """
     estimates = {model: _find_estimate(score)(own, **options) for model, own in by_model(rows).items()}
+    pairs = {(a, b): (estimates[a], estimates[b]) for a, b in itertools.combinations(estimates, 2)}
     lines = []
-    for a, b in itertools.combinations(estimates, 2):
-        d = subtract(estimates[a], estimates[b], resampling)
-        scores = {"value": d.value, "low": d.low, "high": d.high, "n": d.n}
-        lines.append({"a": a, "b": b, **scores, "two_sided_share": d.two_sided_share, "interval": d.interval})
+    for (a, b), d in subtract_together(pairs, resampling).items():
+        interval = {"value": d.value, "low": d.low, "high": d.high, "n": d.n}
+        lines.append({"a": a, "b": b, **interval, "two_sided_share": d.two_sided_share, "interval": d.interval})
     return pd.DataFrame(lines, columns=["a", "b", "value", "low", "high", "n", "two_sided_share", "interval"])
 
 
 def ranks(
-    rows: pd.DataFrame,
+    rows: ManyRows,
     *,
     baseline: Baseline = "alexnet",
     relative: bool | None = None,
@@ -113,8 +150,6 @@ def ranks(
     >>> table[table.corruption == "all"][["model", "rank"]].values.tolist()
     [['a', 3.0], ['b', 1.5], ['c', 1.5]]
     """
-    from scipy.stats import rankdata  # takes as long to import as all the rest
-
     estimates, entries = {}, None
     for model, own in by_model(rows).items():
         groups, vector, names, _ = ce_statistic(own, baseline, relative, suite, partial)
@@ -128,7 +163,7 @@ def ranks(
             raise ValueError(f"models are ranked on the same images; those of {model} are not those of the first model")
     found = resample_values(estimates, resampling).values()
     value, values = (without_noise(_with_mean(np.stack(part))) for part in zip(*found, strict=True))
-    rank, resampled = rankdata(value, axis=0), rankdata(values, axis=0)
+    rank, resampled = _rank(value), _rank(values)
     tail = (1 - resampling.level) / 2
     low, high = np.quantile(resampled, [tail, 1 - tail], axis=1)
     lines = [
@@ -140,7 +175,7 @@ def ranks(
 
 
 def summary(
-    rows: pd.DataFrame,
+    rows: ManyRows,
     *,
     baseline: Baseline = "alexnet",
     suite: Suite | str | None = None,
@@ -159,22 +194,23 @@ def summary(
     >>> table[["model", "clean_error", "mean_error", "mce", "n"]].round(3).values.tolist()
     [['a', 0.3, 0.475, nan, 200], ['b', 0.2, 0.375, nan, 200]]
     """
-    lines = []
+    lines, estimates, found = {}, {}, {}
     for model, own in by_model(rows).items():
         cells = read_cells(own)
-        scores = _all_scores(cells, baseline, suite, bins, resampling)
-        line = {"model": model, "n": len(cells.images), **_count_cells(cells, suite)}
+        lines[model] = {"model": model, "n": len(cells.images), **_count_cells(cells, suite)}
+        estimates |= {(model, n): e for n, e in _all_estimates(cells, baseline, suite, bins).items()}
+        if (CLEAN, 0) in cells.keys:
+            found[model, "clean_error"] = error(cells.take([cells.clean()]), resampling=resampling)
+    found |= score_together(estimates, resampling)  # of all models, with one pass of draws
+    for model, line in lines.items():
         for name in SUMMARY:
-            score = scores.get(name, Score(np.nan, np.nan, np.nan, 0, ""))
+            score = found.get((model, name), Score(np.nan, np.nan, np.nan, 0, ""))
             line |= {name: score.value, f"{name}_low": score.low, f"{name}_high": score.high}
-        lines.append(line)
-    return pd.DataFrame(lines)
+    return pd.DataFrame(list(lines.values()))
 
 
-def _all_scores(
-    cells: Cells, baseline: Baseline, suite: Suite | str | None, bins: int, resampling: Resampling
-) -> dict[str, Score]:
-    """The scores of `summary` that these cells allow, with one pass of draws for all but the clean error."""
+def _all_estimates(cells: Cells, baseline: Baseline, suite: Suite | str | None, bins: int) -> dict[str, Estimate]:
+    """The scores of `summary` that these cells allow, but for the clean error, which needs no draws."""
     clean = [cells.clean()] if (CLEAN, 0) in cells.keys else []
     counted = _counted(cells, suite)
     options = {"suite": suite, "partial": True}
@@ -191,10 +227,7 @@ def _all_scores(
     for name, used in (("ece_clean", clean), ("ece_corrupted", counted)):
         if used and cells.confidence is not None:
             estimates[name] = estimate_ece(cells.take(used), bins)
-    scores = score_together(estimates, resampling)
-    if clean:
-        scores["clean_error"] = error(cells.take(clean), resampling=resampling)
-    return scores
+    return estimates
 
 
 def _counted(cells: Cells, suite: Suite | str | None) -> list[int]:
@@ -214,6 +247,12 @@ def _count_cells(cells: Cells, suite: Suite | str | None) -> dict[str, int]:
 def _with_mean(values: np.ndarray) -> np.ndarray:
     """A further last column: the mean of all the others."""
     return np.concatenate([values, values.mean(axis=-1, keepdims=True)], axis=-1)
+
+
+def _rank(values: np.ndarray) -> np.ndarray:
+    """Ranks along the first axis, 1 for the lowest; equal values share their mean rank, undefined ones spoil all."""
+    below, equal = (f(values[:, None], values).sum(axis=1) for f in (np.greater, np.equal))
+    return np.where(np.isnan(values).any(axis=0), np.nan, below + (equal + 1) / 2)
 
 
 def _find_estimate(score: str) -> Callable[..., Estimate]:

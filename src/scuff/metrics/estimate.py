@@ -6,8 +6,9 @@ compared by resampling those images for both at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from scuff.metrics.score import Difference, Score
 
 # Takes the means of every group's columns, (..., columns) each, and returns (...): all resamples are one call.
 Statistic = Callable[..., np.ndarray]
+Key = TypeVar("Key", bound=Hashable)
 
 DIGITS = 9  # of a difference that counts: sums of 0 and 1 over some millions of rows differ by more, or not at all
 
@@ -37,27 +39,29 @@ class Estimate:
     """A statistic of the column means of one or more groups of images; each group is resampled on its own.
 
     `mirrored` takes the basic bootstrap interval [2v - q_high, 2v - q_low] in place of the percentiles [q_low, q_high]:
-    for statistics that noise can only raise, where resamples exceed the value by as much as the value the truth.
+    for statistics that noise can only raise, where resamples exceed the value by as much as the value the truth. Its
+    ends may pass what the statistic can be; they are kept at `lowest`.
     """
 
     groups: tuple[Group, ...]
     statistic: Statistic
     note: str = ""
     mirrored: bool = False
+    lowest: float = -np.inf
 
     def score(self, resampling: Resampling) -> Score:
         return score_together({"": self}, resampling)[""]
 
 
-def score_together(estimates: Mapping[str, Estimate], resampling: Resampling) -> dict[str, Score]:
+def score_together(estimates: Mapping[Key, Estimate], resampling: Resampling) -> dict[Key, Score]:
     """The scores of several estimates with one pass of draws: the same numbers as one by one, in less time."""
     found = resample_values(estimates, resampling)
     return {name: _with_interval(estimates[name], *values, resampling) for name, values in found.items()}
 
 
 def resample_values(
-    estimates: Mapping[str, Estimate], resampling: Resampling
-) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    estimates: Mapping[Key, Estimate], resampling: Resampling
+) -> dict[Key, tuple[np.ndarray, np.ndarray]]:
     """Every statistic of the images as they are, and of all resamples; not finite where it divides by nothing."""
     resampled = _resample_groups(estimates, resampling)
     found = {}
@@ -69,10 +73,19 @@ def resample_values(
     return found
 
 
-def subtract(a: Estimate, b: Estimate, resampling: Resampling) -> Difference:
-    """The score of `a` minus that of `b`: the same resampled images for both wherever both have the same images."""
-    both, paired = _side_by_side(a, b)
-    value, values = resample_values({"": both}, resampling)[""]
+def subtract_together(pairs: Mapping[Key, tuple[Estimate, Estimate]], resampling: Resampling) -> dict[Key, Difference]:
+    """For each pair the score of the first minus that of the second, all with one pass of draws.
+
+    The same resampled images serve for both wherever both have the same images.
+    """
+    joined = {key: _side_by_side(*pair) for key, pair in pairs.items()}
+    found = resample_values({key: both for key, (both, _) in joined.items()}, resampling)
+    return {key: _as_difference(*joined[key], *values, resampling) for key, values in found.items()}
+
+
+def _as_difference(
+    both: Estimate, paired: bool, value: np.ndarray, values: np.ndarray, resampling: Resampling
+) -> Difference:
     score = _with_interval(both, value, values, resampling)
     sign = np.sign(without_noise(value))
     other = (np.sign(without_noise(values)) != sign) | (sign == 0)
@@ -143,10 +156,10 @@ def bootstrap_difference(
     if len(a) != len(b):
         raise ValueError(f"paired arrays must hold the same images, got {len(a)} and {len(b)}")
     groups = [Group(np.asarray(columns, float), np.arange(len(columns))) for columns in (a, b)]
-    return subtract(*(Estimate((group,), statistic) for group in groups), resampling)
+    return subtract_together({"": tuple(Estimate((group,), statistic) for group in groups)}, resampling)[""]
 
 
-def _resample_groups(estimates: Mapping[str, Estimate], resampling: Resampling) -> dict[tuple[int, int], np.ndarray]:
+def _resample_groups(estimates: Mapping[Key, Estimate], resampling: Resampling) -> dict[tuple[int, int], np.ndarray]:
     """Resampled means by (place in the estimate, id of the group); groups of one size are resampled side by side."""
     sizes: dict[tuple[int, int], dict[int, np.ndarray]] = {}
     for estimate in estimates.values():
@@ -178,7 +191,7 @@ def _with_interval(estimate: Estimate, value: np.ndarray, values: np.ndarray, re
     tail = (1 - resampling.level) / 2
     low, high = np.quantile(finite, [tail, 1 - tail]) if len(finite) else (np.nan, np.nan)
     if estimate.mirrored:
-        low, high = 2 * value - high, 2 * value - low
+        low, high = np.maximum([2 * value - high, 2 * value - low], estimate.lowest)
     return Score(value, float(low), float(high), n, str(resampling), "; ".join(notes))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -46,6 +46,7 @@ class Cells:
 
 
 Rows = pd.DataFrame | Cells
+ManyRows = pd.DataFrame | Mapping[str, Rows]  # of many models: one table, or {model: its rows}
 
 
 def read_cells(rows: Rows) -> Cells:
@@ -78,12 +79,14 @@ def read_cells(rows: Rows) -> Cells:
     return Cells(model, source, suite, keys, images, wrong.reshape(counts.shape), confidence)
 
 
-def by_model(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """The rows of every model, in the order in which the models appear.
+def by_model(rows: ManyRows) -> dict[str, Rows]:
+    """The rows of every model, in the order in which the models appear; rows that are split already stay as they are.
 
     >>> list(by_model(pd.DataFrame({"model": ["b", "a", "b"]})))
     ['b', 'a']
     """
+    if isinstance(rows, Mapping):
+        return dict(rows)
     check_columns(rows, ("model",))
     codes, names = _codes(rows["model"])
     order = pd.unique(codes)

@@ -75,9 +75,9 @@ def render(
         marks=[{"model": m} | mark(p) | {"dashes": DASHES[mark(p)["dash"]]} for p, m in enumerate(models)],
         data={"figures": {f.key: f.to_plotly() for s in sections for f in _figures(s)}, "colours": themes()},
         version=scuff.__version__,
-        style=_safe(f"{colour_rules()}\n{style}"),
-        script=_safe(script),
-        plotly=_safe(plotly),
+        style=_inside("style", f"{colour_rules()}\n{style}"),
+        script=_inside("script", script),
+        plotly=_inside("script", plotly),
     )
 
 
@@ -88,7 +88,7 @@ def _still_page(evaluation: Evaluation, directory: str, baseline: str | None, da
         parts.summary_section(scores),
         parts.cells_section(scores, evaluation),
         parts.severity_section(scores, evaluation),
-        parts.comparison_section(scores.comparison, models) if scores.comparison is not None else None,
+        parts.comparison_section(scores),
         None if scores.errors.empty else parts.images_section(evaluation, models, data, directory),
         parts.calibration_section(scores),
         parts.settings_section(evaluation, parts.definitions_of(scores), directory),
@@ -133,10 +133,10 @@ def _read(name: str) -> str:
     return (resources.files(__package__) / name).read_text(encoding="utf-8")
 
 
-def _safe(text: str) -> Any:
-    """Text of our own, or of Plotly, that goes into the page as it is."""
+def _inside(element: str, text: str) -> Any:
+    """Text of our own, or of Plotly, that goes into a script or style element of the page as it is."""
     from markupsafe import Markup
 
-    if "</script" in text.lower() or "</style" in text.lower():
-        raise ValueError("a script or style that would end its own element cannot be put into the page")
+    if f"</{element}" in text.lower():
+        raise ValueError(f"a {element} that would end its own element cannot be put into the page")
     return Markup(text)

@@ -71,7 +71,7 @@ def severity_curves(key: str, title: str, means: pd.DataFrame, models: Sequence[
         "tickvals": severities,
         "range": [severities[0] - 0.2, severities[-1] + 0.2],
     }
-    y_axis = {"title": {"text": "error, %"}, "range": [0, 100 * highest], "rangemode": "tozero"}
+    y_axis = {"title": {"text": "mean error %"}, "range": [0, 100 * highest], "rangemode": "tozero"}
     description = f"Mean error in per cent by severity: {title}. One line per model; the table below has the numbers."
     return Figure(key, title, description, 260, traces, _layout(x_axis, y_axis))
 
@@ -96,7 +96,7 @@ def corruption_bars(key: str, title: str, errors: pd.DataFrame, models: Sequence
             }
         )
     height = 70 + len(entries) * (len(models) * ROW + 12)
-    x_axis = {"title": {"text": "error, %"}, "rangemode": "tozero"}
+    x_axis = {"title": {"text": "error %"}, "rangemode": "tozero"}
     layout = _layout(x_axis, _downwards(entries)) | {"barmode": "group", "bargap": 0.25}
     description = "Error in per cent by corruption, one bar per model; the table below has the numbers."
     return Figure(key, title, description, height, traces, layout)
@@ -167,8 +167,8 @@ def reliability_diagram(key: str, title: str, bins: pd.DataFrame, models: Sequen
                 "hovertemplate": "%{text}<extra></extra>",
             }
         )
-    x_axis = {"title": {"text": "confidence, %"}, "range": [-3, 103], "dtick": 25}
-    y_axis = {"title": {"text": "right, %"}, "range": [-3, 103], "dtick": 25}
+    x_axis = {"title": {"text": "confidence %"}, "range": [-3, 103], "dtick": 25}
+    y_axis = {"title": {"text": "right %"}, "range": [-3, 103], "dtick": 25}
     description = "Share of right predictions by confidence, one line per model; the table below has the numbers."
     return Figure(key, title, description, 320, traces, _layout(x_axis, y_axis))
 

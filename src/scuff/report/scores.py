@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
 from scuff import metrics
 from scuff.evaluation import CLEAN, Evaluation
-from scuff.metrics import Cells, Difference
+from scuff.metrics import Cells, Difference, Score
 from scuff.metrics.corruption_error import Baseline
 from scuff.suites import Suite
 
 ALL = "all corruptions"
-MOST_PAIRED = 6  # models; of more, each is compared with the best only: all pairs would take long and nobody reads them
+MOST_PAIRED = 6  # models; of more, each is compared with the best only: nobody reads all pairs
 
 
 @dataclass(frozen=True)
@@ -49,26 +49,28 @@ class Comparison:
     pairs: dict[tuple[str, str], Difference]  # of the mean error
     differences: pd.DataFrame = field(repr=False)  # model minus reference by corruption
     ranks: pd.DataFrame = field(repr=False)
+    ranked_by: str  # the score of the summary that decides the ranks
     common_only: bool = False
 
 
 def measure(evaluation: Evaluation, baseline: str | None) -> Scores:
     """Score the rows of still images."""
-    rows, suite = evaluation.rows, counted_suite(evaluation)
-    cells = {model: metrics.read_cells(own) for model, own in metrics.by_model(rows).items()}
+    suite = counted_suite(evaluation)
+    cells = {model: metrics.read_cells(own) for model, own in metrics.by_model(evaluation.rows).items()}
     reference = find_baseline(evaluation, baseline, cells)
-    summary = metrics.summary(rows, baseline=reference, suite=suite)
+    summary = metrics.summary(cells, baseline=reference, suite=suite)
     errors = _by_model({model: metrics.cell_errors(own) for model, own in cells.items()})
     errors = _in_order(errors[errors["corruption"] != CLEAN], suite)
+    means, curves = _means(cells, suite, evaluation.settings["families"])
     return Scores(
         list(cells),
         suite,
         summary,
         errors,
-        _by_model({model: _corruption_means(own, suite) for model, own in cells.items()}),
-        _by_model({model: _curves(own, suite, evaluation.settings["families"]) for model, own in cells.items()}),
+        means,
+        curves,
         _by_model({model: _reliability(own, suite) for model, own in cells.items()}),
-        _compare(rows, cells, suite, reference, summary) if len(cells) > 1 and len(errors) else None,
+        _compare(cells, suite, reference, summary) if len(cells) > 1 and len(errors) else None,
     )
 
 
@@ -92,37 +94,26 @@ def find_baseline(evaluation: Evaluation, name: str | None, rows: Mapping[str, C
     return name
 
 
-def cells_where(cells: Cells, suite: Suite, severity: int | None = None, entry: str | None = None) -> Cells | None:
-    """The corrupted cells that count, of one severity or one entry; None if there are none."""
-    counted = set(suite.benchmark())
-    places = [
-        place
-        for place, (its_entry, its_severity) in enumerate(cells.keys)
-        if its_entry in counted and severity in (None, its_severity) and entry in (None, its_entry)
-    ]
+def cells_of(cells: Cells, entries: Collection[str], severity: int | None = None) -> Cells | None:
+    """The cells of some entries, at one severity or at all; None if there are none."""
+    keys = enumerate(cells.keys)
+    places = [place for place, (entry, level) in keys if entry in entries and severity in (None, level)]
     return cells.take(places) if places else None
 
 
-def _corruption_means(cells: Cells, suite: Suite) -> pd.DataFrame:
-    """The mean error of every corruption over its severities, also of those that do not count."""
-    everything = replace(suite, validation=())
-    entries = {entry for entry, _ in cells.keys} & set(suite.entries)
-    if not entries:
-        return metrics.to_frame({})
-    each = {entry: entry for entry in suite.entries if entry in entries}
-    return metrics.to_frame(metrics.family_means(cells, each, suite=everything, partial=True))
-
-
-def _curves(cells: Cells, suite: Suite, families: Mapping[str, str]) -> pd.DataFrame:
-    """The mean error of every family, and of all corruptions, at every severity."""
-    groups = _groups(cells, suite, families)
-    frames = []
-    for severity in sorted({level for _, level in cells.keys if level}):
-        own = cells_where(cells, suite, severity)
-        if own is not None:
-            scores = metrics.family_means(own, groups, suite=suite, partial=True)
-            frames.append(metrics.to_frame(scores, "family").assign(severity=severity))
-    return pd.concat(frames, ignore_index=True) if frames else metrics.to_frame({}, "family").assign(severity=0)
+def _means(cells: Mapping[str, Cells], suite: Suite, families: Mapping[str, str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Mean errors of every corruption, also of those that do not count; and of every family at every severity."""
+    by_entry, by_family = {}, {}
+    for model, own in cells.items():
+        own = replace(own, confidence=None)  # which would be copied for nothing
+        by_entry |= {(model, entry): cells_of(own, {entry}) for entry in suite.entries}
+        for severity in sorted({level for _, level in own.keys if level}):
+            for family, entries in _groups(own, suite, families).items():
+                by_family[model, family, severity] = cells_of(own, entries, severity)
+    there = {key: own for key, own in (by_entry | by_family).items() if own is not None}
+    scores = metrics.scores(there, suite=replace(suite, validation=()), partial=True)
+    means, curves = ({key: scores[key] for key in keys if key in scores} for keys in (by_entry, by_family))
+    return _frame(means, "model", "corruption"), _frame(curves, "model", "family", "severity")
 
 
 def _groups(cells: Cells, suite: Suite, families: Mapping[str, str]) -> dict[str, list[str]]:
@@ -136,50 +127,52 @@ def _groups(cells: Cells, suite: Suite, families: Mapping[str, str]) -> dict[str
 
 def _reliability(cells: Cells, suite: Suite) -> pd.DataFrame:
     kinds = {CLEAN: cells.take([cells.clean()]) if (CLEAN, 0) in cells.keys else None}
-    kinds["corrupted"] = cells_where(cells, suite)
+    kinds["corrupted"] = cells_of(cells, suite.benchmark())
     frames = [metrics.reliability(own).assign(kind=kind) for kind, own in kinds.items() if own is not None]
     return pd.concat(frames, ignore_index=True).rename(columns={"accuracy": "value", "count": "n"})
 
 
-def _compare(
-    rows: pd.DataFrame, cells: Mapping[str, Cells], suite: Suite, baseline: Baseline, summary: pd.DataFrame
-) -> Comparison | None:
+def _compare(cells: Mapping[str, Cells], suite: Suite, baseline: Baseline, summary: pd.DataFrame) -> Comparison | None:
     """Compare all models on the cells that all of them have; None if there is no such cell."""
     common = set.intersection(*(set(own.keys) for own in cells.values()))
     shared = {m: own.take([k for k, key in enumerate(own.keys) if key in common]) for m, own in cells.items()}
-    if any(cells_where(own, suite) is None for own in shared.values()):
+    if not {entry for entry, _ in common}.intersection(suite.benchmark()):
         return None
     options = {"suite": suite, "partial": True}
-    reference = min(cells, key=lambda model: float(metrics.mean_error(shared[model], **options)))
+    means = metrics.scores(shared, **options)
+    reference = min(cells, key=lambda model: means[model].value)
     pairs = list(itertools.combinations(cells, 2))
     if len(cells) > MOST_PAIRED:
         pairs = [(model, reference) for model in cells if model != reference]
     is_common = all(set(own.keys) == common for own in cells.values())
-    ranked = rows if is_common else _only_cells(rows, common)
-    has_ce = summary["mce"].notna().all() and is_common
+    ranked_by = "mce" if summary["mce"].notna().all() and is_common else "mean_error"
     return Comparison(
         reference,
-        {(a, b): metrics.difference(shared[a], shared[b], **options) for a, b in pairs},
+        metrics.differences({(a, b): (shared[a], shared[b]) for a, b in pairs}, **options),
         _differences(shared, suite, reference),
-        metrics.ranks(ranked, baseline=baseline if has_ce else None, **options),
+        metrics.ranks(shared, baseline=baseline if ranked_by == "mce" else None, **options),
+        ranked_by,
         not is_common,
     )
 
 
 def _differences(cells: Mapping[str, Cells], suite: Suite, reference: str) -> pd.DataFrame:
     """Every other model minus the reference, by corruption, paired by image."""
-    frames = {}
-    for model in cells:
-        if model != reference:
-            pairs = {e: [cells_where(cells[m], suite, entry=e) for m in (model, reference)] for e in suite.benchmark()}
-            scores = {e: metrics.difference(*pair, "error") for e, pair in pairs.items() if pair[0] is not None}
-            frames[model] = metrics.to_frame(scores)
-    return _by_model(frames)
+    pairs = {
+        (model, entry): (cells_of(cells[model], {entry}), cells_of(cells[reference], {entry}))
+        for model in cells
+        for entry in suite.benchmark()
+        if model != reference
+    }
+    there = {key: pair for key, pair in pairs.items() if pair[0] is not None}
+    return _frame(metrics.differences(there, "error"), "model", "corruption")
 
 
-def _only_cells(rows: pd.DataFrame, cells: set[tuple[str, int]]) -> pd.DataFrame:
-    wanted = pd.MultiIndex.from_tuples(sorted(cells))
-    return rows[pd.MultiIndex.from_arrays([rows["corruption"].astype(str), rows["severity"]]).isin(wanted)]
+def _frame(scores: Mapping[tuple, Score], *names: str) -> pd.DataFrame:
+    """Scores by several names each as a table, with a column for every name."""
+    table = metrics.to_frame(scores, "key")
+    keys = pd.DataFrame(list(scores), columns=list(names))
+    return pd.concat([keys, table.drop(columns="key")], axis=1)
 
 
 def _by_model(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

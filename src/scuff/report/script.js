@@ -97,7 +97,7 @@
       return [key, named ? resolve(each, theme) : paint(each, theme)];
     }));
   };
-  const places = all(".plot");
+  const places = all(".chart");
   // When the page is about to be printed it still has the width of the screen. Half and whole lines of A4, in pixels:
   const onPaper = (place) => (place.closest(".plots") ? 330 : 680);
   const draw = (theme, paper) => places.map((place) => {

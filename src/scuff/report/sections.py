@@ -12,7 +12,7 @@ from scuff.report.heatmap import columns_of, heat_groups, scale, top_of_scale
 from scuff.report.pictures import DataUnavailable, worst_cards
 from scuff.report.scores import Comparison, Scores, SequenceScores
 from scuff.report.settings import Facts, command, model_facts, setting_facts
-from scuff.report.summary import KINDS, shown_kinds, summary_score, summary_table
+from scuff.report.summary import KINDS, sequence_headings, shown_kinds, summary_score, summary_table
 from scuff.report.tables import Cell, Column, Table, mark_best, score_cell, sorted_by, table_by_model, words
 from scuff.report.words import NOTHING, entry_name, fine, grouped, interval, percent, plain, signed_percent
 
@@ -30,9 +30,10 @@ INTERVALS = (
 def summary_section(scores: Scores) -> Section:
     """The table of all scores."""
     best = " The best value of each column is marked." if len(scores.models) > 1 else ""
-    notes = [f"Lower is better, but for accuracy kept.{best} A click on a head sorts the table."]
-    notes += [f"{kind.name}: {kind.meaning}" for key, kind in shown_kinds(scores).items() if key == "mce"]
-    return {"key": "summary", "title": "Summary", "table": summary_table(scores), "notes": notes}
+    but = ", but for the robustness score" if scores.defined("robustness_score") else ""
+    where = 'What each score means stands at the end, under "How to read this".'
+    note = f"Lower is better{but}.{best} A click on a head sorts the table. {where}"
+    return {"key": "summary", "title": "Summary", "table": summary_table(scores), "notes": [note]}
 
 
 def cells_section(scores: Scores, evaluation: Evaluation) -> Section | None:
@@ -88,8 +89,11 @@ def severity_section(scores: Scores, evaluation: Evaluation) -> Section | None:
     }
 
 
-def comparison_section(comparison: Comparison, models: list[str]) -> Section:
+def comparison_section(scores: Scores) -> Section | None:
     """Paired differences and ranks."""
+    comparison, models = scores.comparison, scores.models
+    if comparison is None:
+        return None
     reference, differences = comparison.reference, comparison.differences
     texts = [
         "All models saw the same images, so they are compared image by image: what makes an image hard for all models "
@@ -109,7 +113,7 @@ def comparison_section(comparison: Comparison, models: list[str]) -> Section:
         "overall": _pairs_table(comparison),
         "figure": difference_plot("differences", title, differences, models, reference),
         "table": table_by_model(caption, named, [entry_name(e) for e in entries], others, "corruption", signed_percent),
-        "ranks": _overall_ranks(comparison.ranks),
+        "ranks": _overall_ranks(comparison.ranks, shown_kinds(scores)[comparison.ranked_by].name.removesuffix(" %")),
         "ranks_by_corruption": _ranks_by_corruption(comparison.ranks, models),
     }
 
@@ -196,7 +200,6 @@ def sequences_section(scores: SequenceScores, several: bool) -> Section:
 def sequence_summary_section(scores: SequenceScores) -> Section:
     """The table of mean flip rates and distances."""
     rates = [scores.flip_rates[model] for model in scores.models]
-    plain_rates = "not normalised" in rates[0].note
     rows = [
         [
             Cell(model),
@@ -205,11 +208,7 @@ def sequence_summary_section(scores: SequenceScores) -> Section:
         ]
         for model in scores.models
     ]
-    columns = [
-        words("model"),
-        Column("mean flip probability, %" if plain_rates else "mean flip rate (mFR)"),
-        Column("mean top-5 distance" + ("" if "not normalised" in scores.distances[scores.models[0]].note else ", %")),
-    ]
+    columns = [words("model"), *map(Column, sequence_headings(scores))]
     table = Table("Scores, with 95 % intervals below them", columns, mark_best(rows, (1, 2)))
     notes = sorted({rate.note for rate in rates if rate.note})
     return {"key": "summary", "title": "Summary", "table": sorted_by(table, 1), "notes": [f"{n}." for n in notes]}
@@ -241,7 +240,7 @@ def _split_facts(evaluation: Evaluation) -> tuple[Facts, Table | None]:
 
 def definitions_of(scores: Scores) -> list[tuple[str, str]]:
     """What every score that is shown means, in a line."""
-    meanings = [(kind.name.removesuffix(", %"), kind.meaning) for kind in shown_kinds(scores).values()]
+    meanings = [(kind.name.removesuffix(" %"), kind.meaning) for kind in shown_kinds(scores).values()]
     return meanings + (COMPARISON_DEFINITIONS if scores.comparison is not None else [])
 
 
@@ -255,11 +254,12 @@ COMPARISON_DEFINITIONS = [
 ]
 SEQUENCE_DEFINITIONS = [
     ("flip probability", "How often the prediction of a frame differs from that of the frame before; noise: frame 0."),
-    ("mean flip rate (mFR)", "Flip probabilities in per cent of the reference's, averaged over perturbations."),
+    ("mFR", "Mean flip rate: flip probabilities in per cent of the reference's, averaged over perturbations."),
     (
         "top-5 distance",
         "How many ranks the five best classes move between frames, in all; a class that leaves them is taken as sixth.",
     ),
+    ("mT5D", "Top-5 distances in per cent of the reference's, averaged over perturbations."),
 ]
 
 
@@ -317,10 +317,10 @@ def _pairs_table(comparison: Comparison) -> Table:
         words("lower error"),
         Column("two-sided share"),
     ]
-    return Table("Differences of the mean error under corruption, with 95 % intervals", columns, rows)
+    return Table("Differences of the mean error, with 95 % intervals", columns, rows)
 
 
-def _overall_ranks(ranks: pd.DataFrame) -> Table:
+def _overall_ranks(ranks: pd.DataFrame, ranked_by: str) -> Table:
     """The rank of every model over all corruptions, and on how many of them it comes first."""
     overall = ranks["corruption"] == "all"
     firsts = ranks[~overall & (ranks["rank"] == 1)].groupby("model").size()
@@ -329,9 +329,7 @@ def _overall_ranks(ranks: pd.DataFrame) -> Table:
         for row in ranks[overall].itertuples()
     ]
     columns = [words("model"), Column("rank"), Column("corruptions on which it is first")]
-    caption = (
-        "Rank by error under corruption, 1 is best; below it, where it is not sure, the ranks of 95 % of resamples"
-    )
+    caption = f"Rank by {ranked_by}, 1 is best; below it, where it is not sure, the ranks of 95 % of resamples"
     return sorted_by(Table(caption, columns, rows), 1)
 
 

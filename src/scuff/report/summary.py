@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pandas as pd
 
@@ -11,7 +12,7 @@ from scuff.metrics import Score
 from scuff.metrics.references import is_relative
 from scuff.report.scores import Scores, SequenceScores
 from scuff.report.tables import Cell, Column, Table, mark_best, score_cell, sorted_by, words
-from scuff.report.words import fine, interval, percent, percent_sign, plain, reference_name, signed_percent
+from scuff.report.words import fine, interval, percent, plain, reference_name
 
 
 @dataclass(frozen=True)
@@ -25,50 +26,50 @@ class Kind:
 
 
 KINDS = {
-    "clean_error": Kind("clean error, %", percent, "Share of wrong predictions on the uncorrupted images."),
+    "clean_error": Kind("clean error %", percent, "Share of wrong predictions on the uncorrupted images."),
     "mean_error": Kind(
-        "corrupted error, %",
+        "mean error %",
         percent,
         "Share of wrong predictions, averaged over the severities of each corruption, then over corruptions.",
     ),
     "mce": Kind(
-        "mCE",
+        "mCE %",
         plain,
         "Mean corruption error: the errors of each corruption in per cent of the reference's, averaged over "
         "corruptions. The reference has 100.",
     ),
     "relative_mce": Kind(
-        "relative mCE",
+        "relative mCE %",
         plain,
         "Mean corruption error of what corruption adds: the rise of the error above the clean one, in per cent of the "
         "reference's rise, averaged over corruptions. The reference has 100.",
     ),
     "robustness_score": Kind(
-        "accuracy kept",
+        "robustness score",
         fine,
-        "Robustness score: accuracy on corrupted images divided by that on clean ones; 1 is unharmed.",
+        "The share of the accuracy that is kept: accuracy on corrupted images divided by that on clean ones; 1 is "
+        "unharmed.",
         higher_is_better=True,
     ),
     "residual_robustness": Kind(
-        "accuracy lost, points",
-        signed_percent,
-        "Residual robustness: accuracy on clean images minus that on corrupted ones, in percentage points.",
+        "residual robustness %",
+        percent,
+        "The accuracy that is lost: accuracy on clean images minus that on corrupted ones, in percentage points.",
     ),
     "ece_clean": Kind(
-        "ECE clean, %",
+        "ECE clean %",
         percent,
         "Expected calibration error: by how much confidence and accuracy differ, averaged over bins of confidence.",
     ),
-    "ece_corrupted": Kind("ECE corrupted, %", percent, "The same on corrupted images."),
+    "ece_corrupted": Kind("ECE corrupted %", percent, "The same on corrupted images."),
 }
 
 
 def shown_kinds(scores: Scores) -> dict[str, Kind]:
-    """The scores that are defined; where the corruption error is the relative one, it is not shown twice."""
+    """The scores that are defined; where mCE is the relative one, it is shown once, by that name."""
     found = {key: kind for key, kind in KINDS.items() if scores.defined(key)}
     if "mce" in found and is_relative(scores.suite.name):
-        found["mce"] = replace(found["mce"], name="mCE (relative)", meaning=KINDS["relative_mce"].meaning)
-        del found["relative_mce"]
+        found["mce"] = found.pop("relative_mce")
     return found
 
 
@@ -92,19 +93,14 @@ def summary_table(scores: Scores) -> Table:
 
 
 def verdict(line: pd.Series, scores: Scores, baseline: str | None) -> str:
-    """One sentence about a model: the score that counts most with its interval, and the clean error."""
+    """One sentence about a model: the scores that count most, each with its interval."""
     parts = []
-    if scores.main == "mce":
-        score = summary_score(line, "mce")
-        value = f"{plain(score.value)}{_between(score, plain)}"
-        parts.append(f"mean corruption error {value}, where {reference_name(baseline)} has 100")
-    if scores.defined("mean_error"):
-        score = summary_score(line, "mean_error")
-        parts.append(f"{percent_sign(score.value)} of predictions on corrupted images are wrong{_between(score)}")
-    if scores.defined("clean_error"):
-        score = summary_score(line, "clean_error")
-        clean = "on clean ones" if parts else "of predictions on clean images are wrong"
-        parts.append(f"{percent_sign(score.value)} {clean}{_between(score)}")
+    for key in ("mce", "mean_error", "clean_error"):
+        kind = shown_kinds(scores).get(key)
+        if kind is not None and not math.isnan(line[key]):
+            name, value = kind.name.removesuffix(" %"), kind.write(line[key])
+            than = f", where {reference_name(baseline)} has 100" if key == "mce" else ""
+            parts.append(f"{name} {value}\u00a0%{_between(summary_score(line, key), kind.write)}{than}")
     missing = line["cells_of_suite"] - line["cells"]
     done = f" So far {line['cells']} of {line['cells_of_suite']} cells of the suite." if missing else ""
     return "; ".join(parts) + "." + done
@@ -113,11 +109,27 @@ def verdict(line: pd.Series, scores: Scores, baseline: str | None) -> str:
 def sequence_verdict(model: str, scores: SequenceScores, baseline: str | None) -> str:
     """One sentence about a model on sequences."""
     rate, distance = scores.flip_rates[model], scores.distances[model]
-    if "not normalised" in rate.note:
-        what = f"{plain(rate.value)} % of predictions flip from frame to frame"
-    else:
-        what = f"mean flip rate {plain(rate.value)}, where {reference_name(baseline)} has 100"
-    return f"{what}{_between(rate, plain)}; mean top-5 distance {fine(distance.value)}{_between(distance, fine)}."
+    flips, moves = (heading.removesuffix(" %") for heading in sequence_headings(scores))
+    than = "" if is_plain(rate) else f", where {reference_name(baseline)} has 100"
+    unit = "" if is_plain(distance) else "\u00a0%"
+    return (
+        f"{flips} {plain(rate.value)}\u00a0%{_between(rate, plain)}{than}; "
+        f"{moves} {fine(distance.value)}{unit}{_between(distance, fine)}."
+    )
+
+
+def sequence_headings(scores: SequenceScores) -> tuple[str, str]:
+    """What the two scores of sequences are called, which depends on whether they are relative to a reference."""
+    rate, distance = (next(iter(found.values())) for found in (scores.flip_rates, scores.distances))
+    return (
+        "flip probability %" if is_plain(rate) else "mFR %",
+        "top-5 distance" if is_plain(distance) else "mT5D %",
+    )
+
+
+def is_plain(score: Score) -> bool:
+    """Whether a score of sequences is not relative to a reference."""
+    return "not normalised" in score.note
 
 
 def _between(score: Score, write: Callable[[float], str] = percent) -> str:
