@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ import scuff
 from scuff.data import array_source, open_source
 from scuff.data.source import ClassMap
 from scuff.evaluation import CLEAN, EvaluationStopped, plan_evaluation, read_evaluation, run_plan
+from scuff.export import export
 from scuff.models import Classifier
 
 FEW = {"only": ["contrast", "gaussian_noise"], "severities": [1, 5]}
@@ -104,9 +106,56 @@ def test_the_published_layout_gives_the_rows_of_its_files(tmp_path):
 def test_published_data_may_have_a_clean_counterpart(tmp_path, source):
     np.save(tmp_path / "fog.npy", np.tile(source.images.array, (5, 1, 1, 1)))
     np.save(tmp_path / "labels.npy", np.tile(source.labels, 5))
-    rows = scuff.evaluate(linear(), None, f"cifar10-c:{tmp_path}", clean=source, severities=[2])
+    rows = scuff.evaluate(linear(classes=10), None, f"cifar10-c:{tmp_path}", clean=source, severities=[2])
     clean, fog = (rows[rows["corruption"] == entry].reset_index(drop=True) for entry in (CLEAN, "fog"))
     pd.testing.assert_series_equal(clean["prediction"], fog["prediction"])  # the same pixels
+
+
+@pytest.fixture
+def pictures(tmp_path):
+    """JPEGs of 300 x 260 pixels in two classes, and their corrupted copies as ImageNet-C was made, but lossless."""
+    from PIL import Image
+
+    rng = np.random.default_rng(0)
+    for k, name in enumerate(["n01440764/a", "n01440764/b", "n01443537/c"]):
+        path = tmp_path / "clean" / f"{name}.JPEG"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(rng.integers(0, 256, (260, 300 + k, 3), dtype=np.uint8)).save(path)
+    export(
+        tmp_path / "clean",
+        tmp_path / "c",
+        "imagenet-c",
+        only=["contrast"],
+        severities=[2],
+        resize=256,
+        crop=224,
+        workers=0,
+    )
+    return tmp_path
+
+
+def test_published_pictures_and_their_clean_ones_each_have_their_cut(pictures):
+    """What was published is cropped to 224, its clean counterpart resized first: as if we had corrupted it."""
+    torch.manual_seed(0)
+    network = nn.Sequential(nn.AdaptiveAvgPool2d(8), nn.Flatten(), nn.Linear(192, 1000))
+    options = {"workers": 0, "severities": [2]}
+    published = scuff.evaluate(
+        {"net": network}, None, f"imagenet-c:{pictures / 'c'}", clean=f"folder:{pictures / 'clean'}", **options
+    )
+    ours = scuff.evaluate({"net": network}, "imagenet-c", f"folder:{pictures / 'clean'}", only="contrast", **options)
+    assert len(published) == len(ours) == 6
+    for column in ("corruption", "severity", "label", "prediction", "confidence"):
+        assert published[column].tolist() == ours[column].tolist()
+    assert published.groupby("image_id").size().tolist() == [2, 2, 2]  # clean and corrupted know each other
+
+
+def test_other_clean_images_are_refused_before_anything_runs(pictures, tmp_path):
+    (pictures / "clean" / "n01440764" / "b.JPEG").unlink()
+    with pytest.raises(ValueError, match="of 2 clean and 3 corrupted ones 2 have the same place and label"):
+        scuff.evaluate(
+            linear(), None, f"imagenet-c:{pictures / 'c'}", tmp_path / "out", clean=f"folder:{pictures / 'clean'}"
+        )
+    assert not (tmp_path / "out").exists()
 
 
 def test_several_models_share_every_corrupted_batch(source, monkeypatch):
@@ -272,6 +321,50 @@ def test_another_model_needs_another_name(source, tmp_path):
         scuff.evaluate(linear(1), "cifar10-c", source, tmp_path, **FEW)
 
 
+def test_changed_published_images_are_noticed(tmp_path):
+    rng = np.random.default_rng(0)
+    for entry in ("fog", "snow"):
+        np.save(tmp_path / f"{entry}.npy", rng.integers(0, 256, (10, 32, 32, 3), dtype=np.uint8))
+    np.save(tmp_path / "labels.npy", np.arange(2))
+    models = {"net": linear(pixels=32 * 32 * 3, classes=10)}
+    scuff.evaluate(models, None, f"cifar10-c:{tmp_path}", tmp_path / "out")
+    np.save(tmp_path / "fog.npy", np.zeros((10, 32, 32, 3), np.uint8))
+    with pytest.raises(ValueError, match=r"rows/net/fog-1-\w+\.parquet was computed from other images"):
+        scuff.evaluate(models, None, f"cifar10-c:{tmp_path}", tmp_path / "out")
+    assert len(scuff.evaluate(models, None, f"cifar10-c:{tmp_path}", tmp_path / "out", only="snow")) == 10
+
+
+def test_ids_are_part_of_what_was_evaluated(source, tmp_path):
+    scuff.evaluate(linear(), "cifar10-c", source, tmp_path, **FEW)
+    with pytest.raises(ValueError, match="source_fingerprint was"):  # other ids, other noise
+        scuff.evaluate(linear(), "cifar10-c", replace(source, ids=source.ids + 5), tmp_path, **FEW)
+
+
+def test_a_clean_counterpart_can_join_later(source, tmp_path):
+    np.save(tmp_path / "fog.npy", np.tile(source.images.array, (5, 1, 1, 1)))
+    np.save(tmp_path / "labels.npy", source.labels)
+    models, out = {"net": linear(classes=10)}, tmp_path / "out"
+    scuff.evaluate(models, None, f"cifar10-c:{tmp_path}", out)
+    assert CLEAN not in set(read_evaluation(out).rows["corruption"])
+    scuff.evaluate(models, None, f"cifar10-c:{tmp_path}", out, clean=source)
+    scuff.evaluate(models, None, f"cifar10-c:{tmp_path}", out)  # which does not make it forgotten
+    evaluation = read_evaluation(out)
+    assert (evaluation.rows["corruption"] == CLEAN).sum() == 50
+    assert evaluation.settings["clean_fingerprint"] == source.fingerprint()
+
+
+def test_a_run_that_failed_at_once_binds_nobody(source, tmp_path):
+    def broken(batch):
+        return batch[:, :, 0, 0].sum()
+
+    with pytest.raises(ValueError, match="the model net"):
+        scuff.evaluate({"net": broken}, "cifar10-c", source, tmp_path, seed=3, **FEW)
+    assert (tmp_path / "evaluation.json").exists()
+    rows = scuff.evaluate(linear(), "cifar10-c", source, tmp_path, **FEW)  # another seed, another model of that name
+    assert len(rows) == 250
+    assert read_evaluation(tmp_path).settings["seed"] == 0
+
+
 def test_two_models_of_one_name_are_refused(source):
     with pytest.raises(ValueError, match="two models are called net"):
         scuff.evaluate([linear(0), linear(1)], "cifar10-c", source, **FEW)
@@ -401,11 +494,11 @@ def test_a_model_that_never_fits_is_given_up(source):
         scuff.evaluate(hungry, "cifar10-c", source, **FEW)
 
 
-def test_other_errors_of_a_model_come_through(source):
+def test_other_errors_of_a_model_are_told_with_their_place(source):
     def broken(batch):
         raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
 
-    with pytest.raises(RuntimeError, match="cannot be multiplied"):
+    with pytest.raises(ValueError, match=r"model broken failed on images \(50, 3, 12, 10\) .*cannot be multiplied"):
         scuff.evaluate(broken, "cifar10-c", source, **FEW)
 
 
@@ -436,9 +529,16 @@ def test_labels_beyond_the_outputs_are_refused(source):
         ((None, "fashion"), {"only": ["fog"]}, "the suite none has no entry 'fog'"),
         (("cifar10-c", "fashion"), {"limit": 0}, "limit must be at least 1"),
         (("cifar10-c", "fashion"), {"resize": 20}, "resize and crop are for pictures"),
-        (("cifar10-c", "fashion"), {"clean": "fashion"}, "clean= is for published"),
+        (("cifar10-c", "fashion"), {"clean": "fashion"}, "clean is for published"),
         (("cifar10-c", "fashion"), {"precision": "float8"}, "float8"),
         (("cifar10-c", "cifar11:here"), {}, "cifar11"),
+        (("cifar10-c", Path("here")), {}, "must be an address, .* got PosixPath"),
+        (("imagenet-noc", "fashion"), {"severities": [1]}, "have no severities to choose from"),
+        (("cifar10-p", "fashion"), {"as_published": True}, "as_published is for single corruptions"),
+        (("cifar10-c", "fashion"), {"seed": 1.5}, "seed must be a whole number, got 1.5"),
+        (("cifar10-c", "fashion"), {"classes": "nonsense"}, "nonsense"),
+        (("cifar10-c", "fashion"), {"batch_size": 0}, "batch_size must be at least 1, got 0"),
+        (("cifar10-c", "fashion"), {"device": "cuda:99"}, "torch finds . CUDA devices"),
     ],
 )
 def test_what_makes_no_sense_is_refused_before_anything_is_written(tmp_path, arguments, options, words):
@@ -450,6 +550,33 @@ def test_what_makes_no_sense_is_refused_before_anything_is_written(tmp_path, arg
 def test_an_unknown_device_is_refused(source):
     with pytest.raises(ValueError, match="no device is called 'gpu'"):
         scuff.evaluate(linear(), "cifar10-c", source, device="gpu")
+
+
+def test_an_entry_called_clean_is_refused(source):
+    suite = scuff.Suite("mine", 1, 32, {"clean": {"corruption": "contrast", "gain": 0.5}})
+    with pytest.raises(ValueError, match="rows call uncorrupted images clean"):
+        scuff.evaluate(linear(), suite, source)
+
+
+def test_a_changed_suite_is_told_by_its_numbers(source, tmp_path):
+    for gain, words in ((0.5, None), (0.6, r"suite\.entries\.contrast\.gain was 0\.5, is now 0\.6")):
+        suite = scuff.Suite("mine", 1, 32, {"contrast": {"gain": gain}})
+        if words is None:
+            scuff.evaluate(linear(), suite, source, tmp_path)
+        else:
+            with pytest.raises(ValueError, match=words):
+                scuff.evaluate(linear(), suite, source, tmp_path)
+
+
+def test_a_model_of_other_classes_is_refused():
+    """Fashion-MNIST has ten named classes; a model of 1000 outputs means something else by them."""
+    with pytest.raises(ValueError, match="net has 1000 outputs, but fashion has 10 classes"):
+        scuff.evaluate({"net": lambda batch: torch.zeros(len(batch), 1000)}, "cifar10-c", "fashion", limit=5)
+
+
+def test_images_that_share_an_id_are_refused(source):
+    with pytest.raises(ValueError, match="the ids of images must differ"):
+        scuff.evaluate(linear(), "cifar10-c", replace(source, ids=source.ids // 2))
 
 
 def test_a_folder_that_is_no_evaluation_is_named(tmp_path):

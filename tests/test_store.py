@@ -131,6 +131,14 @@ def test_settings_that_are_no_settings_are_refused(store):
         check_settings(store, "evaluation.json", {})
 
 
+def test_a_place_that_is_no_folder_is_refused(tmp_path):
+    (tmp_path / "file").write_text("here")
+    with pytest.raises(ValueError, match="is a file; expected a folder"):
+        Store(tmp_path / "file")
+    with pytest.raises(ValueError, match="got an empty name"):
+        Store("")
+
+
 def test_an_unknown_kind_of_place_is_refused():
     with pytest.raises(ValueError, match="nowhere://here"):
         Store("nowhere://here")

@@ -71,7 +71,7 @@ def _read_npz(path: Path, file: Mapping[str, np.ndarray]) -> ArrayFile:
     return ArrayFile(path, file[images_key], labels, images_key, labels_key)
 
 
-def check_images(path: Path, images: np.ndarray) -> None:
+def check_images(path: Path | str, images: np.ndarray) -> None:
     """Refuse what is not a batch of 8-bit images, grey or RGB, channels last."""
     shape = images.shape
     if images.dtype != np.uint8:

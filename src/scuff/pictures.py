@@ -77,6 +77,15 @@ class Cut:
     crop: int | None = None
     filter: str = "bilinear"
 
+    def __post_init__(self) -> None:
+        for name, size in (("resize", self.resize), ("crop", self.crop)):
+            if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
+                raise ValueError(f"{name} must be a whole number of pixels, at least 1, got {size!r}")
+        if self.resize is not None and self.crop is not None and self.crop > self.resize:
+            raise ValueError(
+                f"a crop of {self.crop} does not fit into a shorter side of {self.resize}; crop at most {self.resize}"
+            )
+
     def __call__(self, picture: Image.Image) -> Image.Image:
         if self.resize is not None:
             picture = resize_shorter_side(picture, self.resize, self.filter)

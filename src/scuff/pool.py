@@ -62,7 +62,7 @@ def _run_in_processes(work, tasks: Iterator[Task], workers: int) -> Iterator[tup
     executor = ProcessPoolExecutor(workers, context, initializer=_start_worker, initargs=(lifeline,))
     running = {}
     try:
-        with _interrupts_held():
+        with interrupts_held():
             running = {executor.submit(work, task): task for task in islice(tasks, 2 * workers)}
         while running:
             done, _ = wait(running, return_when=FIRST_COMPLETED)
@@ -107,7 +107,7 @@ def _one_thread() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _interrupts_held() -> Iterator[None]:
+def interrupts_held() -> Iterator[None]:
     """Hold Ctrl-C back until the block ends. Processes started inside inherit this, and are never bothered by it."""
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -188,4 +189,6 @@ def _conclude(plan: Plan, timing: Timing, baseline: str) -> None:
             f"corrupting took {timing.corrupting_share:.0%} of the work; pixels {timing.pixels}."
         )
     print_scores(read_evaluation(plan.store.root), baseline)
-    typer.echo(f"Rows: {plan.store.root}; a page of them: scuff report {plan.store.root}")
+    typer.echo(f"Rows: {plan.store.root}")
+    if not plan.store.root.startswith("memory:"):
+        typer.echo(f"A page of them: scuff report {shlex.quote(plan.store.root)}")

@@ -42,11 +42,14 @@ def print_scores(evaluation: Evaluation, baseline: str) -> None:
 def still_lines(evaluation: Evaluation, baseline: str) -> dict[str, dict[str, str]]:
     """The scores of each model that can be had."""
     from scuff.metrics import by_model, summary
+    from scuff.metrics.references import is_relative
     from scuff.report.scores import counted_suite, find_baseline
 
     reference = find_baseline(evaluation, baseline, by_model(evaluation.rows))
     table = summary(evaluation.rows, baseline=reference, suite=counted_suite(evaluation))
     shown = [(heading, name, factor) for heading, name, factor in STILLS if table[name].notna().any()]
+    if is_relative(evaluation.suite.name):  # then mCE is the relative one, and would stand there twice
+        shown = [column for column in shown if column[1] != "relative_mce"]
     return {
         line["model"]: {
             "images": str(line["n"]),

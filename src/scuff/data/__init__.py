@@ -6,6 +6,16 @@
 from scuff.data.natural import restrict
 from scuff.data.open import open_source
 from scuff.data.pixels import Pixels, load_pixels
-from scuff.data.source import ClassMap, CorruptedSource, Source, array_source
+from scuff.data.source import ClassMap, CorruptedSource, Source, array_source, known_by_stems
 
-__all__ = ["ClassMap", "CorruptedSource", "Pixels", "Source", "array_source", "load_pixels", "open_source", "restrict"]
+__all__ = [
+    "ClassMap",
+    "CorruptedSource",
+    "Pixels",
+    "Source",
+    "array_source",
+    "known_by_stems",
+    "load_pixels",
+    "open_source",
+    "restrict",
+]

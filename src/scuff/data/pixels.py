@@ -24,6 +24,7 @@ from scuff.data.source import Source
 from scuff.data.stored import StoredArray, as_tensor
 from scuff.images import ImageError
 from scuff.pictures import Cut
+from scuff.pool import interrupts_held
 
 Progress = Callable[[int, int], None]
 Batches = Iterator[tuple[slice, Tensor]]
@@ -180,7 +181,8 @@ def _in_processes(chunks: _Chunks, workers: int, pinned: bool) -> Iterator[Tenso
             worker_init_fn=_ignore_interrupts,
             generator=torch.Generator(),  # or it would move the global one
         )
-        return iter(loader)
+        with interrupts_held():  # while processes start: one that is interrupted half-way hangs or complains
+            return iter(loader)
 
 
 def _ignore_interrupts(worker: int) -> None:

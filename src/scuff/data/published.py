@@ -17,7 +17,7 @@ from scuff.arrays import check_images, reading_arrays
 from scuff.corruptions import get
 from scuff.data import cifar
 from scuff.data.folders import check_folder, class_folders, number_among, number_classes
-from scuff.data.source import CorruptedSource, Source, array_source, picture_source
+from scuff.data.source import CorruptedSource, Source, array_source, known_by_stems, picture_source
 from scuff.data.stored import StoredPictures
 from scuff.pictures import Cut, find_pictures
 from scuff.suites import Levels, Suite, load_suite
@@ -32,7 +32,25 @@ def open_published(name: str, path: Path) -> CorruptedSource:
     if any(get(suite.corruption(entry)).sequence for entry in suite.entries):
         raise ValueError(f"{name} is a suite of sequences, which are not read from files; evaluate it on clean images")
     check_folder(path)
+    _check_suite(suite, path)
     return _open_arrays(suite, path) if (path / LABELS).exists() else _open_tree(suite, path)
+
+
+def _check_suite(suite: Suite, path: Path) -> None:
+    """Refuse files of our own that were made by another suite, which they name."""
+    written = _read_settings(path).get("suite", suite.name)
+    if written != suite.name:
+        raise ValueError(f"{path} was made by the suite {written}, not by {suite.name}; open it as {written}:{path}")
+
+
+def _read_settings(path: Path) -> dict:
+    """What `scuff corrupt` has written about its files; nothing if the files are somebody else's."""
+    if not (path / SETTINGS).exists():
+        return {}
+    try:
+        return dict(json.loads((path / SETTINGS).read_text(encoding="utf-8")))
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path / SETTINGS} is not readable as settings ({error}); was it edited?") from error
 
 
 def _names(suite: Suite, entry: str) -> list[str]:
@@ -70,11 +88,12 @@ def _open_arrays(suite: Suite, path: Path) -> CorruptedSource:
 
 def _written_levels(path: Path) -> Levels | None:
     """The severities in files of our own, which need not be all."""
-    if not (path / SETTINGS).exists():
+    settings = _read_settings(path)
+    if not settings:
         return None
     try:
-        return tuple(json.loads((path / SETTINGS).read_text(encoding="utf-8"))["severities"])
-    except (ValueError, KeyError, TypeError) as error:
+        return tuple(settings["severities"])
+    except (KeyError, TypeError) as error:
         raise ValueError(f"{path / SETTINGS} does not say which severities there are ({error!r})") from error
 
 
@@ -151,7 +170,8 @@ class _TreeCells:
         tiny = self.suite.name.startswith("tiny-imagenet")  # whose 200 classes have numbers of their own
         labels, class_names = number_among(classes, sorted(set(classes))) if tiny else number_classes(classes)
         cut = Cut(None, 224) if self.suite.size == 224 else None  # the files have their size: nothing to resize
-        return picture_source(self.suite.name, StoredPictures(folder, names), labels, class_names, cut=cut)
+        source = picture_source(self.suite.name, StoredPictures(folder, names), labels, class_names, cut=cut)
+        return known_by_stems(source)
 
 
 def _check_same(first: StoredPictures, folder: Path, names: list[str]) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from scuff.arrays import check_images
 from scuff.data.stored import StoredArray, StoredPictures, StoredRows, as_tensor
 from scuff.pictures import Cut
 from scuff.random import image_id
@@ -65,14 +68,20 @@ class Source:
         """Whether images are files that must be decoded and cut; otherwise they are an array, used as it is."""
         return not isinstance(self.images, StoredArray)
 
+    @property
+    def has_numbered_classes(self) -> bool:
+        """Whether only numbers are known of the classes: then there may be more of them than labels tell."""
+        return self.class_names == _numbers(len(self.class_names))
+
     def fingerprint(self) -> str:
-        """A hash of labels, classes and images: of an array's pixels, of picture files' names and sizes in bytes."""
+        """A hash of labels, ids, classes and images: of an array's pixels, of picture files' names and sizes."""
         return self._fingerprint
 
     @cached_property
     def _fingerprint(self) -> str:
         state = hashlib.blake2b(repr((len(self), self.classes)).encode(), digest_size=8)
         state.update(np.ascontiguousarray(self.labels))
+        state.update(np.ascontiguousarray(self.ids))
         self.images.feed(state)
         return state.hexdigest()
 
@@ -134,7 +143,9 @@ class CorruptedSource:
 
 
 def array_source(name: str, images: np.ndarray, labels: np.ndarray, class_names: Sequence[str] | None = None) -> Source:
-    """A source of an array, whose images are known by their positions."""
+    """A source of an array (N, H, W) or (N, H, W, C), uint8, whose images are known by their positions."""
+    images = np.asanyarray(images)
+    check_images(name, images)
     labels = whole_labels(name, labels)
     if class_names is None:
         class_names = numbered(labels)
@@ -156,6 +167,12 @@ def picture_source(
     return Source(name, images, whole_labels(name, labels), ids, tuple(class_names), classes, cut)
 
 
+def known_by_stems(source: Source) -> Source:
+    """The same pictures, known by their paths without suffix: a corrupted copy of a JPEG may well be a PNG."""
+    stems = (os.path.splitext(name)[0] for name in source.images.names)
+    return replace(source, ids=np.fromiter(map(image_id, stems), np.int64, len(source)))
+
+
 def whole_labels(name: str, labels: np.ndarray | Sequence[int]) -> np.ndarray:
     """Labels as int64 (N,), counted from 0; a column of them will do."""
     labels = np.asarray(labels)
@@ -163,14 +180,19 @@ def whole_labels(name: str, labels: np.ndarray | Sequence[int]) -> np.ndarray:
         raise ValueError(
             f"{name}: expected labels that are whole numbers, got {labels.dtype}; number the classes from 0"
         )
-    labels = labels.astype(np.int64).reshape(len(labels), -1)
-    if labels.shape[1] != 1:
-        raise ValueError(f"{name}: expected one label per image, got {labels.shape[1]}; use numpy.argmax if one-hot")
+    per_image = math.prod(labels.shape[1:])
+    if per_image != 1:
+        raise ValueError(f"{name}: expected one label per image, got {per_image}; use numpy.argmax if one-hot")
+    labels = labels.astype(np.int64).reshape(-1)
     if len(labels) and labels.min() < 0:
         raise ValueError(f"{name}: expected labels counted from 0, got {labels.min()}")
-    return labels[:, 0].copy()
+    return labels.copy()
 
 
 def numbered(labels: np.ndarray) -> tuple[str, ...]:
     """Names for classes of which only numbers are known."""
-    return tuple(map(str, range(int(labels.max()) + 1))) if len(labels) else ()
+    return _numbers(int(labels.max()) + 1) if len(labels) else ()
+
+
+def _numbers(count: int) -> tuple[str, ...]:
+    return tuple(map(str, range(count)))

@@ -5,18 +5,21 @@ are one Parquet file, written by rename. A run that was stopped, for whatever re
 whose files exist are not computed again.
 """
 
-from scuff.evaluation.plan import CLEAN, Cell, Plan, plan_evaluation
+from scuff.evaluation.choices import CLEAN, EvaluatedImages, open_images
+from scuff.evaluation.plan import Cell, Plan, plan_evaluation
 from scuff.evaluation.results import Evaluation, read_evaluation
 from scuff.evaluation.run import EvaluationStopped, Timing, evaluate, run_plan
 
 __all__ = [
     "CLEAN",
     "Cell",
+    "EvaluatedImages",
     "Evaluation",
     "EvaluationStopped",
     "Plan",
     "Timing",
     "evaluate",
+    "open_images",
     "plan_evaluation",
     "read_evaluation",
     "run_plan",

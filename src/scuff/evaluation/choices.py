@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from scuff.data import CorruptedSource, Source, open_source
+from scuff.data import CorruptedSource, Source, known_by_stems, open_source, restrict
 from scuff.door import resolve
 from scuff.models import Classifier, open_model
 from scuff.pictures import Cut
 from scuff.store import Settings
 from scuff.suites import Levels, Suite, load_suite
 
+CLEAN = "clean"  # what rows call the uncorrupted images
 AS_THEY_ARE = Suite("none", 1, 1, {})  # what natural images are evaluated by
 
 Models = Any  # an address or a model, or several in a list, or by name in a mapping
@@ -52,6 +53,7 @@ class EvaluatedImages:
             "source_fingerprint": self.source.fingerprint(),
             "clean": self.clean_address,
             "clean_fingerprint": self.clean and self.clean.fingerprint(),
+            "published": self.are_corrupted,
         }
 
 
@@ -59,26 +61,53 @@ def open_images(
     data: str | Source | CorruptedSource, clean: str | Source | None, classes: str | None, limit: int | None
 ) -> EvaluatedImages:
     """Open the data and, if they are corrupted already, their clean counterpart."""
-    source, address = _open(data, classes)
+    source, address = _open(data, classes, "data")
     if not isinstance(source, CorruptedSource):
+        if len(np.unique(source.ids)) < len(source):
+            raise ValueError(f"{source.name}: the ids of images must differ, or their rows cannot be told apart")
         if clean is not None:
-            raise ValueError("clean= is for published corrupted data; here the clean images are the data themselves")
+            raise ValueError("clean is for published corrupted data; here the clean images are the data themselves")
         source = _limited(source, limit)
         return EvaluatedImages(source, address, source)
     if limit is not None:
         raise ValueError("limit selects images of a clean source; a published benchmark is evaluated as it is")
     if clean is None:
         return EvaluatedImages(source, address, None)
-    clean_source, clean_address = _open(clean, classes)
+    clean_source, clean_address = _open(clean, classes, "clean")
     if isinstance(clean_source, CorruptedSource):
         raise ValueError(f"clean must be a clean source, got the corrupted one {clean_address}")
-    return EvaluatedImages(source, address, clean_source, clean_address)
+    if clean_source.has_pictures:
+        clean_source = known_by_stems(clean_source)
+    images = EvaluatedImages(source, address, clean_source, clean_address)
+    _check_counterpart(clean_source, images.example())
+    return images
 
 
-def _open(data: str | Source | CorruptedSource, classes: str | None) -> tuple[Source | CorruptedSource, str]:
-    if isinstance(data, (Source, CorruptedSource)):
+def _open(data: str | Source | CorruptedSource, classes: str | None, what: str) -> tuple[Source | CorruptedSource, str]:
+    if isinstance(data, CorruptedSource) and classes is not None:
+        raise ValueError(f"classes are chosen of clean images; {data.name} holds corrupted ones")
+    if isinstance(data, CorruptedSource):
         return data, data.name
+    if isinstance(data, Source):
+        return (data if classes is None else restrict(data, classes)), data.name
+    if not isinstance(data, str):
+        raise ValueError(
+            f"{what} must be an address, as in 'cifar10:DIR', or a Source, got {type(data).__name__}; of arrays, "
+            "scuff.data.array_source(name, images, labels) makes one"
+        )
     return open_source(data, classes=classes), data
+
+
+def _check_counterpart(clean: Source, corrupted: Source) -> None:
+    """Refuse clean images that are not those that were corrupted."""
+    labels = dict(zip(clean.ids.tolist(), clean.labels.tolist(), strict=True))
+    theirs = dict(zip(corrupted.ids.tolist(), corrupted.labels.tolist(), strict=True))
+    if labels != theirs:
+        shared = len(labels.items() & theirs.items())
+        raise ValueError(
+            f"clean must hold the images that were corrupted: of {len(labels)} clean and {len(theirs)} corrupted ones "
+            f"{shared} have the same place and label"
+        )
 
 
 def _limited(source: Source, limit: int | None) -> Source:
@@ -90,18 +119,30 @@ def _limited(source: Source, limit: int | None) -> Source:
     return source.take(np.arange(limit) * len(source) // limit)
 
 
-def choose_cut(
-    resize: int | None, crop: int | None, source: Source, classifiers: Iterable[Classifier]
-) -> dict[str, Any] | None:
+def choose_cuts(
+    resize: int | None, crop: int | None, images: EvaluatedImages, classifiers: Iterable[Classifier]
+) -> tuple[Cut | None, Cut | None]:
+    """How the pictures of corrupted cells and of the clean one are cut. Published files keep the cut they have."""
+    classifiers = list(classifiers)
+    if not images.are_corrupted:
+        cut = _choose_cut(resize, crop, images.source, classifiers)
+        return cut, cut
+    if images.clean is None and (resize is not None or crop is not None):
+        raise ValueError("resize and crop are for clean pictures; those that were published keep the cut they have")
+    published = _choose_cut(None, None, images.example(), classifiers)
+    return published, images.clean and _choose_cut(resize, crop, images.clean, classifiers)
+
+
+def _choose_cut(resize: int | None, crop: int | None, source: Source, classifiers: list[Classifier]) -> Cut | None:
     """How pictures are brought to one size: as asked, else as the source demands, else as the models want it."""
     if not source.has_pictures:
         if resize is not None or crop is not None:
             raise ValueError("resize and crop are for pictures; these images are an array of one size already")
         return None
     if resize is not None or crop is not None:
-        return asdict(Cut(resize, crop))
+        return Cut(resize, crop)
     if source.cut is not None:
-        return asdict(source.cut)
+        return source.cut
     wishes = {classifier.name: classifier.cut for classifier in classifiers if classifier.cut is not None}
     if len(set(wishes.values())) > 1:
         said = "; ".join(f"{name} wants {cut.resize}/{cut.crop} {cut.filter}" for name, cut in wishes.items())
@@ -109,7 +150,7 @@ def choose_cut(
             f"the models want pictures cut differently ({said}); give --resize and --crop for all, as in --resize 256 "
             "--crop 224: every model then scales the corrupted pictures to its own size"
         )
-    return asdict(next(iter(wishes.values()), Cut(256, 224)))
+    return next(iter(wishes.values()), Cut(256, 224))
 
 
 # --- suite ----------------------------------------------------------------------------------------------------------
@@ -140,12 +181,15 @@ def choose_levels(
     there = {e: tuple(s for s in its if s in source.entries.get(e, ())) for e, its in levels.items()}
     there = {entry: its for entry, its in there.items() if its}
     if not there:
-        raise ValueError(f"{source.name} has none of the wanted cells; it has {', '.join(source.entries) or 'none'}")
+        found = "; ".join(f"{entry} at {', '.join(map(str, its))}" for entry, its in source.entries.items())
+        raise ValueError(f"{source.name} has none of the wanted cells; it has {found}")
     return there
 
 
 def are_sequences(suite: Suite, levels: dict[str, Levels]) -> bool:
     """Whether the entries are sequences of frames. That their names and parameters exist is found out here too."""
+    if CLEAN in levels:
+        raise ValueError(f"rows call uncorrupted images {CLEAN}; give the entry of that name in {suite.name} another")
     kinds = set()
     for entry, its in levels.items():
         kinds |= {resolve(entry, severity, suite=suite).corruption.sequence for severity in its}
@@ -164,12 +208,12 @@ def open_models(
     if isinstance(models, Mapping):
         opened = [open_model(model, name=name, mean=mean, std=std) for name, model in models.items()]
     else:
-        several = models if isinstance(models, (list, tuple)) else [models]
+        several = list(models) if isinstance(models, (list, tuple, Iterator)) else [models]
         opened = [open_model(model, mean=mean, std=std) for model in several]
     names = [classifier.name for classifier in opened]
     if not names:
         raise ValueError("no model is given")
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ValueError(f"two models are called {', '.join(twice)}; name one of them: other={twice[0]}")
+    twice = next((classifier for classifier in opened if names.count(classifier.name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"two models are called {twice.name}; name one of them, as in other={twice.address}")
     return dict(zip(names, opened, strict=True))

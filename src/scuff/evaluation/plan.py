@@ -6,16 +6,17 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import scuff
 from scuff.corruptions import get
 from scuff.data import CorruptedSource, Source
 from scuff.evaluation.choices import (
+    CLEAN,
     EvaluatedImages,
     Models,
     are_sequences,
-    choose_cut,
+    choose_cuts,
     choose_levels,
     choose_suite,
     open_images,
@@ -27,9 +28,9 @@ from scuff.pictures import Cut
 from scuff.store import Settings, Store, check_settings
 from scuff.suites import Suite
 
-CLEAN = "clean"  # what rows call the uncorrupted images
 SETTINGS = "evaluation.json"
 NOTED_ONLY = ("source", "clean", "scuff")  # data may move: it is their fingerprint that must not change
+MAY_JOIN = ("clean_fingerprint", "clean_cut")  # the clean counterpart of published data may come later
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ class Plan:
     images: EvaluatedImages
     cells: list[Cell]
     is_sequence: bool
+    pixels: dict[Cell, str]  # of published cells, whose images are each their own: a hash
 
     def source(self, cell: Cell) -> Source:
         """The images of a cell, before the corruption if it is up to us, after it if they were published corrupted."""
@@ -73,6 +75,7 @@ class Plan:
             keys = ("clean_fingerprint", "clean_cut", "precision")
         depends = {key: self.settings[key] for key in keys}
         depends |= {"model": self.fingerprints[model], "entry": cell.entry, "severity": cell.severity}
+        depends["pixels"] = self.pixels.get(cell)
         if cell.entry != CLEAN:
             values = self.settings["suite"]["entries"][cell.entry]
             depends |= {"suite": self.suite.name, "size": self.suite.size, "values": values}
@@ -84,10 +87,44 @@ class Plan:
         """The models whose rows of a cell do not exist yet."""
         return [m for m in self.classifiers if not self.store.exists(self.rows_name(m, cell))]
 
+    def about(self, model: str) -> Settings:
+        """What is known of a model, and kept beside its rows."""
+        classifier = self.classifiers[model]
+        return {
+            "name": model,
+            "address": classifier.address,
+            "fingerprint": self.fingerprints[model],
+            "parameters": classifier.parameter_count(),
+            "input_size": classifier.input_size,
+            "mean": classifier.mean,
+            "std": classifier.std,
+        }
+
+    def check_folder(self) -> None:
+        """Refuse a folder whose rows depend on something else. Without any rows in it, nothing is bound to it."""
+        there = self.store.names("rows", ".parquet")
+        if there:
+            check_settings(self.store, SETTINGS, self.settings, NOTED_ONLY, MAY_JOIN)
+        for model in self.classifiers:
+            own = {_without_hash(name): name for name in there if name.startswith(f"rows/{model}/")}
+            if own:
+                check_settings(self.store, f"models/{model}.json", self.about(model), ("environment", "address"))
+            for wanted in (self.rows_name(model, cell) for cell in self.cells):
+                found = own.get(_without_hash(wanted), wanted)
+                if found != wanted:
+                    raise ValueError(
+                        f"{self.store.root}/{found} was computed from other images than there are now; use another "
+                        "folder, or delete the file"
+                    )
+
     def missing(self) -> dict[Cell, list[str]]:
         """The cells that are left to do, with the models that lack them."""
         found = {cell: self.lacking(cell) for cell in self.cells}
         return {cell: models for cell, models in found.items() if models}
+
+
+def _without_hash(name: str) -> str:
+    return name.rpartition("-")[0]
 
 
 def plan_evaluation(
@@ -113,16 +150,23 @@ def plan_evaluation(
     """Plan an evaluation without computing anything; the arguments are those of `evaluate`."""
     if precision not in PRECISIONS:
         raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {precision!r}")
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise ValueError(f"seed must be a whole number, got {seed!r}")
     store = Store(out)
     images = open_images(data, clean, classes, limit)
+    if images.are_corrupted and (as_published or seed):
+        raise ValueError("published data are corrupted already: as_published and seed have nothing to act on")
     suite = choose_suite(suite, images.source)
     levels = choose_levels(suite, images.source, only, severities, validation)
     is_sequence = are_sequences(suite, levels)
+    if is_sequence and as_published:
+        raise ValueError("as_published is for single corruptions: ImageNet-P was published as films, not as JPEGs")
     cells = [Cell(entry, severity) for entry, its in levels.items() for severity in its]
     if images.clean is not None and not is_sequence:
         cells.insert(0, Cell(CLEAN))
     classifiers = open_models(models, mean, std)
     example = images.example()
+    cut, clean_cut = choose_cuts(resize, crop, images, classifiers.values())
     settings = {
         **images.settings(),
         "limit": limit,
@@ -132,12 +176,15 @@ def plan_evaluation(
         "suite": suite.to_dict(),
         "families": {entry: get(suite.corruption(entry)).family for entry in suite.entries},
         "seed": seed,
-        "cut": choose_cut(resize, crop, example, classifiers.values()),
-        "clean_cut": images.clean and choose_cut(resize, crop, images.clean, classifiers.values()),
+        "cut": cut and asdict(cut),
+        "clean_cut": clean_cut and asdict(clean_cut),
         "as_published": as_published,
         "precision": precision,
         "scuff": scuff.__version__,
     }
-    check_settings(store, SETTINGS, settings, NOTED_ONLY)
     fingerprints = {name: classifier.fingerprint() for name, classifier in classifiers.items()}
-    return Plan(store, settings, classifiers, fingerprints, suite, images, cells, is_sequence)
+    plan = Plan(store, settings, classifiers, fingerprints, suite, images, cells, is_sequence, {})
+    if images.are_corrupted:
+        plan.pixels.update({cell: plan.source(cell).fingerprint() for cell in cells})
+    plan.check_folder()
+    return plan

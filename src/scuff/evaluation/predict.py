@@ -12,11 +12,11 @@ from torch import Tensor
 from scuff.data import ClassMap, Source
 from scuff.evaluation.clock import Clock
 from scuff.models import Classifier
+from scuff.models.failures import is_out_of_memory
 
 Columns = dict[str, np.ndarray]
 Distort = Callable[[Tensor, Tensor], Iterable[Tensor]]  # images and their ids -> one batch, or one per frame
 
-OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "alloc_failed")
 RANKS = 5  # as many as the top-5 distance of sequences needs
 
 
@@ -84,7 +84,7 @@ def _in_parts(
         try:
             found = work(images[part], ids[part])
         except (RuntimeError, MemoryError) as error:
-            if not _is_out_of_memory(error):
+            if not is_out_of_memory(error):
                 raise
             found = None
         if found is None:  # outside of the except block, whose error still holds the memory of the failed attempt
@@ -96,23 +96,19 @@ def _in_parts(
         start = part.stop
 
 
-def _is_out_of_memory(error: Exception) -> bool:
-    """Whether memory ran out. Torch says so by a type of its own on a GPU, and by words on a CPU and in libraries."""
-    if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
-        return True
-    text = str(error).lower()
-    return any(
-        words in text for words in ("out of memory", "can't allocate memory", "not enough memory", "alloc_failed")
-    )
-
-
 def _check_width(name: str, logits: Tensor, source: Source) -> None:
     """Refuse a model that cannot name all classes: its outputs mean something else."""
+    outputs = logits.shape[1]
     last = int(source.labels.max()) if source.classes is None else max(source.classes.outputs)
-    if logits.shape[1] <= last:
+    if outputs <= last:
         raise ValueError(
-            f"{name} has {logits.shape[1]} outputs, but {source.name} needs outputs for labels up to {last}; were they "
-            "made for each other?"
+            f"{name} has {outputs} outputs, but {source.name} needs outputs for labels up to {last}; are they for each "
+            "other?"
+        )
+    if source.classes is None and not source.has_numbered_classes and outputs != len(source.class_names):
+        raise ValueError(
+            f"{name} has {outputs} outputs, but {source.name} has {len(source.class_names)} classes; are they for each "
+            "other?"
         )
 
 

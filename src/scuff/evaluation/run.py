@@ -14,10 +14,10 @@ import torch
 from scuff.data import CorruptedSource, Source
 from scuff.evaluation.choices import Models
 from scuff.evaluation.environment import environment, find_device
-from scuff.evaluation.plan import SETTINGS, Plan, plan_evaluation
+from scuff.evaluation.plan import MAY_JOIN, SETTINGS, Plan, plan_evaluation
 from scuff.evaluation.runner import Progress, Runner
 from scuff.files import DISK_FULL
-from scuff.store import check_settings, read_rows, save_settings
+from scuff.store import read_rows, read_settings, save_settings
 from scuff.suites import Suite
 
 
@@ -139,6 +139,9 @@ def run_plan(
 ) -> Timing:
     """Carry out what `plan_evaluation` has planned, and say how it went; the arguments are those of `evaluate`."""
     device = find_device(device)
+    for name, count, least in (("batch_size", batch_size, 1), ("workers", workers, 0)):
+        if count is not None and count < least:
+            raise ValueError(f"{name} must be at least {least}, got {count}")
     missing = plan.missing()
     started = time.perf_counter()
     try:
@@ -164,20 +167,13 @@ def run_plan(
 
 
 def _save_settings(plan: Plan, device: torch.device) -> None:
-    """What all cells share, and a file for each model; a model of the same name must be the same."""
-    if not plan.store.exists(SETTINGS):
-        save_settings(plan.store, SETTINGS, plan.settings)
-    for name, classifier in plan.classifiers.items():
-        about = {
-            "name": name,
-            "address": classifier.address,
-            "fingerprint": plan.fingerprints[name],
-            "parameters": classifier.parameter_count(),
-            "input_size": classifier.input_size,
-            "mean": classifier.mean,
-            "std": classifier.std,
-            "environment": environment(device),
-        }
-        file = f"models/{name}.json"
-        if not check_settings(plan.store, file, about, noted_only=("environment", "address")):
-            save_settings(plan.store, file, about)
+    """What all cells share, and a file for each model that has no rows yet."""
+    has_rows = bool(plan.store.names("rows", ".parquet"))
+    before = read_settings(plan.store, SETTINGS) if has_rows else {}
+    joining = {key: plan.settings[key] for key in MAY_JOIN if before.get(key) is None}
+    settings = {**plan.settings, **before, **joining}
+    if settings != before:
+        save_settings(plan.store, SETTINGS, settings)
+    for name in plan.classifiers:
+        if not plan.store.names(f"rows/{name}", ".parquet"):
+            save_settings(plan.store, f"models/{name}.json", {**plan.about(name), "environment": environment(device)})

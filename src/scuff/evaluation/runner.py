@@ -11,8 +11,9 @@ from torch import Tensor
 
 from scuff.data import Pixels, Source, load_pixels
 from scuff.door import CHUNK, corrupt
+from scuff.evaluation.choices import CLEAN
 from scuff.evaluation.clock import Clock
-from scuff.evaluation.plan import CLEAN, Cell, Plan
+from scuff.evaluation.plan import Cell, Plan
 from scuff.evaluation.predict import BatchLimit, Columns, Distort, predict
 from scuff.models import Classifier
 from scuff.pictures import Cut

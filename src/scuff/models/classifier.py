@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from scuff.images import FLOATS
+from scuff.models.failures import explaining_errors
 from scuff.models.onnx_file import OnnxModel
 from scuff.models.states import plain_name
 from scuff.ops.colour import luma
@@ -93,7 +94,8 @@ class Classifier:
         with torch.inference_mode():
             x = self._as_input(images)
             dtype = PRECISIONS[self.precision]
-            with torch.autocast(self.device.type, dtype, enabled=dtype is not None):
+            mixed = torch.autocast(self.device.type, dtype, enabled=dtype is not None)
+            with mixed, explaining_errors(self._called(), x):
                 output = self.model(x)
             return self._as_logits(output, len(images))
 

@@ -16,6 +16,7 @@ from typing import Any
 from torch import nn
 
 from scuff.models.classifier import Classifier, address_of
+from scuff.models.failures import explaining_errors
 
 
 def open_python(address: str, schemes: tuple[str, ...] = ()) -> Classifier:
@@ -46,7 +47,8 @@ def open_object(thing: Any, address: str = "") -> Classifier:
     """A classifier, a torch module, what makes one of them when it is called with nothing, or a callable to logits."""
     address = address or address_of(thing)
     if _makes_a_model(thing):
-        thing = thing()
+        with explaining_errors(address):
+            thing = thing()
     if isinstance(thing, Classifier):
         return thing if thing.address else replace(thing, address=address)
     if not callable(thing):

@@ -29,7 +29,7 @@ FORMS = (
 )
 
 _PYTHON = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
-_NAME = re.compile(r"\w[\w.-]*", re.ASCII)
+_NAME = re.compile(r"\w[\w.-]{0,99}", re.ASCII)
 
 
 def open_model(
@@ -64,7 +64,7 @@ def open_model(
         classifier = open_object(model)
     name = name or classifier.name or default_name(classifier.address)
     if not _NAME.fullmatch(name):
-        raise ValueError(f"a model's name may hold letters, digits and . _ - only, got {name!r}")
+        raise ValueError(f"a model's name may hold up to 100 letters, digits and . _ - only, got {name!r}")
     changed = {key: value for key, value in (("mean", mean), ("std", std)) if value is not None}
     return replace(classifier, name=name, **changed)
 
@@ -104,10 +104,15 @@ def _open_address(address: str) -> Classifier:
         return open_checkpoint(address)
     if _PYTHON.fullmatch(address):
         return open_python(address, (*ZOOS, "onnx"))
+    if "=" in address:
+        raise ValueError(f"expected NAME=ADDRESS with a NAME of letters, digits and . _ - only, got {address!r}")
     raise ValueError(f"expected the address of a model, one of {', '.join(FORMS)}, got {address!r}{_hint(address)}")
 
 
 def _hint(address: str) -> str:
     """For a bare name of a network: where to find weights for it."""
+    file, colon, thing = address.partition(".py:")
+    if colon:
+        return f"; did you mean the module, {file.replace('/', '.')}:{thing}?"
     near = difflib.get_close_matches(address, list_architectures(), n=1, cutoff=0.6)
     return f"; did you mean torchvision:{near[0]}, or a file with weights of it?" if near else ""

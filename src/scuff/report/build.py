@@ -39,7 +39,7 @@ def write_report(
         The folder of an evaluation, on this machine or anywhere that fsspec reaches. One that is still running is
         reported as far as it is.
     out
-        The file; by default report.html in that folder.
+        The file, or a folder for report.html; by default the evaluation's own.
     baseline
         What corruption errors are relative to: "alexnet" (published errors), a model of the evaluation, or None.
     data
@@ -48,7 +48,8 @@ def write_report(
         The heading, in place of one that names the models and the suite.
     """
     where = os.fspath(directory)
-    folder, name = (where, NAME) if out is None else os.path.split(os.fspath(out))
+    file = os.path.join(where, NAME) if out is None else os.fspath(out)
+    folder, name = (file, NAME) if os.path.isdir(file) else os.path.split(file)
     content = render(read_evaluation(where), where, baseline=baseline, data=data, title=title)
     Store(folder or ".").write(name, content.encode())
     return os.path.join(folder, name)

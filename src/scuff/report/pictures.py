@@ -13,9 +13,9 @@ import pandas as pd
 from PIL import Image
 from torch import Tensor
 
-from scuff.data import CorruptedSource, Source, open_source
+from scuff.data import CorruptedSource, Source
 from scuff.door import corrupt
-from scuff.evaluation import CLEAN, Evaluation
+from scuff.evaluation import CLEAN, EvaluatedImages, Evaluation, open_images
 from scuff.metrics import by_model
 from scuff.pictures import Cut
 from scuff.report.words import cell_name, class_name, percent_sign
@@ -82,48 +82,45 @@ def worst_rows(rows: pd.DataFrame, most: int = MANY) -> pd.DataFrame:
 
 def worst_cards(evaluation: Evaluation, data: str | Source | CorruptedSource | None = None) -> dict[str, list[Card]]:
     """The worst images of every model; raises DataUnavailable where the images cannot be had."""
-    images = open_images(evaluation, data)
+    images = open_seen(evaluation, data)
     return {model: _cards(images, rows) for model, rows in by_model(evaluation.rows).items()}
 
 
-def open_images(evaluation: Evaluation, data: str | Source | CorruptedSource | None = None) -> Images:
+def open_seen(evaluation: Evaluation, data: str | Source | CorruptedSource | None = None) -> SeenImages:
     """Find the images that an evaluation has seen, and make sure that they are the same ones."""
     settings = evaluation.settings
+    wanted = (settings["source"] if data is None else data, settings["clean"], settings["classes"], settings["limit"])
     try:
-        source = _open(settings["source"] if data is None else data, settings)
-        address = settings.get("clean")
-        clean = _open(address, settings) if address else source
+        images = open_images(*wanted)
     except (ValueError, KeyError, OSError, ImportError) as error:
         raise DataUnavailable(f"they could not be opened: {error}") from error
-    clean = None if isinstance(clean, CorruptedSource) else clean
-    seen = source if isinstance(source, CorruptedSource) else _seen(source, evaluation.rows)
-    if seen.fingerprint() != settings["source_fingerprint"]:
-        raise DataUnavailable(f"{source.name} holds other images than those that were evaluated")
-    return Images(evaluation, source, clean)
+    found = images.settings()
+    if any(found[key] != settings[key] for key in ("source_fingerprint", "clean_fingerprint")):
+        raise DataUnavailable(f"{images.source.name} holds other images than those that were evaluated")
+    return SeenImages(evaluation, images)
 
 
 @dataclass(frozen=True)
-class Images:
+class SeenImages:
     """The images of an evaluation, clean and as each cell showed them to the models."""
 
     evaluation: Evaluation
-    data: Source | CorruptedSource
-    clean: Source | None
+    images: EvaluatedImages
 
     def clean_pixels(self, image: int) -> Tensor | None:
         """An uncorrupted image, uint8 (C, H, W), where it is known."""
-        return None if self.clean is None else self._read(self.clean, image)
+        return None if self.images.clean is None else self._read(self.images.clean, image, "clean_cut")
 
     def corrupted_pixels(self, image: int, entry: str, severity: int) -> Tensor:
         """An image as a cell showed it, uint8 (C, H, W): read, or corrupted again with the same seed and id."""
-        level = severity or None  # rows write 0 where there are no levels
-        if isinstance(self.data, CorruptedSource):
-            return self._read(self.data.cell(entry, level), image)
+        pixels = self._read(self._source(entry, severity), image, "cut")
+        if self.images.are_corrupted:
+            return pixels
         settings = self.evaluation.settings
         return corrupt(
-            self._read(self.data, image)[None],
+            pixels[None],
             entry,
-            level,
+            severity or None,  # rows write 0 where there are no levels
             suite=self.evaluation.suite,
             seed=settings["seed"],
             ids=[image],
@@ -132,35 +129,23 @@ class Images:
 
     def name(self, image: int, entry: str, severity: int) -> str:
         """What the source calls an image."""
-        corrupted = isinstance(self.data, CorruptedSource)
-        source = self.data.cell(entry, severity or None) if corrupted else self.data
+        source = self._source(entry, severity)
         return source.image_name(_position(source, image))
 
-    def _read(self, source: Source, image: int) -> Tensor:
-        cut = self.evaluation.settings["cut"]
+    def _source(self, entry: str, severity: int) -> Source:
+        source = self.images.source
+        return source.cell(entry, severity or None) if self.images.are_corrupted else source
+
+    def _read(self, source: Source, image: int, key: str) -> Tensor:
+        cut = self.evaluation.settings[key]
         return source.read([_position(source, image)], None if cut is None else Cut(**cut))[0]
-
-
-def _open(data: str | Source | CorruptedSource, settings: dict[str, Any]) -> Source | CorruptedSource:
-    if isinstance(data, (Source, CorruptedSource)):
-        return data
-    return open_source(data, classes=settings.get("classes"))
-
-
-def _seen(source: Source, rows: pd.DataFrame) -> Source:
-    """The part of a source that was evaluated, in its order."""
-    ids = rows["image_id"].unique()
-    missing = ~np.isin(ids, source.ids)
-    if missing.any():
-        raise DataUnavailable(f"{source.name} lacks {missing.sum()} of the {len(ids)} images that were evaluated")
-    return source.take(np.flatnonzero(np.isin(source.ids, ids)))
 
 
 def _position(source: Source, image: int) -> int:
     return int(np.flatnonzero(source.ids == image)[0])
 
 
-def _cards(images: Images, rows: pd.DataFrame) -> list[Card]:
+def _cards(images: SeenImages, rows: pd.DataFrame) -> list[Card]:
     worst = worst_rows(rows)
     if len(worst):
         first = worst.iloc[0]
@@ -169,7 +154,7 @@ def _cards(images: Images, rows: pd.DataFrame) -> list[Card]:
     return [_card(images, row) for row in worst.itertuples()]
 
 
-def _card(images: Images, row: Any) -> Card:
+def _card(images: SeenImages, row: Any) -> Card:
     names = images.evaluation.settings["class_names"]
     label, prediction = class_name(names, row.label), class_name(names, row.prediction)
     image, entry, severity = int(row.image_id), str(row.corruption), int(row.severity)

@@ -126,6 +126,8 @@ def images_section(evaluation: Evaluation, models: list[str], data: Any, directo
     try:
         cards = worst_cards(evaluation, data)
     except DataUnavailable as error:
+        if data is not None:
+            raise ValueError(f"the images cannot be shown: {error}") from error  # whoever named them wants to know
         hint = f"Say where they are: scuff report {directory} --data SOURCE."
         return section | {"texts": [f"The images cannot be shown: {error}. {hint}"]}
     nothing = "No image is right when clean and wrong when corrupted." if has_clean else "No image is wrong."

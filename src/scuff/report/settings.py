@@ -19,10 +19,10 @@ def setting_facts(evaluation: Evaluation) -> Facts:
         ("Suite", f"{suite.name}, version {suite.version}, made for images of {suite.size} pixels"),
         ("Reference", suite.reference),
         ("Source", settings["source"]),
-        ("Clean counterpart", settings.get("clean") or ""),
-        ("Classes of", settings.get("classes") or ""),
+        ("Clean counterpart", settings["clean"] or ""),
+        ("Classes of", settings["classes"] or ""),
         ("Fingerprint of the source", settings["source_fingerprint"]),
-        ("Images", grouped(settings["images"]) + (", evenly spread over the source" if settings.get("limit") else "")),
+        ("Images", grouped(settings["images"]) + (", evenly spread over the source" if settings["limit"] else "")),
         ("Seed", str(settings["seed"])),
         ("Pictures are cut", _cut_words(settings["cut"])),
         (
@@ -53,21 +53,28 @@ def command(evaluation: Evaluation, out: str) -> str:
     """The command line that computes the same rows."""
     settings, suite = evaluation.settings, evaluation.suite
     words = ["scuff", "evaluate", *(_model_word(about) for about in evaluation.models.values())]
-    published = settings.get("clean") is not None
-    if not published:
+    published = settings["published"]
+    if not published and suite.entries:
         words += ["--suite", suite.name if _is_bundled(evaluation) else f"{suite.name}.yaml"]
     words += ["--data", settings["source"], "--out", out]
     options = {
-        "--clean": settings.get("clean"),
-        "--classes": settings.get("classes"),
-        "--limit": settings.get("limit"),
+        "--clean": settings["clean"],
+        "--classes": settings["classes"],
+        "--limit": settings["limit"],
         "--seed": settings["seed"] or None,
         "--precision": None if settings["precision"] == "float32" else settings["precision"],
-        **{f"--{key}": value for key, value in (settings["cut"] or {}).items() if key != "filter"},
+        **_cut_options(settings["clean_cut" if published else "cut"]),
         **_chosen(evaluation),
     }
     words += [word for option, value in options.items() if value is not None for word in (option, str(value))]
     return shlex.join([*words, "--as-published"] if settings["as_published"] else words)
+
+
+def _cut_options(cut: dict[str, Any] | None) -> dict[str, Any]:
+    """What was asked for, or would have been: another filter than bilinear can only be a model's own wish."""
+    if cut is None or cut["filter"] != "bilinear":
+        return {}
+    return {"--resize": cut["resize"], "--crop": cut["crop"]}
 
 
 def _cut_words(cut: dict[str, Any] | None) -> str:

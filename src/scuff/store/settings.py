@@ -26,17 +26,36 @@ def read_settings(store: Store, name: str) -> Settings:
     return settings
 
 
-def check_settings(store: Store, name: str, settings: Settings, noted_only: tuple[str, ...] = NOTED_ONLY) -> bool:
-    """Refuse a folder that was made with other settings; say whether it has any."""
+def check_settings(
+    store: Store,
+    name: str,
+    settings: Settings,
+    noted_only: tuple[str, ...] = NOTED_ONLY,
+    may_join: tuple[str, ...] = (),
+) -> bool:
+    """Refuse a folder that was made with other settings; say whether it has any.
+
+    Those of `noted_only` may change. Those of `may_join` may be missing, before or now.
+    """
     if not store.exists(name):
         return False
     before = read_settings(store, name)
     now = json.loads(json.dumps(settings))  # tuples are lists there
-    changed = [n for n in {**before, **now} if n not in noted_only and before.get(n) != now.get(n)]
-    if changed:
-        changes = "; ".join(f"{n} was {_show(before.get(n))}, is now {_show(now.get(n))}" for n in changed)
-        raise ValueError(f"{store.root} was made with other settings: {changes}. Repeat those, or use another folder")
+    compared = [n for n in {**before, **now} if n not in noted_only]
+    compared = [n for n in compared if n not in may_join or None not in (before.get(n), now.get(n))]
+    changes = [text for n in compared for text in _changes(n, before.get(n), now.get(n))]
+    if changes:
+        raise ValueError(
+            f"{store.root} was made with other settings: {'; '.join(changes)}. Repeat those, or use another folder"
+        )
     return True
+
+
+def _changes(name: str, before: Any, now: Any) -> list[str]:
+    """What differs, down to the innermost names."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        return [t for n in {**before, **now} for t in _changes(f"{name}.{n}", before.get(n), now.get(n))]
+    return [] if before == now else [f"{name} was {_show(before)}, is now {_show(now)}"]
 
 
 def save_settings(store: Store, name: str, settings: Settings) -> None:

@@ -22,10 +22,14 @@ class Store:
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
         self.root = os.fspath(root)
+        if not self.root:
+            raise ValueError("results need a folder, got an empty name; use . for the current folder")
         try:
             self._files, self._base = fsspec.core.url_to_fs(self.root)
         except (ValueError, ImportError) as error:
             raise ValueError(f"cannot open {self.root!r} as a place for results: {error}") from error
+        if self._files.isfile(self._base):
+            raise ValueError(f"{self.root} is a file; expected a folder for results")
 
     def __repr__(self) -> str:
         return f"Store({self.root!r})"

@@ -82,20 +82,28 @@ class Suite:
         return tuple(range(1, self.severities + 1)) if graded else (None,)
 
     def choose(
-        self, only: Sequence[str] | None = None, severities: Sequence[int] | None = None, validation: bool = False
+        self,
+        only: Sequence[str] | str | None = None,
+        severities: Sequence[int] | int | None = None,
+        validation: bool = False,
     ) -> dict[str, Levels]:
         """The entries of a run and their levels: the benchmark at all levels, unless the arguments say otherwise.
 
         `only` names entries, validation ones too; `validation` takes in all of these; `severities` selects levels, and
         leaves entries without levels as they are.
         """
+        only = [only] if isinstance(only, str) else only
+        severities = [severities] if isinstance(severities, int) else severities
         if only is not None and not only:
             raise SuiteError("no corruption is chosen")
         if severities is not None and not severities:
             raise SuiteError("no severity is chosen")
         wanted = self.entries if validation else self.benchmark()
         wanted = set(wanted if only is None else map(self.find, only))
-        return {entry: self._choose_levels(entry, severities) for entry in self.entries if entry in wanted}
+        chosen = {entry: self._choose_levels(entry, severities) for entry in self.entries if entry in wanted}
+        if severities is not None and not any(levels != (None,) for levels in chosen.values()):
+            raise SuiteError(f"these entries of {self.name} have no severities to choose from: {', '.join(chosen)}")
+        return chosen
 
     def _choose_levels(self, entry: str, severities: Sequence[int] | None) -> Levels:
         if severities is None or self.levels(entry) == (None,):
