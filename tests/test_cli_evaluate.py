@@ -100,8 +100,18 @@ def test_sequences_are_scored_by_their_flips(run):
         "--only", "translate,brightness",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
-    assert "flip probability %" in result.output
-    assert "top-5 distance" in result.output
+    assert "flip probability % (1)" in result.output
+    assert "top-5 distance (1)" in result.output
+
+
+def test_noise_has_difficulties_of_its_own(run):
+    result = run(
+        "evaluate", "cli_test_nets:plain", "--suite", "cifar10-p", "--data", "fashion", "--out", "out", "--limit", "5",
+        "--only", "shot_noise", "--severity", "2,3",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert "flip probability % (2)" in result.output
+    assert "flip probability % (3)" in result.output
 
 
 @pytest.mark.parametrize(

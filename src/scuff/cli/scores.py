@@ -21,7 +21,7 @@ STILLS = (
 
 
 def print_scores(evaluation: Evaluation, baseline: str) -> None:
-    """One line per model, every score with its interval; of sequences, the flip probability and top-5 distance."""
+    """One line per model, every score with its interval; of sequences, by difficulty."""
     from rich import box
     from rich.table import Table
 
@@ -60,23 +60,27 @@ def still_lines(evaluation: Evaluation, baseline: str) -> dict[str, dict[str, st
 
 
 def film_lines(evaluation: Evaluation) -> dict[str, dict[str, str]]:
-    """Means over the perturbations, not normalised: at the first difficulty, of what has been evaluated."""
-    from scuff.metrics import by_model, mfr, mt5d
-    from scuff.report.scores import counted_suite
+    """Means over the perturbations that have been evaluated, not normalised, at each of their difficulties."""
+    from scuff.report.scores import measure_sequences
 
-    suite = counted_suite(evaluation)
-    lines = {}
-    for model, rows in by_model(evaluation.rows).items():
-        flips, moves = (score(rows, baseline=None, suite=suite, partial=True) for score in (mfr, mt5d))
-        lines[model] = {
-            "images": str(flips.n),
-            "flip probability %": f"{flips.value:.2f} [{flips.low:.2f}, {flips.high:.2f}]",
-            "top-5 distance": f"{moves.value:.3f} [{moves.low:.3f}, {moves.high:.3f}]",
-        }
+    lines: dict[str, dict[str, str]] = {}
+    for scores in measure_sequences(evaluation, "none"):
+        for model in scores.models:
+            flips, moves = scores.flip_rates[model], scores.distances[model]
+            lines.setdefault(model, {"images": str(flips.n)}).update(
+                {
+                    f"flip probability % ({scores.difficulty})": _with_interval(flips.value, flips.low, flips.high, 2),
+                    f"top-5 distance ({scores.difficulty})": _with_interval(moves.value, moves.low, moves.high, 3),
+                }
+            )
     return lines
 
 
 def _text(line: pd.Series, name: str, factor: float) -> str:
-    value, low, high = (line[f"{name}{end}"] * factor for end in ("", "_low", "_high"))
-    digits = 3 if name == "robustness_score" else 1
-    return f"{value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
+    values = (line[f"{name}{end}"] * factor for end in ("", "_low", "_high"))
+    return _with_interval(*values, digits=3 if name == "robustness_score" else 1)
+
+
+def _with_interval(value: float, low: float, high: float, digits: int) -> str:
+    """Of a single image, there is no interval."""
+    return f"{value:.{digits}f}" + ("" if low != low else f" [{low:.{digits}f}, {high:.{digits}f}]")
