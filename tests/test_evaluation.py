@@ -382,7 +382,7 @@ weights = torch.randn(12 * 10 * 3, 7)
 
 def slow(batch):
     time.sleep(pause)
-    return (batch - 0.5).flatten(1) @ weights
+    return (batch - 0.5).flatten(1) @ weights.to(batch.device)
 
 rng = np.random.default_rng(0)
 source = array_source("noise", rng.integers(0, 256, (50, 12, 10, 3), dtype=np.uint8), rng.integers(0, 7, 50))
@@ -470,7 +470,7 @@ def test_a_full_disk_keeps_every_finished_cell(source, tmp_path, monkeypatch):
     ids=["gpu", "cpu", "numpy"],
 )
 def test_out_of_memory_halves_the_batch_and_goes_on(source, error):
-    network, sizes = linear().model, []
+    network, sizes, one_cell = linear().model, [], {"only": ["contrast"], "severities": [1]}
 
     def hungry(batch):
         sizes.append(len(batch))
@@ -479,8 +479,8 @@ def test_out_of_memory_halves_the_batch_and_goes_on(source, error):
         return network(batch)
 
     classifier = Classifier(hungry, name="net", mean=(0.5,) * 3, std=(0.1,) * 3)
-    rows = scuff.evaluate(classifier, "cifar10-c", source, batch_size=32, only=["contrast"], severities=[1])
-    expected = scuff.evaluate(linear(), "cifar10-c", source, only=["contrast"], severities=[1])
+    rows = scuff.evaluate(classifier, "cifar10-c", source, batch_size=32, device="cpu", **one_cell)
+    expected = scuff.evaluate(linear(), "cifar10-c", source, device="cpu", **one_cell)
     assert rows["prediction"].tolist() == expected["prediction"].tolist()
     assert sizes[:3] == [32, 16, 8]
     assert max(sizes[3:]) <= 8  # what did not fit once is not tried again

@@ -21,6 +21,7 @@ from scuff.evaluation.choices import (
     choose_suite,
     open_images,
     open_models,
+    published_fingerprint,
 )
 from scuff.models import Classifier
 from scuff.models.classifier import PRECISIONS
@@ -70,15 +71,15 @@ class Plan:
 
     def rows_name(self, model: str, cell: Cell) -> str:
         """The file of a cell's rows: readable, and with a hash of everything that the rows depend on."""
-        keys = ("source_fingerprint", "seed", "cut", "as_published", "precision")
+        depends = {"model": self.fingerprints[model], "entry": cell.entry, "severity": cell.severity}
         if cell.entry == CLEAN:
             keys = ("clean_fingerprint", "clean_cut", "precision")
-        depends = {key: self.settings[key] for key in keys}
-        depends |= {"model": self.fingerprints[model], "entry": cell.entry, "severity": cell.severity}
-        depends["pixels"] = self.pixels.get(cell)
-        if cell.entry != CLEAN:
+        else:
+            keys = ("source_fingerprint", "seed", "cut", "as_published", "precision")
             values = self.settings["suite"]["entries"][cell.entry]
             depends |= {"suite": self.suite.name, "size": self.suite.size, "values": values}
+            depends["pixels"] = self.pixels.get(cell)
+        depends |= {key: self.settings[key] for key in keys}
         digest = hashlib.blake2b(json.dumps(depends, sort_keys=True).encode(), digest_size=6).hexdigest()
         level = "" if cell.severity is None else f"-{cell.severity}"
         return f"rows/{model}/{cell.entry}{level}-{digest}.parquet"
@@ -185,6 +186,6 @@ def plan_evaluation(
     fingerprints = {name: classifier.fingerprint() for name, classifier in classifiers.items()}
     plan = Plan(store, settings, classifiers, fingerprints, suite, images, cells, is_sequence, {})
     if images.are_corrupted:
-        plan.pixels.update({cell: plan.source(cell).fingerprint() for cell in cells})
+        plan.pixels.update({cell: published_fingerprint(plan.source(cell)) for cell in cells})
     plan.check_folder()
     return plan
