@@ -16,7 +16,7 @@ demo: setup
 	$(BIN)/scuff demo --out out/demo
 
 test: setup lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadscope
 
 lint: setup
 	$(BIN)/ruff check .

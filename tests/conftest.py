@@ -3,6 +3,7 @@
 import importlib.util
 
 import torch
+from chromium import find_chromium
 
 NEEDED = {  # packages that a file of tests cannot do without
     "test_torchvision.py": ["torchvision"],
@@ -19,8 +20,14 @@ def _is_missing(package: str) -> bool:
 collect_ignore = [file for file, packages in NEEDED.items() if any(map(_is_missing, packages))]
 if not torch.cuda.is_available():
     collect_ignore += ["test_gpu.py", "test_gpu_evaluation.py"]
+HAS_BROWSER = find_chromium() is not None
+if not HAS_BROWSER:
+    collect_ignore.append("test_report_browser.py")
 
 
-def pytest_report_header() -> str:
-    """Say what was left out."""
-    return f"not collected on this machine: {', '.join(collect_ignore) or 'nothing'}"
+def pytest_terminal_summary(terminalreporter) -> None:
+    """Say in the end what was left out."""
+    if collect_ignore:
+        terminalreporter.write_line(f"not run, for want of what they need: {', '.join(collect_ignore)}")
+    if not HAS_BROWSER:
+        terminalreporter.write_line("browser tests did not run: no chromium found (Debian: apt install chromium)")

@@ -14,19 +14,10 @@ DRAWN = "document.documentElement.dataset.drawn === 'yes'"
 HOSTILE = "</script><script>window.hurt = 1</script><img src=x onerror='window.hurt = 1'><b>\"&amp;"
 
 
-class DidNotRun:
-    """Says at the end of the run what was left out, where a skip alone is easily overlooked."""
-
-    def pytest_terminal_summary(self, terminalreporter):
-        terminalreporter.write_line("browser tests did not run: no chromium found")
-
-
 @pytest.fixture(scope="module")
-def browser(request, tmp_path_factory):
+def browser(tmp_path_factory):
     path = find_chromium()
-    if path is None:
-        request.config.pluginmanager.register(DidNotRun())
-        pytest.skip("no chromium found; install one (Debian: apt install chromium) or set CHROMIUM to its path")
+    assert path is not None, "no chromium found; install one (Debian: apt install chromium) or set CHROMIUM to its path"
     with Chromium(path, tmp_path_factory.mktemp("profile")) as browser:
         yield browser
 
