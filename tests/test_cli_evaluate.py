@@ -57,6 +57,12 @@ def evaluate(run, *arguments, models=("cli_test_nets:plain",), out="out"):
     )
 
 
+def found(result, score):
+    """What the table says about a score, model after model."""
+    line = next(line for line in result.output.splitlines() if line.strip().startswith(score))
+    return " ".join(line.split()).removeprefix(score).strip()
+
+
 SCUFF = [str(Path(sys.executable).with_name("scuff"))]
 FEW = ("--only", "fog,contrast", "--severity", "1,4")
 
@@ -68,11 +74,9 @@ def test_an_evaluation_prints_scores_with_intervals(run, tmp_path):
     assert "300 predictions in" in result.output
     rows = scuff.read_evaluation(tmp_path / "out").rows
     summary = scuff.metrics.summary(rows, baseline=None)
-    lines = {line.split()[0]: line for line in result.output.splitlines() if line.startswith((" plain", " other"))}
-    assert set(lines) == {"plain", "other"}
-    for _, line in summary.iterrows():
-        value, low, high = (100 * line[f"mean_error{end}"] for end in ("", "_low", "_high"))
-        assert f"{value:.1f} [{low:.1f}, {high:.1f}]" in lines[line["model"]]
+    assert found(result, "corrupted cells") == "4 of 75 4 of 75"
+    values = [[100 * line[f"mean_error{end}"] for end in ("", "_low", "_high")] for _, line in summary.iterrows()]
+    assert found(result, "mean error %") == " ".join(f"{v:.1f} [{low:.1f}, {high:.1f}]" for v, low, high in values)
     again = evaluate(run, *FEW, models=("cli_test_nets:plain", "other=cli_test_nets:Net"))
     assert again.exit_code == 0
     assert "Cells: 10, of which 10 are there already" in again.output
@@ -90,8 +94,7 @@ def test_a_dry_run_lists_cells_and_cost_and_writes_nothing(run, tmp_path):
 def test_a_model_can_be_the_baseline(run):
     result = evaluate(run, *FEW, "--baseline", "plain", models=("cli_test_nets:plain", "cli_test_nets:Net"))
     assert result.exit_code == 0, result.output
-    plain = next(line for line in result.output.splitlines() if line.startswith(" plain"))
-    assert "100.0 [100.0, 100.0]" in plain  # against itself
+    assert found(result, "mCE %").endswith(" 100.0 [100.0, 100.0]")  # the second in order, against itself
 
 
 def test_sequences_are_scored_by_their_flips(run):
@@ -102,6 +105,7 @@ def test_sequences_are_scored_by_their_flips(run):
     assert result.exit_code == 0, result.output
     assert "flip probability % (1)" in result.output
     assert "top-5 distance (1)" in result.output
+    assert "2 of 10" in result.output
 
 
 def test_noise_has_difficulties_of_its_own(run):

@@ -21,25 +21,25 @@ STILLS = (
 
 
 def print_scores(evaluation: Evaluation, baseline: str) -> None:
-    """One line per model, every score with its interval; of sequences, by difficulty."""
+    """One column per model, which fits a terminal, and every score with its interval; of sequences, by difficulty."""
     from rich import box
     from rich.table import Table
 
     from scuff.cli.console import open_console
 
-    lines = film_lines(evaluation) if "frame" in evaluation.rows else still_lines(evaluation, baseline)
+    columns = film_scores(evaluation) if "frame" in evaluation.rows else still_scores(evaluation, baseline)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("model", no_wrap=True)
-    for heading in next(iter(lines.values())):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for model, scores in lines.items():
-        table.add_row(model, *scores.values())
+    table.add_column("", no_wrap=True)
+    for model in columns:
+        table.add_column(model, justify="right")
+    for name in next(iter(columns.values())):
+        table.add_row(name, *(scores[name] for scores in columns.values()))
     console = open_console()
     console.print(table)
     console.print("In brackets: 95 % intervals; Wilson for clean errors, else by bootstrap over images.")
 
 
-def still_lines(evaluation: Evaluation, baseline: str) -> dict[str, dict[str, str]]:
+def still_scores(evaluation: Evaluation, baseline: str) -> dict[str, dict[str, str]]:
     """The scores of each model that can be had."""
     from scuff.metrics import by_model, summary
     from scuff.metrics.references import is_relative
@@ -53,27 +53,31 @@ def still_lines(evaluation: Evaluation, baseline: str) -> dict[str, dict[str, st
     return {
         line["model"]: {
             "images": str(line["n"]),
+            "corrupted cells": f"{line['cells']} of {line['cells_of_suite']}",
             **{heading: _text(line, name, factor) for heading, name, factor in shown},
         }
         for _, line in table.iterrows()
     }
 
 
-def film_lines(evaluation: Evaluation) -> dict[str, dict[str, str]]:
+def film_scores(evaluation: Evaluation) -> dict[str, dict[str, str]]:
     """Means over the perturbations that have been evaluated, not normalised, at each of their difficulties."""
-    from scuff.report.scores import measure_sequences
+    from scuff.report.scores import counted_suite, measure_sequences
 
-    lines: dict[str, dict[str, str]] = {}
+    wanted = len(counted_suite(evaluation).benchmark())
+    columns: dict[str, dict[str, str]] = {}
     for scores in measure_sequences(evaluation, "none"):
         for model in scores.models:
             flips, moves = scores.flip_rates[model], scores.distances[model]
-            lines.setdefault(model, {"images": str(flips.n)}).update(
+            there = (scores.flips["model"] == model).sum()
+            columns.setdefault(model, {"images": str(flips.n)}).update(
                 {
+                    f"sequences ({scores.difficulty})": f"{there} of {wanted}",
                     f"flip probability % ({scores.difficulty})": _with_interval(flips.value, flips.low, flips.high, 2),
                     f"top-5 distance ({scores.difficulty})": _with_interval(moves.value, moves.low, moves.high, 3),
                 }
             )
-    return lines
+    return columns
 
 
 def _text(line: pd.Series, name: str, factor: float) -> str:
