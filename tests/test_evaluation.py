@@ -149,6 +149,22 @@ def test_published_pictures_and_their_clean_ones_each_have_their_cut(pictures):
     assert published.groupby("image_id").size().tolist() == [2, 2, 2]  # clean and corrupted know each other
 
 
+def test_a_saved_dataset_can_be_the_clean_counterpart_of_arrays(tmp_path):
+    import datasets
+
+    pixels = np.random.default_rng(0).integers(0, 256, (4, 32, 32, 3), dtype=np.uint8)
+    np.save(tmp_path / "fog.npy", np.tile(pixels, (5, 1, 1, 1)))
+    np.save(tmp_path / "labels.npy", np.arange(4))
+    names = list(open_source(f"cifar10-c:{tmp_path}").cell("fog", 1).class_names)
+    kinds = datasets.Features({"image": datasets.Image(), "label": datasets.ClassLabel(names=names)})
+    datasets.Dataset.from_dict({"image": list(pixels), "label": range(4)}, kinds).save_to_disk(tmp_path / "hf")
+    models = {"net": linear(pixels=32 * 32 * 3, classes=10)}
+    options = {"clean": f"hf:{tmp_path / 'hf'}", "severities": [1], "crop": 32, "workers": 0}
+    rows = scuff.evaluate(models, None, f"cifar10-c:{tmp_path}", **options)
+    clean, fog = (rows[rows["corruption"] == entry]["prediction"].tolist() for entry in (CLEAN, "fog"))
+    assert clean == fog  # the same pixels
+
+
 def test_other_clean_images_are_refused_before_anything_runs(pictures, tmp_path):
     (pictures / "clean" / "n01440764" / "b.JPEG").unlink()
     with pytest.raises(ValueError, match="of 2 clean and 3 corrupted ones 2 have the same place and label"):

@@ -427,6 +427,16 @@ def test_worst_rows_were_right_when_clean_and_are_surest(evaluation):
     assert len(worst_rows(alone)) == 12
 
 
+def test_images_that_were_evaluated_as_they_are_have_no_suite_in_the_words(small):
+    evaluation = small()
+    rows = evaluation.rows[evaluation.rows["corruption"] == "clean"]
+    settings = evaluation.settings | {"source": "imagenet-a:pictures"}
+    page = render(replace(evaluation, rows=rows, settings=settings, suite=replace(evaluation.suite, entries={})), "x")
+    assert "images of imagenet-a:pictures, as they are." in page
+    assert " on imagenet-a:pictures</h1>" in page
+    assert "corrupted by" not in page
+
+
 def test_without_the_data_the_report_says_why_and_what_to_do(small, tmp_path):
     evaluation = small()
     (tmp_path / "data" / "images.npz").rename(tmp_path / "moved.npz")

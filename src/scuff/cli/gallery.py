@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from scuff.cli.options import Seed
+from scuff.cli.options import Picture, Seed
 from scuff.suites import list_suites, load_suite
 
 
@@ -16,9 +16,7 @@ def gallery_command(
     suite: Annotated[
         str | None, typer.Option(help="One suite's name, or a suite file. Default: all suites of the package.")
     ] = None,
-    image: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A picture of your own instead of the bundled cat.")
-    ] = None,
+    image: Picture = None,
     seed: Seed = 0,
 ) -> None:
     """Write pages that explain and show every corruption.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,6 +12,7 @@ Only = Annotated[
 ]
 Severity = Annotated[str | None, typer.Option(metavar="LEVELS", help="These severities, as in 1,3. Default: all.")]
 Validation = Annotated[bool, typer.Option("--validation/--no-validation", help="Also the entries that are not scored.")]
+Picture = Annotated[Path | None, typer.Option(metavar="FILE", help="A picture of your own instead of the bundled cat.")]
 Seed = Annotated[int, typer.Option(help="Another seed, another realisation of everything random.")]
 Resize = Annotated[int | None, typer.Option(metavar="PIXELS", help="First bring each picture's shorter side to this.")]
 Baseline = Annotated[str, typer.Option(metavar="alexnet|MODEL|none", help="What corruption errors are relative to.")]

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from scuff.cli.options import Seed
+from scuff.cli.options import Picture, Seed
 from scuff.suites import Suite, SuiteError, list_suites, load_suite
 from scuff.suites.tables import severity_rule
 
@@ -17,9 +17,7 @@ def show_command(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.png", help="The sheet's file. Default: NAME.png, with - for /.")
     ] = None,
-    image: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A picture of your own instead of the bundled cat.")
-    ] = None,
+    image: Picture = None,
     seed: Seed = 0,
 ) -> None:
     """Explain a corruption, and draw it at every severity.

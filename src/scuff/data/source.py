@@ -168,7 +168,12 @@ def picture_source(
 
 
 def known_by_stems(source: Source) -> Source:
-    """The same pictures, known by their paths without suffix: a corrupted copy of a JPEG may well be a PNG."""
+    """The same pictures, known by their paths without suffix: a corrupted copy of a JPEG may well be a PNG.
+
+    Images that are no files of their own stay as they are.
+    """
+    if not isinstance(source.images, StoredPictures):
+        return source
     stems = (os.path.splitext(name)[0] for name in source.images.names)
     return replace(source, ids=np.fromiter(map(image_id, stems), np.int64, len(source)))
 

@@ -11,12 +11,12 @@ import numpy as np
 
 from scuff.data import CorruptedSource, Source, known_by_stems, open_source, restrict
 from scuff.door import resolve
+from scuff.metrics.tables import CLEAN
 from scuff.models import Classifier, open_model
 from scuff.pictures import Cut
 from scuff.store import Settings
 from scuff.suites import Levels, Suite, load_suite
 
-CLEAN = "clean"  # what rows call the uncorrupted images
 LOOKED_AT = 1000  # published pictures of a cell whose size is looked at, to notice that others have taken their place
 AS_THEY_ARE = Suite("none", 1, 1, {})  # what natural images are evaluated by
 
@@ -77,8 +77,7 @@ def open_images(
     clean_source, clean_address = _open(clean, classes, "clean")
     if isinstance(clean_source, CorruptedSource):
         raise ValueError(f"clean must be a clean source, got the corrupted one {clean_address}")
-    if clean_source.has_pictures:
-        clean_source = known_by_stems(clean_source)
+    clean_source = known_by_stems(clean_source)
     images = EvaluatedImages(source, address, clean_source, clean_address)
     _check_counterpart(clean_source, images.example())
     return images

@@ -10,7 +10,7 @@ import pandas as pd
 
 from scuff.suites import Suite, list_suites, load_suite
 
-CLEAN = "clean"
+CLEAN = "clean"  # what rows call the uncorrupted images
 CELL_COLUMNS = ("model", "source", "suite", "corruption", "severity", "image_id", "label", "prediction")
 
 

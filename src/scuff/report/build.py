@@ -71,7 +71,7 @@ def render(
     style, script = (_read(name) for name in ("style.css", "script.js"))
     return environment.from_string(_read("template.html")).render(
         **page,
-        title=title or f"{_subject(models)} on {evaluation.suite.name}",
+        title=title or f"{_subject(models)} on {_benchmark(evaluation)}",
         lead=suite_words(evaluation),
         marks=[{"model": m} | mark(p) | {"dashes": DASHES[mark(p)["dash"]]} for p, m in enumerate(models)],
         data={"figures": {f.key: f.to_plotly() for s in sections for f in _figures(s)}, "colours": themes()},
@@ -110,6 +110,11 @@ def _sequence_page(evaluation: Evaluation, directory: str, baseline: str | None,
     ]
     verdicts = [{"model": model, "text": sequence_verdict(model, first, baseline)} for model in first.models]
     return {"models": first.models, "verdicts": verdicts, "sections": sections}
+
+
+def _benchmark(evaluation: Evaluation) -> str:
+    """The suite, or the source where images were evaluated as they are."""
+    return evaluation.suite.name if evaluation.suite.entries else evaluation.settings["source"]
 
 
 def _subject(models: list[str]) -> str:

@@ -120,8 +120,8 @@ def _chosen(evaluation: Evaluation) -> dict[str, str | None]:
 def suite_words(evaluation: Evaluation) -> str:
     """The sentence under the title: which models, which images, which suite."""
     settings, suite = evaluation.settings, evaluation.suite
-    models = listed(list(evaluation.models))
-    return (
-        f"{models} on {grouped(settings['images'])} images of {settings['source']}, "
-        f"corrupted by {suite.name} version {suite.version}, seed {settings['seed']}."
-    )
+    about = f"{listed(list(evaluation.models))} on {grouped(settings['images'])} images of {settings['source']}, "
+    if not suite.entries:
+        return f"{about}as they are."
+    how = "as published" if settings["published"] else f"seed {settings['seed']}"
+    return f"{about}corrupted by {suite.name} version {suite.version}, {how}."

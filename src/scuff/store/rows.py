@@ -26,8 +26,6 @@ COLUMNS = {
 }
 FRAME_COLUMNS = {"frame": pa.int16(), **{f"rank{rank}": pa.int32() for rank in (2, 3, 4, 5)}}  # of sequences only
 
-ROW_COLUMNS = (*CONSTANT, *COLUMNS)
-
 
 def write_rows(store: Store, name: str, constant: Mapping[str, str], columns: Mapping[str, np.ndarray]) -> None:
     """Write the rows of one cell: `constant` once for all, `columns` (N,) each, `severity` among them as a number."""
