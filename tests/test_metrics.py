@@ -324,6 +324,16 @@ def test_every_way_to_an_ece_has_the_same_interval():
     assert metrics.difference(clean, worse, "ece", **options).high < 0  # a difference may lie below
 
 
+def test_the_interval_of_an_ece_stays_between_0_and_1():
+    """Few images, all wrong and mostly very sure: mirrored, the interval would end above 1."""
+    few = {"model": "m", "source": "s", "suite": "x", "corruption": "clean", "severity": 0, "label": 0, "prediction": 1}
+    rows = pd.DataFrame({**few, "image_id": range(5), "confidence": np.float32([0.65, 1, 1, 1, 1])})
+    score = metrics.ece(rows)
+    assert score.value == pytest.approx(0.93, abs=1e-6)  # 0.35 short of 1 in one of five, in float32
+    assert 0.8 < score.low < score.value
+    assert score.high == 1.0
+
+
 def test_ece_of_the_edges_of_bins():
     rows = random_rows([("clean", 0)], n=4).sort_values("image_id")
     rows = rows.assign(confidence=np.array([0.0, 0.5, 0.5, 1.0], np.float32), label=0, prediction=[0, 0, 1, 0])

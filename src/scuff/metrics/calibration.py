@@ -68,7 +68,7 @@ def estimate_ece(rows: Rows, bins: int = 15) -> Estimate:
         gap = cells.confidence[cell] - ~cells.wrong[cell]
         columns[np.arange(len(columns)), bin_of[cell]] += gap  # each image falls into one bin: no index occurs twice
     group = Group(columns / len(cells.keys), cells.images, cells.source)
-    return Estimate((group,), lambda m: np.abs(m).sum(axis=-1), mirrored=True, lowest=0.0)
+    return Estimate((group,), lambda m: np.abs(m).sum(axis=-1), mirrored=True, limits=(0.0, 1.0))
 
 
 def _bins(cells: Cells, bins: int) -> np.ndarray:

@@ -40,14 +40,14 @@ class Estimate:
 
     `mirrored` takes the basic bootstrap interval [2v - q_high, 2v - q_low] in place of the percentiles [q_low, q_high]:
     for statistics that noise can only raise, where resamples exceed the value by as much as the value the truth. Its
-    ends may pass what the statistic can be; they are kept at `lowest`.
+    ends may pass what the statistic can be; they are kept within `limits`.
     """
 
     groups: tuple[Group, ...]
     statistic: Statistic
     note: str = ""
     mirrored: bool = False
-    lowest: float = -np.inf
+    limits: tuple[float, float] = (-np.inf, np.inf)
 
     def score(self, resampling: Resampling) -> Score:
         return score_together({"": self}, resampling)[""]
@@ -191,7 +191,7 @@ def _with_interval(estimate: Estimate, value: np.ndarray, values: np.ndarray, re
     tail = (1 - resampling.level) / 2
     low, high = np.quantile(finite, [tail, 1 - tail]) if len(finite) else (np.nan, np.nan)
     if estimate.mirrored:
-        low, high = np.maximum([2 * value - high, 2 * value - low], estimate.lowest)
+        low, high = np.clip([2 * value - high, 2 * value - low], *estimate.limits)
     return Score(value, float(low), float(high), n, str(resampling), "; ".join(notes))
 
 
