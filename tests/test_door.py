@@ -13,6 +13,7 @@ from torch.utils.data import DataLoader, Dataset
 
 import scuff
 from scuff.corruptions import get
+from scuff.suites import combine_suites
 
 
 def test_seed_id_severity_and_entry_all_matter() -> None:
@@ -177,3 +178,24 @@ def test_a_pair_of_numbers_is_a_range() -> None:
     shifts = (drawn[:, 0, 0, 0] - 128 / 255).abs()
     assert 0.1 - 0.003 <= float(shifts.min()) < 0.13
     assert 0.27 < float(shifts.max()) <= 0.3 + 0.003
+
+
+def test_levels_are_drawn_per_image_and_an_image_comes_out_as_at_its_level() -> None:
+    suite = combine_suites("drawn", ["cifar10-c/gaussian_noise"], draws_levels=True)
+    x = torch.randint(0, 256, (400, 3, 8, 8), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+    drawn = scuff.corrupt(x, "gaussian_noise", suite=suite, seed=4)
+    at = torch.stack([scuff.corrupt(x, "gaussian_noise", level, suite=suite, seed=4) for level in range(1, 6)])
+    is_at = (drawn == at).flatten(2).all(2)  # (levels, images)
+    assert (is_at.sum(0) == 1).all()
+    # Of 400 images each level is drawn by 80, with a standard deviation of 8; the bound is four of those.
+    assert (is_at.sum(1) - 80).abs().max() <= 32
+    some = torch.tensor([300, 7, 41])
+    assert torch.equal(scuff.corrupt(x[some], "gaussian_noise", suite=suite, seed=4, ids=some), drawn[some])
+    assert len(scuff.corrupt(x[:0], "gaussian_noise", suite=suite)) == 0
+
+
+def test_entries_keep_the_size_they_were_made_for() -> None:
+    x = np.random.default_rng(0).integers(0, 256, (2, 32, 32, 3), np.uint8)
+    suite = combine_suites("both", ["noc-candidates/border", "cifar10-c/pixelate"])  # made for 224 and for 32 pixels
+    assert np.array_equal(scuff.corrupt(x, "border", 40, suite=suite), scuff.corrupt(x, "noc-candidates/border", 40))
+    assert np.array_equal(scuff.corrupt(x, "pixelate", 5, suite=suite), scuff.corrupt(x, "cifar10-c/pixelate", 5))

@@ -9,6 +9,7 @@ import pytest
 import scuff
 from scuff import corruptions
 from scuff.ranges import Range
+from scuff.suites import combine_suites
 from scuff.suites.suite import parse_suite
 
 GOOD = {
@@ -183,3 +184,46 @@ def test_lists_need_a_number_of_severities(tmp_path: Path) -> None:
     path.write_text("{suite: x, version: 1, size: 8, entries: {contrast: {gain: [0.5, 0.2]}}}")
     with pytest.raises(scuff.SuiteError, match=r"contrast.gain must be one value, a range, or a list of severities"):
         scuff.load_suite(path)
+
+
+def test_entries_of_several_suites_make_one(tmp_path: Path) -> None:
+    """Names that two suites share are told apart, and every entry keeps its parameters and the size it was made for."""
+    wanted = ["noc-candidates/brightness", "noc-candidates/rain", "cifar10-c/brightness", "cifar10-c/fog"]
+    made = combine_suites("both", wanted, categories={"light": wanted[::2]})
+    assert list(made.entries) == ["noc-candidates-brightness", "rain", "cifar10-c-brightness", "fog"]
+    assert made.corruption("noc-candidates-brightness") == "level_shift"
+    assert made.corruption("cifar10-c-brightness") == "brightness"
+    assert [made.size_of(entry) for entry in made.entries] == [224, 224, 32, 32]
+    assert made.levels("rain") == (None,)
+    assert made.levels("fog") == (1, 2, 3, 4, 5)
+    assert made.parameters("fog", 2) == scuff.load_suite("cifar10-c").parameters("fog", 2)
+    assert made.categories == {"light": ["noc-candidates-brightness", "cifar10-c-brightness"]}
+    made.save(tmp_path / "both.yaml")
+    assert scuff.load_suite(tmp_path / "both.yaml") == made
+    again = combine_suites("again", ["both/fog"], [made])
+    assert again.size == 224
+    assert again.size_of("fog") == 32
+
+
+@pytest.mark.parametrize(
+    ("addresses", "message"),
+    [
+        (["fog"], "expected an address suite/entry, as in imagenet-c/fog, got 'fog'"),
+        (["imagenet-c/fgo"], "has no entry 'fgo'; did you mean fog"),
+        ([], "needs at least one entry"),
+        (["imagenet-c/fog", "c-bar-candidates-224/blue_noise"], "different numbers of severities: 5, 10"),
+    ],
+)
+def test_what_makes_no_suite_is_explained(addresses: list[str], message: str) -> None:
+    with pytest.raises(scuff.SuiteError, match=message):
+        combine_suites("mine", addresses)
+
+
+def test_a_suite_may_draw_levels() -> None:
+    suite = combine_suites("drawn", ["cifar10-c/fog", "noc-candidates/rain"], draws_levels=True)
+    assert suite.levels("fog") == (None,)
+    assert suite.listed_levels("fog") == (1, 2, 3, 4, 5)
+    assert suite.parameters("fog", 3) == scuff.load_suite("cifar10-c").parameters("fog", 3)
+    assert suite.fingerprint() != combine_suites("drawn", ["cifar10-c/fog", "noc-candidates/rain"]).fingerprint()
+    with pytest.raises(scuff.SuiteError, match="have no severities to choose from"):
+        suite.choose(severities=[1])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -14,7 +15,7 @@ from scuff.corruptions import Corruption, get
 from scuff.images import Images, OpenedImages, open_images
 from scuff.ops.colour import luma
 from scuff.ops.jpeg import jpeg
-from scuff.random import content_ids, image_keys
+from scuff.random import content_ids, image_keys, integers
 from scuff.ranges import as_range
 from scuff.suites import Suite, load_suite
 
@@ -32,7 +33,8 @@ class Resolved:
     """A corruption with its parameters, and what its randomness is keyed by: the entry, and the level if it has any.
 
     A severity that is drawn, or fixed inside its range, is no part of the key. So an image keeps all its other draws
-    when the severity is fixed, and fixing it at what was drawn changes nothing.
+    when the severity is fixed, and fixing it at what was drawn changes nothing. `choices` are the levels, where every
+    image draws its own; an image that draws level 3 comes out as if it had been called with level 3.
     """
 
     corruption: Corruption
@@ -40,6 +42,7 @@ class Resolved:
     entry: str
     level: int | None
     size: int | None
+    choices: tuple[Resolved, ...] = ()
 
 
 def resolve(
@@ -62,10 +65,13 @@ def resolve(
         corruption.check_parameters(values)
         return Resolved(corruption, values, name, None, None)
     suite, entry = find_entry(name, suite)
-    corruption, values = get(suite.corruption(entry)), suite.parameters(entry, severity)
+    corruption, levels = get(suite.corruption(entry)), suite.listed_levels(entry)
+    if suite.draws_levels and levels and severity is None:
+        choices = tuple(resolve(entry, level, suite=suite) for level in levels)
+        return Resolved(corruption, {}, f"{suite.name}/{entry}", None, suite.size_of(entry), choices)
+    values = suite.parameters(entry, severity)
     corruption.check_parameters(values)
-    level = None if suite.levels(entry) == (None,) else severity
-    return Resolved(corruption, values, f"{suite.name}/{entry}", level, suite.size)
+    return Resolved(corruption, values, f"{suite.name}/{entry}", severity if levels else None, suite.size_of(entry))
 
 
 def resolve_still(
@@ -120,7 +126,8 @@ def corrupt(
         uint8, or float in [0, 1]; grey or RGB. Never modified.
     name, severity
         An entry of a suite and its level: `"imagenet-c/fog", 3`. An entry whose severity is a range is called without
-        one, and every image draws its own, or with a value inside the range: `"imagenet-noc/rain", 50`. With `suite=`
+        one, and every image draws its own, or with a value inside the range: `"imagenet-noc/rain", 50`; so is one of a
+        suite that draws levels, which on a GPU waits for the device to know how many drew which. With `suite=`
         only the entry's name. With `parameters=` the name of a corruption, as in
         `corrupt(x, "fog", parameters={"strength": 2.0, "decay": 1.7})`; a pair of numbers is a range.
     seed, ids
@@ -161,10 +168,30 @@ def open_each(images: Sequence[Images], ids: Ids, check: bool) -> Iterator[tuple
 
 def _corrupt_batch(batch: Tensor, plan: Resolved, seed: int, ids: Ids, scale: bool, as_published: bool) -> Tensor:
     """(N, C, H, W), uint8 or float32, in; the same out. Whatever the input, results lie on the 8-bit grid."""
+    ids = ids_tensor(ids, batch)
+    if plan.choices:
+        drawn = integers(image_keys(plan.entry, None, ids, seed), "level", low=0, high=len(plan.choices) - 1)
+        ways = [
+            partial(_corrupt_batch, plan=p, seed=seed, scale=scale, as_published=as_published) for p in plan.choices
+        ]
+        return each_its_way(batch, ids, drawn, ways)
     parameters = scaled_parameters(plan, min(batch.shape[-2:])) if scale else plan.parameters
-    keys = image_keys(plan.entry, plan.level, ids_tensor(ids, batch), seed)
+    keys = image_keys(plan.entry, plan.level, ids, seed)
     pieces = [_step(plan.corruption, parameters, batch[p], keys[p], as_published) for p in pieces_of(batch)]
     return pieces[0] if len(pieces) == 1 else torch.cat(pieces)
+
+
+def each_its_way(batch: Tensor, ids: Tensor, chosen: Tensor, ways: Sequence[Callable[..., Tensor]]) -> Tensor:
+    """Send every image i through `ways[chosen[i]](images, ids=...)`, those of one way together.
+
+    On a GPU this waits for the device once, to know how many images go each way.
+    """
+    counts = torch.bincount(chosen.long(), minlength=len(ways)).tolist()
+    out = torch.empty_like(batch)
+    for way, places in zip(ways, chosen.argsort(stable=True).split(counts), strict=True):
+        if len(places):
+            out[places] = way(batch[places], ids=ids[places])
+    return out
 
 
 def scaled_parameters(plan: Resolved, side: int) -> dict[str, Any]:

@@ -149,7 +149,8 @@ def _entry_blocks(suite: Suite, entry: str) -> Iterable[str]:
     headings, rows = parameter_table(suite, [entry])
     yield _table(headings, rows[entry]) if rows[entry] else "No parameters."
     if corruption.lengths:
-        yield f"Lengths, for {suite.size}-pixel images; they scale with the image: {_codes(corruption.lengths)}."
+        size = suite.size_of(entry)
+        yield f"Lengths, for {size}-pixel images; they scale with the image: {_codes(corruption.lengths)}."
     if corruption.reference and not _shares_reference(suite):
         yield f"Reference: {_escaped(corruption.reference)}"
 

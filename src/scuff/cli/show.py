@@ -107,6 +107,6 @@ def _explain(suite: Suite, entry: str) -> None:
     console.print(f"Severity: {severity_rule(suite, entry, corruption.sequence)}")
     if corruption.lengths:
         lengths = ", ".join(corruption.lengths)
-        console.print(f"Lengths, for {suite.size}-pixel images; they scale with the image: {lengths}")
+        console.print(f"Lengths, for {suite.size_of(entry)}-pixel images; they scale with the image: {lengths}")
     if corruption.reference:
         console.print(f"Reference: {corruption.reference}")

@@ -78,6 +78,7 @@ class Plan:
             keys = ("source_fingerprint", "seed", "cut", "as_published", "precision")
             values = self.settings["suite"]["entries"][cell.entry]
             depends |= {"suite": self.suite.name, "size": self.suite.size, "values": values}
+            depends["draws_levels"] = self.suite.draws_levels
             depends["pixels"] = self.pixels.get(cell)
         depends |= {key: self.settings[key] for key in keys}
         digest = hashlib.blake2b(json.dumps(depends, sort_keys=True).encode(), digest_size=6).hexdigest()

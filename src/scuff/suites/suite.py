@@ -12,8 +12,10 @@
 
 A list gives one value per severity. A mapping `from`, `to` is a range from which every image draws its own value: whole
 numbers if both ends are whole. Anything else holds always. An entry with a list has the levels 1, 2, ...; one without
-is called without a severity, and if it has one range, a severity fixes the value inside it. A suite names corruptions
-but does not know them: whether a name exists is found out by whoever brings the two together.
+is called without a severity, and if it has one range, a severity fixes the value inside it. With `draws_levels: true`
+every image draws its own level too. An entry that was made for another image side than the suite says so itself, as in
+`image_size: 32`. A suite names corruptions but does not know them: whether a name exists is found out by whoever brings
+the two together.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ from scuff.files import write_by_rename
 from scuff.ranges import Range, is_number
 
 ENTRY_LISTS = ("validation", "compare_to_first")
+ABOUT_ENTRY = ("corruption", "image_size")  # what an entry says of itself; all else are parameters
 
 Levels = tuple[int | None, ...]  # the severities of an entry: 1, 2, ..., or None alone if it has no levels
 
@@ -47,6 +50,7 @@ class Suite:
 
     `aliases` are further names of entries. `categories` groups entries, where the authors of the benchmark do. In
     sequences, a prediction is compared to that of the frame before, in those of `compare_to_first` to that of frame 0.
+    With `draws_levels`, no entry has levels to be called with: every image draws its own.
     """
 
     name: str
@@ -60,6 +64,7 @@ class Suite:
     aliases: Mapping[str, str] = field(default_factory=dict, repr=False)
     categories: Mapping[str, list[str]] = field(default_factory=dict, repr=False)
     compare_to_first: tuple[str, ...] = ()
+    draws_levels: bool = False
 
     def __post_init__(self) -> None:
         _validate(self)
@@ -72,14 +77,22 @@ class Suite:
         """The name of the corruption that an entry applies: its own, unless the file says otherwise."""
         return self.entries[entry].get("corruption", entry)
 
+    def size_of(self, entry: str) -> int:
+        """The image side that the lengths of an entry are meant for."""
+        return self.entries[entry].get("image_size", self.size)
+
     def category(self, entry: str) -> str:
         """The first category that names an entry, or an empty text."""
         return next((category for category, group in self.categories.items() if entry in group), "")
 
     def levels(self, entry: str) -> Levels:
         """The severities at which a benchmark applies an entry: 1, 2, ..., or None alone if it has no levels."""
+        return (None,) if self.draws_levels else self.listed_levels(entry) or (None,)
+
+    def listed_levels(self, entry: str) -> tuple[int, ...]:
+        """The levels that the file gives to an entry, from which images draw theirs if the suite says so."""
         graded = any(isinstance(value, list) for value in self.entries[entry].values())
-        return tuple(range(1, self.severities + 1)) if graded else (None,)
+        return tuple(range(1, self.severities + 1)) if graded else ()
 
     def choose(
         self,
@@ -115,13 +128,13 @@ class Suite:
     def severity_range(self, entry: str) -> Range | None:
         """The range inside which a severity may be fixed: that of the entry's only ranged parameter."""
         ranges = [value for value in self.entries[entry].values() if isinstance(value, Range)]
-        return ranges[0] if len(ranges) == 1 and self.levels(entry) == (None,) else None
+        return ranges[0] if len(ranges) == 1 and not self.listed_levels(entry) else None
 
     def parameters(self, entry: str, severity: float | None = None) -> dict[str, Any]:
         """The parameters of an entry at a severity; a `Range` among them is drawn by every image for itself."""
         entry = self.find(entry)
-        values = {p: v for p, v in self.entries[entry].items() if p != "corruption"}
-        if self.levels(entry) != (None,):
+        values = {p: v for p, v in self.entries[entry].items() if p not in ABOUT_ENTRY}
+        if self.listed_levels(entry):
             self._check_level(entry, severity)
             return {p: v[severity - 1] if isinstance(v, list) else v for p, v in values.items()}
         if severity is None:
@@ -156,7 +169,7 @@ class Suite:
         content = {"suite": self.name, "version": self.version, "size": self.size}
         if self.severities is not None:
             content["severities"] = self.severities
-        for key in ("about", "reference", "aliases", "categories"):
+        for key in ("about", "reference", "aliases", "categories", "draws_levels"):
             if getattr(self, key):
                 content[key] = getattr(self, key)
         for key in ENTRY_LISTS:
@@ -168,7 +181,7 @@ class Suite:
     def fingerprint(self) -> str:
         """A hash of what decides over pixels. Two files of one name and version may differ while a suite is made."""
         whole = self.to_dict()
-        content = [whole[key] for key in ("suite", "size", "entries")]
+        content = [whole[key] for key in ("suite", "size", "entries", "draws_levels") if key in whole]
         return hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=8).hexdigest()
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -236,6 +249,7 @@ def _validate(suite: Suite) -> None:
         value = getattr(suite, key)
         good = (type(value) is int and value >= 1) or (key == "severities" and value is None)
         need(good, f"{key} must be a whole number of at least 1, got {value!r}")
+    need(isinstance(suite.draws_levels, bool), f"draws_levels must be true or false, got {suite.draws_levels!r}")
     need(isinstance(suite.entries, Mapping), f"entries must map names to parameters, got {suite.entries!r}")
     for entry, parameters in suite.entries.items():
         need(isinstance(entry, str) and isinstance(parameters, Mapping), f"entry {entry!r} must map names to values")
@@ -244,6 +258,8 @@ def _validate(suite: Suite) -> None:
             if parameter == "corruption":
                 need(isinstance(value, str), f"{where} must be the name of a corruption, got {value!r}")
                 continue
+            if parameter == "image_size":
+                need(type(value) is int and value >= 1, f"{where} must be a whole number of pixels, got {value!r}")
             need(
                 not isinstance(value, list) or len(value) == suite.severities,
                 f"{where} must be one value, a range, or a list of {suite.severities or 'severities'}, got {value!r}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from scuff.ranges import Range
-from scuff.suites.suite import Suite
+from scuff.suites.suite import ABOUT_ENTRY, Suite
 
 
 def parameter_table(suite: Suite, entries: Iterable[str]) -> tuple[list[str], dict[str, list[list[str]]]]:
@@ -20,7 +20,7 @@ def parameter_table(suite: Suite, entries: Iterable[str]) -> tuple[list[str], di
     >>> rows["frost"][2]
     ['scale', '1', '', '', '', '', '']
     """
-    values = {e: {p: v for p, v in suite.entries[e].items() if p != "corruption"} for e in entries}
+    values = {e: {p: v for p, v in suite.entries[e].items() if p not in ABOUT_ENTRY} for e in entries}
     is_graded = [isinstance(v, list) for parameters in values.values() for v in parameters.values()]
     levels = [str(k + 1) for k in range(suite.severities)] if any(is_graded) else []
     always = [] if all(is_graded) else ["always" if levels else "value"]
@@ -38,6 +38,8 @@ def severity_rule(suite: Suite, entry: str, is_sequence: bool = False) -> str:
     if suite.levels(entry) != (None,):
         levels = f"1 to {suite.severities}"
         return f"frames at difficulties {levels}" if is_sequence else f"levels {levels}"
+    if suite.listed_levels(entry):
+        return f"levels 1 to {suite.severities}, drawn per image or fixed"
     if is_sequence:
         return "frames, alike at all difficulties"
     return "none" if suite.severity_range(entry) is None else "a range, drawn per image or fixed"

@@ -1,0 +1,80 @@
+"""A suite made of entries of other suites."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from scuff.suites.catalogue import load_suite
+from scuff.suites.suite import ABOUT_ENTRY, Suite, SuiteError
+
+
+def combine_suites(
+    name: str,
+    addresses: Sequence[str],
+    suites: Sequence[Suite] = (),
+    *,
+    about: str = "",
+    categories: Mapping[str, Sequence[str]] | None = None,
+    draws_levels: bool = False,
+) -> Suite:
+    """A suite of the entries at these addresses, `suite/entry`, each with the parameters that it has there.
+
+    Suites are looked up among `suites`, then among those that come with the package. An entry keeps its name, unless
+    two suites have it: then it becomes `suite-entry`; `entry_names` tells which. `categories` groups addresses.
+
+    >>> made = combine_suites("mine", ["imagenet-c/fog", "noc-candidates/rain", "noc-candidates/brightness"])
+    >>> list(made.entries), made.size, made.parameters("brightness")
+    (['fog', 'rain', 'brightness'], 224, {'shift': Range(low=0.16, high=0.51)})
+    """
+    if not addresses:
+        raise SuiteError(f"the suite {name} needs at least one entry, got none")
+    found = {address: _find(address, suites) for address in addresses}
+    names = entry_names(found)
+    size = next(iter(found.values()))[0].size
+    levels = {suite.severities for suite, entry in found.values() if suite.listed_levels(entry)}
+    if len(levels) > 1:
+        raise SuiteError(f"these entries have different numbers of severities: {', '.join(map(str, sorted(levels)))}")
+    references = dict.fromkeys(suite.reference for suite, _ in found.values() if suite.reference)
+    groups = {group: [names[a] for a in members] for group, members in (categories or {}).items()}
+    return Suite(
+        name,
+        1,
+        size,
+        {names[address]: _entry(suite, entry, names[address], size) for address, (suite, entry) in found.items()},
+        severities=next(iter(levels), None),
+        about=about,
+        reference="; ".join(references),
+        categories=groups,
+        draws_levels=draws_levels,
+    )
+
+
+def entry_names(addresses: Sequence[str] | Mapping[str, Any]) -> dict[str, str]:
+    """What entries at these addresses are called when they are put together: their own names as far as these differ.
+
+    >>> entry_names(["a/fog", "b/fog", "b/rain"])
+    {'a/fog': 'a-fog', 'b/fog': 'b-fog', 'b/rain': 'rain'}
+    """
+    plain = {address: address.rpartition("/")[2] for address in addresses}
+    shared = {entry for entry in plain.values() if list(plain.values()).count(entry) > 1}
+    return {address: address.replace("/", "-") if entry in shared else entry for address, entry in plain.items()}
+
+
+def _find(address: str, suites: Sequence[Suite]) -> tuple[Suite, str]:
+    suite, slash, entry = address.rpartition("/")
+    if not slash:
+        raise SuiteError(f"expected an address suite/entry, as in imagenet-c/fog, got {address!r}")
+    known = next((s for s in suites if s.name == suite), None) or load_suite(suite)
+    return known, known.find(entry)
+
+
+def _entry(suite: Suite, entry: str, name: str, size: int) -> dict[str, Any]:
+    """An entry's values, and what its new surroundings no longer say: its corruption and the size it was made for."""
+    about = {}
+    if suite.corruption(entry) != name:
+        about["corruption"] = suite.corruption(entry)
+    if suite.size_of(entry) != size:
+        about["image_size"] = suite.size_of(entry)
+    plain = {key: value for key, value in suite.entries[entry].items() if key not in ABOUT_ENTRY}
+    return about | plain
