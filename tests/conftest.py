@@ -19,7 +19,7 @@ def _is_missing(package: str) -> bool:
 
 collect_ignore = [file for file, packages in NEEDED.items() if any(map(_is_missing, packages))]
 if not torch.cuda.is_available():
-    collect_ignore += ["test_gpu.py", "test_gpu_evaluation.py"]
+    collect_ignore += ["test_gpu.py", "test_gpu_evaluation.py", "test_gpu_training.py"]
 HAS_BROWSER = find_chromium() is not None
 if not HAS_BROWSER:
     collect_ignore.append("test_report_browser.py")

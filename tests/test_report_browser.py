@@ -6,9 +6,11 @@ import re
 import pytest
 from chromium import Chromium, find_chromium
 from made_evaluations import make_evaluation
+from made_overlaps import made_settings, make_accuracies
 
 from scuff.report.build import render
 from scuff.report.colours import PAGE
+from scuff.report.overlap.build import render_overlap
 
 DRAWN = "document.documentElement.dataset.drawn === 'yes'"
 HOSTILE = "</script><script>window.hurt = 1</script><img src=x onerror='window.hurt = 1'><b>\"&amp;"
@@ -157,3 +159,71 @@ def test_hostile_names_do_nothing(browser, tmp_path):
     assert browser.complaints() == []
     assert browser.run("window.hurt === undefined && document.scripts.length === 3")
     assert browser.run("document.querySelector('h1').textContent") == HOSTILE
+
+
+# --- overlap studies -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def overlaps(browser, tmp_path_factory):
+    """Where the report of an overlap study of 38 corruptions lies."""
+    folder = tmp_path_factory.mktemp("overlaps")
+    accuracies = make_accuracies(images=100, useless=("noc-candidates/hue",), whole=("cifar10-c",))
+    (folder / "report.html").write_text(render_overlap(accuracies, made_settings(accuracies)), encoding="utf-8")
+    return (folder / "report.html").as_uri()
+
+
+@pytest.fixture
+def study(browser, overlaps):
+    browser.window(1280)
+    browser.open(overlaps)
+    browser.wait_for(DRAWN)
+    return browser
+
+
+def test_an_overlap_study_opens_without_a_complaint_and_draws_everything(study):
+    assert study.complaints() == []
+    drawn = ".scatterlayer .trace, .barlayer .trace"
+    assert study.run(f"[...document.querySelectorAll('.chart')].every(p => p.querySelector({json.dumps(drawn)}))")
+
+
+def test_a_large_matrix_fits_and_has_square_cells(study):
+    box = "document.querySelector('#overlap .scroll')"
+    assert study.run(f"{box}.scrollWidth <= {box}.clientWidth")
+    size = "(e => [e.width, e.height])(document.querySelector('#overlap tbody tr:nth-child(2) td:nth-of-type(2)')"
+    width, height = study.run(f"{size}.getBoundingClientRect())")
+    assert width == pytest.approx(height, abs=1.5)  # rows are cut to whole pixels
+    assert width >= 16
+
+
+def test_the_arrow_keys_move_through_the_matrix_across_its_groups(study):
+    """The first row of a group has one cell more, the name of the group; the column must not change there."""
+    names = study.run("[...document.querySelectorAll('#overlap tbody th[scope=row]')].map(e => e.textContent)")
+    study.run("document.querySelector('#overlap td[data-tip]').focus()")
+    study.press("ArrowRight", 39)
+    for name in names[1:12]:
+        study.press("ArrowDown", 40)
+        first = study.run("document.querySelector('#tip').innerText").split("\n")[0]
+        assert first == f"{name} and {names[1]}" or name == names[1]
+    study.press("Escape", 27)
+    assert study.run("document.querySelector('#tip').hidden")
+    study.hover("#overlap tbody tr:nth-child(2) td[data-tip]")
+    assert study.run("document.querySelector('#tip').innerText").startswith(f"{names[1]} and {names[0]}\noverlap ")
+
+
+def test_a_matrix_scrolls_inside_a_phone_below_its_names(study):
+    study.window(375)
+    study.wait_for("document.querySelector('[data-figure=sweep] .main-svg').clientWidth <= 375")
+    assert study.run("document.documentElement.scrollWidth") == 375
+    study.run("document.querySelector('#overlap .scroll').scrollLeft = 200")
+    left = "document.querySelector('#overlap tbody th[scope=row]').getBoundingClientRect().left"
+    assert 0 <= study.run(left) < 60
+
+
+def test_matrices_fit_on_paper(study):
+    study.window(688)  # A4 without its margins
+    study.send("Emulation.setEmulatedMedia", media="print", features=[])
+    widths = study.run("[...document.querySelectorAll('.matrix')].map(e => e.getBoundingClientRect().width)")
+    assert len(widths) == 2
+    assert max(widths) <= 688
+    study.send("Emulation.setEmulatedMedia", media="", features=[])

@@ -1,55 +1,258 @@
-"""Training: a network learns, the same way every time, and nobody else's randomness is touched."""
+"""Training: a network learns, the same way every time, from wherever it was interrupted."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 import torch
+from made_images import bars
+from PIL import Image
 
-from scuff.models import build
-from scuff.training import fit
+import scuff
+from scuff.data import open_source
+from scuff.models import open_model, read_origin
+from scuff.suites import load_suite
+from scuff.training import Recipe, find_recipe, fit, resume, train
+from scuff.training import run as run_module
+from scuff.training.augment import augment, corruption_of, epoch_seed
+from scuff.training.fit import begin, blocks, count_steps
+from scuff.training.run import first_weights, load_training_images, measure_pixels
 
-
-@pytest.fixture(scope="module")
-def bars():
-    """Grey images of 8 x 8 with noise, brighter in one of four corners, which is the class."""
-    chance = torch.Generator().manual_seed(0)
-    labels = torch.randint(0, 4, (512,), generator=chance)
-    images = torch.randint(0, 120, (512, 1, 8, 8), generator=chance, dtype=torch.uint8)
-    for k, label in enumerate(labels):
-        top, left = 4 * (label // 2), 4 * (label % 2)
-        images[k, 0, top : top + 4, left : left + 4] += 100
-    return images, labels
-
-
-def train(bars, seed=0, **options):
-    torch.manual_seed(1)
-    network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 4))
-    return fit(network, *bars, mean=0.3, std=0.2, batch_size=64, learning_rate=0.02, seed=seed, **options)
+CPU = torch.device("cpu")
+QUICK = Recipe("quick", "small_cnn", epochs=2, batch_size=64, learning_rate=0.1, optimiser="muon")
 
 
-def right(network, bars):
-    with torch.no_grad():
-        return (network((bars[0].float() / 255 - 0.3) / 0.2).argmax(1) == bars[1]).float().mean().item()
+def weights(path):
+    return open_model(str(path)).model.state_dict()
 
 
-def test_a_network_learns(bars):
+def same(one, other):
+    return all(torch.equal(a, b) for a, b in zip(one.values(), other.values(), strict=True))
+
+
+@pytest.mark.parametrize("recipe", [QUICK, replace(QUICK, optimiser="sgd", epochs=4)], ids=["muon", "sgd"])
+def test_a_network_learns_and_its_file_can_be_used_at_once(tmp_path, recipe):
     steps = []
-    network = train(bars, epochs=4, progress=lambda done, total: steps.append((done, total)))
-    assert right(network, bars) > 0.99  # the corners differ by 100 levels, four times the noise's deviation
-    assert not network.training
-    assert steps == [(k, 4 * 8) for k in range(1, 33)]
+    path = train(bars(), recipe, tmp_path / "net.safetensors", progress=lambda done, total: steps.append((done, total)))
+    rows = scuff.evaluate(path, None, bars(seed=1), device="cpu")
+    # The corners differ by 100 levels, three times the deviation of one pixel, and sixteen pixels say so.
+    assert scuff.metrics.accuracy(rows).value > 0.97
+    assert steps == [(k, recipe.epochs * 8) for k in range(1, recipe.epochs * 8 + 1)]
+    assert open_model(str(path)).class_names == ("a", "b", "c", "d")
 
 
-def test_the_seed_decides_over_the_order_and_nothing_else_is_moved(bars):
-    one, same, other = (train(bars, seed, epochs=1) for seed in (0, 0, 1))
+def test_the_seed_decides_over_everything_and_nothing_else_is_moved(tmp_path):
+    recipe = replace(QUICK, epochs=1, flip=True, crop=1)
     before = torch.get_rng_state()
-    train(bars, epochs=1)
-    torch.manual_seed(1)
-    torch.nn.Linear(64, 4)  # what building the network itself has drawn
+    found = [
+        weights(train(bars(), recipe, tmp_path / f"{k}.safetensors", seed=seed, corruption="cifar10-c/contrast"))
+        for k, seed in enumerate((0, 0, 1))
+    ]
     assert torch.equal(torch.get_rng_state(), before)
-    weights = [network[1].weight for network in (one, same, other)]
-    assert torch.equal(weights[0], weights[1])
-    assert not torch.equal(weights[0], weights[2])
+    assert same(found[0], found[1])
+    assert not same(found[0], found[2])
 
 
-def test_too_few_images_for_a_batch_are_refused(bars):
-    with pytest.raises(ValueError, match="512 images do not fill one batch of 1000"):
-        fit(build("small_cnn", classes=4, channels=1), *bars, mean=0.3, std=0.2, batch_size=1000)
+def test_an_interrupted_training_ends_as_if_it_had_not_been(tmp_path, monkeypatch):
+    monkeypatch.setattr(run_module, "SECONDS_BETWEEN", 0.0)
+    monkeypatch.setitem(fit.BLOCK, "cpu", 3 * 64 * 64)  # three batches: blocks of 3, 3 and 2 in an epoch of 8
+    options = {"corruption": ["noc-candidates/rain", "noc-candidates/border"], "seed": 3}
+    whole = weights(train(bars(), QUICK, tmp_path / "whole.safetensors", **options))
+
+    def stop_at(last):
+        def progress(done, total):
+            if done == last:
+                raise KeyboardInterrupt
+
+        return progress
+
+    out, seen = tmp_path / "net.safetensors", []
+    for last in (5, 12):
+        with pytest.raises(KeyboardInterrupt):
+            train(bars(), QUICK, out, progress=stop_at(last), **options)
+        assert not out.exists()
+    train(bars(), QUICK, out, progress=lambda done, total: seen.append(done), **options)
+    assert seen[0] == 12  # the block before, 8 + 3 steps, was saved
+    assert same(weights(out), whole)
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["net.safetensors", "whole.safetensors"]
+
+
+def test_what_is_left_of_another_training_or_damaged_is_not_gone_on_with(tmp_path):
+    recipe, images = QUICK, load_training_images(bars(), QUICK, CPU)
+    training = begin(first_weights(recipe, images, None, 0), recipe, CPU)
+    training.step = 5
+    partial = resume.partial_file(tmp_path / "net.safetensors")
+    resume.save_training(training, partial, {"seed": 0})
+    fresh = begin(first_weights(recipe, images, None, 0), recipe, CPU)
+    assert not resume.resume_training(fresh, partial, {"seed": 1})
+    assert resume.resume_training(fresh, partial, {"seed": 0})
+    assert fresh.step == 5
+    partial.write_bytes(partial.read_bytes()[:1000])
+    assert not resume.resume_training(fresh, partial, {"seed": 0})
+
+
+def test_a_finished_training_is_left_alone_and_another_one_refused(tmp_path):
+    out = train(bars(), QUICK, tmp_path / "net.safetensors")
+    before = out.stat().st_mtime_ns
+    assert train(bars(), QUICK, out).stat().st_mtime_ns == before
+    assert read_origin(out)["recipe"]["epochs"] == 2
+    with pytest.raises(
+        ValueError, match=r"net.safetensors is there already, and was trained otherwise \(seed differ\)"
+    ):
+        train(bars(), QUICK, out, seed=1)
+    with pytest.raises(ValueError, match=r"trained otherwise \(recipe, corrupted differ\)"):
+        train(bars(), QUICK, out, epochs=1, suite="imagenet-noc")
+
+
+def test_weights_do_not_depend_on_how_many_images_are_prepared_at_once(tmp_path, monkeypatch):
+    recipe = replace(QUICK, epochs=1, flip=True, crop=2)
+    one = weights(train(bars(), recipe, tmp_path / "one.safetensors", corruption="cifar10-c/fog"))
+    monkeypatch.setitem(fit.BLOCK, "cpu", 1)
+    assert same(weights(train(bars(), recipe, tmp_path / "other.safetensors", corruption="cifar10-c/fog")), one)
+
+
+def test_half_of_every_batch_is_corrupted_and_all_images_are_seen_once():
+    images = load_training_images(bars(500, channels=3), QUICK, CPU)
+
+    def blacken(pixels, ids, seed):
+        return torch.zeros_like(pixels)
+
+    (places, pixels), *more = blocks(images.pixels, QUICK, 0, 0, CPU, blacken)
+    assert not more
+    assert len(places) == 448  # seven whole batches of 64; the rest waits for another epoch
+    assert places.unique().numel() == 448
+    black = (pixels == 0).flatten(1).all(1)
+    assert torch.equal(black, (torch.arange(448) % 64 < 32))
+    assert torch.equal(pixels[~black], images.pixels[places[~black]])
+    later, _ = next(blocks(images.pixels, QUICK, 0, 7, CPU, None))
+    assert not torch.equal(later, places)  # the next epoch has an order of its own
+
+
+def test_images_draw_their_corruption_among_several_and_a_new_one_every_epoch():
+    images = torch.full((300, 3, 16, 16), 90, dtype=torch.uint8)
+    ids = torch.arange(300)
+    names = ("border", "obstruction", "hue")
+    distort = corruption_of(load_suite("noc-candidates"), names)
+    made = distort(images, ids, epoch_seed(0, 0))
+    ways = [scuff.corrupt(images, f"noc-candidates/{name}", seed=epoch_seed(0, 0)) for name in names]
+    # A grey image is the same under hue, so that the third way shows as an unchanged image.
+    drew = torch.stack([(made == way).flatten(1).all(1) for way in ways])
+    assert drew.any(0).all()
+    # Each is drawn by 100 of 300, standard deviation 8.2; the bound is four of those.
+    assert ((drew.sum(1) - 100).abs() <= 33).all()
+    assert not torch.equal(made, distort(images, ids, epoch_seed(0, 1)))
+    assert torch.equal(distort(images[7:9], ids[7:9], epoch_seed(0, 0)), made[7:9])
+
+
+def test_flips_and_crops_are_what_they_say():
+    images = (
+        torch.arange(1, 1 + 200 * 12, dtype=torch.int32).remainder(251).add(1).to(torch.uint8).reshape(200, 1, 3, 4)
+    )
+    ids = torch.arange(200)
+    flipped = augment(images, ids, 5, flip=True, crop=0)
+    is_mirrored = (flipped == images.flip(-1)).flatten(1).all(1)
+    assert (is_mirrored | (flipped == images).flatten(1).all(1)).all()
+    assert 70 <= is_mirrored.sum() <= 130  # 100 of 200, standard deviation 7: more than four of those
+    shifted = augment(images, ids, 5, flip=False, crop=1)
+    padded = torch.nn.functional.pad(images, (1,) * 4)
+    offsets = {}
+    for k in range(200):
+        found = [
+            (t, s) for t in range(3) for s in range(3) if torch.equal(padded[k, :, t : t + 3, s : s + 4], shifted[k])
+        ]
+        assert len(found) == 1
+        offsets[found[0]] = offsets.get(found[0], 0) + 1
+    assert len(offsets) == 9  # all nine places occur
+
+
+def test_pixels_are_measured_exactly():
+    x = torch.randint(0, 256, (70, 3, 5, 4), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+    mean, std = measure_pixels(x)
+    values = x.numpy().astype(np.float64) / 255
+    assert np.allclose(mean, values.mean((0, 2, 3)), rtol=1e-12)
+    assert np.allclose(std, values.std((0, 2, 3)), rtol=1e-12)
+    assert measure_pixels(torch.full((2, 1, 2, 2), 9, dtype=torch.uint8))[1] == (
+        1 / 255,
+    )  # not zero: one divides by it
+
+
+def test_fine_tuning_goes_on_from_given_weights(tmp_path):
+    start = train(bars(), QUICK, tmp_path / "start.safetensors")
+    tuned = train(bars(), QUICK, tmp_path / "tuned.safetensors", start=start, epochs=1, corruption="cifar10-c/contrast")
+    assert read_origin(tuned)["recipe"]["learning_rate"] == pytest.approx(0.01)
+    before, after = (scuff.evaluate(path, None, bars(seed=1), device="cpu") for path in (start, tuned))
+    assert scuff.metrics.accuracy(after).value > scuff.metrics.accuracy(before).value - 0.05
+    assert not same(weights(start), weights(tuned))
+    with pytest.raises(ValueError, match="does not hold the weights of resnet18_32"):
+        train(bars(), QUICK, tmp_path / "x.safetensors", start=start, architecture="resnet18_32")
+
+
+def test_the_recipe_of_the_paper_squeezes_pictures_and_forgets_its_momentum(tmp_path):
+    for name in ("n01440764", "n01443537"):
+        (tmp_path / "train" / name).mkdir(parents=True)
+        for k in range(2):
+            Image.new("RGB", (40 + k, 30), (40 * k, 90, 30)).save(tmp_path / "train" / name / f"{k}.png")
+    recipe = replace(
+        find_recipe("imagenet-100"), batch_size=2, epochs=1, cut=replace(find_recipe("imagenet-100").cut, resize=32)
+    )
+    source = open_source(f"folder:{tmp_path / 'train'}")
+    images = load_training_images(source, recipe, CPU)
+    assert images.pixels.shape == (4, 3, 32, 32)
+    network = first_weights(recipe, images, None, 0)
+    assert network.fc.bias.unique().tolist() == [pytest.approx(0.01)]
+    assert 0 < (network.bn1.weight - 1).std() < 0.04  # 0.02, of 64 draws
+    bound = (6 / (64 * 9 + 64 * 9)) ** 0.5  # Xavier: uniform up to sqrt(6 / (fan in + fan out))
+    assert 0.98 * bound < network.layer1[0].conv1.weight.abs().max() <= bound
+    path = train(source, recipe, tmp_path / "net.safetensors")
+    assert open_model(str(path)).mean is None  # no normalisation
+    steps = count_steps(replace(recipe, epochs=2), 4)
+    assert [replace(recipe, epochs=2).share(k, steps) for k in range(steps)] == pytest.approx([1, 1, 0.1, 0.01])
+
+
+def test_momentum_begins_anew_at_every_decay_of_such_a_recipe():
+    recipe = replace(QUICK, optimiser="sgd", schedule="steps", decay_at=(0.5,), restarts_momentum=True)
+    training = begin(torch.nn.Linear(2, 2), recipe, CPU)
+    training.network(torch.ones(1, 2)).sum().backward()
+    training.optimiser.step()
+    buffers = [state["momentum_buffer"] for state in training.optimiser.state.values()]
+    fit._adjust(training.optimiser, recipe, 1, 4)
+    assert all(buffer.abs().sum() > 0 for buffer in buffers)
+    fit._adjust(training.optimiser, recipe, 2, 4)
+    assert all(buffer.abs().sum() == 0 for buffer in buffers)
+    assert training.optimiser.param_groups[0]["lr"] == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"recipe": replace(QUICK, batch_size=1000)}, "512 images do not fill one batch of 1000; use a smaller batch"),
+        ({"recipe": replace(QUICK, optimiser="sgd", learning_rate=1e30)}, "the training diverged: .* below 1e\\+30"),
+        ({"recipe": "cifar-fst"}, "no recipe is called 'cifar-fst'; did you mean cifar-fast?"),
+        ({"architecture": "resnet19"}, "architecture must be one of small_cnn, .*, got 'resnet19'"),
+        ({"corruption": "cifar10-c/fgo"}, "has no entry 'fgo'; did you mean fog"),
+        (
+            {"corruption": ["cifar10-c/fog", "imagenet-noc/rain"]},
+            "expected corruptions of one suite, got cifar10-c, imag",
+        ),
+        ({"data": "cifar10-c:nowhere"}, "there is no file or folder nowhere"),
+        ({"data": 3}, "data must be an address, as in 'cifar10:DIR', or a Source, got int"),
+        ({"seed": 0.5}, "seed must be a whole number, got 0.5"),
+        ({"out": "net.pt"}, "ends in .safetensors"),
+        ({"epochs": 0}, "epochs must be a whole number of at least 1, got 0"),
+    ],
+)
+def test_what_makes_no_sense_is_explained(tmp_path, options, message):
+    arguments = {"data": bars(), "recipe": QUICK, "out": "net.safetensors", **options}
+    with pytest.raises(ValueError, match=message):
+        train(arguments.pop("data"), arguments.pop("recipe"), tmp_path / arguments.pop("out"), **arguments)
+
+
+def test_imagenet_100_is_every_tenth_class(tmp_path):
+    names = scuff.data.imagenet.wordnet_ids()
+    for place in (0, 5, 10, 990):
+        (tmp_path / names[place]).mkdir()
+        Image.new("L", (8, 8)).save(tmp_path / names[place] / "0.png")
+    source = open_source(f"folder:{tmp_path}", classes="imagenet-100")
+    assert source.labels.tolist() == [0, 1, 99]
+    assert source.class_names == names[::10]
+    assert source.classes is None  # a model that is trained on them has a hundred outputs

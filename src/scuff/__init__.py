@@ -33,9 +33,11 @@ _PUBLIC = {
     "read_evaluation": "scuff.evaluation",
     "register": "scuff.corruptions",
     "sequence": "scuff.sequences",
+    "train": "scuff.training",
+    "write_overlap_report": "scuff.report",
     "write_report": "scuff.report",
 }
-_MODULES = ("metrics",)  # used by their own names: scuff.metrics.mce
+_MODULES = ("design", "metrics", "studies")  # used by their own names: scuff.metrics.mce
 
 __all__ = sorted([*_PUBLIC, *_MODULES])
 

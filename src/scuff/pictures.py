@@ -70,12 +70,14 @@ class Cut:
     """How pictures are brought to a classifier's size: the shorter side to `resize`, then the middle `crop` x `crop`.
 
     Either step may be None. `filter` is the name of one of Pillow's: "bilinear", "bicubic", "lanczos", "nearest".
-    ImageNet-C was made from Cut(256, 224).
+    ImageNet-C was made from Cut(256, 224). Without `keeps_ratio` both sides are brought to `resize`, which squeezes
+    pictures that are no squares.
     """
 
     resize: int | None = None
     crop: int | None = None
     filter: str = "bilinear"
+    keeps_ratio: bool = True
 
     def __post_init__(self) -> None:
         for name, size in (("resize", self.resize), ("crop", self.crop)):
@@ -87,8 +89,10 @@ class Cut:
             )
 
     def __call__(self, picture: Image.Image) -> Image.Image:
-        if self.resize is not None:
+        if self.resize is not None and self.keeps_ratio:
             picture = resize_shorter_side(picture, self.resize, self.filter)
+        elif self.resize is not None:
+            picture = picture.resize((self.resize, self.resize), Image.Resampling[self.filter.upper()])
         return picture if self.crop is None else crop_centre(picture, self.crop)
 
 

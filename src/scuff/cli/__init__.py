@@ -13,11 +13,14 @@ from typer.core import TyperGroup
 import scuff
 from scuff.cli.corrupt import corrupt_command
 from scuff.cli.demo import demo_command
+from scuff.cli.design import design_app
 from scuff.cli.evaluate import evaluate_command
 from scuff.cli.gallery import gallery_command
 from scuff.cli.list import list_command
+from scuff.cli.overlap import overlap_command
 from scuff.cli.report import report_command
 from scuff.cli.show import show_command
+from scuff.cli.train import train_command
 
 
 class Verbs(TyperGroup):
@@ -70,7 +73,8 @@ def _main(
 ) -> None:
     """Corruption robustness of image classifiers.
 
-    Corrupt images as ImageNet-C, CIFAR-10-C and other benchmarks do, and measure how well models cope.
+    Corrupt images as ImageNet-C, CIFAR-10-C and other benchmarks do, measure how well models cope, and design better
+    benchmarks.
 
     \b
     Start here:
@@ -80,7 +84,10 @@ def _main(
       scuff gallery gallery/             pages that show every corruption of every suite
       scuff corrupt photos/ out/         corrupt a folder of pictures
       scuff evaluate MODEL --suite imagenet-c --data folder:val --out runs/mine
-      scuff report runs/mine             one HTML page about an evaluation
+      scuff train cifar10:data --recipe cifar-fast --out net.safetensors
+      scuff overlap noc-candidates --data cifar10:data --recipe cifar-fast --out runs/noc
+      scuff design nonoverlapping runs/noc --out my-benchmark.yaml
+      scuff report runs/mine             one HTML page about an evaluation, or about an overlap study
 
     Each command explains itself: scuff COMMAND --help.
     """
@@ -91,5 +98,8 @@ app.command("show")(show_command)
 app.command("gallery")(gallery_command)
 app.command("corrupt")(corrupt_command)
 app.command("evaluate")(evaluate_command)
+app.command("train")(train_command)
+app.command("overlap")(overlap_command)
+app.add_typer(design_app, name="design")
 app.command("report")(report_command)
 app.command("demo")(demo_command)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scuff.cli.options import Baseline, Only, Resize, Seed, Severity, Validation, decimals, whole_numbers, words
+from scuff.cli.options import Baseline, Device, Only, Resize, Seed, Severity, Validation, decimals, whole_numbers, words
 
 if TYPE_CHECKING:
     from scuff.evaluation import Plan, Timing
@@ -61,7 +61,7 @@ def evaluate_command(
         str | None, typer.Option(metavar="NUMBERS", help="Normalisation: (pixel - mean) / std, pixels in 0..1.")
     ] = None,
     std: Annotated[str | None, typer.Option(metavar="NUMBERS", help="As in 0.229,0.224,0.225.")] = None,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1. Default: the GPU if there is one.")] = None,
+    device: Device = None,
     batch_size: Annotated[
         int | None, typer.Option(metavar="N", help="Images at a time; halved when memory runs out.")
     ] = None,

@@ -20,6 +20,7 @@ from scuff.pictures import find_pictures
 
 SUBSETS = ("imagenet-a", "imagenet-r", "objectnet")
 ALL_CLASSES = ("imagenet-v2", "imagenet-sketch")
+OWN_CLASSES = ("imagenet-100",)  # for models that are trained on these classes alone
 RED_BORDER = 2  # pixels, around every picture of ObjectNet, to tell it from training data
 
 
@@ -72,17 +73,21 @@ def open_objectnet(path: Path) -> Source:
 def restrict(source: Source, benchmark: str) -> Source:
     """The images of an ImageNet source whose class belongs to a benchmark, to be scored as the benchmark is.
 
-    Labels become those of the benchmark: for ObjectNet its 113 things, otherwise they stay.
+    Labels become those of the benchmark: for ObjectNet its 113 things, for ImageNet-100 the numbers of its classes from
+    0 to 99, otherwise they stay.
     """
     if benchmark in ALL_CLASSES:
         return source
-    if benchmark not in SUBSETS:
-        raise ValueError(f"classes can be those of {', '.join(SUBSETS + ALL_CLASSES)}, got {benchmark!r}")
+    known = SUBSETS + ALL_CLASSES + OWN_CLASSES
+    if benchmark not in known:
+        raise ValueError(f"classes can be those of {', '.join(known)}, got {benchmark!r}")
     if not _is_imagenet(source):
         raise ValueError(
             f"{source.name} does not have ImageNet's classes, so that those of {benchmark} cannot be chosen; expected "
             "folders named by WordNet ids, or class indices in a file of labels"
         )
+    if benchmark in OWN_CLASSES:
+        return _every_tenth(source)
     classes = objectnet_classes() if benchmark == "objectnet" else subset(benchmark)
     class_of = np.full(len(wordnet_ids()), -1)
     class_of[list(classes.outputs)] = classes.classes
@@ -97,6 +102,16 @@ def restrict(source: Source, benchmark: str) -> Source:
         class_names=tuple(objectnet_folders()) if benchmark == "objectnet" else wordnet_ids(),
         classes=classes,
     )
+
+
+def _every_tenth(source: Source) -> Source:
+    """ImageNet-100, every tenth class in the order of WordNet ids: what a model with 100 outputs is trained on."""
+    positions = np.flatnonzero(source.labels % 10 == 0)
+    if not len(positions):
+        raise ValueError(f"{source.name} has no image of the classes of imagenet-100")
+    chosen = source.take(positions)
+    name, names = f"{source.name}[imagenet-100]", wordnet_ids()[::10]
+    return replace(chosen, name=name, labels=chosen.labels // 10, class_names=names)
 
 
 def _is_imagenet(source: Source) -> bool:

@@ -36,11 +36,12 @@ MOST_WORKERS = 16
 
 @dataclass(frozen=True, eq=False)
 class Pixels:
-    """uint8 images (N, C, H, W) and where they are kept, as words for a message."""
+    """uint8 images (N, C, H, W) and where they are kept, as words for a message; `images` is None if nowhere."""
 
     shape: tuple[int, int, int, int]
     kept: str
     run: Callable[[int], Batches]
+    images: Tensor | None = None
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -231,7 +232,7 @@ def _kept(images: Tensor, device: torch.device, words: str) -> Pixels:
         slices = ((place, images[place]) for place in _split(0, len(images), size))
         return slices if images.device.type == device.type else _sent(slices, device)
 
-    return Pixels(tuple(images.shape), words, run)
+    return Pixels(tuple(images.shape), words, run, images)
 
 
 def _sent(batches: Batches, device: torch.device) -> Batches:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import torch
 
+from scuff.environment import environment, find_device
 from scuff.evaluation.clock import Clock
-from scuff.evaluation.environment import environment, find_device
 from scuff.evaluation.plan import Plan
 from scuff.evaluation.predict import predict
 from scuff.evaluation.runner import Runner, suitable_batch

@@ -12,8 +12,8 @@ import pandas as pd
 import torch
 
 from scuff.data import CorruptedSource, Source
+from scuff.environment import environment, find_device
 from scuff.evaluation.choices import Models
-from scuff.evaluation.environment import environment, find_device
 from scuff.evaluation.plan import MAY_JOIN, SETTINGS, Plan, plan_evaluation
 from scuff.evaluation.runner import Progress, Runner
 from scuff.files import DISK_FULL

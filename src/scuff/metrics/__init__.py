@@ -8,9 +8,13 @@ of one model; `summary`, `ranks` and `compare` take those of many, in one table 
 0.38 [0.33, 0.42] (n = 200; bootstrap over images 95 %)
 """
 
+from scuff.metrics.accuracies import Accuracies, read_accuracies
+from scuff.metrics.agreement import Agreement, agreement
+from scuff.metrics.balance import Balance, balance, spread
 from scuff.metrics.calibration import ece, reliability
 from scuff.metrics.comparison import compare, difference, differences, ranks, scores, summary
 from scuff.metrics.corruption_error import ce, mce
+from scuff.metrics.coverage import coverage, direct_coverage
 from scuff.metrics.errors import (
     accuracy,
     cell_errors,
@@ -23,26 +27,35 @@ from scuff.metrics.errors import (
 from scuff.metrics.estimate import bootstrap, bootstrap_difference
 from scuff.metrics.examples import example_films, example_rows
 from scuff.metrics.intervals import Resampling, wilson
+from scuff.metrics.overlap import Overlaps, overlap, overlaps, read_overlaps, robustness_scores
 from scuff.metrics.references import Reference, load_reference
 from scuff.metrics.score import Difference, Score, to_frame
 from scuff.metrics.stability import flip_probability, mfr, mt5d, top5_distance
 from scuff.metrics.tables import Cells, by_model, read_cells
 
 __all__ = [
+    "Accuracies",
+    "Agreement",
+    "Balance",
     "Cells",
     "Difference",
+    "Overlaps",
     "Reference",
     "Resampling",
     "Score",
     "accuracy",
+    "agreement",
+    "balance",
     "bootstrap",
     "bootstrap_difference",
     "by_model",
     "ce",
     "cell_errors",
     "compare",
+    "coverage",
     "difference",
     "differences",
+    "direct_coverage",
     "ece",
     "error",
     "example_films",
@@ -54,12 +67,18 @@ __all__ = [
     "mean_error",
     "mfr",
     "mt5d",
+    "overlap",
+    "overlaps",
     "ranks",
+    "read_accuracies",
     "read_cells",
+    "read_overlaps",
     "reliability",
     "residual_robustness",
     "robustness_score",
+    "robustness_scores",
     "scores",
+    "spread",
     "summary",
     "to_frame",
     "top5_distance",

@@ -57,11 +57,13 @@ def save_model(
     std: Sequence[float] | None = None,
     class_names: Sequence[str] | None = None,
     input_size: int | None = None,
+    origin: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write a .safetensors file that `open_model` opens without being told anything.
 
     Settings that are not given are those of the classifier. The architecture is recognised if it is one of ours; the
-    weights of any other network are written too, but need code of yours to be used again.
+    weights of any other network are written too, but need code of yours to be used again. `origin`, as plain data, says
+    how the weights were made; `read_origin` gives it back.
     """
     path = Path(path)
     if path.suffix != ".safetensors":
@@ -75,7 +77,8 @@ def save_model(
     architecture = _checked_architecture(architecture, state)
     # A tensor may share its memory with another, or lie in an order of its own; a file can express neither.
     state = {k: v.detach().cpu().clone(memory_format=torch.contiguous_format) for k, v in state.items()}
-    content = safetensors.torch.save(state, _metadata(architecture, classifier))
+    made = {} if origin is None else {"origin": json.dumps(origin, sort_keys=True)}
+    content = safetensors.torch.save(state, _metadata(architecture, classifier) | made)
     with write_by_rename(path) as file:
         file.write(content)
     return path
@@ -118,6 +121,11 @@ def open_checkpoint(path: str | os.PathLike[str]) -> Classifier:
         raise ValueError(f"{path}: {error}") from error
     settings = _settings(path, metadata) if "architecture" in metadata else _usual_settings(name, classes, channels)
     return Classifier(load_network(name, classes, channels, state), channels=channels, **settings)
+
+
+def read_origin(path: str | os.PathLike[str]) -> dict[str, Any] | None:
+    """How the weights of a file were made, if it says so."""
+    return json.loads(_read_safetensors(Path(path))[1].get("origin", "null"))
 
 
 def _identify(architecture: str | None, state: Mapping[str, Tensor]) -> tuple[str, int, int]:

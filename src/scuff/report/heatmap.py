@@ -25,7 +25,6 @@ class HeatCell:
     text: str
     shade: str
     tip: str
-    is_mean: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,9 +53,9 @@ def top_of_scale(errors: pd.DataFrame) -> float:
     return next((top for top in (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.75) if highest <= top), 1.0)
 
 
-def scale(highest: float) -> dict[str, object]:
-    """The legend of the colours."""
-    return {"low": "0 %", "high": f"{percent(highest, 0)} % error", "steps": [f"h{step}" for step in range(STEPS)]}
+def scale(low: str, high: str) -> dict[str, object]:
+    """The legend of the colours, with what stands at its ends."""
+    return {"low": low, "high": high, "steps": [f"h{step}" for step in range(STEPS)]}
 
 
 def columns_of(errors: pd.DataFrame) -> list[str]:
@@ -82,7 +81,7 @@ def heat_groups(
         line = [_cell(cells.get((entry, level)), cell_name(entry, level), highest) for level in levels or [0]]
         if len(levels) > 1:
             name = entry_name(entry) + ("" if (entry, 0) in cells else ", mean of severities")
-            line.append(_cell(mean_of.get(entry), name, highest, is_mean=True))
+            line.append(_cell(mean_of.get(entry), name, highest))
         groups.setdefault(families.get(entry, ""), []).append(HeatRow(entry_name(entry), line))
     return [Group(family, rows) for family, rows in groups.items()]
 
@@ -91,7 +90,7 @@ def _levels(errors: pd.DataFrame) -> list[int]:
     return [level for level in sorted(errors["severity"].unique().tolist()) if level]
 
 
-def _cell(row, name: str, highest: float, is_mean: bool = False) -> HeatCell | None:
+def _cell(row, name: str, highest: float) -> HeatCell | None:
     if row is None or math.isnan(row.value):
         return None
     between = interval(row.low, row.high)
@@ -101,4 +100,4 @@ def _cell(row, name: str, highest: float, is_mean: bool = False) -> HeatCell | N
         f"95 % interval {between}" if between else "no interval",
         f"n = {grouped(row.n)}",
     ]
-    return HeatCell(percent(row.value), shade(row.value, highest), "\n".join(lines), is_mean)
+    return HeatCell(percent(row.value), shade(row.value, highest), "\n".join(lines))

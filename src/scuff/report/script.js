@@ -54,24 +54,23 @@
     tip.style.top = `${above < 8 ? box.bottom + 6 : above}px`;
   };
   const steps = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+  const cellAt = (event) => event.target.closest("td[data-tip]");
   for (const table of all(".heat")) {
     const cells = all("td[data-tip]", table);
     const rows = [...new Set(cells.map((cell) => cell.parentNode))];
-    for (const cell of cells) {
-      cell.tabIndex = cell === cells[0] ? 0 : -1;
-      cell.addEventListener("mouseenter", () => label(cell));
-      cell.addEventListener("mouseleave", hide);
-      cell.addEventListener("focus", () => label(cell));
-      cell.addEventListener("blur", hide);
-      cell.addEventListener("click", () => cell.focus());
+    cells.forEach((cell, place) => { cell.tabIndex = place ? -1 : 0; });
+    for (const kind of ["mouseover", "focusin"]) {
+      table.addEventListener(kind, (event) => { if (cellAt(event)) label(cellAt(event)); });
     }
+    for (const kind of ["mouseout", "focusout"]) table.addEventListener(kind, hide);
+    table.addEventListener("click", (event) => cellAt(event)?.focus());
     table.addEventListener("keydown", (event) => {
-      const cell = event.target.closest("td[data-tip]");
+      const cell = cellAt(event);
       if (event.key === "Escape") hide();
       if (!cell || !(event.key in steps)) return;
       const [down, right] = steps[event.key];
       const row = rows[rows.indexOf(cell.parentNode) + down];
-      const next = row && row.cells[cell.cellIndex + right];
+      const next = row && all("td", row)[all("td", cell.parentNode).indexOf(cell) + right];
       event.preventDefault();
       if (!next || !("tip" in next.dataset)) return;
       cell.tabIndex = -1;

@@ -1,4 +1,4 @@
-"""The sections of a report: what each says, from scores to what the template shows. A section is a plain mapping."""
+"""The sections about an evaluation: what each says, from scores to what the template shows."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 import pandas as pd
 
 from scuff.evaluation import CLEAN, Evaluation
+from scuff.report import parts
 from scuff.report.figures import corruption_bars, difference_plot, reliability_diagram, severity_curves
 from scuff.report.heatmap import columns_of, heat_groups, scale, top_of_scale
+from scuff.report.parts import Facts, Section
 from scuff.report.pictures import DataUnavailable, worst_cards
 from scuff.report.scores import Comparison, Scores, SequenceScores
-from scuff.report.settings import Facts, command, model_facts, setting_facts
+from scuff.report.settings import command, model_facts, setting_facts
 from scuff.report.summary import KINDS, sequence_headings, shown_kinds, summary_score, summary_table
 from scuff.report.tables import Cell, Column, Table, mark_best, score_cell, sorted_by, table_by_model, words
 from scuff.report.words import NOTHING, entry_name, fine, grouped, interval, percent, plain, signed_percent
-
-Section = dict[str, Any]
 
 EXTREMES = 3  # how many of the hardest and easiest corruptions are named
 
@@ -33,7 +33,7 @@ def summary_section(scores: Scores) -> Section:
     but = ", but for the robustness score" if scores.defined("robustness_score") else ""
     where = 'What each score means stands at the end, under "How to read this".'
     note = f"Lower is better{but}.{best} A click on a head sorts the table. {where}"
-    return {"key": "summary", "title": "Summary", "table": summary_table(scores), "notes": [note]}
+    return parts.section("summary", "Summary", parts.table(summary_table(scores)), parts.note(note))
 
 
 def cells_section(scores: Scores, evaluation: Evaluation) -> Section | None:
@@ -53,14 +53,13 @@ def cells_section(scores: Scores, evaluation: Evaluation) -> Section | None:
                 "groups": heat_groups(errors, means, families, scores.errors),
             }
         )
-    return {
-        "key": "cells",
-        "title": "Every corruption" + (" at every severity" if len(columns_of(scores.errors)) > 1 else ""),
-        "texts": ["Errors in per cent, coloured as in the scale. Hover over a cell, or tap it, for its interval."],
-        "scale": scale(top_of_scale(scores.errors)),
-        "columns": columns_of(scores.errors),
-        "panels": panels,
-    }
+    columns, highest = columns_of(scores.errors), f"{percent(top_of_scale(scores.errors), 0)} % error"
+    return parts.section(
+        "cells",
+        "Every corruption" + (" at every severity" if len(columns) > 1 else ""),
+        parts.text("Errors in per cent, coloured as in the scale. Hover over a cell, or tap it, for its interval."),
+        parts.heat_maps(scale("0 %", highest), columns, panels),
+    )
 
 
 def severity_section(scores: Scores, evaluation: Evaluation) -> Section | None:
@@ -79,14 +78,13 @@ def severity_section(scores: Scores, evaluation: Evaluation) -> Section | None:
     shown = pd.concat([frame[["name", "model", "value", "low", "high"]] for frame in (curves, bars) if len(frame)])
     names = list(dict.fromkeys(shown["name"]))
     table = table_by_model("Error in per cent, with 95 % intervals", shown, names, scores.models, "corruptions")
-    return {
-        "key": "severity",
-        "title": "By severity" if len(curves) else "By corruption",
-        "texts": [_family_words(evaluation, scores)] if len(curves) else [],
-        "figures": figures,
-        "layout": "plots" if len(curves) else "",
-        "table": table,
-    }
+    return parts.section(
+        "severity",
+        "By severity" if len(curves) else "By corruption",
+        parts.text(_family_words(evaluation, scores)) if len(curves) else None,
+        parts.figures(figures, side_by_side=len(curves) > 0, legend=True),
+        parts.folded(table),
+    )
 
 
 def comparison_section(scores: Scores) -> Section | None:
@@ -95,46 +93,47 @@ def comparison_section(scores: Scores) -> Section | None:
     if comparison is None:
         return None
     reference, differences = comparison.reference, comparison.differences
-    texts = [
+    about = (
         "All models saw the same images, so they are compared image by image: what makes an image hard for all models "
         "cancels out, and differences are known better than the errors themselves."
-    ]
-    if comparison.common_only:
-        texts.append("Only the cells that all models have are compared.")
+    )
     entries = list(dict.fromkeys(differences["corruption"]))
     others = [model for model in models if model != reference]
     title = f"Error minus that of {reference}"
     named = differences.assign(name=differences["corruption"].map(entry_name))
     caption = f"Error minus that of {reference}, in percentage points, with 95 % intervals"
-    return {
-        "key": "comparison",
-        "title": "Comparison",
-        "texts": texts,
-        "overall": _pairs_table(comparison),
-        "figure": difference_plot("differences", title, differences, models, reference),
-        "table": table_by_model(caption, named, [entry_name(e) for e in entries], others, "corruption", signed_percent),
-        "ranks": _overall_ranks(comparison.ranks, shown_kinds(scores)[comparison.ranked_by].name.removesuffix(" %")),
-        "ranks_by_corruption": _ranks_by_corruption(comparison.ranks, models),
-    }
+    names = [entry_name(entry) for entry in entries]
+    ranked_by = shown_kinds(scores)[comparison.ranked_by].name.removesuffix(" %")
+    return parts.section(
+        "comparison",
+        "Comparison",
+        parts.text(about),
+        parts.text("Only the cells that all models have are compared.") if comparison.common_only else None,
+        parts.table(_pairs_table(comparison)),
+        parts.figures([difference_plot("differences", title, differences, models, reference)], side_by_side=False),
+        parts.folded(table_by_model(caption, named, names, others, "corruption", signed_percent)),
+        parts.heading("Ranks"),
+        parts.table(_overall_ranks(comparison.ranks, ranked_by)),
+        parts.folded(_ranks_by_corruption(comparison.ranks, models), "Ranks by corruption"),
+    )
 
 
 def images_section(evaluation: Evaluation, models: list[str], data: Any, directory: str) -> Section:
     """The worst images, or why they cannot be shown."""
     has_clean = CLEAN in set(evaluation.rows["corruption"].unique())
     which = "Right when clean, wrong" if has_clean else "Wrong"
-    section: Section = {"key": "images", "title": "Worst images"}
+    key, title = "images", "Worst images"
     try:
         cards = worst_cards(evaluation, data)
     except DataUnavailable as error:
         if data is not None:
             raise ValueError(f"the images cannot be shown: {error}") from error  # whoever named them wants to know
         hint = f"Say where they are: scuff report {directory} --data SOURCE."
-        return section | {"texts": [f"The images cannot be shown: {error}. {hint}"]}
+        return parts.section(key, title, parts.text(f"The images cannot be shown: {error}. {hint}"))
     nothing = "No image is right when clean and wrong when corrupted." if has_clean else "No image is wrong."
-    return section | {
-        "texts": [f"{which} with the highest confidence when corrupted, exactly as the model saw them."],
-        "panels": [{"model": model, "cards": cards[model], "note": nothing} for model in models],
-    }
+    panels = [{"model": model, "cards": cards[model], "note": nothing} for model in models]
+    words = f"{which} with the highest confidence when corrupted, exactly as the model saw them."
+    return parts.section(key, title, parts.text(words), parts.pictures(panels))
 
 
 def calibration_section(scores: Scores) -> Section | None:
@@ -161,23 +160,19 @@ def calibration_section(scores: Scores) -> Section | None:
     ]
     named = bins.assign(name=names)
     ordered = named.sort_values(["kind", "from"])["name"]
-    return {
-        "key": "calibration",
-        "title": "Calibration",
-        "texts": [
+    caption = "Share of right predictions in per cent, with 95 % intervals"
+    shares = table_by_model(caption, named, list(dict.fromkeys(ordered)), scores.models, "images and confidence")
+    return parts.section(
+        "calibration",
+        "Calibration",
+        parts.text(
             "Whether a model that is 80 % sure is right 80 % of the time. Below the dotted line a model is surer than "
             "it may be."
-        ],
-        "table": Table("Expected calibration error, with 95 % intervals", columns, rows),
-        "figures": figures,
-        "bins": table_by_model(
-            "Share of right predictions in per cent, with 95 % intervals",
-            named,
-            list(dict.fromkeys(ordered)),
-            scores.models,
-            "images and confidence",
         ),
-    }
+        parts.table(Table("Expected calibration error, with 95 % intervals", columns, rows)),
+        parts.figures(figures, legend=True),
+        parts.folded(shares),
+    )
 
 
 def sequences_section(scores: SequenceScores, several: bool) -> Section:
@@ -191,12 +186,12 @@ def sequences_section(scores: SequenceScores, several: bool) -> Section:
         named = frame.assign(name=frame["corruption"].map(entry_name))
         table = table_by_model(caption, named, list(dict.fromkeys(named["name"])), scores.models, "perturbation", write)
         tables.append(table)
-    return {
-        "key": f"sequences{scores.difficulty}" if several else "sequences",
-        "title": f"Every perturbation{at}",
-        "texts": ["How often the prediction changes from frame to frame, and how far the five best classes move."],
-        "tables": tables,
-    }
+    return parts.section(
+        f"sequences{scores.difficulty}" if several else "sequences",
+        f"Every perturbation{at}",
+        parts.text("How often the prediction changes from frame to frame, and how far the five best classes move."),
+        *map(parts.table, tables),
+    )
 
 
 def sequence_summary_section(scores: SequenceScores) -> Section:
@@ -213,20 +208,24 @@ def sequence_summary_section(scores: SequenceScores) -> Section:
     columns = [words("model"), *map(Column, sequence_headings(scores))]
     table = Table("Scores, with 95 % intervals below them", columns, mark_best(rows, (1, 2)))
     notes = sorted({rate.note for rate in rates if rate.note})
-    return {"key": "summary", "title": "Summary", "table": sorted_by(table, 1), "notes": [f"{n}." for n in notes]}
+    return parts.section(
+        "summary", "Summary", parts.table(sorted_by(table, 1)), *(parts.note(f"{note}.") for note in notes)
+    )
 
 
 def settings_section(evaluation: Evaluation, definitions: list[tuple[str, str]], directory: str) -> Section:
     """How the numbers came about, and how to read them."""
     shared, models = _split_facts(evaluation)
-    return {
-        "key": "settings",
-        "title": "Settings and environment",
-        "facts": [*setting_facts(evaluation), *shared],
-        "models": models,
-        "command": command(evaluation, directory),
-        "definitions": [*definitions, ("intervals", INTERVALS)],
-    }
+    return parts.section(
+        "settings",
+        "Settings and environment",
+        parts.facts([*setting_facts(evaluation), *shared]),
+        *([parts.heading("Models"), parts.table(models, sortable=False)] if models else []),
+        parts.heading("The same again"),
+        parts.command(command(evaluation, directory)),
+        parts.heading("How to read this"),
+        parts.facts([*definitions, ("intervals", INTERVALS)]),
+    )
 
 
 def _split_facts(evaluation: Evaluation) -> tuple[Facts, Table | None]:

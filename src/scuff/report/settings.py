@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from typing import Any
 
 from scuff.evaluation import CLEAN, Evaluation
-from scuff.report.words import grouped, listed
+from scuff.report.parts import Facts
+from scuff.report.words import entry_name, grouped, listed
 from scuff.suites import list_suites, load_suite
-
-Facts = list[tuple[str, str]]
 
 
 def setting_facts(evaluation: Evaluation) -> Facts:
@@ -68,6 +68,29 @@ def command(evaluation: Evaluation, out: str) -> str:
     }
     words += [word for option, value in options.items() if value is not None for word in (option, str(value))]
     return shlex.join([*words, "--as-published"] if settings["as_published"] else words)
+
+
+def all_facts(settings: Mapping[str, Any]) -> Facts:
+    """Settings of any kind by name, those inside of others too; what is not set is left out.
+
+    >>> all_facts({"seeds": [0, 1], "recipe": {"name": "cifar-fast", "weight_decay": 0.0005, "cutout": None}})
+    [('Seeds', '0; 1'), ('Recipe, name', 'cifar-fast'), ('Recipe, weight decay', '0.0005')]
+    """
+    facts = [fact for name, value in settings.items() for fact in _flat(name, value)]
+    return [(entry_name(name[:1].upper() + name[1:]), text) for name, text in facts if text]
+
+
+def _flat(name: str, value: Any) -> Facts:
+    """One fact, or those inside of a mapping; a suite is named by what identifies it."""
+    if isinstance(value, dict) and "entries" in value:
+        return [(name, f"{value['suite']}, version {value['version']}")]
+    if isinstance(value, dict):
+        return [fact for inner, more in value.items() for fact in _flat(f"{name}, {inner}", more)]
+    if isinstance(value, list):
+        return [(name, "; ".join(text for each in value for _, text in _flat(name, each)))]
+    if isinstance(value, bool):
+        return [(name, "yes" if value else "no")]
+    return [(name, "" if value is None else str(value))]
 
 
 def _cut_options(cut: dict[str, Any] | None) -> dict[str, Any]:

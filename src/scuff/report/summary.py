@@ -12,7 +12,7 @@ from scuff.metrics import Score
 from scuff.metrics.references import is_relative
 from scuff.report.scores import Scores, SequenceScores
 from scuff.report.tables import Cell, Column, Table, mark_best, score_cell, sorted_by, words
-from scuff.report.words import fine, interval, percent, plain, reference_name
+from scuff.report.words import bracketed, fine, percent, plain, reference_name
 
 
 @dataclass(frozen=True)
@@ -98,9 +98,9 @@ def verdict(line: pd.Series, scores: Scores, baseline: str | None) -> str:
     for key in ("mce", "mean_error", "clean_error"):
         kind = shown_kinds(scores).get(key)
         if kind is not None and not math.isnan(line[key]):
-            name, value = kind.name.removesuffix(" %"), kind.write(line[key])
+            name, score = kind.name.removesuffix(" %"), summary_score(line, key)
             than = f", where {reference_name(baseline)} has 100" if key == "mce" else ""
-            parts.append(f"{name} {value}\u00a0%{_between(summary_score(line, key), kind.write)}{than}")
+            parts.append(f"{name} {kind.write(score.value)}\u00a0%{bracketed(score.low, score.high, kind.write)}{than}")
     missing = line["cells_of_suite"] - line["cells"]
     done = f" So far {line['cells']} of {line['cells_of_suite']} cells of the suite." if missing else ""
     return "; ".join(parts) + "." + done
@@ -113,8 +113,8 @@ def sequence_verdict(model: str, scores: SequenceScores, baseline: str | None) -
     than = "" if is_plain(rate) else f", where {reference_name(baseline)} has 100"
     unit = "" if is_plain(distance) else "\u00a0%"
     return (
-        f"{flips} {plain(rate.value)}\u00a0%{_between(rate, plain)}{than}; "
-        f"{moves} {fine(distance.value)}{unit}{_between(distance, fine)}."
+        f"{flips} {plain(rate.value)}\u00a0%{bracketed(rate.low, rate.high, plain)}{than}; "
+        f"{moves} {fine(distance.value)}{unit}{bracketed(distance.low, distance.high, fine)}."
     )
 
 
@@ -130,8 +130,3 @@ def sequence_headings(scores: SequenceScores) -> tuple[str, str]:
 def is_plain(score: Score) -> bool:
     """Whether a score of sequences is not relative to a reference."""
     return "not normalised" in score.note
-
-
-def _between(score: Score, write: Callable[[float], str] = percent) -> str:
-    between = interval(score.low, score.high, write)
-    return f" (95 % interval {between})" if between else ""

@@ -45,6 +45,11 @@ def fine(value: float) -> str:
     return _number(value, ".3f")
 
 
+def hundredths(value: float) -> str:
+    """A score from 0 to about 1: two digits after the point."""
+    return _number(value, ".2f")
+
+
 def interval(low: float, high: float, write=percent) -> str:
     """Both ends of an interval, or nothing where it is unknown.
 
@@ -52,6 +57,16 @@ def interval(low: float, high: float, write=percent) -> str:
     '10.0 to 25.0'
     """
     return "" if math.isnan(low) or math.isnan(high) else f"{write(low)} to {write(high)}"
+
+
+def bracketed(low: float, high: float, write=percent) -> str:
+    """An interval after its value in a sentence, or nothing where it is unknown.
+
+    >>> bracketed(0.1, 0.25)
+    ' (95 % interval 10.0 to 25.0)'
+    """
+    between = interval(low, high, write)
+    return f" (95 % interval {between})" if between else ""
 
 
 def count(number: int, noun: str) -> str:
@@ -71,6 +86,20 @@ def grouped(number: int) -> str:
 def entry_name(entry: str) -> str:
     """The name of a suite's entry for people: words instead of underscores."""
     return entry.replace("_", " ")
+
+
+def short_names(addresses: Sequence[str]) -> dict[str, str]:
+    """Addresses `suite/entry` for people: the entry, and its suite where several suites have one of that name.
+
+    >>> short_names(["a/fog", "a/light_rain", "b/fog"])
+    {'a/fog': 'fog (a)', 'a/light_rain': 'light rain', 'b/fog': 'fog (b)'}
+    """
+    parts = {address: address.rpartition("/") for address in addresses}
+    entries = [entry for _, _, entry in parts.values()]
+    return {
+        address: entry_name(entry) + (f" ({suite})" if entries.count(entry) > 1 else "")
+        for address, (suite, _, entry) in parts.items()
+    }
 
 
 def cell_name(entry: str, severity: int) -> str:

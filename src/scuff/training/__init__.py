@@ -1,5 +1,6 @@
-"""Fit classifiers to labelled images."""
+"""Train classifiers: recipes, and the loop that carries them out on images that stay on the device."""
 
-from scuff.training.fit import fit
+from scuff.training.recipes import RECIPES, Recipe, find_recipe
+from scuff.training.run import train
 
-__all__ = ["fit"]
+__all__ = ["RECIPES", "Recipe", "find_recipe", "train"]

@@ -1,0 +1,242 @@
+"""`scuff design`: build benchmarks from overlaps."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from scuff.cli.calibrate import calibrate_command
+from scuff.cli.options import Seed
+
+if TYPE_CHECKING:
+    from scuff.metrics import Overlaps
+    from scuff.suites import Suite
+
+SHOWN = 10  # of benchmarks that were drawn
+ACCURACY_COLUMNS = {"trained_on", "tested_on", "accuracy"}  # one of them tells a table of accuracies
+
+From = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FROM",
+        help="The folder of scuff overlap; or a CSV file: accuracies (trained_on, tested_on, accuracy) or a square "
+        "matrix of overlaps.",
+    ),
+]
+Suites = Annotated[
+    list[str] | None,
+    typer.Option("--suite", metavar="FILE", help="A suite file of yours that corruptions are from; may be repeated."),
+]
+Name = Annotated[str | None, typer.Option(help="The name of the new suite. Default: that of its file.")]
+
+design_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+
+
+@design_app.callback()
+def _design() -> None:
+    """Build benchmarks: which corruptions, from how they overlap, and how severe.
+
+    \b
+    Examples:
+      scuff overlap --suite noc-candidates --data cifar10:data --out runs/noc    first, measure overlaps
+      scuff design nonoverlapping runs/noc --out my-noc.yaml
+      scuff design categories runs/noc
+      scuff design balanced runs/noc --n 6 --k 3 --out my-balanced.yaml
+    """
+
+
+@design_app.command("nonoverlapping")
+def nonoverlapping_command(
+    source: From,
+    threshold: Annotated[float, typer.Option(help="No pair may overlap by this much or more.")] = 0.1,
+    sweep: Annotated[
+        bool, typer.Option("--sweep", help="Also show what thresholds from 0.05 to 0.5 would give.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(metavar="FILE.yaml", help="The suite to write.")] = None,
+    name: Name = None,
+    suite: Suites = None,
+) -> None:
+    """Choose corruptions that do not overlap.
+
+    The largest set in which every pair overlaps less than the threshold; of several, that with the lowest mean
+    overlap. The search is exact. A higher threshold gives a larger benchmark, which covers more but is less balanced.
+
+    \b
+    Examples:
+      scuff design nonoverlapping runs/noc --sweep
+      scuff design nonoverlapping runs/noc --threshold 0.15 --out my-noc.yaml
+      scuff design nonoverlapping accuracies.csv
+    """
+    from scuff import design
+    from scuff.cli.console import open_console
+    from scuff.cli.design_tables import explain_selection, selection_table, sweep_table
+
+    _check_ending(out, (".yaml", ".yml"))
+    overlaps = read_overlaps_of(source, suite or ())
+    console = open_console()
+    if sweep:
+        console.print(sweep_table(design.sweep(overlaps)))
+    found = design.find_nonoverlapping(overlaps, threshold)
+    console.print(selection_table(overlaps, found))
+    for line in explain_selection(found):
+        console.print(line)
+    if out is not None:
+        _save_suite(found.to_suite(name or out.stem, overlaps.suites), out)
+
+
+@design_app.command("categories")
+def categories_command(
+    source: From,
+    correlation: Annotated[
+        float, typer.Option(help="What overlaps in one category must correlate by, in the mean.")
+    ] = 0.5,
+    seed: Seed = 0,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where to write the categories: .json or .yaml.")
+    ] = None,
+) -> None:
+    """Group corruptions into categories.
+
+    Corruptions that overlap with the same others belong together. K-means is tried with 2, 3, ... categories until
+    overlaps within categories correlate enough. The table compares each number of categories with as many groups from
+    hierarchical clustering. Give the categories in the file better names, and use it with scuff design balanced.
+
+    \b
+    Examples:
+      scuff design categories runs/noc
+      scuff design categories runs/noc --out categories.yaml
+    """
+    from scuff.cli.console import open_console
+    from scuff.cli.design_tables import explain_categories, groups_table, steps_table
+    from scuff.design import find_categories
+
+    _check_ending(out, (".json", ".yaml", ".yml"))
+    overlaps = read_overlaps_of(source, ())
+    found = find_categories(overlaps, least_correlation=correlation, seed=seed)
+    console = open_console()
+    console.print(steps_table(found))
+    console.print(groups_table(found.groups()))
+    for line in explain_categories(found, correlation):
+        console.print(line)
+    if out is not None:
+        _write(out, found.groups())
+        typer.echo(f"Categories: {out}")
+
+
+@design_app.command("balanced")
+def balanced_command(
+    source: From,
+    n: Annotated[int, typer.Option("--n", help="So many categories.")],
+    k: Annotated[int, typer.Option("--k", help="So many corruptions from each of them.")],
+    categories: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Categories, as scuff design categories writes them. Default: found anew."),
+    ] = None,
+    count: Annotated[
+        int | None, typer.Option(metavar="N", help="Draw so many different benchmarks at random instead.")
+    ] = None,
+    seed: Seed = 0,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The suite to write, .yaml; with --count, a list of benchmarks.")
+    ] = None,
+    name: Name = None,
+    suite: Suites = None,
+) -> None:
+    """Take k corruptions from each of n categories.
+
+    Of all such benchmarks, the one whose corruptions of the same category overlap least, as ImageNet-Syn2Nat was
+    chosen (n = 6, k = 3). With --count, different ones at random, to study what benchmarks have in common.
+
+    \b
+    Examples:
+      scuff design balanced runs/noc --n 4 --k 2 --out my-balanced.yaml
+      scuff design balanced runs/noc --n 4 --k 2 --categories categories.yaml
+      scuff design balanced runs/noc --n 6 --k 1 --count 1000 --out benchmarks.json
+    """
+    from scuff import design
+    from scuff.cli.console import open_console
+    from scuff.cli.design_tables import groups_table
+
+    _check_ending(out, (".yaml", ".yml") if count is None else (".json", ".yaml", ".yml"))
+    overlaps = read_overlaps_of(source, suite or ())
+    known = None if categories is None else read_categories(categories)
+    groups = known or design.find_categories(overlaps, seed=seed).groups()
+    console = open_console()
+    if count is None:
+        members = design.least_overlapping(overlaps, groups, n, k)
+        chosen = {category: [name for name in group if name in members] for category, group in groups.items()}
+        console.print(groups_table({category: group for category, group in chosen.items() if group}))
+        if out is not None:
+            _save_suite(design.balanced(overlaps, groups, n, k, name or out.stem), out)
+        return
+    found = design.generate(groups, n, k, count, seed)
+    for benchmark in found[:SHOWN]:
+        console.print(", ".join(benchmark))
+    console.print(
+        f"{min(count, SHOWN)} of the {count} benchmarks drawn, out of {design.count_benchmarks(groups, n, k)} possible."
+    )
+    if out is not None:
+        _write(out, found)
+        typer.echo(f"Benchmarks: {out}")
+
+
+design_app.command("calibrate")(calibrate_command)
+
+
+# --- files ----------------------------------------------------------------------------------------------------------
+
+
+def read_overlaps_of(source: Path, suites: list[str] | tuple[str, ...]) -> Overlaps:
+    """The overlaps of a study's folder, of a CSV file of accuracies, or in a CSV file; `suites` are suite files."""
+    from scuff.metrics import overlaps, read_accuracies, read_overlaps
+    from scuff.suites import load_suite
+
+    loaded = [load_suite(suite) for suite in suites]
+    if source.is_dir():
+        from scuff.studies import read_overlap
+
+        return overlaps(read_overlap(source))
+    with source.open(encoding="utf-8", errors="replace") as file:
+        header = {cell.strip(' "') for cell in file.readline().strip().split(",")}
+    if header & ACCURACY_COLUMNS:
+        return overlaps(read_accuracies(source, loaded))
+    return read_overlaps(source, loaded)
+
+
+def read_categories(path: Path) -> dict[str, list[str]]:
+    """A file that maps categories to their corruptions."""
+    import yaml
+
+    try:
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))  # JSON is YAML, too
+    except yaml.YAMLError as error:
+        raise ValueError(f"cannot read {path}: {error}") from error
+    if not found or not isinstance(found, dict) or not all(isinstance(members, list) for members in found.values()):
+        raise ValueError(f"{path} must map categories to lists of corruptions, as scuff design categories writes them")
+    return {str(category): list(map(str, members)) for category, members in found.items()}
+
+
+def _write(path: Path, content: dict[str, list[str]] | list[tuple[str, ...]]) -> None:
+    import yaml
+
+    from scuff.files import write_by_rename
+
+    plain = content if isinstance(content, dict) else list(map(list, content))
+    with write_by_rename(path) as file:
+        if path.suffix == ".json":
+            file.write(json.dumps(plain, indent=1).encode())
+        else:
+            yaml.safe_dump(plain, file, sort_keys=False, default_flow_style=None, width=120, encoding="utf-8")
+
+
+def _save_suite(made: Suite, out: Path) -> None:
+    made.save(out)
+    typer.echo(f"Suite: {out} ({len(made.entries)} corruptions; see them with scuff show {out})")
+
+
+def _check_ending(out: Path | None, endings: tuple[str, ...]) -> None:
+    if out is not None and out.suffix not in endings:
+        raise ValueError(f"--out must end in {' or '.join(endings)}, got {out}")

@@ -1,0 +1,184 @@
+"""All numbers of the report of an overlap study, asked of `scuff.metrics` and `scuff.design` once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import product
+
+import numpy as np
+import pandas as pd
+
+from scuff import metrics
+from scuff.design import Categories, Selection, find_categories, find_nonoverlapping, linkage, sweep
+from scuff.design.nonoverlapping import THRESHOLDS
+from scuff.metrics import Accuracies, Balance, Overlaps
+from scuff.metrics.accuracies import CLEAN, STANDARD
+from scuff.report.words import short_names
+from scuff.suites import list_suites, load_suite
+
+WHOLE = "all:"  # begins the name of a model that was trained with all corruptions of a suite
+COVERED = 0.3  # the overlap from which the authors of ImageNet-NOC call a corruption covered
+LEAST_GROUPED = 3  # corruptions; fewer have no categories
+
+
+@dataclass(frozen=True)
+class OverlapScores:
+    """What the report of an overlap study shows. Corruptions are named by address."""
+
+    accuracies: Accuracies
+    overlaps: Overlaps
+    shown: dict[str, str] = field(repr=False)  # how corruptions, models and tests are written
+    robustness: pd.DataFrame = field(repr=False)  # models x tests
+    groups: list[tuple[str, list[str]]]  # all corruptions by category, in the order in which they are shown
+    categories: Categories | None
+    tree: np.ndarray | None = field(repr=False)  # the linkage of `leaves`
+    leaves: tuple[str, ...]
+    sweep: pd.DataFrame = field(repr=False)
+    selection: Selection | None
+    benchmarks: dict[str, list[str]]
+    coverage: dict[tuple[str, str], pd.DataFrame] = field(repr=False)  # by benchmark and what it may cover
+    direct: dict[str, pd.DataFrame] = field(repr=False)  # by the suite that a model was trained with
+    balances: dict[str, Balance] = field(repr=False)  # by benchmark
+
+    @property
+    def suites(self) -> list[str]:
+        """The suites that corruptions are of."""
+        return list(dict.fromkeys(map(suite_of, self.overlaps.names)))
+
+
+def measure_overlap(accuracies: Accuracies, threshold: float) -> OverlapScores:
+    """Score a table of accuracies; `threshold` is what pairs of the chosen benchmark overlap less than."""
+    overlaps = metrics.overlaps(accuracies)
+    defined = overlaps.defined()
+    leaves, categories, tree = defined.names, None, None
+    if len(leaves) >= LEAST_GROUPED:
+        categories = find_categories(defined)
+        tree = turned(linkage(defined), categories.labels)
+    selection = find_nonoverlapping(overlaps, threshold) if leaves else None
+    benchmarks = find_benchmarks(accuracies)
+    if selection is not None:
+        benchmarks[f"chosen at {threshold:g}"] = list(selection.members)
+    return OverlapScores(
+        accuracies,
+        overlaps,
+        _shown(accuracies),
+        metrics.robustness_scores(accuracies),
+        _groups(overlaps, categories, tree),
+        categories,
+        tree,
+        leaves,
+        sweep(overlaps, sorted({*THRESHOLDS, threshold})) if leaves else pd.DataFrame(),
+        selection,
+        benchmarks,
+        _coverage(overlaps, benchmarks),
+        _direct(accuracies),
+        _balances(accuracies, benchmarks),
+    )
+
+
+def suite_of(address: str) -> str:
+    """The suite of an address.
+
+    >>> suite_of("noc-candidates/rain")
+    'noc-candidates'
+    """
+    return address.rpartition("/")[0]
+
+
+def find_benchmarks(accuracies: Accuracies) -> dict[str, list[str]]:
+    """The suites of the corruptions, and those with all of which a model was trained, each with its corruptions."""
+    suites = dict.fromkeys([*map(suite_of, accuracies.corruptions), *_whole(accuracies)])
+    found = {suite: _members(suite, accuracies) for suite in suites}
+    return {suite: members for suite, members in found.items() if members}
+
+
+def turned(tree: np.ndarray, order: Sequence[float]) -> np.ndarray:
+    """The same linkage with the sides of every join exchanged where that brings leaves of a low order to the front.
+
+    >>> tree = np.array([[0, 1, 0.2, 2], [2, 3, 0.6, 3]])  # of three leaves
+    >>> turned(tree, [2, 2, 1])[:, :2].tolist()
+    [[0.0, 1.0], [2.0, 3.0]]
+    >>> turned(tree, [1, 1, 2])[:, :2].tolist()
+    [[0.0, 1.0], [3.0, 2.0]]
+    """
+    tree = np.array(tree, float)
+    sums, sizes = list(order), [1] * len(order)
+    for line, (a, b) in enumerate(tree[:, :2].astype(int)):
+        if sums[a] / sizes[a] > sums[b] / sizes[b]:
+            tree[line, :2] = b, a
+        sums.append(sums[a] + sums[b])
+        sizes.append(sizes[a] + sizes[b])
+    return tree
+
+
+def _shown(accuracies: Accuracies) -> dict[str, str]:
+    whole = {f"{WHOLE}{suite}": f"all of {suite}" for suite in _whole(accuracies)}
+    return short_names(accuracies.corruptions) | {STANDARD: STANDARD, CLEAN: CLEAN} | whole
+
+
+def _groups(overlaps: Overlaps, categories: Categories | None, tree: np.ndarray | None) -> list[tuple[str, list[str]]]:
+    """Corruptions by category, inside of it in the order of the tree; those without scores last."""
+    from scipy.cluster.hierarchy import leaves_list
+
+    defined = overlaps.defined().names
+    if categories is None:
+        groups = [("", list(defined))]
+    else:
+        place = {defined[leaf]: rank for rank, leaf in enumerate(leaves_list(tree))}
+        groups = [(name, sorted(members, key=place.get)) for name, members in categories.groups().items()]
+    groups.append(("", list(overlaps.undefined)))
+    return [(name, members) for name, members in groups if members]
+
+
+def _coverage(overlaps: Overlaps, benchmarks: Mapping[str, list[str]]) -> dict[tuple[str, str], pd.DataFrame]:
+    """What each benchmark covers of each suite, without its own corruptions."""
+    found = {}
+    suites = list(dict.fromkeys(map(suite_of, overlaps.names)))
+    for (name, members), suite in product(benchmarks.items(), suites):
+        others = [other for other in overlaps.names if suite_of(other) == suite and other not in members]
+        if others and not set(members) <= set(overlaps.undefined):
+            found[name, suite] = metrics.coverage(overlaps, members, others, COVERED)
+    return found
+
+
+def _direct(accuracies: Accuracies) -> dict[str, pd.DataFrame]:
+    """What training with all of a suite does against what it does not hold, or against all if there is nothing else."""
+    found = {}
+    for suite in _whole(accuracies):
+        members = _members(suite, accuracies)
+        others = [test for test in accuracies.corruptions if test not in members]
+        found[suite] = metrics.direct_coverage(accuracies, f"{WHOLE}{suite}", others or None)
+    return found
+
+
+def _balances(accuracies: Accuracies, benchmarks: Mapping[str, list[str]]) -> dict[str, Balance]:
+    found = {}
+    for name, members in benchmarks.items():
+        if len(members) > 1:
+            with suppress(ValueError):  # none of them harms the standard model: there is nothing to measure by
+                found[name] = metrics.balance(accuracies, members)
+    return found
+
+
+def _whole(accuracies: Accuracies) -> list[str]:
+    """The suites with all of which a model was trained."""
+    return [model.removeprefix(WHOLE) for model in accuracies.trained_on if model.startswith(WHOLE)]
+
+
+def _members(suite: str, accuracies: Accuracies) -> list[str]:
+    """The corruptions of a suite: those of its address, else those of other suites with the same parameters.
+
+    ImageNet-NOC is a part of its candidates, so what it holds may have been named `noc-candidates/rain`.
+    """
+    own = [name for name in accuracies.corruptions if suite_of(name) == suite]
+    if own or suite not in list_suites():
+        return own
+    wanted, known = load_suite(suite), {each.name: each for each in accuracies.suites}
+    parts = [(name, known.get(suite_of(name)), name.rpartition("/")[2]) for name in accuracies.corruptions]
+    return [
+        name
+        for name, other, entry in parts
+        if other is not None and entry in wanted.entries and wanted.entries[entry] == other.entries[entry]
+    ]

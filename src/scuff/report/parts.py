@@ -1,0 +1,79 @@
+"""What the sections of a report are made of: plain mappings, each of a kind that the template can show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from scuff.report.figure import Figure
+from scuff.report.matrix import Matrix
+from scuff.report.tables import Table
+
+Part = dict[str, Any]
+Section = dict[str, Any]
+Facts = list[tuple[str, str]]
+
+
+def section(key: str, title: str, *parts: Part | None) -> Section:
+    """A section: the name that links lead to, its heading, and its parts but for those that are None."""
+    return {"key": key, "title": title, "parts": [part for part in parts if part is not None]}
+
+
+def text(words: str) -> Part:
+    """A paragraph."""
+    return {"kind": "text", "words": words}
+
+
+def note(words: str) -> Part:
+    """A paragraph in smaller letters."""
+    return {"kind": "note", "words": words}
+
+
+def heading(words: str) -> Part:
+    """A heading inside a section."""
+    return {"kind": "heading", "words": words}
+
+
+def table(table: Table, sortable: bool = True) -> Part:
+    """A table, which a click on a head sorts."""
+    return {"kind": "table", "table": table, "sortable": sortable}
+
+
+def folded(table: Table, title: str = "The numbers as a table") -> Part:
+    """A table that is opened by a click; for the numbers of figures."""
+    return {"kind": "folded", "table": table, "title": title}
+
+
+def figures(figures: Sequence[Figure], side_by_side: bool = True, legend: bool = False) -> Part:
+    """Figures, two or three in a line or each in a line of its own, below the legend of the models if asked for."""
+    return {"kind": "figures", "figures": figures, "side_by_side": side_by_side, "legend": legend}
+
+
+def facts(pairs: Facts) -> Part:
+    """Names and what is said of each."""
+    return {"kind": "facts", "pairs": pairs}
+
+
+def command(words: str) -> Part:
+    """A command line."""
+    return {"kind": "command", "words": words}
+
+
+def matrix(matrix: Matrix) -> Part:
+    """A matrix of coloured cells below its scale."""
+    return {"kind": "matrix", "matrix": matrix}
+
+
+def heat_maps(scale: Mapping[str, Any], columns: Sequence[str], panels: Sequence[Mapping[str, Any]]) -> Part:
+    """The heat map of every model beside what is known of it, one at a time."""
+    return {"kind": "heat_maps", "scale": scale, "columns": columns, "panels": panels}
+
+
+def pictures(panels: Sequence[Mapping[str, Any]]) -> Part:
+    """Cards with pictures of every model, one model at a time."""
+    return {"kind": "pictures", "panels": panels}
+
+
+def figures_of(section: Section) -> list[Figure]:
+    """All figures of a section."""
+    return [figure for part in section["parts"] if part["kind"] == "figures" for figure in part["figures"]]

@@ -1,0 +1,108 @@
+"""A model and labelled images on a device, ready to be measured again and again under changing distortions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from scuff.data import Pixels, Source, load_pixels
+from scuff.environment import find_device
+from scuff.evaluation.choices import choose_cuts, open_images, open_models
+from scuff.evaluation.clock import Clock
+from scuff.evaluation.predict import BatchLimit, Distort, predict
+from scuff.evaluation.runner import Progress, suitable_batch
+from scuff.metrics import Score, bootstrap
+from scuff.models import Classifier
+from scuff.pictures import Cut
+from scuff.store import Settings
+
+
+@dataclass
+class Bench:
+    """What every measurement shares. `classifier` is on the device; so are the pixels, where they fit."""
+
+    classifier: Classifier
+    source: Source
+    cut: Cut | None
+    pixels: Pixels
+    ids: Tensor
+    limit: BatchLimit
+    clock: Clock
+
+    @property
+    def side(self) -> int:
+        """The shorter side of the images."""
+        return min(self.pixels.shape[-2:])
+
+    @property
+    def is_grey(self) -> bool:
+        return self.pixels.shape[1] == 1
+
+    def right(self, distort: Distort) -> np.ndarray:
+        """For every image whether the model is right about what `distort` makes of it: bool (N,)."""
+        batches, models = self.pixels.batches(self.limit.size), {self.classifier.name: self.classifier}
+        found = predict(batches, self.ids, distort, models, self.source, self.limit, self.clock)
+        return found[self.classifier.name]["prediction"] == self.source.labels
+
+    @cached_property
+    def clean(self) -> np.ndarray:
+        """The same for the images as they are."""
+        return self.right(lambda images, ids: [images])
+
+    def robustness(self, right: np.ndarray) -> Score:
+        """R = accuracy / clean accuracy, with its interval over images."""
+        columns = np.column_stack((self.clean, right)).astype(float)
+        return bootstrap(columns, lambda means: means[..., 1] / means[..., 0])
+
+    def settings(self) -> Settings:
+        """What measurements depend on, as hashes."""
+        return {
+            "model": self.classifier.fingerprint(),
+            "images": self.source.fingerprint(),
+            "cut": self.cut and asdict(self.cut),
+        }
+
+    def __str__(self) -> str:
+        images = f"{len(self.source)} images of {self.source.name}"
+        return f"{self.classifier.name} on {images} (clean accuracy {self.clean.mean():.3f})"
+
+
+def open_bench(
+    model: Any,
+    data: str | Source,
+    *,
+    limit: int | None = None,
+    resize: int | None = None,
+    crop: int | None = None,
+    mean: Sequence[float] | None = None,
+    std: Sequence[float] | None = None,
+    device: str | torch.device | None = None,
+    progress: Progress | None = None,
+) -> Bench:
+    """One model and clean images; the arguments are those of `scuff.evaluate`."""
+    device = find_device(device)
+    images = open_images(data, None, None, limit)
+    if images.are_corrupted:
+        raise ValueError(f"{images.address} holds images that are corrupted already; expected clean ones")
+    opened = open_models(model, mean, std)
+    if len(opened) > 1:
+        raise ValueError(f"expected one model, got {', '.join(opened)}")
+    classifier = next(iter(opened.values()))
+    cut, _ = choose_cuts(resize, crop, images, [classifier])
+    told = None if progress is None else lambda *at: progress("decoding", *at)
+    pixels = load_pixels(images.source, cut, device, progress=told)
+    return Bench(
+        classifier.on(device),
+        images.source,
+        cut,
+        pixels,
+        torch.from_numpy(images.source.ids).to(device),
+        BatchLimit(suitable_batch(pixels.shape[1:], device)),
+        Clock(device),
+    )

@@ -1,0 +1,269 @@
+"""Train a classifier, from the address of its data to a file with its weights."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from scuff.data import CorruptedSource, Source, load_pixels, open_source
+from scuff.data.open import forms
+from scuff.door import find_entry
+from scuff.environment import find_device
+from scuff.models import build, open_model, read_origin, save_model
+from scuff.suites import Suite, load_suite
+from scuff.training.augment import corruption_of, epoch_seed
+from scuff.training.fit import Progress, begin, every, fit
+from scuff.training.recipes import Recipe, find_recipe
+from scuff.training.resume import partial_file, resume_training, save_training
+
+SECONDS_BETWEEN = 60.0  # two savings of an unfinished training
+
+
+@dataclass(frozen=True)
+class Corrupted:
+    """What half of every batch is corrupted by: each image draws one of the entries, and its severity."""
+
+    suite: Suite
+    entries: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingImages:
+    """Labelled images ready for training: uint8 (N, C, H, W), int64 (N,), and how a network sees their bytes."""
+
+    pixels: Tensor
+    labels: Tensor
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+    class_names: tuple[str, ...]
+    fingerprint: str
+
+
+def train(
+    data: str | Source,
+    recipe: str | Recipe,
+    out: str | os.PathLike[str],
+    *,
+    corruption: str | Sequence[str] | None = None,
+    suite: Suite | str | None = None,
+    architecture: str | None = None,
+    epochs: int | None = None,
+    start: str | os.PathLike[str] | None = None,
+    seed: int = 0,
+    classes: str | None = None,
+    device: str | torch.device | None = None,
+    progress: Progress | None = None,
+) -> Path:
+    """Train a network, and write its weights with all that `open_model` needs.
+
+    Parameters
+    ----------
+    data
+        The training images: an address as in `"cifar10:DIR"` (of which the training split is taken) or `"folder:DIR"`,
+        or a Source.
+    recipe
+        `"cifar-fast"`, `"cifar"`, `"imagenet-100"`, `"fashion"`, or a `Recipe`.
+    out
+        A file that ends in .safetensors. An interrupted training goes on where it was; a finished one is left alone.
+    corruption, suite
+        Half of every batch is corrupted by this entry, `"noc-candidates/rain"` say; of several, every image draws one.
+        With `suite` and no corruption, by all that count in the suite. Levels and severities are drawn too.
+    architecture, epochs
+        Instead of the recipe's.
+    start
+        A file with weights to go on from: fine-tuning, with the recipe's lower learning rate.
+    seed
+        Decides over the first weights, the order of the images and all draws. On one device the same seed gives the
+        same weights.
+    classes
+        "imagenet-100" takes every tenth class of ImageNet.
+    """
+    recipe = adapt(find_recipe(recipe), architecture, epochs, start is not None)
+    corrupted = choose_corruption(corruption, suite)
+    images = load_training_images(open_training_source(data, classes), recipe, find_device(device))
+    return train_on(images, recipe, Path(out), corrupted, start=start, seed=seed, device=device, progress=progress)
+
+
+def train_on(
+    images: TrainingImages,
+    recipe: Recipe,
+    out: Path,
+    corrupted: Corrupted | None = None,
+    *,
+    start: str | os.PathLike[str] | None = None,
+    seed: int = 0,
+    device: str | torch.device | None = None,
+    progress: Progress | None = None,
+) -> Path:
+    """`train`, with images that are loaded already: many networks may learn from them one after the other."""
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise ValueError(f"seed must be a whole number, got {seed!r}")
+    device = find_device(device)
+    origin = describe(images, recipe, corrupted, start, seed)
+    if out.exists():
+        _check_origin(out, origin)
+        return out
+    network = first_weights(recipe, images, start, seed)
+    training = begin(network, recipe, device)
+    partial = partial_file(out)
+    resume_training(training, partial, origin)
+    network = fit(
+        training,
+        images.pixels,
+        images.labels,
+        recipe,
+        normalisation=_of_bytes(images, recipe, device),
+        distort=None if corrupted is None else corruption_of(corrupted.suite, corrupted.entries),
+        seed=seed,
+        progress=progress,
+        after_block=every(SECONDS_BETWEEN, lambda t: save_training(t, partial, origin)),
+    )
+    look = {"mean": images.mean, "std": images.std} if recipe.normalises else {}
+    save_model(network, out, architecture=recipe.architecture, class_names=images.class_names, origin=origin, **look)
+    partial.unlink(missing_ok=True)
+    return out
+
+
+# --- what is trained, and on what -----------------------------------------------------------------------------------
+
+
+def adapt(recipe: Recipe, architecture: str | None, epochs: int | None, is_fine_tuning: bool) -> Recipe:
+    """A recipe with what was asked for instead, and with its lower learning rate for fine-tuning."""
+    changes = {"architecture": architecture, "epochs": epochs}
+    if is_fine_tuning:
+        changes |= {key: recipe.fine_tuning * getattr(recipe, key) for key in ("learning_rate", "matrix_rate")}
+    return replace(recipe, **{key: value for key, value in changes.items() if value is not None})
+
+
+def choose_corruption(corruption: str | Sequence[str] | None, suite: Suite | str | None) -> Corrupted | None:
+    """The entries to train with, of one suite, whose levels images draw."""
+    if corruption is None and suite is None:
+        return None
+    if isinstance(suite, str):
+        suite = load_suite(suite)
+    names = [corruption] if isinstance(corruption, str) else corruption
+    found = [(suite, e) for e in suite.benchmark()] if names is None else [find_entry(name, suite) for name in names]
+    suites = {one.name: one for one, _ in found}
+    if len(suites) > 1:
+        raise ValueError(
+            f"expected corruptions of one suite, got {', '.join(suites)}; scuff.suites.combine_suites makes one of them"
+        )
+    if not found:
+        raise ValueError("no corruption is given")
+    return Corrupted(replace(next(iter(suites.values())), draws_levels=True), tuple(entry for _, entry in found))
+
+
+def open_training_source(data: str | Source, classes: str | None = None) -> Source:
+    """The training images of an address; of one that has no splits, all there are."""
+    if isinstance(data, str):
+        form = forms().get(data.partition(":")[0])
+        data = open_source(data, "train" if form is not None and form.has_splits else "test", classes)
+    elif classes is not None:
+        raise ValueError("classes are chosen of an address; restrict the Source itself")
+    if isinstance(data, CorruptedSource):
+        raise ValueError(f"{data.name} holds corrupted test images; train on clean ones")
+    if not isinstance(data, Source):
+        raise ValueError(f"data must be an address, as in 'cifar10:DIR', or a Source, got {type(data).__name__}")
+    if data.classes is not None:
+        raise ValueError(f"{data.name} stands for some outputs of a model of ImageNet; train on a source of its own")
+    return data
+
+
+def load_training_images(source: Source, recipe: Recipe, device: torch.device) -> TrainingImages:
+    """Bring the images to the device, or into memory where they do not fit, and measure their mean and deviation."""
+    cut = (recipe.cut or source.cut) if source.has_pictures else None
+    loaded = load_pixels(source, cut, device)
+    if loaded.images is None:
+        raise ValueError(f"the training images must be kept in memory, but are kept {loaded.kept}; take fewer of them")
+    mean, std = measure_pixels(loaded.images)
+    print_of = (
+        f"{source.fingerprint()} {json.dumps(cut and vars(cut))}" if source.has_pictures else source.fingerprint()
+    )
+    labels = torch.from_numpy(source.labels)
+    return TrainingImages(loaded.images, labels, mean, std, source.class_names, print_of)
+
+
+def measure_pixels(images: Tensor) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Mean and standard deviation of each channel, of pixels in 0..1. By counting bytes: exact on every device."""
+    means, deviations = [], []
+    values = torch.arange(256, dtype=torch.float64)
+    for channel in range(images.shape[1]):
+        counts = sum(torch.bincount(piece.flatten(), minlength=256) for piece in images[:, channel].split(1 << 16))
+        share = counts.cpu().double() / counts.sum().item()
+        mean = (share * values).sum()
+        means.append(mean.item() / 255)
+        deviations.append(max((share * (values - mean) ** 2).sum().sqrt().item() / 255, 1 / 255))
+    return tuple(means), tuple(deviations)
+
+
+def first_weights(recipe: Recipe, images: TrainingImages, start: str | os.PathLike[str] | None, seed: int) -> nn.Module:
+    """The network before its first step: drawn by the seed, or those of a file."""
+    if start is not None:
+        found = open_model(os.fspath(start)).model
+        if found.state_dict().keys() != build(recipe.architecture, len(images.class_names)).state_dict().keys():
+            raise ValueError(f"{os.fspath(start)} does not hold the weights of {recipe.architecture}")
+        return found
+    with torch.random.fork_rng(devices=[]):  # nobody else's generator moves
+        torch.manual_seed(epoch_seed(seed, -1))
+        network = build(recipe.architecture, len(images.class_names), images.pixels.shape[1])
+        if recipe.initialisation == "xavier":
+            network.apply(_xavier)
+    return network
+
+
+def _xavier(module: nn.Module) -> None:
+    if isinstance(module, (nn.Conv2d, nn.Linear)):
+        nn.init.xavier_uniform_(module.weight)
+    if isinstance(module, nn.Linear):
+        nn.init.constant_(module.bias, 0.01)
+    if isinstance(module, nn.BatchNorm2d):
+        nn.init.normal_(module.weight, 1.0, 0.02)
+        nn.init.zeros_(module.bias)
+
+
+def _of_bytes(images: TrainingImages, recipe: Recipe, device: torch.device) -> tuple[Tensor, Tensor]:
+    """The factor and the summand, (1, C, 1, 1), by which the network sees bytes."""
+    channels = images.pixels.shape[1]
+    mean, std = (images.mean, images.std) if recipe.normalises else ((0.0,) * channels, (1.0,) * channels)
+    mean, std = (torch.tensor(v, dtype=torch.float64).reshape(1, -1, 1, 1) for v in (mean, std))
+    return (1 / (255 * std)).float().to(device), (-mean / std).float().to(device)
+
+
+# --- where weights come from ----------------------------------------------------------------------------------------
+
+
+def describe(
+    images: TrainingImages,
+    recipe: Recipe,
+    corrupted: Corrupted | None,
+    start: str | os.PathLike[str] | None,
+    seed: int,
+) -> dict:
+    """Everything that decides over the weights, as plain data."""
+    origin = {
+        "recipe": recipe.settings(),
+        "seed": seed,
+        "images": images.fingerprint,
+        "corrupted": None,
+        "start": start and open_model(os.fspath(start)).fingerprint(),
+    }
+    if corrupted is not None:
+        suite, content = corrupted.suite, corrupted.suite.to_dict()["entries"]
+        origin["corrupted"] = {f"{suite.name}/{e}": {"size": suite.size_of(e), **content[e]} for e in corrupted.entries}
+    return json.loads(json.dumps(origin))  # tuples are lists there
+
+
+def _check_origin(path: Path, origin: dict) -> None:
+    """Refuse to take a file for the result of a training that it is not of."""
+    before = read_origin(path) or {}
+    changed = [key for key in origin if before.get(key) != origin[key]]
+    if changed:
+        raise ValueError(
+            f"{path} is there already, and was trained otherwise ({', '.join(changed)} differ); use another file"
+        )

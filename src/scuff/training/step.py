@@ -1,0 +1,92 @@
+"""One step of training: the loss of a batch, its gradient, and the optimiser.
+
+A step of a small network is hundreds of short kernels, which a GPU runs faster than Python can launch them. So on a
+GPU the whole step is recorded once, as a CUDA graph, and then replayed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from scuff.models.classifier import PRECISIONS
+from scuff.training.recipes import Recipe
+
+Step = Callable[[Tensor, Tensor], None]  # bytes (B, C, H, W), labels (B,)
+Loss = Callable[[nn.Module, Tensor, Tensor, Tensor, Tensor], Tensor]
+
+WARM_UPS = 3  # steps before the recording: they compile, and let libraries take their memory
+
+
+def make_step(
+    network: nn.Module, optimiser: torch.optim.Optimizer, recipe: Recipe, normalisation: tuple[Tensor, Tensor]
+) -> Step:
+    """A function that changes the network by one batch; all batches must have one size."""
+    device = next(network.parameters()).device
+    measure = _loss(recipe.precision, recipe.label_smoothing, recipe.compile, device)
+
+    def step(batch: Tensor, labels: Tensor) -> None:
+        optimiser.zero_grad(set_to_none=True)
+        measure(network, batch, labels, *normalisation).backward()
+        optimiser.step()
+
+    return _Recorded(step, lambda: _state(network, optimiser)) if device.type == "cuda" else step
+
+
+@lru_cache(maxsize=8)  # so that networks of one architecture, trained one after the other, are compiled once
+def _loss(precision: str, label_smoothing: float, compile: bool, device: torch.device) -> Loss:
+    on_gpu = device.type == "cuda"
+    dtype = PRECISIONS[precision] if on_gpu else None
+    layout = torch.channels_last if on_gpu else torch.contiguous_format
+
+    def measure(network: nn.Module, batch: Tensor, labels: Tensor, factor: Tensor, summand: Tensor) -> Tensor:
+        x = torch.addcmul(summand, batch.to(torch.float32), factor).contiguous(memory_format=layout)
+        with torch.autocast(device.type, dtype, enabled=dtype is not None, cache_enabled=False):
+            logits = network(x)
+        return F.cross_entropy(logits.float(), labels, label_smoothing=label_smoothing)
+
+    return torch.compile(measure) if compile and on_gpu else measure
+
+
+def _state(network: nn.Module, optimiser: torch.optim.Optimizer) -> Iterator[Tensor]:
+    """Every tensor that a step changes."""
+    yield from network.state_dict(keep_vars=True).values()
+    for state in optimiser.state.values():
+        yield from (value for value in state.values() if isinstance(value, Tensor))
+
+
+class _Recorded:
+    """A step that is recorded when it is first called."""
+
+    def __init__(self, step: Step, state: Callable[[], Iterator[Tensor]]) -> None:
+        self._step, self._state = step, state
+        self._graph: torch.cuda.CUDAGraph | None = None
+
+    def __call__(self, batch: Tensor, labels: Tensor) -> None:
+        if self._graph is None:
+            self._record(batch, labels)
+        self._batch.copy_(batch)
+        self._labels.copy_(labels)
+        self._graph.replay()
+
+    def _record(self, batch: Tensor, labels: Tensor) -> None:
+        """Try the step until nothing new happens, undo what that changed, and record it."""
+        self._batch, self._labels = batch.clone(), labels.clone()
+        before = [value.detach().clone() for value in self._state()]
+        aside = torch.cuda.Stream(batch.device)
+        aside.wait_stream(torch.cuda.current_stream(batch.device))
+        with torch.cuda.stream(aside):
+            for _ in range(WARM_UPS):
+                self._step(self._batch, self._labels)
+        torch.cuda.current_stream(batch.device).wait_stream(aside)
+        self._graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self._graph):  # records, and computes nothing
+            self._step(self._batch, self._labels)
+        with torch.no_grad():
+            for place, value in enumerate(self._state()):
+                # What the optimiser has only begun to remember during the trial was nothing before it.
+                value.copy_(before[place]) if place < len(before) else value.zero_()
