@@ -26,7 +26,7 @@ def same(one, other):
     return all(torch.equal(a, b) for a, b in zip(one.values(), other.values(), strict=True))
 
 
-@pytest.mark.filterwarnings("ignore:.*script_method:DeprecationWarning")  # of torch itself, when it compiles
+@pytest.mark.filterwarnings("default")  # torch itself warns of this and that when it compiles
 @pytest.mark.parametrize("compile", [False, True], ids=["eager", "compiled"])
 @pytest.mark.parametrize("optimiser", ["sgd", "muon"])
 def test_the_same_seed_gives_the_same_weights(tmp_path, optimiser, compile):

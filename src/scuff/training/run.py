@@ -118,7 +118,7 @@ def train_on(
         images.pixels,
         images.labels,
         recipe,
-        normalisation=_of_bytes(images, recipe, device),
+        normalisation=normalisation_of(images, recipe, device),
         distort=None if corrupted is None else corruption_of(corrupted.suite, corrupted.entries),
         seed=seed,
         progress=progress,
@@ -227,7 +227,7 @@ def _xavier(module: nn.Module) -> None:
         nn.init.zeros_(module.bias)
 
 
-def _of_bytes(images: TrainingImages, recipe: Recipe, device: torch.device) -> tuple[Tensor, Tensor]:
+def normalisation_of(images: TrainingImages, recipe: Recipe, device: torch.device) -> tuple[Tensor, Tensor]:
     """The factor and the summand, (1, C, 1, 1), by which the network sees bytes."""
     channels = images.pixels.shape[1]
     mean, std = (images.mean, images.std) if recipe.normalises else ((0.0,) * channels, (1.0,) * channels)
