@@ -18,6 +18,7 @@ from scuff.corruptions import get
 from scuff.metrics import Accuracies
 from scuff.store import Store, save_settings
 from scuff.studies.overlap_results import HITS, SETTINGS
+from scuff.training import find_recipe
 
 CLEAN_ACCURACY = 0.92
 
@@ -73,9 +74,12 @@ def made_settings(accuracies: Accuracies) -> dict:
     return {
         "data": "cifar10:data",
         "data_fingerprint": "0123456789abcdef",
-        "test": "cifar10",
+        "test": None,
         "classes": None,
-        "recipe": {"name": "cifar-fast", "epochs": 9, "decay_at": [0.5, 0.75], "flip": True, "cut": None},
+        "limit": 200,
+        "recipe": {"name": "cifar-fast", **find_recipe("cifar-fast").settings(), "epochs": 12},
+        "fine_tuning": None,
+        "together": [],
         "suites": [suite.to_dict() for suite in accuracies.suites],
         "corruptions": list(accuracies.corruptions),
         "seeds": list(accuracies.seeds),

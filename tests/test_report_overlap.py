@@ -1,8 +1,10 @@
 """Reports of overlap studies: what they show is what metrics and design say, whatever was measured."""
 
+import html
 import itertools
 import json
 import re
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,11 +21,13 @@ from scuff.metrics import Accuracies
 from scuff.report import write_overlap_report, write_report
 from scuff.report.colours import themes
 from scuff.report.overlap.build import overlap_verdicts, render_overlap
+from scuff.report.overlap.command import overlap_command
 from scuff.report.overlap.scores import find_benchmarks, measure_overlap, turned
 from scuff.report.overlap.sections import overlap_sections
 from scuff.report.page import render_page
 from scuff.report.settings import all_facts
 from scuff.report.words import short_names
+from scuff.suites import load_suite
 
 SECTIONS = ["overlap", "categories", "benchmark", "coverage", "balance", "accuracies", "overlap-settings"]
 USELESS = "noc-candidates/hue"
@@ -242,7 +246,7 @@ def test_settings_are_shown_whatever_they_are(page):
         "cifar10:data",
         "noc-candidates, version 1; cifar10-c, version 1",
         "cifar-fast",
-        "Recipe, epochs9",
+        "Recipe, epochs12",
         "Recipe, flipyes",
     ):
         assert text in words
@@ -358,3 +362,28 @@ def test_the_command_finds_out_what_a_folder_is(few, tmp_path):
         result = CliRunner().invoke(app, ["report", *options])
         assert result.exit_code == 2
         assert words in result.output
+
+
+def test_the_command_runs_the_same_study_again(tmp_path):
+    accuracies = make_accuracies(("noc-candidates", "cifar10-c"), seeds=3, most=2)
+    settings = made_settings(accuracies)
+    words = shlex.split(overlap_command(settings, "runs/my study"))
+    assert words[:4] == ["scuff", "overlap", "noc-candidates", "cifar10-c"]
+    options = dict(zip(words[4::2], words[5::2], strict=True))
+    assert options == {
+        "--only": ",".join(accuracies.corruptions),
+        "--data": "cifar10:data",
+        "--limit": "200",
+        "--recipe": "cifar-fast",
+        "--epochs": "12",
+        "--seeds": "3",
+        "--out": "runs/my study",
+    }
+    mine = settings | {"suites": [{**settings["suites"][0], "version": 7}], "fine_tuning": {"epochs": 2}}
+    mine |= {"together": [load_suite("imagenet-noc").to_dict()], "test": "folder:val"}
+    words = overlap_command(mine, "x")
+    for part in ("overlap noc-candidates.yaml ", "--together imagenet-noc", "--test folder:val", "--fine-tune 2"):
+        assert part in words
+    save_study(accuracies, tmp_path)
+    page = Path(write_overlap_report(tmp_path)).read_text(encoding="utf-8")
+    assert html.escape(overlap_command(settings, str(tmp_path)), quote=False) in page

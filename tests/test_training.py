@@ -205,6 +205,7 @@ def test_the_recipe_of_the_paper_squeezes_pictures_and_forgets_its_momentum(tmp_
     assert 0.98 * bound < network.layer1[0].conv1.weight.abs().max() <= bound
     path = train(source, recipe, tmp_path / "net.safetensors")
     assert open_model(str(path)).mean is None  # no normalisation
+    assert open_model(str(path)).cut == recipe.cut  # and its test pictures are squeezed, too
     steps = count_steps(replace(recipe, epochs=2), 4)
     assert [replace(recipe, epochs=2).share(k, steps) for k in range(steps)] == pytest.approx([1, 1, 0.1, 0.01])
 

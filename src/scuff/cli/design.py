@@ -41,7 +41,7 @@ def _design() -> None:
 
     \b
     Examples:
-      scuff overlap --suite noc-candidates --data cifar10:data --out runs/noc    first, measure overlaps
+      scuff overlap noc-candidates --data cifar10:data --out runs/noc    first, measure overlaps
       scuff design nonoverlapping runs/noc --out my-noc.yaml
       scuff design categories runs/noc
       scuff design balanced runs/noc --n 6 --k 3 --out my-balanced.yaml

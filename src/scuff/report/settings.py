@@ -94,8 +94,8 @@ def _flat(name: str, value: Any) -> Facts:
 
 
 def _cut_options(cut: dict[str, Any] | None) -> dict[str, Any]:
-    """What was asked for, or would have been: another filter than bilinear can only be a model's own wish."""
-    if cut is None or cut["filter"] != "bilinear":
+    """What was asked for, or would have been: another filter, or squeezing, can only be a model's own wish."""
+    if cut is None or cut["filter"] != "bilinear" or not cut.get("keeps_ratio", True):
         return {}
     return {"--resize": cut["resize"], "--crop": cut["crop"]}
 
@@ -103,7 +103,8 @@ def _cut_options(cut: dict[str, Any] | None) -> dict[str, Any]:
 def _cut_words(cut: dict[str, Any] | None) -> str:
     if cut is None:
         return "no"
-    steps = [f"shorter side to {cut['resize']} ({cut['filter']})" if cut["resize"] else ""]
+    sides = "shorter side" if cut.get("keeps_ratio", True) else "both sides"
+    steps = [f"{sides} to {cut['resize']} ({cut['filter']})" if cut["resize"] else ""]
     steps.append(f"middle {cut['crop']} x {cut['crop']}" if cut["crop"] else "")
     return ", then ".join(filter(None, steps)) or "no"
 

@@ -170,7 +170,7 @@ def plan_overlap(
     settings = {
         "data": data if isinstance(data, str) else train_source.name,
         "data_fingerprint": train_source.fingerprint(),
-        "test": test_source.name,
+        "test": test if test is None or isinstance(test, str) else test_source.name,
         "test_fingerprint": test_source.fingerprint(),
         "classes": classes,
         "limit": limit,

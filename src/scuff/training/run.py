@@ -15,7 +15,8 @@ from scuff.data import CorruptedSource, Source, load_pixels, open_source
 from scuff.data.open import forms
 from scuff.door import find_entry
 from scuff.environment import find_device
-from scuff.models import build, open_model, read_origin, save_model
+from scuff.models import Classifier, build, open_model, read_origin, save_model
+from scuff.pictures import Cut
 from scuff.suites import Suite, load_suite
 from scuff.training.augment import corruption_of, epoch_seed
 from scuff.training.fit import Progress, begin, every, fit
@@ -43,6 +44,7 @@ class TrainingImages:
     std: tuple[float, ...]
     class_names: tuple[str, ...]
     fingerprint: str
+    cut: Cut | None = None
 
 
 def train(
@@ -125,7 +127,8 @@ def train_on(
         after_block=every(SECONDS_BETWEEN, lambda t: save_training(t, partial, origin)),
     )
     look = {"mean": images.mean, "std": images.std} if recipe.normalises else {}
-    save_model(network, out, architecture=recipe.architecture, class_names=images.class_names, origin=origin, **look)
+    classifier = Classifier(network, class_names=images.class_names, cut=images.cut, **look)
+    save_model(classifier, out, architecture=recipe.architecture, origin=origin)
     partial.unlink(missing_ok=True)
     return out
 
@@ -182,11 +185,9 @@ def load_training_images(source: Source, recipe: Recipe, device: torch.device) -
     if loaded.images is None:
         raise ValueError(f"the training images must be kept in memory, but are kept {loaded.kept}; take fewer of them")
     mean, std = measure_pixels(loaded.images)
-    print_of = (
-        f"{source.fingerprint()} {json.dumps(cut and vars(cut))}" if source.has_pictures else source.fingerprint()
-    )
     labels = torch.from_numpy(source.labels)
-    return TrainingImages(loaded.images, labels, mean, std, source.class_names, print_of)
+    fingerprint = f"{source.fingerprint()} {cut}" if cut else source.fingerprint()
+    return TrainingImages(loaded.images, labels, mean, std, source.class_names, fingerprint, cut)
 
 
 def measure_pixels(images: Tensor) -> tuple[tuple[float, ...], tuple[float, ...]]:

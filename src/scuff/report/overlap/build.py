@@ -40,26 +40,32 @@ def write_overlap_report(
         The heading, in place of one that names the suites.
     """
     where = os.fspath(directory)
-    return save_page(render_overlap(*_read(where), threshold=threshold, title=title), where, out)
+    return save_page(render_overlap(*_read(where), where, threshold=threshold, title=title), where, out)
 
 
 def render_overlap(
-    accuracies: Accuracies, settings: Mapping[str, Any], *, threshold: float = THRESHOLD, title: str | None = None
+    accuracies: Accuracies,
+    settings: Mapping[str, Any],
+    directory: str | None = None,
+    *,
+    threshold: float = THRESHOLD,
+    title: str | None = None,
 ) -> str:
-    """The text of the report, from the accuracies of a study and what it was made with."""
+    """The text of the report, from the accuracies of a study, what it was made with, and the folder that it is in."""
     scores = measure_overlap(accuracies, threshold)
     return render_page(
         title or f"Overlaps of {listed(scores.suites)}",
         _lead(scores),
         overlap_verdicts(scores),
-        overlap_sections(scores, settings),
+        overlap_sections(scores, settings, directory),
     )
 
 
 def read_sections(directory: str | os.PathLike[str], threshold: float) -> list[Section]:
     """The sections of an overlap study, for a page about something else."""
-    accuracies, settings = _read(os.fspath(directory))
-    return overlap_sections(measure_overlap(accuracies, threshold), settings)
+    where = os.fspath(directory)
+    accuracies, settings = _read(where)
+    return overlap_sections(measure_overlap(accuracies, threshold), settings, where)
 
 
 def overlap_verdicts(scores: OverlapScores) -> Verdicts:

@@ -9,6 +9,7 @@ from typing import Any
 
 from scuff.design import Categories
 from scuff.report import parts
+from scuff.report.overlap.command import overlap_command
 from scuff.report.overlap.figures import dendrogram_figure, direct_dots, mce_bars, nearest_dots, sweep_figure
 from scuff.report.overlap.matrices import accuracy_matrix, overlap_matrix
 from scuff.report.overlap.scores import COVERED, OverlapScores
@@ -74,8 +75,11 @@ DEFINITIONS = [
 ]
 
 
-def overlap_sections(scores: OverlapScores, settings: Mapping[str, Any]) -> list[Section]:
-    """All sections, but for those that the study has no numbers for."""
+def overlap_sections(scores: OverlapScores, settings: Mapping[str, Any], directory: str | None = None) -> list[Section]:
+    """All sections, but for those that the study has no numbers for; of one in a folder, with its command."""
+    again = []
+    if directory is not None:
+        again = [parts.heading("The same again"), parts.command(overlap_command(settings, directory))]
     sections = [
         matrix_section(scores),
         categories_section(scores),
@@ -87,6 +91,7 @@ def overlap_sections(scores: OverlapScores, settings: Mapping[str, Any]) -> list
             "overlap-settings",
             "Settings of the overlap study",
             parts.facts(all_facts(settings)),
+            *again,
             parts.heading("How to read this"),
             parts.facts([*DEFINITIONS, ("intervals", f"{_sentence(scores.overlaps.interval)}.")]),
         ),
