@@ -64,8 +64,8 @@ def test_generate(n, k):
     assert len(set(found)) == len(found) == 1000
     assert {pattern(benchmark, categories) for benchmark in found} == {(k,) * n}
     assert all(list(benchmark) == sorted(benchmark) for benchmark in found)
-    assert found == generate(categories, n, k, seed=5)
-    assert set(found) != set(generate(categories, n, k, seed=6))
+    assert found[:50] == generate(categories, n, k, 50, seed=5)
+    assert found[:50] != generate(categories, n, k, 50, seed=6)
 
 
 @pytest.mark.parametrize(("n", "k"), [(1, 1), (2, 1), (2, 2), (3, 1), (1, 3), (2, 3), (3, 2)])

@@ -13,6 +13,10 @@ from typing import BinaryIO
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
+class Stopped(RuntimeError):
+    """The machine could not go on. Every file that is there is valid; a new run continues from there."""
+
+
 @contextlib.contextmanager
 def write_by_rename(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Write a binary file under a temporary name beside `path`, and give it its real name when it is complete.

@@ -67,37 +67,28 @@ def calibrate_command(
       scuff design calibrate torchvision:resnet18 --data folder:val --only rain,hue,shear --out mine.yaml
       scuff evaluate net.safetensors --suite cifar10-noc.yaml --data cifar10:data --out runs/noc
     """
-    from scuff.cli.console import open_progress
+    from scuff.cli.jobs import resumable_job
     from scuff.studies.calibrate import calibrate_suite
 
-    try:
-        with open_progress() as progress:
-            bar = progress.add_task("starting", total=None)
-
-            def advance(what: str, done: int, total: int) -> None:
-                progress.update(bar, description=f"{what:<28}", completed=done, total=total)
-
-            found, table = calibrate_suite(
-                model,
-                suite,
-                data,
-                name=name,
-                only=words(only),
-                limit=limit,
-                upper=upper,
-                lower=lower,
-                seed=seed,
-                resize=resize,
-                crop=crop,
-                mean=decimals(mean, "--mean"),
-                std=decimals(std, "--std"),
-                device=device,
-                out=out,
-                progress=advance,
-            )
-    except KeyboardInterrupt as interrupt:
-        typer.echo("Interrupted. Run the same command again to go on from here.", err=True)
-        raise typer.Exit(130) from interrupt
+    with resumable_job() as advance:
+        found, table = calibrate_suite(
+            model,
+            suite,
+            data,
+            name=name,
+            only=words(only),
+            limit=limit,
+            upper=upper,
+            lower=lower,
+            seed=seed,
+            resize=resize,
+            crop=crop,
+            mean=decimals(mean, "--mean"),
+            std=decimals(std, "--std"),
+            device=device,
+            out=out,
+            progress=advance,
+        )
     typer.echo(found.about)
     _print_table(table)
     typer.echo(f"Suite: {out}, {len(found.entries)} of {len(table)} entries, for images of {found.size} pixels")

@@ -68,7 +68,7 @@ def corrupt_command(
     if as_published and save == "png":
         raise ValueError("--as-published means --save jpeg; leave out --save png")
 
-    from scuff.export import ExportStopped, plan_export, run_plan
+    from scuff.export import plan_export, run_plan
 
     plan = plan_export(
         source,
@@ -87,18 +87,10 @@ def corrupt_command(
     if dry_run:
         return
 
-    from scuff.cli.console import open_progress
+    from scuff.cli.jobs import resumable_job
 
-    try:
-        with open_progress() as progress:
-            bar = progress.add_task("corrupting", total=plan.missing)
-            result = run_plan(plan, workers, lambda done, total: progress.update(bar, completed=done, total=total))
-    except ExportStopped as stopped:
-        typer.echo(f"Error: {stopped}", err=True)
-        raise typer.Exit(1) from stopped
-    except KeyboardInterrupt as interrupt:
-        typer.echo("Interrupted. Run the same command again to go on from here.", err=True)
-        raise typer.Exit(130) from interrupt
+    with resumable_job() as advance:
+        result = run_plan(plan, workers, lambda done, total: advance("corrupting", done, total))
     _conclude(plan, result)
 
 

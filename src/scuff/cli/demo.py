@@ -33,7 +33,7 @@ def demo_command(
     Example:
       scuff demo --out out/demo
     """
-    from scuff.cli.console import open_progress
+    from scuff.cli.jobs import resumable_job
     from scuff.cli.scores import print_scores
     from scuff.evaluation import plan_evaluation, read_evaluation, run_plan
     from scuff.report import write_report
@@ -41,12 +41,7 @@ def demo_command(
 
     study, rows = out / "overlap", out / "evaluation"
     plan = plan_overlap(SUITE, "fashion", study, recipe="fashion", only=COMPARED, limit=IMAGES)
-    with open_progress() as progress:
-        bar = progress.add_task("starting", total=None)
-
-        def advance(what: str, done: int, total: int) -> None:
-            progress.update(bar, description=f"{what:<24}", completed=done, total=total)
-
+    with resumable_job() as advance:
         typer.echo(f"Training seven small networks: clean, and with {', '.join(COMPARED)}; testing each on all.")
         run_overlap(plan, progress=advance)
         typer.echo(f"Evaluating the first: clean, and on every corruption and severity of {SUITE}.")

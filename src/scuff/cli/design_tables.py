@@ -41,7 +41,7 @@ def selection_table(overlaps: Overlaps, selection: Selection) -> Table:
         nearest = max(scores, key=lambda other: scores[other].value)
         mean, score = sum(score.value for score in scores.values()) / len(scores), scores[nearest]
         interval = f" [{score.low:.3f}, {score.high:.3f}]" if math.isfinite(score.low) else ""
-        table.add_row(name, f"{mean:.3f}", f"{score.value:.3f}{interval}", nearest)
+        table.add_row(name, f"{mean:.3f}", f"{score.value:.3f}{interval}", nearest if score.value else "")
     return table
 
 

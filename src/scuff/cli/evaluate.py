@@ -96,7 +96,7 @@ def evaluate_command(
         2  the command makes no sense
       130  interrupted
     """
-    from scuff.evaluation import EvaluationStopped, plan_evaluation, run_plan
+    from scuff.evaluation import plan_evaluation, run_plan
 
     plan = plan_evaluation(
         models,
@@ -123,24 +123,12 @@ def evaluate_command(
         _estimate(plan, device)
         return
 
-    from scuff.cli.console import open_progress
+    from scuff.cli.jobs import resumable_job
 
-    try:
-        with open_progress() as progress:
-            bar = progress.add_task("starting", total=None)
-
-            def advance(what: str, done: int, total: int) -> None:
-                progress.update(bar, description=f"{what:<20}", completed=done, total=total)
-
-            timing = run_plan(
-                plan, device=device, batch_size=batch_size, compile=compile, workers=workers, progress=advance
-            )
-    except (EvaluationStopped, MemoryError) as stopped:
-        typer.echo(f"Error: {stopped}", err=True)
-        raise typer.Exit(1) from stopped
-    except KeyboardInterrupt as interrupt:
-        typer.echo("Interrupted. Run the same command again to go on from here.", err=True)
-        raise typer.Exit(130) from interrupt
+    with resumable_job() as advance:
+        timing = run_plan(
+            plan, device=device, batch_size=batch_size, compile=compile, workers=workers, progress=advance
+        )
     _conclude(plan, timing, baseline)
 
 

@@ -77,7 +77,6 @@ def overlap_command(
         2  the command makes no sense
       130  interrupted
     """
-    from scuff.evaluation import EvaluationStopped
     from scuff.metrics import overlaps
     from scuff.studies import plan_overlap, read_overlap, run_overlap
 
@@ -102,22 +101,10 @@ def overlap_command(
     if dry_run:
         return
 
-    from scuff.cli.console import open_progress
+    from scuff.cli.jobs import resumable_job
 
-    try:
-        with open_progress() as progress:
-            bar = progress.add_task("starting", total=None)
-
-            def advance(what: str, done: int, total: int) -> None:
-                progress.update(bar, description=f"{what:<28}", completed=done, total=total)
-
-            run_overlap(plan, processes=processes, progress=advance)
-    except (EvaluationStopped, MemoryError) as stopped:
-        typer.echo(f"Error: {stopped}", err=True)
-        raise typer.Exit(1) from stopped
-    except KeyboardInterrupt as interrupt:
-        typer.echo("Interrupted. Run the same command again to go on from here.", err=True)
-        raise typer.Exit(130) from interrupt
+    with resumable_job() as advance:
+        run_overlap(plan, processes=processes, progress=advance)
     matrix = overlaps(read_overlap(out))
     _print_matrix(matrix)
     if compare_to is not None:

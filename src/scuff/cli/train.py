@@ -60,29 +60,24 @@ def train_command(
       scuff train cifar10:data --recipe cifar-fast --suite cifar10-c --out c.safetensors --start rain.safetensors
       scuff train folder:train --test folder:val --classes imagenet-100 --recipe imagenet-100 --out inet100.safetensors
     """
-    from scuff.cli.console import open_progress
+    from scuff.cli.jobs import resumable_job
     from scuff.training import train
 
-    with open_progress() as progress:
-        bar = progress.add_task("training", total=None)
-        try:
-            path = train(
-                data,
-                recipe,
-                out,
-                corruption=words(corruption),
-                suite=suite,
-                architecture=architecture,
-                epochs=epochs,
-                start=start,
-                seed=seed,
-                classes=classes,
-                device=device,
-                progress=lambda done, total: progress.update(bar, completed=done, total=total),
-            )
-        except KeyboardInterrupt as interrupt:
-            typer.echo("Interrupted. Run the same command again to go on from what was saved last.", err=True)
-            raise typer.Exit(130) from interrupt
+    with resumable_job() as advance:
+        path = train(
+            data,
+            recipe,
+            out,
+            corruption=words(corruption),
+            suite=suite,
+            architecture=architecture,
+            epochs=epochs,
+            start=start,
+            seed=seed,
+            classes=classes,
+            device=device,
+            progress=lambda done, total: advance("training", done, total),
+        )
     typer.echo(f"Weights: {path}")
     _test(path, data, test, classes, device)
 

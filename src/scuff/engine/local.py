@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
 import torch
 
 from scuff.data.memory import available_memory
+from scuff.files import Stopped
 from scuff.pool import run_tasks
 
 Cell = TypeVar("Cell")
@@ -40,7 +42,13 @@ def run_cells(work: Callable[[Cell], Result], cells: Sequence[Cell], processes: 
 
     Ctrl-C, and the first error, end all processes within a second or two.
     """
-    yield from run_tasks(work, cells, 0 if processes == 1 else processes)
+    try:
+        yield from run_tasks(work, cells, 0 if processes == 1 else processes)
+    except BrokenProcessPool as error:
+        raise Stopped(
+            "a process was killed, perhaps for want of memory; what is finished is valid: run the same again, with "
+            "fewer processes"
+        ) from error
 
 
 def _processors() -> int:

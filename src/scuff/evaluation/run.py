@@ -16,13 +16,13 @@ from scuff.environment import environment, find_device
 from scuff.evaluation.choices import Models
 from scuff.evaluation.plan import MAY_JOIN, SETTINGS, Plan, plan_evaluation
 from scuff.evaluation.runner import Progress, Runner
-from scuff.files import DISK_FULL
+from scuff.files import DISK_FULL, Stopped
 from scuff.store import read_rows, read_settings, save_settings
 from scuff.suites import Suite
 
 
-class EvaluationStopped(RuntimeError):
-    """The machine could not go on. Every finished cell is valid; a new run continues from there."""
+class EvaluationStopped(Stopped):
+    """The disk is full. Every finished cell is valid."""
 
 
 @dataclass(frozen=True)

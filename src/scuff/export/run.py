@@ -9,7 +9,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 
 from scuff.export.plan import SETTINGS, Plan, plan_export
-from scuff.files import DISK_FULL
+from scuff.files import DISK_FULL, Stopped
 from scuff.pool import run_tasks
 from scuff.store import Store, save_settings
 from scuff.suites import Suite
@@ -17,8 +17,8 @@ from scuff.suites import Suite
 Progress = Callable[[int, int], None]
 
 
-class ExportStopped(RuntimeError):
-    """The machine could not go on (full disk, lost worker). What is finished is valid; a new run continues from it."""
+class ExportStopped(Stopped):
+    """The disk is full, or a worker process was lost."""
 
 
 @dataclass(frozen=True)

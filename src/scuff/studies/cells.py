@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -77,8 +78,9 @@ def run_trainings(
 
         return train_cell(cell, advance)
 
-    for cell, _ in run_cells(work if count == 1 else train_cell, cells, count):
-        before += cell.images
-        progress(f"trained {cell.name}", before, total)
+    with contextlib.closing(run_cells(work if count == 1 else train_cell, cells, count)) as finished:
+        for cell, _ in finished:
+            before += cell.images
+            progress(f"trained {cell.name}", before, total)
     _loaded.clear()
     return before
