@@ -185,3 +185,13 @@ def test_mistakes(run, accuracies, tmp_path):
 def test_help_has_examples(run, command):
     text = run(command, "--help").stdout
     assert f"scuff design {command} runs/noc" in text
+
+
+def test_only_some_corruptions_or_suites(run, accuracies):
+    result = run("nonoverlapping", accuracies, "--only", "fog,imagenet-c/frost,zoom_blur")
+    assert result.exit_code == 0, result.output
+    assert "2 corruptions overlap less than 0.1" in result.stdout
+    assert "snow" not in result.stdout
+    whole, suite = (run("nonoverlapping", accuracies, *more) for more in ((), ("--only", "imagenet-c")))
+    assert whole.stdout == suite.stdout
+    assert_refused(run("categories", accuracies, "--only", "fgo"), "no corruption or suite 'fgo'", "imagenet-c/fog")

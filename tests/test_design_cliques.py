@@ -69,7 +69,7 @@ def test_search_order_ends_with_the_sparse_part():
     joined[5] = joined[:, 5] = False
     order = search_order(joined)
     assert order[-1] == 5
-    assert sorted(order) == list(range(8))
+    assert sorted(order) == list(range(12))
 
 
 @pytest.mark.parametrize("seed", range(8))

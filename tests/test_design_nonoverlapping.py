@@ -64,7 +64,7 @@ def check_against_brute_force(overlaps: Overlaps, threshold: float) -> None:
 @pytest.mark.parametrize("levels", [4, EXACT_LEVELS])
 def test_brute_force(count, levels):
     """With four levels, ties abound; sums of multiples of 1/64 are exact, so that ties are what they seem."""
-    for seed in range(100 if count < 14 else 25):
+    for seed in range(100 if count < 12 else 20):
         threshold = np.random.default_rng(seed).choice([0.05, 0.25, 0.5, 0.75, 0.9, 0.98])
         check_against_brute_force(random_overlaps(count, seed + 1000 * count, levels), threshold)
 
@@ -152,7 +152,7 @@ def largest_in_parts(overlaps: Overlaps, threshold: float) -> tuple[int, int]:
     return count(frozenset(range(len(overlaps.names))))
 
 
-@pytest.mark.parametrize("threshold", [0.1, 0.5, 0.7, 0.9, 0.95, 0.97])
+@pytest.mark.parametrize("threshold", [0.1, 0.5, 0.7, 0.9, 0.97])
 def test_130_corruptions(threshold):
     """Nothing better is near: no corruption can be added, and none exchanged. How long it takes, the docs say."""
     overlaps = random_overlaps(130, 0)
@@ -170,7 +170,7 @@ def test_130_corruptions(threshold):
         assert sums[new] > sums[old] - 1  # the diagonal is in the sum of the old one
 
 
-@pytest.mark.parametrize(("threshold", "seed"), [(0.985, 1), (0.985, 2), (0.99, 0), (0.99, 2), (0.995, 0)])
+@pytest.mark.parametrize(("threshold", "seed"), [(0.985, 1), (0.99, 0), (0.995, 0)])
 def test_130_corruptions_of_which_few_overlap(threshold, seed):
     """Thousands of subsets are as large; how large and how many, the groups of overlapping corruptions say."""
     overlaps = random_overlaps(130, seed)

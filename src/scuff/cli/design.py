@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scuff.cli.calibrate import calibrate_command
-from scuff.cli.options import Seed
+from scuff.cli.options import Seed, words
 
 if TYPE_CHECKING:
     from scuff.metrics import Overlaps
@@ -29,6 +29,12 @@ From = Annotated[
 Suites = Annotated[
     list[str] | None,
     typer.Option("--suite", metavar="FILE", help="A suite file of yours that corruptions are from; may be repeated."),
+]
+Only = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAMES", help="Choose among these corruptions, or those of these suites, as in noc-candidates."
+    ),
 ]
 Name = Annotated[str | None, typer.Option(help="The name of the new suite. Default: that of its file.")]
 
@@ -57,6 +63,7 @@ def nonoverlapping_command(
     ] = False,
     out: Annotated[Path | None, typer.Option(metavar="FILE.yaml", help="The suite to write.")] = None,
     name: Name = None,
+    only: Only = None,
     suite: Suites = None,
 ) -> None:
     """Choose corruptions that do not overlap.
@@ -68,6 +75,7 @@ def nonoverlapping_command(
     Examples:
       scuff design nonoverlapping runs/noc --sweep
       scuff design nonoverlapping runs/noc --threshold 0.15 --out my-noc.yaml
+      scuff design nonoverlapping runs/noc --only noc-candidates
       scuff design nonoverlapping accuracies.csv
     """
     from scuff import design
@@ -75,7 +83,7 @@ def nonoverlapping_command(
     from scuff.cli.design_tables import explain_selection, selection_table, sweep_table
 
     _check_ending(out, (".yaml", ".yml"))
-    overlaps = read_overlaps_of(source, suite or ())
+    overlaps = choose(read_overlaps_of(source, suite or ()), words(only))
     console = open_console()
     if sweep:
         console.print(sweep_table(design.sweep(overlaps)))
@@ -97,6 +105,7 @@ def categories_command(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where to write the categories: .json or .yaml.")
     ] = None,
+    only: Only = None,
 ) -> None:
     """Group corruptions into categories.
 
@@ -114,7 +123,7 @@ def categories_command(
     from scuff.design import find_categories
 
     _check_ending(out, (".json", ".yaml", ".yml"))
-    overlaps = read_overlaps_of(source, ())
+    overlaps = choose(read_overlaps_of(source, ()), words(only))
     found = find_categories(overlaps, least_correlation=correlation, seed=seed)
     console = open_console()
     console.print(steps_table(found))
@@ -143,6 +152,7 @@ def balanced_command(
         Path | None, typer.Option(metavar="FILE", help="The suite to write, .yaml; with --count, a list of benchmarks.")
     ] = None,
     name: Name = None,
+    only: Only = None,
     suite: Suites = None,
 ) -> None:
     """Take k corruptions from each of n categories.
@@ -161,7 +171,7 @@ def balanced_command(
     from scuff.cli.design_tables import groups_table
 
     _check_ending(out, (".yaml", ".yml") if count is None else (".json", ".yaml", ".yml"))
-    overlaps = read_overlaps_of(source, suite or ())
+    overlaps = choose(read_overlaps_of(source, suite or ()), words(only))
     known = None if categories is None else read_categories(categories)
     groups = known or design.find_categories(overlaps, seed=seed).groups()
     console = open_console()
@@ -204,6 +214,19 @@ def read_overlaps_of(source: Path, suites: list[str] | tuple[str, ...]) -> Overl
     if header & ACCURACY_COLUMNS:
         return overlaps(read_accuracies(source, loaded))
     return read_overlaps(source, loaded)
+
+
+def choose(overlaps: Overlaps, only: list[str] | None) -> Overlaps:
+    """Those of some names: addresses, names of entries, or suites, of which all are taken."""
+    if only is None:
+        return overlaps
+    chosen: list[str] = []
+    for word in only:
+        found = [name for name in overlaps.names if word in (name, *name.rpartition("/")[::2])]
+        if not found:
+            raise ValueError(f"there is no corruption or suite {word!r} here; there are {', '.join(overlaps.names)}")
+        chosen += found
+    return overlaps.take(list(dict.fromkeys(chosen)))
 
 
 def read_categories(path: Path) -> dict[str, list[str]]:
