@@ -18,7 +18,7 @@ from scuff.cli import app
 from scuff.metrics import overlaps
 from scuff.models import read_origin
 from scuff.studies import overlap, plan_overlap, read_overlap, run_overlap
-from scuff.studies.overlap import choose_addresses
+from scuff.studies.overlap_plan import choose_addresses
 from scuff.suites import combine_suites, load_suite
 from scuff.training import Recipe
 

@@ -1,0 +1,231 @@
+"""What an overlap study will train and test, found out before anything is computed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import scuff
+from scuff.corruptions import get
+from scuff.data import CorruptedSource, Source, open_source
+from scuff.data.open import forms
+from scuff.environment import environment, find_device
+from scuff.evaluation import plan_evaluation
+from scuff.evaluation.plan import Plan
+from scuff.metrics.accuracies import STANDARD
+from scuff.store import Store, check_settings, read_settings
+from scuff.studies.cells import TrainingCell
+from scuff.studies.overlap_results import SETTINGS
+from scuff.suites import Suite, combine_suites, load_suite
+from scuff.suites.combine import entry_names
+from scuff.training.recipes import Recipe, find_recipe
+from scuff.training.run import Corrupted, adapt, open_training_source
+
+NOTED_ONLY = ("data", "test", "seeds", "environment", "scuff")  # data may move, and seeds may join
+
+
+@dataclass(frozen=True)
+class OverlapPlan:
+    """A study that is ready to run: what it trains, what it tests on, and what all of it depends on."""
+
+    out: Path
+    settings: dict[str, Any]
+    suite: Suite  # of all corruptions; every image draws its level
+    tested_on: dict[str, str]  # addresses by entries of the suite
+    cells: list[TrainingCell]
+    test: Source
+    device: torch.device
+    borrowed: dict[Path, Path]  # standard models that are not trained, and whose copies they are
+
+    def missing(self) -> list[TrainingCell]:
+        """The models that are not trained yet."""
+        return [cell for cell in self.cells if not cell.out.exists()]
+
+    def evaluation(self) -> Plan:
+        """The plan of all tests; the models must be there."""
+        models = {f"{cell.name}-seed{cell.seed}": cell.out for cell in self.cells}
+        settings = self.settings
+        return plan_evaluation(
+            models,
+            self.suite,
+            self.test,
+            self.out / "evaluation",
+            seed=0,
+            limit=settings["limit"],
+            precision=settings["precision"],
+        )
+
+
+def plan_overlap(
+    suites: str | Suite | Sequence[str | Suite],
+    data: str | Source,
+    out: str | os.PathLike[str],
+    *,
+    recipe: str | Recipe,
+    only: Sequence[str] | None = None,
+    together: Sequence[str] = (),
+    seeds: int | Sequence[int] = 1,
+    test: str | Source | None = None,
+    classes: str | None = None,
+    limit: int | None = None,
+    architecture: str | None = None,
+    epochs: int | None = None,
+    fine_tune: int | None = None,
+    standard_from: str | os.PathLike[str] | None = None,
+    device: str | torch.device | None = None,
+) -> OverlapPlan:
+    """Plan a study without computing anything; the arguments are those of `overlap`."""
+    device = find_device(device)
+    recipe = adapt(find_recipe(recipe), architecture, epochs, False)
+    seeds = _choose_seeds(seeds)
+    suites = [one if isinstance(one, Suite) else load_suite(one) for one in _several(suites)]
+    addresses = choose_addresses(suites, only)
+    names = entry_names(addresses)
+    suite = combine_suites("overlap", addresses, suites, draws_levels=True)
+    train_source = open_training_source(data, classes)
+    test_source = _open_test(data, test, classes)
+    tuned = None if fine_tune is None else adapt(recipe, None, fine_tune, True)
+    settings = {
+        "data": data if isinstance(data, str) else train_source.name,
+        "data_fingerprint": train_source.fingerprint(),
+        "test": test if test is None or isinstance(test, str) else test_source.name,
+        "test_fingerprint": test_source.fingerprint(),
+        "classes": classes,
+        "limit": limit,
+        "recipe": {"name": recipe.name, **recipe.settings()},
+        "fine_tuning": None if tuned is None else tuned.settings(),
+        "suites": [one.to_dict() for one in suites],
+        "corruptions": list(addresses),
+        "together": [load_suite(name).to_dict() for name in together],
+        "seeds": list(seeds),
+        "precision": recipe.precision if device.type == "cuda" else "float32",
+        "environment": environment(device),
+        "scuff": scuff.__version__,
+    }
+    store = Store(out)
+    check_settings(store, SETTINGS, settings, NOTED_ONLY)
+    if store.exists(SETTINGS):
+        settings["seeds"] = sorted({*settings["seeds"], *read_settings(store, SETTINGS)["seeds"]})
+    trainings = _trainings(addresses, names, suite, together)
+    cells = [
+        cell
+        for seed in settings["seeds"]
+        for cell in _cells(trainings, Path(out) / "models" / f"seed-{seed}", seed, train_source, recipe, tuned, device)
+    ]
+    tested_on = {names[address]: address for address in addresses}
+    borrowed = {} if standard_from is None else _find_standards(Path(standard_from), Path(out), cells)
+    return OverlapPlan(Path(out), settings, suite, tested_on, cells, test_source, device, borrowed)
+
+
+def _trainings(
+    addresses: Sequence[str], names: Mapping[str, str], suite: Suite, together: Sequence[str]
+) -> dict[str, tuple[str, Corrupted | None]]:
+    """What models are trained on, with the names of their files: nothing, each corruption, all of a suite at once."""
+    trainings: dict[str, tuple[str, Corrupted | None]] = {STANDARD: (STANDARD, None)}
+    trainings |= {address: (names[address], Corrupted(suite, (names[address],))) for address in addresses}
+    for one in map(load_suite, together):
+        drawn = replace(one, draws_levels=True)
+        trainings[f"all:{one.name}"] = (f"all-{one.name}", Corrupted(drawn, tuple(one.benchmark())))
+    return trainings
+
+
+def _cells(
+    trainings: Mapping[str, tuple[str, Corrupted | None]],
+    folder: Path,
+    seed: int,
+    source: Source,
+    recipe: Recipe,
+    tuned: Recipe | None,
+    device: torch.device,
+) -> Iterator[TrainingCell]:
+    """The trainings of one seed; with `tuned`, those of corruptions begin from the standard model."""
+    for trained_on, (name, corrupted) in trainings.items():
+        is_tuned = tuned is not None and corrupted is not None
+        yield TrainingCell(
+            trained_on=trained_on,
+            name=name,
+            corrupted=corrupted,
+            seed=seed,
+            recipe=tuned if is_tuned else recipe,
+            start=folder / f"{STANDARD}.safetensors" if is_tuned else None,
+            out=folder / f"{name}.safetensors",
+            source=source,
+            device=str(device),
+        )
+
+
+def choose_addresses(suites: Sequence[Suite], only: Sequence[str] | None = None) -> list[str]:
+    """The corruptions of a study: those that count in the suites, or those that were asked for."""
+    if len({suite.name for suite in suites}) < len(suites):
+        raise ValueError(f"two suites have one name: {', '.join(suite.name for suite in suites)}")
+    every = [(suite, entry) for suite in suites for entry in suite.entries]
+    if only is None:
+        chosen = [(suite, entry) for suite, entry in every if entry in suite.benchmark()]
+    else:
+        chosen = [_find(suites, name) for name in only]
+    for suite, entry in chosen:
+        if get(suite.corruption(entry)).sequence:
+            raise ValueError(f"{suite.name}/{entry} is a sequence of frames; overlap is of single corruptions")
+    addresses = list(dict.fromkeys(f"{suite.name}/{entry}" for suite, entry in chosen))
+    if len(addresses) < 2:
+        raise ValueError(f"overlap is of at least two corruptions, got {', '.join(addresses) or 'none'}")
+    return addresses
+
+
+def _find(suites: Sequence[Suite], name: str) -> tuple[Suite, str]:
+    """An entry by its name or its address."""
+    of, slash, entry = name.rpartition("/")
+    having = [s for s in suites if (s.name == of if slash else True) and (entry in s.entries or entry in s.aliases)]
+    if not having:
+        among = suites if not slash else [s for s in suites if s.name == of]
+        if not among:
+            raise ValueError(f"there is no suite {of!r} in this study; it has {', '.join(s.name for s in suites)}")
+        return among[0], among[0].find(entry)  # which says what is near
+    if len(having) > 1:
+        raise ValueError(
+            f"{name} is in {' and in '.join(s.name for s in having)}; say which, as in {having[0].name}/{entry}"
+        )
+    return having[0], having[0].find(entry)
+
+
+def _several(suites: str | Suite | Sequence[str | Suite]) -> list[str | Suite]:
+    several = [suites] if isinstance(suites, (str, Suite)) else list(suites)
+    if not several:
+        raise ValueError("no suite is given")
+    return several
+
+
+def _choose_seeds(seeds: int | Sequence[int]) -> list[int]:
+    numbers = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+    if not numbers or len(set(numbers)) < len(numbers):
+        raise ValueError(f"expected at least one seed, each of them once, got {seeds!r}")
+    return numbers
+
+
+def _open_test(data: str | Source, test: str | Source | None, classes: str | None) -> Source:
+    """The test images: those that are given, or the test split of the training images' address."""
+    if test is None:
+        form = forms().get(data.partition(":")[0]) if isinstance(data, str) else None
+        if form is None or not form.has_splits:
+            raise ValueError(
+                "these data have no test split of their own; say where the test images are, as in test='folder:val'"
+            )
+        test = data
+    source = open_source(test, classes=classes) if isinstance(test, str) else test
+    if isinstance(source, CorruptedSource):
+        raise ValueError(f"{source.name} holds corrupted images; the study corrupts clean ones itself")
+    return source
+
+
+def _find_standards(theirs: Path, ours: Path, cells: Sequence[TrainingCell]) -> dict[Path, Path]:
+    """The standard models of another study, for those of ours that others begin from."""
+    found = {start: theirs / start.relative_to(ours) for start in {cell.start for cell in cells} - {None}}
+    for path in found.values():
+        if not path.exists():
+            raise ValueError(f"there is no standard model {path}; standard_from must be a study with the same seeds")
+    return found
