@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 
 import scuff
 from scuff.cli import app
+from scuff.data.source import array_source
 from scuff.metrics import overlaps
 from scuff.models import read_origin
 from scuff.studies import overlap, plan_overlap, read_overlap, run_overlap
@@ -165,6 +167,16 @@ def test_seeds_may_join_but_nothing_else_may_change(tmp_path):
         ({"recipe": "quick"}, "no recipe is called 'quick'; there are fashion"),
         ({"processes": 0}, "processes must be at least 1, got 0"),
         ({"together": ["imagenet-nok"]}, "no suite is called 'imagenet-nok'"),
+        ({"limit": 0}, "limit must be at least 1, got 0"),
+        ({"test": TEST.take([])}, "bars has no images"),
+        (
+            {"test": replace(TEST, class_names=("b", "a", "c", "d"))},
+            "test images must have the classes of the training",
+        ),
+        (
+            {"test": array_source("x", TEST.images.array, TEST.labels + 3)},
+            "must have the classes of the training images",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_explained(tmp_path, options, message):
@@ -172,12 +184,73 @@ def test_what_makes_no_sense_is_explained(tmp_path, options, message):
         study(tmp_path, **options)
 
 
-def test_sequences_and_twins_are_refused():
-    with pytest.raises(ValueError, match="is a sequence of frames; overlap is of single corruptions"):
-        choose_addresses([load_suite("imagenet-p")])
+def test_sequences_and_twins_are_refused(tmp_path):
+    for options in ({"suites": "cifar10-p"}, {"together": "cifar10-p"}):
+        suites = options.pop("suites", "noc-candidates")
+        with pytest.raises(ValueError, match="is a sequence of frames; overlap is of single corruptions"):
+            plan_overlap(suites, TRAIN, tmp_path, recipe=QUICK, test=TEST, device="cpu", **options)
     with pytest.raises(ValueError, match="two suites have one name"):
         choose_addresses([load_suite("imagenet-c")] * 2)
     assert choose_addresses([load_suite("noc-candidates")], ["low_res", "hue"])[0] == "noc-candidates/thumbnail_resize"
+
+
+def test_names_that_would_mix_models_up_are_refused(tmp_path):
+    fog = {"corruption": "fog", "strength": 1.0, "decay": 2.0}
+    for name, message in (("standard", "cannot be called so"), ("clean", "cannot be called so"), ("my fog", "letters")):
+        suite = scuff.Suite("mine", 1, 32, {name: fog, "other": fog})
+        with pytest.raises(ValueError, match=message):
+            plan_overlap(suite, TRAIN, tmp_path, recipe=QUICK, test=TEST, device="cpu")
+    suites = [scuff.Suite("a", 1, 8, {"fog": fog}), scuff.Suite("b", 1, 8, {"fog": fog})]
+    suites.append(scuff.Suite("c", 1, 8, {"a-fog": fog}))
+    with pytest.raises(ValueError, match="two entries would be called a-fog"):
+        plan_overlap(suites, TRAIN, tmp_path, recipe=QUICK, test=TEST, device="cpu")
+    bad = scuff.Suite("mine", 1, 32, {"fog": {"strength": 1.0}, "other": fog})
+    with pytest.raises(ValueError, match="missing: decay"):
+        plan_overlap(bad, TRAIN, tmp_path, recipe=QUICK, test=TEST, device="cpu")
+    with pytest.raises(ValueError, match="a study needs a folder on this machine"):
+        study("memory://study")
+    assert not list(tmp_path.iterdir())
+
+
+def test_models_of_another_training_are_not_taken_for_those_of_the_study(tmp_path):
+    study(tmp_path / "one", only=NAMES[:2])
+    models = tmp_path / "one" / "models" / "seed-0"
+    brightness = models / "cifar10-c-brightness.safetensors"
+    (models / "noc-candidates-brightness.safetensors").write_bytes(brightness.read_bytes())
+    with pytest.raises(ValueError, match=r"is there already, and was trained otherwise \(corrupted differ\)"):
+        study(tmp_path / "one", only=NAMES[:2])
+    (tmp_path / "one" / "overlap.json").unlink()
+    with pytest.raises(ValueError, match=r"was trained otherwise \(recipe"):
+        study(tmp_path / "one", only=NAMES[:2], epochs=2)
+    study(tmp_path / "two", only=NAMES[:2], epochs=2)
+    with pytest.raises(ValueError, match=r"two was made with other settings: recipe.epochs was 2, is now 1"):
+        study(tmp_path / "three", only=NAMES[:2], fine_tune=1, standard_from=tmp_path / "two")
+    assert not (tmp_path / "three").exists()
+
+
+def test_an_unfinished_or_damaged_study_is_not_read(tmp_path):
+    study(tmp_path, only=NAMES[:2], limit=500)
+    assert json.loads((tmp_path / "overlap.json").read_text())["limit"] is None  # there are no more than 200 images
+
+    def stop(what, done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        study(tmp_path, only=NAMES[:2], seeds=2, progress=stop)
+    with pytest.raises(ValueError, match="is not finished; run the same command again"):
+        read_overlap(tmp_path)
+    study(tmp_path, only=NAMES[:2], seeds=2)
+    hits = (tmp_path / "hits.npz").read_bytes()
+    (tmp_path / "hits.npz").write_bytes(hits[:1000])
+    with pytest.raises(ValueError, match=r"hits.npz or overlap.json is damaged .*; delete hits.npz and run the study"):
+        read_overlap(tmp_path)
+    rows = next(tmp_path.rglob("*.parquet"))
+    rows.write_bytes(rows.read_bytes()[:50])
+    with pytest.raises(ValueError, match=f"{rows.name} is damaged .*; delete it and run the evaluation again"):
+        study(tmp_path, only=NAMES[:2], seeds=2)
+    rows.unlink()
+    study(tmp_path, only=NAMES[:2], seeds=2)
+    assert (tmp_path / "hits.npz").read_bytes() == hits
 
 
 def test_a_folder_that_is_no_study_is_explained(tmp_path):

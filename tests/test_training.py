@@ -183,8 +183,13 @@ def test_fine_tuning_goes_on_from_given_weights(tmp_path):
     before, after = (scuff.evaluate(path, None, bars(seed=1), device="cpu") for path in (start, tuned))
     assert scuff.metrics.accuracy(after).value > scuff.metrics.accuracy(before).value - 0.05
     assert not same(weights(start), weights(tuned))
-    with pytest.raises(ValueError, match="does not hold the weights of resnet18_32"):
-        train(bars(), QUICK, tmp_path / "x.safetensors", start=start, architecture="resnet18_32")
+    for source, options, message in (
+        (bars(), {"architecture": "resnet18_32"}, "does not hold the weights of resnet18_32"),
+        (bars(channels=3), {}, "with 4 classes and 3 channels: "),
+        (replace(bars(), class_names=tuple("abcde")), {}, "with 5 classes and 1 channels: "),
+    ):
+        with pytest.raises(ValueError, match=message):
+            train(source, QUICK, tmp_path / "x.safetensors", start=start, **options)
 
 
 def test_the_recipe_of_the_paper_squeezes_pictures_and_forgets_its_momentum(tmp_path):
@@ -238,7 +243,8 @@ def test_momentum_begins_anew_at_every_decay_of_such_a_recipe():
         ({"data": "cifar10-c:nowhere"}, "there is no file or folder nowhere"),
         ({"data": 3}, "data must be an address, as in 'cifar10:DIR', or a Source, got int"),
         ({"seed": 0.5}, "seed must be a whole number, got 0.5"),
-        ({"out": "net.pt"}, "ends in .safetensors"),
+        ({"out": "net.pt"}, "ends in .safetensors, got .*net.pt"),
+        ({"recipe": 5}, "expected the name of a recipe, or a Recipe, got int"),
         ({"epochs": 0}, "epochs must be a whole number of at least 1, got 0"),
     ],
 )
@@ -257,3 +263,38 @@ def test_imagenet_100_is_every_tenth_class(tmp_path):
     assert source.labels.tolist() == [0, 1, 99]
     assert source.class_names == names[::10]
     assert source.classes is None  # a model that is trained on them has a hundred outputs
+
+
+def test_pictures_are_evaluated_at_the_size_they_were_trained_at(tmp_path):
+    """A network that has learnt small pictures by heart knows them again."""
+    source = bars(128, channels=3)
+    for image, label, place in zip(source.images.array, source.labels, range(128), strict=True):
+        (tmp_path / "data" / str("abcd"[label])).mkdir(parents=True, exist_ok=True)
+        Image.fromarray(image).save(tmp_path / "data" / "abcd"[label] / f"{place}.png")
+    path = train(f"folder:{tmp_path / 'data'}", replace(QUICK, epochs=6), tmp_path / "net.safetensors")
+    rows = scuff.evaluate(path, None, f"folder:{tmp_path / 'data'}", device="cpu")
+    assert scuff.metrics.accuracy(rows).value > 0.97
+    array = train(source, replace(QUICK, epochs=6), tmp_path / "array.safetensors")
+    rows = scuff.evaluate(array, None, f"folder:{tmp_path / 'data'}", device="cpu")
+    assert scuff.metrics.accuracy(rows).value > 0.97
+    turned = replace(source, class_names=("d", "a", "b", "c"))
+    with pytest.raises(ValueError, match="array has the classes of bars in another order: class 0 is a for the model"):
+        scuff.evaluate(array, None, turned, device="cpu")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"batch_size": 1},
+        {"crop": 1.5},
+        {"learning_rate": "high"},
+        {"label_smoothing": 1.0},
+        {"decay_at": (0.5, 1.5)},
+        {"schedule": "none"},
+        {"precision": "float16"},
+    ],
+    ids=lambda wrong: next(iter(wrong)),
+)
+def test_a_recipe_that_makes_no_sense_is_refused(wrong):
+    with pytest.raises(ValueError, match=f"the recipe quick: .*{next(iter(wrong)).partition('_')[0]}|float16"):
+        replace(QUICK, **wrong)

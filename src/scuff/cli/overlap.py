@@ -97,6 +97,9 @@ def overlap_command(
         standard_from=compare_to if fine_tune is not None else None,
         device=device,
     )
+    other = None if compare_to is None else overlaps(read_overlap(compare_to))
+    if other is not None and len(set(other.names) & set(plan.settings["corruptions"])) < 2:
+        raise ValueError(f"the study in {compare_to} shares no two corruptions with this one")
     _announce(plan)
     if dry_run:
         return
@@ -107,10 +110,10 @@ def overlap_command(
         run_overlap(plan, processes=processes, progress=advance)
     matrix = overlaps(read_overlap(out))
     _print_matrix(matrix)
-    if compare_to is not None:
+    if other is not None:
         from scuff.metrics import agreement
 
-        typer.echo(f"Compared with {compare_to}: {agreement(matrix, overlaps(read_overlap(compare_to)))}")
+        typer.echo(f"Compared with {compare_to}: {agreement(matrix, other)}")
     typer.echo(f"Matrix: {out}/overlap.csv; accuracies: {out}/accuracies.csv")
     typer.echo(f"Next: scuff design nonoverlapping {shlex.quote(out)}; scuff report {shlex.quote(out)}")
 

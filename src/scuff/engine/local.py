@@ -47,7 +47,8 @@ def run_cells(work: Callable[[Cell], Result], cells: Sequence[Cell], processes: 
     except BrokenProcessPool as error:
         raise Stopped(
             "a process was killed, perhaps for want of memory; what is finished is valid: run the same again, with "
-            "fewer processes"
+            "fewer processes. If none could even start: a script that runs cells in several processes must do so under "
+            "if __name__ == '__main__'"
         ) from error
 
 

@@ -53,7 +53,7 @@ class EvaluatedImages:
             "source": self.address,
             "source_fingerprint": self.source.fingerprint(),
             "clean": self.clean_address,
-            "clean_fingerprint": self.clean and self.clean.fingerprint(),
+            "clean_fingerprint": None if self.clean is None else self.clean.fingerprint(),
             "published": self.are_corrupted,
         }
 
@@ -64,6 +64,8 @@ def open_images(
     """Open the data and, if they are corrupted already, their clean counterpart."""
     source, address = _open(data, classes, "data")
     if not isinstance(source, CorruptedSource):
+        if not len(source):
+            raise ValueError(f"{source.name} has no images")
         if len(np.unique(source.ids)) < len(source):
             raise ValueError(f"{source.name}: the ids of images must differ, or their rows cannot be told apart")
         if clean is not None:
@@ -207,6 +209,18 @@ def are_sequences(suite: Suite, levels: dict[str, Levels]) -> bool:
 
 
 # --- models ---------------------------------------------------------------------------------------------------------
+
+
+def check_class_order(classifier: Classifier, source: Source) -> None:
+    """Refuse a model whose outputs are the classes of the images, by their names, but in another order."""
+    theirs, ours = classifier.class_names, source.class_names
+    if theirs is None or source.classes is not None or theirs == ours or set(theirs) != set(ours):
+        return
+    place = next(k for k, pair in enumerate(zip(theirs, ours, strict=True)) if pair[0] != pair[1])
+    raise ValueError(
+        f"{classifier.name} has the classes of {source.name} in another order: class {place} is {theirs[place]} for "
+        f"the model and {ours[place]} in the data"
+    )
 
 
 def open_models(

@@ -16,6 +16,7 @@ from scuff.evaluation.choices import (
     EvaluatedImages,
     Models,
     are_sequences,
+    check_class_order,
     choose_cuts,
     choose_levels,
     choose_suite,
@@ -168,6 +169,8 @@ def plan_evaluation(
         cells.insert(0, Cell(CLEAN))
     classifiers = open_models(models, mean, std)
     example = images.example()
+    for classifier in classifiers.values():
+        check_class_order(classifier, example)
     cut, clean_cut = choose_cuts(resize, crop, images, classifiers.values())
     settings = {
         **images.settings(),

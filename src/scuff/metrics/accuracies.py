@@ -118,6 +118,9 @@ def read_accuracies(source: pd.DataFrame | str | os.PathLike[str], suites: Seque
     if frame.empty:
         raise ValueError("the table of accuracies is empty")
     frame = frame if "seed" in frame else frame.assign(seed=0)
+    for column, kinds, what in (("accuracy", "fiu", "numbers"), ("seed", "iu", "whole numbers")):
+        if frame[column].dtype.kind not in kinds:
+            raise ValueError(f"the column {column} must hold {what}, got {frame[column].iloc[0]!r} among them")
     keys = ["seed", "trained_on", "tested_on"]
     if frame.duplicated(keys).any():
         seed, trained, tested = frame.loc[frame.duplicated(keys), keys].iloc[0]

@@ -125,7 +125,11 @@ def open_checkpoint(path: str | os.PathLike[str]) -> Classifier:
 
 def read_origin(path: str | os.PathLike[str]) -> dict[str, Any] | None:
     """How the weights of a file were made, if it says so."""
-    return json.loads(_read_safetensors(Path(path))[1].get("origin", "null"))
+    try:
+        with safetensors.safe_open(path, framework="pt") as file:
+            return json.loads((file.metadata() or {}).get("origin", "null"))
+    except safetensors.SafetensorError as error:
+        raise ValueError(_unreadable(Path(path), error)) from error
 
 
 def _identify(architecture: str | None, state: Mapping[str, Tensor]) -> tuple[str, int, int]:
@@ -171,9 +175,11 @@ def _read_safetensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
         with safetensors.safe_open(path, framework="pt") as file:
             return find_state({key: file.get_tensor(key) for key in file.keys()}), file.metadata() or {}  # noqa: SIM118
     except safetensors.SafetensorError as error:
-        raise ValueError(
-            f"cannot read {path} as safetensors: {error}; it may be cut short, or be something else"
-        ) from error
+        raise ValueError(_unreadable(path, error)) from error
+
+
+def _unreadable(path: Path, error: Exception) -> str:
+    return f"cannot read {path} as safetensors: {error}; it may be cut short, or be something else"
 
 
 def _read_pickle(path: Path) -> dict[str, Tensor]:

@@ -29,7 +29,7 @@ FORMS = (
 )
 
 _PYTHON = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
-_NAME = re.compile(r"\w[\w.-]{0,99}", re.ASCII)
+NAME = re.compile(r"\w[\w.-]{0,99}", re.ASCII)
 
 
 def open_model(
@@ -63,7 +63,7 @@ def open_model(
     else:
         classifier = open_object(model)
     name = name or classifier.name or default_name(classifier.address)
-    if not _NAME.fullmatch(name):
+    if not NAME.fullmatch(name):
         raise ValueError(f"a model's name may hold up to 100 letters, digits and . _ - only, got {name!r}")
     changed = {key: value for key, value in (("mean", mean), ("std", std)) if value is not None}
     return replace(classifier, name=name, **changed)
@@ -76,7 +76,7 @@ def split_name(text: str) -> tuple[str | None, str]:
     ('r50', 'torchvision:resnet50')
     """
     name, equals, address = text.partition("=")
-    if not equals or not _NAME.fullmatch(name) or os.path.exists(text):
+    if not equals or not NAME.fullmatch(name) or os.path.exists(text):
         return None, text
     return name, address
 

@@ -48,9 +48,15 @@ def read_rows(store: Store, names: Iterable[str]) -> pd.DataFrame:
     return table.to_pandas()
 
 
-def _read(store: Store, name: str) -> pa.Table:
+def read_columns(store: Store, name: str, columns: list[str]) -> list[np.ndarray]:
+    """Some columns of one cell."""
+    table = _read(store, name, columns)
+    return [table[column].to_numpy() for column in columns]
+
+
+def _read(store: Store, name: str, columns: list[str] | None = None) -> pa.Table:
     try:
-        return pq.read_table(io.BytesIO(store.read(name)))
+        return pq.read_table(io.BytesIO(store.read(name)), columns=columns)
     except pa.ArrowInvalid as error:
         raise ValueError(f"{store.root}/{name} is damaged ({error}); delete it and run the evaluation again") from error
 

@@ -13,7 +13,14 @@ from scuff.data import Source
 from scuff.engine import count_processes, run_cells
 from scuff.evaluation.runner import Progress
 from scuff.training.recipes import Recipe
-from scuff.training.run import Corrupted, TrainingImages, load_training_images, train_on
+from scuff.training.run import (
+    Corrupted,
+    TrainingImages,
+    describe,
+    fingerprint_of,
+    load_training_images,
+    train_on,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +36,11 @@ class TrainingCell:
     out: Path
     source: Source = field(repr=False)
     device: str
+
+    def origin(self) -> dict:
+        """Everything that decides over its weights, as its file tells it."""
+        fingerprint = fingerprint_of(self.source, self.recipe)
+        return describe(fingerprint, self.recipe, self.corrupted, self.start, self.seed)
 
     @property
     def images(self) -> int:

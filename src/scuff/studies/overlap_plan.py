@@ -11,20 +11,22 @@ from typing import Any
 import torch
 
 import scuff
-from scuff.corruptions import get
 from scuff.data import CorruptedSource, Source, open_source
 from scuff.data.open import forms
+from scuff.door import resolve
 from scuff.environment import environment, find_device
 from scuff.evaluation import plan_evaluation
+from scuff.evaluation.choices import open_images
 from scuff.evaluation.plan import Plan
-from scuff.metrics.accuracies import STANDARD
+from scuff.metrics.accuracies import CLEAN, STANDARD
+from scuff.models.open import NAME
 from scuff.store import Store, check_settings, read_settings
 from scuff.studies.cells import TrainingCell
 from scuff.studies.overlap_results import SETTINGS
 from scuff.suites import Suite, combine_suites, load_suite
 from scuff.suites.combine import entry_names
 from scuff.training.recipes import Recipe, find_recipe
-from scuff.training.run import Corrupted, adapt, open_training_source
+from scuff.training.run import Corrupted, adapt, check_origin, open_training_source
 
 NOTED_ONLY = ("data", "test", "seeds", "environment", "scuff")  # data may move, and seeds may join
 
@@ -80,6 +82,8 @@ def plan_overlap(
     device: str | torch.device | None = None,
 ) -> OverlapPlan:
     """Plan a study without computing anything; the arguments are those of `overlap`."""
+    if "://" in os.fspath(out):
+        raise ValueError(f"a study needs a folder on this machine, for its models, got {os.fspath(out)}")
     device = find_device(device)
     recipe = adapt(find_recipe(recipe), architecture, epochs, False)
     seeds = _choose_seeds(seeds)
@@ -87,8 +91,13 @@ def plan_overlap(
     addresses = choose_addresses(suites, only)
     names = entry_names(addresses)
     suite = combine_suites("overlap", addresses, suites, draws_levels=True)
+    together = [load_suite(name) for name in ([together] if isinstance(together, str) else together)]
+    for one in (suite, *together):
+        _check_entries(one)
     train_source = open_training_source(data, classes)
     test_source = _open_test(data, test, classes)
+    _check_classes(train_source, test_source)
+    tested = len(open_images(test_source, None, None, limit).source)
     tuned = None if fine_tune is None else adapt(recipe, None, fine_tune, True)
     settings = {
         "data": data if isinstance(data, str) else train_source.name,
@@ -96,12 +105,12 @@ def plan_overlap(
         "test": test if test is None or isinstance(test, str) else test_source.name,
         "test_fingerprint": test_source.fingerprint(),
         "classes": classes,
-        "limit": limit,
+        "limit": tested if tested < len(test_source) else None,
         "recipe": {"name": recipe.name, **recipe.settings()},
         "fine_tuning": None if tuned is None else tuned.settings(),
         "suites": [one.to_dict() for one in suites],
         "corruptions": list(addresses),
-        "together": [load_suite(name).to_dict() for name in together],
+        "together": [one.to_dict() for one in together],
         "seeds": list(seeds),
         "precision": recipe.precision if device.type == "cuda" else "float32",
         "environment": environment(device),
@@ -118,17 +127,20 @@ def plan_overlap(
         for cell in _cells(trainings, Path(out) / "models" / f"seed-{seed}", seed, train_source, recipe, tuned, device)
     ]
     tested_on = {names[address]: address for address in addresses}
-    borrowed = {} if standard_from is None else _find_standards(Path(standard_from), Path(out), cells)
+    borrowed = {} if standard_from is None else _find_standards(Path(standard_from), Path(out), cells, settings)
+    for cell in cells:
+        if cell.out.exists():
+            check_origin(cell.out, cell.origin())
     return OverlapPlan(Path(out), settings, suite, tested_on, cells, test_source, device, borrowed)
 
 
 def _trainings(
-    addresses: Sequence[str], names: Mapping[str, str], suite: Suite, together: Sequence[str]
+    addresses: Sequence[str], names: Mapping[str, str], suite: Suite, together: Sequence[Suite]
 ) -> dict[str, tuple[str, Corrupted | None]]:
     """What models are trained on, with the names of their files: nothing, each corruption, all of a suite at once."""
     trainings: dict[str, tuple[str, Corrupted | None]] = {STANDARD: (STANDARD, None)}
     trainings |= {address: (names[address], Corrupted(suite, (names[address],))) for address in addresses}
-    for one in map(load_suite, together):
+    for one in together:
         drawn = replace(one, draws_levels=True)
         trainings[f"all:{one.name}"] = (f"all-{one.name}", Corrupted(drawn, tuple(one.benchmark())))
     return trainings
@@ -168,9 +180,6 @@ def choose_addresses(suites: Sequence[Suite], only: Sequence[str] | None = None)
         chosen = [(suite, entry) for suite, entry in every if entry in suite.benchmark()]
     else:
         chosen = [_find(suites, name) for name in only]
-    for suite, entry in chosen:
-        if get(suite.corruption(entry)).sequence:
-            raise ValueError(f"{suite.name}/{entry} is a sequence of frames; overlap is of single corruptions")
     addresses = list(dict.fromkeys(f"{suite.name}/{entry}" for suite, entry in chosen))
     if len(addresses) < 2:
         raise ValueError(f"overlap is of at least two corruptions, got {', '.join(addresses) or 'none'}")
@@ -191,6 +200,31 @@ def _find(suites: Sequence[Suite], name: str) -> tuple[Suite, str]:
             f"{name} is in {' and in '.join(s.name for s in having)}; say which, as in {having[0].name}/{entry}"
         )
     return having[0], having[0].find(entry)
+
+
+def _check_entries(suite: Suite) -> None:
+    """Refuse entries that do not exist, that are films, or whose names cannot be those of models."""
+    for entry in suite.benchmark():
+        if resolve(entry, (suite.listed_levels(entry) or (None,))[0], suite=suite).corruption.sequence:
+            raise ValueError(f"{suite.name}/{entry} is a sequence of frames; overlap is of single corruptions")
+        if entry in (STANDARD, CLEAN) or not NAME.fullmatch(entry):
+            raise ValueError(
+                f"the model of the entry {entry!r} cannot be called so: expected letters, digits and . _ - only, and "
+                f"neither {STANDARD} nor {CLEAN}; give the entry another name, as in fog-2: {{corruption: fog, ...}}"
+            )
+
+
+def _check_classes(train: Source, test: Source) -> None:
+    """Refuse test images whose labels mean something else than those of the training images."""
+    are_numbers = train.has_numbered_classes or test.has_numbered_classes
+    if are_numbers and test.labels.max(initial=0) < len(train.class_names):
+        return
+    if are_numbers or train.class_names != test.class_names:
+        raise ValueError(
+            f"the test images must have the classes of the training images: {train.name} has "
+            f"{len(train.class_names)} ({', '.join(train.class_names[:5])}, ...), {test.name} has "
+            f"{len(test.class_names)} ({', '.join(test.class_names[:5])}, ...)"
+        )
 
 
 def _several(suites: str | Suite | Sequence[str | Suite]) -> list[str | Suite]:
@@ -222,8 +256,12 @@ def _open_test(data: str | Source, test: str | Source | None, classes: str | Non
     return source
 
 
-def _find_standards(theirs: Path, ours: Path, cells: Sequence[TrainingCell]) -> dict[Path, Path]:
+def _find_standards(
+    theirs: Path, ours: Path, cells: Sequence[TrainingCell], settings: Mapping[str, Any]
+) -> dict[Path, Path]:
     """The standard models of another study, for those of ours that others begin from."""
+    wanted = {key: settings[key] for key in ("data_fingerprint", "recipe")}
+    check_settings(Store(theirs), SETTINGS, {**read_settings(Store(theirs), SETTINGS), **wanted})
     found = {start: theirs / start.relative_to(ours) for start in {cell.start for cell in cells} - {None}}
     for path in found.values():
         if not path.exists():

@@ -6,15 +6,15 @@ import io
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
-import pyarrow.parquet as pq
 
 from scuff.evaluation.plan import Cell, Plan
 from scuff.files import write_by_rename
 from scuff.metrics.accuracies import CLEAN, Accuracies
 from scuff.metrics.overlap import overlaps
-from scuff.store import Store, read_settings
+from scuff.store import Store, read_columns, read_settings
 from scuff.studies.cells import TrainingCell
 from scuff.suites.suite import suite_from_dict
 
@@ -35,8 +35,8 @@ def collect(out: Path, evaluation: Plan, cells: Sequence[TrainingCell], tested_o
         place = seeds.index(cell.seed), rows.index(cell.trained_on)
         for column, test in enumerate(tests):
             name = evaluation.rows_name(f"{cell.name}-seed{cell.seed}", test)
-            table = pq.read_table(io.BytesIO(evaluation.store.read(name)), columns=["label", "prediction"])
-            hits[(*place, column)] = table["label"].to_numpy() == table["prediction"].to_numpy()
+            label, prediction = read_columns(evaluation.store, name, ["label", "prediction"])
+            hits[(*place, column)] = label == prediction
     with write_by_rename(out / HITS) as file:
         packed = np.packbits(hits, axis=3)
         np.savez(file, hits=packed, images=hits.shape[3], seeds=seeds, trained_on=rows, tested_on=columns)
@@ -51,13 +51,22 @@ def read_overlap(directory: str | os.PathLike[str]) -> Accuracies:
     store = Store(directory)
     if not store.exists(SETTINGS):
         raise ValueError(f"{store.root} is not the folder of an overlap study: there is no {SETTINGS} in it")
-    if not store.exists(HITS):
-        raise ValueError(f"the overlap study in {store.root} is not finished; run the same command again to go on")
     settings = read_settings(store, SETTINGS)
-    with np.load(io.BytesIO(store.read(HITS)), allow_pickle=False) as file:
-        images = int(file["images"])
-        hits = np.unpackbits(file["hits"], axis=3, count=images).astype(bool)
-        names = [tuple(map(str, file[key])) for key in ("trained_on", "tested_on")]
-        seeds = tuple(map(int, file["seeds"]))
-    suites = tuple(suite_from_dict(content, SETTINGS) for content in settings["suites"])
+    unfinished = f"the overlap study in {store.root} is not finished; run the same command again to go on"
+    if not store.exists(HITS):
+        raise ValueError(unfinished)
+    try:
+        with np.load(io.BytesIO(store.read(HITS)), allow_pickle=False) as file:
+            images = int(file["images"])
+            hits = np.unpackbits(file["hits"], axis=3, count=images).astype(bool)
+            names = [tuple(map(str, file[key])) for key in ("trained_on", "tested_on")]
+            seeds = tuple(map(int, file["seeds"]))
+        suites = tuple(suite_from_dict(content, SETTINGS) for content in settings["suites"])
+        wanted = tuple(settings["seeds"])
+    except (BadZipFile, ValueError, KeyError, EOFError) as error:
+        raise ValueError(
+            f"{store.root}/{HITS} or {SETTINGS} is damaged ({error}); delete {HITS} and run the study again"
+        ) from error
+    if seeds != wanted:
+        raise ValueError(unfinished)
     return Accuracies(*names, hits.mean(axis=3), seeds, hits, images, suites)

@@ -31,6 +31,9 @@ def combine_suites(
         raise SuiteError(f"the suite {name} needs at least one entry, got none")
     found = {address: _find(address, suites) for address in addresses}
     names = entry_names(found)
+    if len(set(names.values())) < len(names):
+        twice = next(address for address in names if list(names.values()).count(names[address]) > 1)
+        raise SuiteError(f"two entries would be called {names[twice]}, one of them {twice}; give it another name")
     size = next(iter(found.values()))[0].size
     levels = {suite.severities for suite, entry in found.values() if suite.listed_levels(entry)}
     if len(levels) > 1:

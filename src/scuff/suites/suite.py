@@ -7,7 +7,7 @@
     validation: [speckle_noise]
     entries:
       fog: {strength: [1.5, 2.0, 2.5, 2.5, 3.0], decay: 2.0}         # five levels
-      rain: {count: {from: 12, to: 120}}                             # every image draws its own
+      rain: {count: {from: 12, to: 120}, scale: 1.0}                 # every image draws its own
       haze: {corruption: fog, strength: 1.0, decay: 2.0}             # a name of your own for a corruption
 
 A list gives one value per severity. A mapping `from`, `to` is a range from which every image draws its own value: whole

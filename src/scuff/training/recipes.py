@@ -13,6 +13,7 @@ from typing import Any
 from scuff.models import list_architectures
 from scuff.models.classifier import PRECISIONS
 from scuff.pictures import Cut
+from scuff.ranges import is_number
 
 SCHEDULES = ("one-cycle", "cosine", "steps")
 INITIALISATIONS = ("default", "xavier")
@@ -112,14 +113,17 @@ def _check(recipe: Recipe) -> None:
 
     known = list_architectures()
     need(recipe.architecture in known, f"architecture must be one of {', '.join(known)}, got {recipe.architecture!r}")
-    for key in ("epochs", "batch_size"):
+    for key, least in (("epochs", 1), ("batch_size", 2), ("crop", 0)):  # half of a batch is corrupted: at least two
         value = getattr(recipe, key)
-        need(type(value) is int and value >= 1, f"{key} must be a whole number of at least 1, got {value!r}")
+        need(type(value) is int and value >= least, f"{key} must be a whole number of at least {least}, got {value!r}")
     for key in ("learning_rate", "matrix_rate", "fine_tuning"):
         value = getattr(recipe, key)
-        need(0 < value < math.inf, f"{key} must be above 0, got {value!r}")
-    need(0 <= recipe.warm_up < 1, f"warm_up is a share of all steps, at least 0 and below 1, got {recipe.warm_up!r}")
-    need(recipe.crop >= 0, f"crop must be at least 0, got {recipe.crop!r}")
+        need(is_number(value) and value > 0, f"{key} must be a number above 0, got {value!r}")
+    for key in ("warm_up", "label_smoothing", "momentum", "matrix_momentum"):
+        value = getattr(recipe, key)
+        need(is_number(value) and 0 <= value < 1, f"{key} must be at least 0 and below 1, got {value!r}")
+    shares = all(is_number(share) and 0 < share < 1 for share in recipe.decay_at)
+    need(shares, f"decay_at are shares of all steps between 0 and 1, got {recipe.decay_at!r}")
     words = {"schedule": SCHEDULES, "initialisation": INITIALISATIONS, "optimiser": OPTIMISERS, "precision": PRECISIONS}
     for key, choices in words.items():
         value = getattr(recipe, key)
@@ -194,6 +198,8 @@ def find_recipe(name: str | Recipe) -> Recipe:
     """A recipe by its name; a recipe is returned as it is."""
     if isinstance(name, Recipe):
         return name
+    if not isinstance(name, str):
+        raise ValueError(f"expected the name of a recipe, or a Recipe, got {type(name).__name__}")
     if name not in RECIPES:
         near = difflib.get_close_matches(name, RECIPES, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(RECIPES)}"

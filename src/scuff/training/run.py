@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 import torch
@@ -16,6 +17,7 @@ from scuff.data.open import forms
 from scuff.door import find_entry
 from scuff.environment import find_device
 from scuff.models import Classifier, build, open_model, read_origin, save_model
+from scuff.models.recognise import differences
 from scuff.pictures import Cut
 from scuff.suites import Suite, load_suite
 from scuff.training.augment import corruption_of, epoch_seed
@@ -44,7 +46,7 @@ class TrainingImages:
     std: tuple[float, ...]
     class_names: tuple[str, ...]
     fingerprint: str
-    cut: Cut | None = None
+    cut: Cut
 
 
 def train(
@@ -106,12 +108,14 @@ def train_on(
     """`train`, with images that are loaded already: many networks may learn from them one after the other."""
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise ValueError(f"seed must be a whole number, got {seed!r}")
+    _check_out(out)
     device = find_device(device)
-    origin = describe(images, recipe, corrupted, start, seed)
+    origin = describe(images.fingerprint, recipe, corrupted, start, seed)
     if out.exists():
-        _check_origin(out, origin)
+        check_origin(out, origin)
         return out
     network = first_weights(recipe, images, start, seed)
+    out.parent.mkdir(parents=True, exist_ok=True)
     training = begin(network, recipe, device)
     partial = partial_file(out)
     resume_training(training, partial, origin)
@@ -178,15 +182,26 @@ def open_training_source(data: str | Source, classes: str | None = None) -> Sour
     return data
 
 
+def cut_of(source: Source, recipe: Recipe) -> Cut | None:
+    """How the pictures of a source are brought to one size for training; None for arrays, which have one."""
+    return (recipe.cut or source.cut or Cut()) if source.has_pictures else None
+
+
+def fingerprint_of(source: Source, recipe: Recipe) -> str:
+    """A hash of the images that a network is trained on."""
+    return " ".join(filter(None, (source.fingerprint(), str(cut_of(source, recipe) or ""))))
+
+
 def load_training_images(source: Source, recipe: Recipe, device: torch.device) -> TrainingImages:
     """Bring the images to the device, or into memory where they do not fit, and measure their mean and deviation."""
-    cut = (recipe.cut or source.cut) if source.has_pictures else None
+    cut = cut_of(source, recipe)
     loaded = load_pixels(source, cut, device)
     if loaded.images is None:
         raise ValueError(f"the training images must be kept in memory, but are kept {loaded.kept}; take fewer of them")
     mean, std = measure_pixels(loaded.images)
-    labels = torch.from_numpy(source.labels)
-    fingerprint = f"{source.fingerprint()} {cut}" if cut else source.fingerprint()
+    labels, fingerprint = torch.from_numpy(source.labels), fingerprint_of(source, recipe)
+    if cut is None:  # pictures that such a network is shown later are brought to the size of the array
+        cut = Cut(min(loaded.shape[2:]), min(loaded.shape[2:]))
     return TrainingImages(loaded.images, labels, mean, std, source.class_names, fingerprint, cut)
 
 
@@ -207,8 +222,13 @@ def first_weights(recipe: Recipe, images: TrainingImages, start: str | os.PathLi
     """The network before its first step: drawn by the seed, or those of a file."""
     if start is not None:
         found = open_model(os.fspath(start)).model
-        if found.state_dict().keys() != build(recipe.architecture, len(images.class_names)).state_dict().keys():
-            raise ValueError(f"{os.fspath(start)} does not hold the weights of {recipe.architecture}")
+        classes, channels = len(images.class_names), images.pixels.shape[1]
+        wrong = differences(recipe.architecture, found.state_dict(), classes, channels)
+        if wrong:
+            raise ValueError(
+                f"{os.fspath(start)} does not hold the weights of {recipe.architecture} with {classes} classes and "
+                f"{channels} channels: {wrong[0]}"
+            )
         return found
     with torch.random.fork_rng(devices=[]):  # nobody else's generator moves
         torch.manual_seed(epoch_seed(seed, -1))
@@ -240,7 +260,7 @@ def normalisation_of(images: TrainingImages, recipe: Recipe, device: torch.devic
 
 
 def describe(
-    images: TrainingImages,
+    fingerprint: str,
     recipe: Recipe,
     corrupted: Corrupted | None,
     start: str | os.PathLike[str] | None,
@@ -250,9 +270,9 @@ def describe(
     origin = {
         "recipe": recipe.settings(),
         "seed": seed,
-        "images": images.fingerprint,
+        "images": fingerprint,
         "corrupted": None,
-        "start": start and open_model(os.fspath(start)).fingerprint(),
+        "start": None if start is None else _weights_of(os.fspath(start), Path(start).stat().st_mtime_ns),
     }
     if corrupted is not None:
         suite, content = corrupted.suite, corrupted.suite.to_dict()["entries"]
@@ -260,7 +280,20 @@ def describe(
     return json.loads(json.dumps(origin))  # tuples are lists there
 
 
-def _check_origin(path: Path, origin: dict) -> None:
+@lru_cache(maxsize=16)  # many networks may begin from one file
+def _weights_of(path: str, written: int) -> str:
+    return open_model(path).fingerprint()
+
+
+def _check_out(out: Path) -> None:
+    """Refuse a file that could not be written in the end."""
+    if out.suffix != ".safetensors":
+        raise ValueError(f"expected a file name that ends in .safetensors, got {out}")
+    if out.is_dir():
+        raise ValueError(f"{out} is a folder; expected the name of a file for the weights")
+
+
+def check_origin(path: Path, origin: dict) -> None:
     """Refuse to take a file for the result of a training that it is not of."""
     before = read_origin(path) or {}
     changed = [key for key in origin if before.get(key) != origin[key]]
