@@ -9,7 +9,7 @@ from scuff.cli import app
 from scuff.pictures import bundled_picture
 from scuff.sheets import GAP, MARGIN, TEXT_SIZE, corruption_sheet
 
-VERBS = ("list", "show", "gallery", "corrupt", "evaluate", "report", "demo")
+VERBS = ("list", "show", "gallery", "corrupt", "evaluate", "train", "overlap", "report", "demo")
 
 
 @pytest.fixture
