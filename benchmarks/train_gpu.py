@@ -14,10 +14,12 @@ from unittest import mock
 
 import torch
 
+from scuff.pictures import Cut
 from scuff.training import Recipe, find_recipe, step
 from scuff.training.augment import corruption_of
 from scuff.training.fit import begin, blocks, fit
-from scuff.training.run import TrainingImages, choose_corruption, first_weights, normalisation_of
+from scuff.training.images import TrainingImages, normalisation_of
+from scuff.training.run import choose_corruption, first_weights
 
 DEVICE = torch.device("cuda")
 COUNT = 50_000
@@ -47,7 +49,7 @@ def make_images() -> TrainingImages:
     draw = torch.Generator(DEVICE).manual_seed(0)
     pixels = torch.randint(0, 256, (COUNT, 3, 32, 32), generator=draw, dtype=torch.uint8, device=DEVICE)
     labels = torch.randint(0, 10, (COUNT,), generator=draw, device=DEVICE)
-    return TrainingImages(pixels, labels, (0.5,) * 3, (0.25,) * 3, tuple("abcdefghij"), "made up")
+    return TrainingImages(pixels, labels, (0.5,) * 3, (0.25,) * 3, tuple("abcdefghij"), "made up", Cut(32, 32))
 
 
 def show(

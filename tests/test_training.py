@@ -7,8 +7,10 @@ import pytest
 import torch
 from made_images import bars
 from PIL import Image
+from typer.testing import CliRunner
 
 import scuff
+from scuff.cli import app
 from scuff.data import open_source
 from scuff.models import open_model, read_origin
 from scuff.suites import load_suite
@@ -16,7 +18,8 @@ from scuff.training import Recipe, find_recipe, fit, resume, train
 from scuff.training import run as run_module
 from scuff.training.augment import augment, corruption_of, epoch_seed
 from scuff.training.fit import begin, blocks, count_steps
-from scuff.training.run import first_weights, load_training_images, measure_pixels
+from scuff.training.images import load_training_images, measure_pixels
+from scuff.training.run import first_weights
 
 CPU = torch.device("cpu")
 QUICK = Recipe("quick", "small_cnn", epochs=2, batch_size=64, learning_rate=0.1, optimiser="muon")
@@ -292,9 +295,33 @@ def test_pictures_are_evaluated_at_the_size_they_were_trained_at(tmp_path):
         {"decay_at": (0.5, 1.5)},
         {"schedule": "none"},
         {"precision": "float16"},
+        {"restarts_momentum": True},
     ],
     ids=lambda wrong: next(iter(wrong)),
 )
 def test_a_recipe_that_makes_no_sense_is_refused(wrong):
     with pytest.raises(ValueError, match=f"the recipe quick: .*{next(iter(wrong)).partition('_')[0]}|float16"):
         replace(QUICK, **wrong)
+
+
+def test_the_command_line_trains_and_tells_the_accuracy(tmp_path):
+    for name, source in (("train", bars()), ("test", bars(seed=1))):
+        np.savez(tmp_path / f"{name}.npz", images=source.images.array, labels=source.labels)
+    data, test, out = f"npz:{tmp_path / 'train.npz'}", f"npz:{tmp_path / 'test.npz'}", tmp_path / "net.safetensors"
+    words = ["train", "--data", data, "--test", test, "--recipe", "fashion", "--out", str(out), "--device", "cpu"]
+    result = CliRunner().invoke(app, [*words, "--corruption", "cifar10-c/contrast"])
+    assert result.exit_code == 0, result.output
+    accuracy = scuff.metrics.accuracy(scuff.evaluate(out, None, test, device="cpu"))
+    assert f"Accuracy on test images: {100 * accuracy.value:.2f} %" in result.output
+    other = CliRunner().invoke(app, [*words, "--seed", "1"])
+    assert other.exit_code == 2
+    assert "was trained otherwise (seed, corrupted differ)" in other.output
+
+
+def test_a_batch_that_does_not_fit_into_memory_is_explained(tmp_path, monkeypatch):
+    def run_out(*arguments, **options):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(run_module, "fit", run_out)
+    with pytest.raises(MemoryError, match="a batch of 64 does not fit into memory; take a smaller one"):
+        train(bars(), QUICK, tmp_path / "net.safetensors")

@@ -84,7 +84,7 @@ def _main(
       scuff gallery gallery/             pages that show every corruption of every suite
       scuff corrupt photos/ out/         corrupt a folder of pictures
       scuff evaluate MODEL --suite imagenet-c --data folder:val --out runs/mine
-      scuff train cifar10:data --recipe cifar-fast --out net.safetensors
+      scuff train --data cifar10:data --recipe cifar-fast --out net.safetensors
       scuff overlap noc-candidates --data cifar10:data --recipe cifar-fast --out runs/noc
       scuff design nonoverlapping runs/noc --out my-benchmark.yaml
       scuff report runs/mine             one HTML page about an evaluation, or about an overlap study

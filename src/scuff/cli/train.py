@@ -12,8 +12,7 @@ from scuff.cli.options import Classes, Device, Recipe, words
 
 def train_command(
     data: Annotated[
-        str,
-        typer.Argument(metavar="DATA", help="Training images: fashion, cifar10:DIR, folder:DIR, npz:FILE, hf:DIR."),
+        str, typer.Option(metavar="DATA", help="Training images: fashion, cifar10:DIR, folder:DIR, npz:FILE, hf:DIR.")
     ],
     out: Annotated[Path, typer.Option(metavar="FILE.safetensors", help="The file for the weights.")],
     recipe: Recipe,
@@ -37,7 +36,7 @@ def train_command(
     classes: Classes = None,
     test: Annotated[
         str | None,
-        typer.Option(metavar="DATA", help="Test images. Default: the test split of DATA, where it has one."),
+        typer.Option(metavar="DATA", help="Test images. Default: the test split of --data, where it has one."),
     ] = None,
     device: Device = None,
 ) -> None:
@@ -55,10 +54,10 @@ def train_command(
 
     \b
     Examples:
-      scuff train fashion --recipe fashion --out standard.safetensors
-      scuff train cifar10:data --recipe cifar-fast --corruption noc-candidates/rain --out rain.safetensors
-      scuff train cifar10:data --recipe cifar-fast --suite cifar10-c --out c.safetensors --start rain.safetensors
-      scuff train folder:train --test folder:val --classes imagenet-100 --recipe imagenet-100 --out inet100.safetensors
+      scuff train --data fashion --recipe fashion --out standard.safetensors
+      scuff train --data cifar10:data --recipe cifar-fast --corruption noc-candidates/rain --out rain.safetensors
+      scuff train --data cifar10:data --recipe cifar-fast --suite cifar10-c --out c.safetensors --start rain.safetensors
+      scuff train --data folder:train --test folder:val --classes imagenet-100 --recipe imagenet-100 --out net.safetensors
     """
     from scuff.cli.jobs import resumable_job
     from scuff.training import train

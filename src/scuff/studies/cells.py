@@ -12,15 +12,9 @@ import torch
 from scuff.data import Source
 from scuff.engine import count_processes, run_cells
 from scuff.evaluation.runner import Progress
+from scuff.training.images import TrainingImages, fingerprint_of, load_training_images
 from scuff.training.recipes import Recipe
-from scuff.training.run import (
-    Corrupted,
-    TrainingImages,
-    describe,
-    fingerprint_of,
-    load_training_images,
-    train_on,
-)
+from scuff.training.run import Corrupted, describe, train_on
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,8 +25,9 @@ from scuff.studies.cells import TrainingCell
 from scuff.studies.overlap_results import SETTINGS
 from scuff.suites import Suite, combine_suites, load_suite
 from scuff.suites.combine import entry_names
+from scuff.training.images import open_training_source
 from scuff.training.recipes import Recipe, find_recipe
-from scuff.training.run import Corrupted, adapt, check_origin, open_training_source
+from scuff.training.run import Corrupted, adapt, check_origin
 
 NOTED_ONLY = ("data", "test", "seeds", "environment", "scuff")  # data may move, and seeds may join
 

@@ -1,4 +1,4 @@
-"""The loop: blocks of images, batches, steps of SGD."""
+"""The loop: blocks of images, batches, steps."""
 
 from __future__ import annotations
 

@@ -128,6 +128,8 @@ def _check(recipe: Recipe) -> None:
     for key, choices in words.items():
         value = getattr(recipe, key)
         need(value in choices, f"{key} must be one of {', '.join(choices)}, got {value!r}")
+    steps = recipe.schedule == "steps"  # any other schedule falls all the time
+    need(steps or not recipe.restarts_momentum, "restarts_momentum is for the schedule of steps")
     need(recipe.precision != "float16", "float16 needs its gradients scaled; use bfloat16")
 
 

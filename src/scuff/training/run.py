@@ -10,18 +10,18 @@ from functools import lru_cache
 from pathlib import Path
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from scuff.data import CorruptedSource, Source, load_pixels, open_source
-from scuff.data.open import forms
+from scuff.data import Source
 from scuff.door import find_entry
 from scuff.environment import find_device
 from scuff.models import Classifier, build, open_model, read_origin, save_model
+from scuff.models.failures import is_out_of_memory
 from scuff.models.recognise import differences
-from scuff.pictures import Cut
 from scuff.suites import Suite, load_suite
 from scuff.training.augment import corruption_of, epoch_seed
 from scuff.training.fit import Progress, begin, every, fit
+from scuff.training.images import TrainingImages, load_training_images, normalisation_of, open_training_source
 from scuff.training.recipes import Recipe, find_recipe
 from scuff.training.resume import partial_file, resume_training, save_training
 
@@ -34,19 +34,6 @@ class Corrupted:
 
     suite: Suite
     entries: tuple[str, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class TrainingImages:
-    """Labelled images ready for training: uint8 (N, C, H, W), int64 (N,), and how a network sees their bytes."""
-
-    pixels: Tensor
-    labels: Tensor
-    mean: tuple[float, ...]
-    std: tuple[float, ...]
-    class_names: tuple[str, ...]
-    fingerprint: str
-    cut: Cut
 
 
 def train(
@@ -119,17 +106,22 @@ def train_on(
     training = begin(network, recipe, device)
     partial = partial_file(out)
     resume_training(training, partial, origin)
-    network = fit(
-        training,
-        images.pixels,
-        images.labels,
-        recipe,
-        normalisation=normalisation_of(images, recipe, device),
-        distort=None if corrupted is None else corruption_of(corrupted.suite, corrupted.entries),
-        seed=seed,
-        progress=progress,
-        after_block=every(SECONDS_BETWEEN, lambda t: save_training(t, partial, origin)),
-    )
+    try:
+        network = fit(
+            training,
+            images.pixels,
+            images.labels,
+            recipe,
+            normalisation=normalisation_of(images, recipe, device),
+            distort=None if corrupted is None else corruption_of(corrupted.suite, corrupted.entries),
+            seed=seed,
+            progress=progress,
+            after_block=every(SECONDS_BETWEEN, lambda t: save_training(t, partial, origin)),
+        )
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
+        raise MemoryError(f"a batch of {recipe.batch_size} does not fit into memory; take a smaller one") from error
     look = {"mean": images.mean, "std": images.std} if recipe.normalises else {}
     classifier = Classifier(network, class_names=images.class_names, cut=images.cut, **look)
     save_model(classifier, out, architecture=recipe.architecture, origin=origin)
@@ -137,7 +129,7 @@ def train_on(
     return out
 
 
-# --- what is trained, and on what -----------------------------------------------------------------------------------
+# --- what is trained -----------------------------------------------------------------------------------------------
 
 
 def adapt(recipe: Recipe, architecture: str | None, epochs: int | None, is_fine_tuning: bool) -> Recipe:
@@ -164,58 +156,6 @@ def choose_corruption(corruption: str | Sequence[str] | None, suite: Suite | str
     if not found:
         raise ValueError("no corruption is given")
     return Corrupted(replace(next(iter(suites.values())), draws_levels=True), tuple(entry for _, entry in found))
-
-
-def open_training_source(data: str | Source, classes: str | None = None) -> Source:
-    """The training images of an address; of one that has no splits, all there are."""
-    if isinstance(data, str):
-        form = forms().get(data.partition(":")[0])
-        data = open_source(data, "train" if form is not None and form.has_splits else "test", classes)
-    elif classes is not None:
-        raise ValueError("classes are chosen of an address; restrict the Source itself")
-    if isinstance(data, CorruptedSource):
-        raise ValueError(f"{data.name} holds corrupted test images; train on clean ones")
-    if not isinstance(data, Source):
-        raise ValueError(f"data must be an address, as in 'cifar10:DIR', or a Source, got {type(data).__name__}")
-    if data.classes is not None:
-        raise ValueError(f"{data.name} stands for some outputs of a model of ImageNet; train on a source of its own")
-    return data
-
-
-def cut_of(source: Source, recipe: Recipe) -> Cut | None:
-    """How the pictures of a source are brought to one size for training; None for arrays, which have one."""
-    return (recipe.cut or source.cut or Cut()) if source.has_pictures else None
-
-
-def fingerprint_of(source: Source, recipe: Recipe) -> str:
-    """A hash of the images that a network is trained on."""
-    return " ".join(filter(None, (source.fingerprint(), str(cut_of(source, recipe) or ""))))
-
-
-def load_training_images(source: Source, recipe: Recipe, device: torch.device) -> TrainingImages:
-    """Bring the images to the device, or into memory where they do not fit, and measure their mean and deviation."""
-    cut = cut_of(source, recipe)
-    loaded = load_pixels(source, cut, device)
-    if loaded.images is None:
-        raise ValueError(f"the training images must be kept in memory, but are kept {loaded.kept}; take fewer of them")
-    mean, std = measure_pixels(loaded.images)
-    labels, fingerprint = torch.from_numpy(source.labels), fingerprint_of(source, recipe)
-    if cut is None:  # pictures that such a network is shown later are brought to the size of the array
-        cut = Cut(min(loaded.shape[2:]), min(loaded.shape[2:]))
-    return TrainingImages(loaded.images, labels, mean, std, source.class_names, fingerprint, cut)
-
-
-def measure_pixels(images: Tensor) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Mean and standard deviation of each channel, of pixels in 0..1. By counting bytes: exact on every device."""
-    means, deviations = [], []
-    values = torch.arange(256, dtype=torch.float64)
-    for channel in range(images.shape[1]):
-        counts = sum(torch.bincount(piece.flatten(), minlength=256) for piece in images[:, channel].split(1 << 16))
-        share = counts.cpu().double() / counts.sum().item()
-        mean = (share * values).sum()
-        means.append(mean.item() / 255)
-        deviations.append(max((share * (values - mean) ** 2).sum().sqrt().item() / 255, 1 / 255))
-    return tuple(means), tuple(deviations)
 
 
 def first_weights(recipe: Recipe, images: TrainingImages, start: str | os.PathLike[str] | None, seed: int) -> nn.Module:
@@ -246,14 +186,6 @@ def _xavier(module: nn.Module) -> None:
     if isinstance(module, nn.BatchNorm2d):
         nn.init.normal_(module.weight, 1.0, 0.02)
         nn.init.zeros_(module.bias)
-
-
-def normalisation_of(images: TrainingImages, recipe: Recipe, device: torch.device) -> tuple[Tensor, Tensor]:
-    """The factor and the summand, (1, C, 1, 1), by which the network sees bytes."""
-    channels = images.pixels.shape[1]
-    mean, std = (images.mean, images.std) if recipe.normalises else ((0.0,) * channels, (1.0,) * channels)
-    mean, std = (torch.tensor(v, dtype=torch.float64).reshape(1, -1, 1, 1) for v in (mean, std))
-    return (1 / (255 * std)).float().to(device), (-mean / std).float().to(device)
 
 
 # --- where weights come from ----------------------------------------------------------------------------------------
