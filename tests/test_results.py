@@ -67,12 +67,16 @@ def test_the_categories(matrix):
         assert f"| {number} | {', '.join(words)} |" in PAGE
 
 
-def test_the_balance(table):
+def test_the_balance(table, matrix, candidates):
     noc = [f"noc-candidates/{name}" for name in load_suite("imagenet-noc").benchmark()]
     c = [name for name in table.corruptions if name.startswith("cifar10-c/")]
     ours, theirs = balance(table, noc), balance(table, c)
     text = f"range {ours.range.value:.0f} against {theirs.range.value:.0f}, deviation {ours.std.value:.1f} against"
     assert f"{text} {theirs.std.value:.1f}" in PAGE
+    of_all, of_candidates = (balance(table, find_nonoverlapping(among, 0.1).members) for among in (matrix, candidates))
+    assert f"our six of all 38 (range {of_all.range.value:.0f}, deviation {of_all.std.value:.1f})" in PAGE
+    text = f"range {of_candidates.range.value:.0f} against {theirs.range.value:.0f}, deviation"
+    assert f"not better balanced than ImageNet-C ({text} {of_candidates.std.value:.1f} against" in PAGE
 
 
 def test_fine_tuning_changes_the_scores_as_the_page_says(matrix, candidates):

@@ -57,7 +57,7 @@ def train_command(
       scuff train --data fashion --recipe fashion --out standard.safetensors
       scuff train --data cifar10:data --recipe cifar-fast --corruption noc-candidates/rain --out rain.safetensors
       scuff train --data cifar10:data --recipe cifar-fast --suite cifar10-c --out c.safetensors --start rain.safetensors
-      scuff train --data folder:train --test folder:val --classes imagenet-100 --recipe imagenet-100 --out net.safetensors
+      scuff train --data folder:train --test folder:val --classes imagenet-100 --recipe imagenet-100 --out n.safetensors
     """
     from scuff.cli.jobs import resumable_job
     from scuff.training import train
