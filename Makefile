@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test lint format gallery bench clean
+.PHONY: setup demo test test-real lint format gallery bench clean
 
 setup: .venv/.ready
 
@@ -17,6 +17,9 @@ demo: setup
 
 test: setup lint
 	$(BIN)/python -m pytest -n auto --dist loadscope
+
+test-real: setup
+	SCUFF_DATA=$(DATA) $(BIN)/python -m pytest tests/test_real_*.py
 
 lint: setup
 	$(BIN)/ruff check .
@@ -34,6 +37,7 @@ bench: setup
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"
 	$(BIN)/python benchmarks/corruptions_cpu.py
 	$(BIN)/python benchmarks/syn2nat_cpu.py
+	$(BIN)/python benchmarks/separation.py
 
 clean:
 	rm -rf .venv out build dist

@@ -16,10 +16,10 @@ import torch
 
 from scuff.pictures import Cut
 from scuff.training import Recipe, find_recipe, step
-from scuff.training.augment import corruption_of
 from scuff.training.fit import begin, blocks, fit
 from scuff.training.images import TrainingImages, normalisation_of
-from scuff.training.run import choose_corruption, first_weights
+from scuff.training.run import first_weights
+from scuff.training.treatment import choose_treatment
 
 DEVICE = torch.device("cuda")
 COUNT = 50_000
@@ -69,7 +69,7 @@ def show(
         images.labels,
         recipe,
         normalisation=normalisation_of(images, recipe, DEVICE),
-        distort=None if address is None else distort_of(address),
+        treatment=choose_treatment(address),
         after_block=note,
     )
     per_epoch = COUNT // recipe.batch_size * recipe.batch_size
@@ -82,15 +82,10 @@ def seconds_of_blocks(images: TrainingImages, recipe: Recipe, address: str) -> f
     """How long shuffling, mirroring, shifting and corrupting an epoch takes."""
     torch.cuda.synchronize()
     start = time.perf_counter()
-    for _ in blocks(images.pixels, recipe, 1, 0, DEVICE, distort_of(address)):
+    for _ in blocks(images.pixels, recipe, 1, 0, DEVICE, choose_treatment(address)):
         pass
     torch.cuda.synchronize()
     return time.perf_counter() - start
-
-
-def distort_of(address: str):
-    chosen = choose_corruption(address, None)
-    return corruption_of(chosen.suite, chosen.entries)
 
 
 if __name__ == "__main__":

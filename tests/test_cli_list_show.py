@@ -1,7 +1,10 @@
 """`scuff list`, `scuff show`, and how the command line fails."""
 
+from typing import get_type_hints
+
 import pytest
 from PIL import Image
+from typer.models import OptionInfo
 from typer.testing import CliRunner
 
 import scuff
@@ -9,7 +12,7 @@ from scuff.cli import app
 from scuff.pictures import bundled_picture
 from scuff.sheets import GAP, MARGIN, TEXT_SIZE, corruption_sheet
 
-VERBS = ("list", "show", "gallery", "corrupt", "evaluate", "train", "overlap", "report", "demo")
+VERBS = ("list", "show", "gallery", "corrupt", "evaluate", "train", "overlap", "separation", "mscr", "report", "demo")
 
 
 @pytest.fixture
@@ -61,6 +64,16 @@ def test_every_verb_has_examples_and_explains_every_option(run, verb):
     for start, stop in zip(starts, [*starts[1:], len(options)], strict=True):
         words = " ".join(options[start:stop]).split()
         assert len(words) >= 4, f"no explanation: {words}"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_options_say_their_name_where_their_placeholder_is_the_same_word(verb):
+    """Typer 0.27 takes the placeholder of `data: Annotated[str, Option(metavar="DATA")]` for the name: --DATA."""
+    command = next(one for one in app.registered_commands if one.name == verb).callback
+    for name, hint in get_type_hints(command, include_extras=True).items():
+        for option in getattr(hint, "__metadata__", ()):
+            if isinstance(option, OptionInfo) and option.metavar == name.upper():
+                assert option.default == f"--{name}"  # which typer takes for a name, inside of Annotated
 
 
 # --- list -----------------------------------------------------------------------------------------------------------

@@ -7,12 +7,11 @@ import torch
 from made_images import bars
 
 from scuff.models import open_model
-from scuff.training import Recipe, fit, train
+from scuff.training import Noise, Recipe, fit, train
 from scuff.training import run as run_module
 from scuff.training import step as step_module
-from scuff.training.augment import corruption_of
 from scuff.training.fit import blocks
-from scuff.training.run import choose_corruption
+from scuff.training.treatment import choose_treatment
 
 QUICK = Recipe("quick", "resnet18_32", epochs=2, batch_size=64, learning_rate=0.1, optimiser="muon", flip=True, crop=2)
 IMAGES = bars(512, channels=3, side=16)
@@ -38,6 +37,17 @@ def test_the_same_seed_gives_the_same_weights(tmp_path, optimiser, compile):
     assert same(one, other)
 
 
+@pytest.mark.filterwarnings("default")
+def test_dropout_is_decided_by_the_seed(tmp_path):
+    recipe = replace(QUICK, architecture="wide_resnet28_10_dropout", optimiser="sgd", epochs=1, compile=True)
+    one, other, seed = (
+        weights(train(IMAGES, recipe, tmp_path / f"{k}.safetensors", noise=0.1, seed=k // 2, device="cuda"))
+        for k in range(3)
+    )
+    assert same(one, other)
+    assert not same(one, seed)
+
+
 def test_an_interrupted_training_ends_as_if_it_had_not_been(tmp_path, monkeypatch):
     monkeypatch.setattr(run_module, "SECONDS_BETWEEN", 0.0)
     monkeypatch.setitem(fit.BLOCK, "cuda", 3 * 64 * IMAGES.read([0]).numel())
@@ -61,12 +71,19 @@ def test_a_recorded_step_is_the_step(tmp_path, monkeypatch):
     assert same(recorded, plain)
 
 
+def test_noise_is_that_of_the_cpu():
+    """Uniform numbers are equal; a multiplication may round otherwise by 2**-24 of 255 levels, twice."""
+    images = IMAGES.read(range(len(IMAGES)))
+    (_, made), *_ = blocks(images, QUICK, 0, 0, torch.device("cpu"), Noise(0.1))
+    (_, gpu_made), *_ = blocks(images.cuda(), QUICK, 0, 0, torch.device("cuda"), Noise(0.1))
+    assert (gpu_made.cpu() - made).abs().max() <= 2 * 255 * 2**-23
+
+
 def test_blocks_are_those_of_the_cpu():
     """Order, flips, crops and draws are equal; corrupted pixels agree to one level on 99.9 %, as everywhere."""
     images = IMAGES.read(range(len(IMAGES)))
-    chosen = choose_corruption(["cifar10-c/motion_blur", "cifar10-c/brightness"], None)
-    distort = corruption_of(chosen.suite, chosen.entries)
-    (places, made), *_ = blocks(images, QUICK, 0, 0, torch.device("cpu"), distort)
-    (gpu_places, gpu_made), *_ = blocks(images.cuda(), QUICK, 0, 0, torch.device("cuda"), distort)
+    treatment = choose_treatment(["cifar10-c/motion_blur", "cifar10-c/brightness"])
+    (places, made), *_ = blocks(images, QUICK, 0, 0, torch.device("cpu"), treatment)
+    (gpu_places, gpu_made), *_ = blocks(images.cuda(), QUICK, 0, 0, torch.device("cuda"), treatment)
     assert torch.equal(gpu_places.cpu(), places)
     assert ((gpu_made.cpu().int() - made.int()).abs() <= 1).float().mean() >= 0.999

@@ -6,11 +6,14 @@ import re
 import pytest
 from chromium import Chromium, find_chromium
 from made_evaluations import make_evaluation
+from made_mscr import made_settings as made_mscr_settings
+from made_mscr import make_robust_accuracies, make_separation
 from made_overlaps import made_settings, make_accuracies
 
 from scuff.report.build import render
-from scuff.report.colours import PAGE
+from scuff.report.colours import HEAT, PAGE
 from scuff.report.overlap.build import render_overlap
+from scuff.report.separation.build import render_separation
 
 DRAWN = "document.documentElement.dataset.drawn === 'yes'"
 HOSTILE = "</script><script>window.hurt = 1</script><img src=x onerror='window.hurt = 1'><b>\"&amp;"
@@ -227,3 +230,77 @@ def test_matrices_fit_on_paper(study):
     assert len(widths) == 2
     assert max(widths) <= 688
     study.send("Emulation.setEmulatedMedia", media="", features=[])
+
+
+# --- MSCR ------------------------------------------------------------------------------------------------------------
+
+SCENES = "[...document.querySelectorAll('.scene')].filter(e => e.querySelector('canvas'))"
+SCENE = "document.querySelector('#surface .panel:not([hidden]) .scene')"
+DRIVERS = ("WebGL", "Canvas2D")  # how fast this machine draws in three dimensions is not the page's fault
+
+
+@pytest.fixture(scope="module")
+def mscr(browser, tmp_path_factory):
+    """The report of a study of MSCR of two models, opened once: surfaces take long where there is no graphics card."""
+    folder = tmp_path_factory.mktemp("mscr")
+    accuracies = make_robust_accuracies(copies=(1, 10))
+    text = render_separation(accuracies, made_mscr_settings(accuracies), *make_separation())
+    (folder / "report.html").write_text(text, encoding="utf-8")
+    browser.window(600)
+    browser.open((folder / "report.html").as_uri())
+    browser.wait_for(DRAWN)
+    return browser
+
+
+def test_a_surface_follows_the_preference_for_dark_and_stays_as_it_was_turned(mscr):
+    x, y = mscr.middle("#surface .panel:not([hidden]) .scene")
+    before = mscr.run(f"{SCENE}._fullLayout.scene.camera.eye.x")
+    mscr.send("Input.dispatchMouseEvent", type="mouseMoved", x=x - 10, y=y)
+    for kind, away in (("mousePressed", 0), ("mouseMoved", 50), ("mouseMoved", 100)):
+        mscr.send("Input.dispatchMouseEvent", type=kind, x=x + away, y=y, button="left", buttons=1, clickCount=1)
+    mscr.wait_for(f"Math.abs({SCENE}._fullLayout.scene._scene.camera.eye[0] - {before}) > 0.1")
+    mscr.send("Input.dispatchMouseEvent", type="mouseReleased", x=x + 100, y=y, button="left", clickCount=1)
+    mscr.wait_for(f"Math.abs({SCENE}._fullLayout.scene.camera.eye.x - {before}) > 0.05")
+    turned = mscr.run(f"{SCENE}._fullLayout.scene.camera.eye")
+    mscr.window(600, dark=True)
+    mscr.wait_for(f"{SCENE}._fullLayout.scene.xaxis.color === {json.dumps(PAGE['dark']['ink'])}")
+    assert mscr.run(f"{SCENE}._fullData[0].colorscale.map(stop => stop[1])") == list(HEAT["dark"])
+    assert mscr.run(f"{SCENE}._fullLayout.scene.camera.eye") == pytest.approx(turned, abs=1e-6)
+
+
+def test_only_the_surface_of_the_model_that_is_shown_is_drawn(mscr):
+    mscr.window(600)
+    assert mscr.run(f"{SCENES}.map(e => e.dataset.figure)") == ["surface0"]
+    mscr.run("document.querySelector('#model-surface').focus()")
+    mscr.press("ArrowDown", 40)
+    mscr.wait_for("document.querySelector('#model-accuracies').value === '1'")
+    mscr.wait_for(f"{SCENE}?.querySelector('canvas')?.clientWidth > 500")
+    mscr.wait_for("document.querySelector('[data-figure=runs1] .main-svg')?.clientWidth > 500")
+    assert mscr.run(f"{SCENES}.map(e => e.dataset.figure)") == ["surface1"]
+    assert [text for text in mscr.complaints() if not any(word in text for word in DRIVERS)] == []
+
+
+def test_a_study_of_mscr_fits_on_a_phone(mscr):
+    mscr.window(375)
+    mscr.wait_for("document.querySelector('[data-figure=mscr] .main-svg').clientWidth <= 375")
+    assert mscr.run("document.documentElement.scrollWidth") == 375
+    assert mscr.run(f"{SCENE}.clientHeight") <= 375
+    mscr.run("document.querySelector('#accuracies .panel:not([hidden]) .scroll').scrollLeft = 100")
+    left = "document.querySelector('#accuracies .panel:not([hidden]) tbody th').getBoundingClientRect().left"
+    assert 0 <= mscr.run(left) < 60
+
+
+def test_figures_of_hidden_models_are_on_paper(browser, tmp_path):
+    accuracies = make_robust_accuracies(train_noise=(0.0,))  # without surfaces
+    (tmp_path / "report.html").write_text(render_separation(accuracies), encoding="utf-8")
+    browser.window(1280)
+    browser.open((tmp_path / "report.html").as_uri())
+    browser.wait_for(DRAWN)
+    size = "(e => e && [e.clientWidth, e.clientHeight])(document.querySelector('[data-figure=runs1] .main-svg'))"
+    assert browser.run(size) is None
+    shape = "(l => l && [l.width, l.height])(document.querySelector('[data-figure=runs1]')._fullLayout)"
+    browser.run(f"addEventListener('beforeprint', () => {{ window.onPaper = {shape}; }})")
+    assert browser.pdf().startswith(b"%PDF")
+    assert browser.run("window.onPaper") == [680, 340]
+    browser.wait_for(f"{size} === null")
+    assert browser.complaints() == []

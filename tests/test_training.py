@@ -12,14 +12,15 @@ from typer.testing import CliRunner
 import scuff
 from scuff.cli import app
 from scuff.data import open_source
-from scuff.models import open_model, read_origin
+from scuff.models import build, open_model, read_origin
 from scuff.suites import load_suite
 from scuff.training import Recipe, find_recipe, fit, resume, train
 from scuff.training import run as run_module
-from scuff.training.augment import augment, corruption_of, epoch_seed
+from scuff.training.augment import augment, epoch_seed
 from scuff.training.fit import begin, blocks, count_steps
 from scuff.training.images import load_training_images, measure_pixels
 from scuff.training.run import first_weights
+from scuff.training.treatment import Corrupted, Noise, choose_treatment
 
 CPU = torch.device("cpu")
 QUICK = Recipe("quick", "small_cnn", epochs=2, batch_size=64, learning_rate=0.1, optimiser="muon")
@@ -117,10 +118,11 @@ def test_weights_do_not_depend_on_how_many_images_are_prepared_at_once(tmp_path,
 def test_half_of_every_batch_is_corrupted_and_all_images_are_seen_once():
     images = load_training_images(bars(500, channels=3), QUICK, CPU)
 
-    def blacken(pixels, ids, seed):
-        return torch.zeros_like(pixels)
+    class Blackened(Corrupted):
+        def corrupt(self, images, ids, seed):
+            return torch.zeros_like(images)
 
-    (places, pixels), *more = blocks(images.pixels, QUICK, 0, 0, CPU, blacken)
+    (places, pixels), *more = blocks(images.pixels, QUICK, 0, 0, CPU, Blackened(load_suite("cifar10-c"), ("fog",)))
     assert not more
     assert len(places) == 448  # seven whole batches of 64; the rest waits for another epoch
     assert places.unique().numel() == 448
@@ -135,7 +137,7 @@ def test_images_draw_their_corruption_among_several_and_a_new_one_every_epoch():
     images = torch.full((300, 3, 16, 16), 90, dtype=torch.uint8)
     ids = torch.arange(300)
     names = ("border", "obstruction", "hue")
-    distort = corruption_of(load_suite("noc-candidates"), names)
+    distort = Corrupted(load_suite("noc-candidates"), names).corrupt
     made = distort(images, ids, epoch_seed(0, 0))
     ways = [scuff.corrupt(images, f"noc-candidates/{name}", seed=epoch_seed(0, 0)) for name in names]
     # A grey image is the same under hue, so that the third way shows as an unchanged image.
@@ -145,6 +147,74 @@ def test_images_draw_their_corruption_among_several_and_a_new_one_every_epoch():
     assert ((drew.sum(1) - 100).abs() <= 33).all()
     assert not torch.equal(made, distort(images, ids, epoch_seed(0, 1)))
     assert torch.equal(distort(images[7:9], ids[7:9], epoch_seed(0, 0)), made[7:9])
+
+
+def test_noise_moves_every_pixel_within_its_ball_and_anew_every_epoch():
+    images = load_training_images(bars(64), QUICK, CPU)
+    noise = Noise(0.1)
+    (places, pixels), *_ = blocks(images.pixels, QUICK, 0, 0, CPU, noise)
+    clean = images.pixels[places].float()
+    assert pixels.dtype == torch.float32
+    assert ((pixels - clean).abs() <= 25.5 * (1 + 1e-5)).all()  # bytes are divided by 255 and multiplied again
+    assert (pixels >= 0).all()
+    assert (pixels <= 255).all()
+    assert (pixels != clean).float().mean() > 0.999
+    again = noise.treat(images.pixels[places], places, epoch_seed(0, 0), 64)
+    assert torch.equal(again, pixels)
+    assert not torch.equal(noise.treat(images.pixels[places], places, epoch_seed(0, 1), 64), pixels)
+
+
+def test_a_training_with_noise_says_so_and_repeats(tmp_path):
+    source = bars(128)
+    paths = [train(source, QUICK, tmp_path / f"{k}.safetensors", noise=0.1) for k in range(2)]
+    assert read_origin(paths[0])["noise"] == {"radius": 0.1, "norm": "inf", "bounds": "truncate"}
+    one, other = map(weights, paths)
+    assert same(one, other)
+    assert not same(one, weights(train(source, QUICK, tmp_path / "clean.safetensors")))
+
+
+def test_a_network_with_dropout_repeats_and_leaves_the_generator_alone(tmp_path):
+    recipe = replace(QUICK, architecture="wide_resnet28_10_dropout", epochs=1, batch_size=2, optimiser="sgd")
+    source = bars(4, channels=3, side=8)
+    torch.manual_seed(5)
+    before = torch.get_rng_state()
+    one, other = (weights(train(source, recipe, tmp_path / f"{k}.safetensors")) for k in range(2))
+    assert same(one, other)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_momentum_begins_anew_in_every_epoch_of_such_a_recipe():
+    recipe = replace(QUICK, optimiser="sgd", epochs=2, restarts_momentum="epoch")
+    training = begin(torch.nn.Linear(2, 2), recipe, CPU)
+    training.network(torch.ones(1, 2)).sum().backward()
+    training.optimiser.step()
+    buffers = [state["momentum_buffer"] for state in training.optimiser.state.values()]
+    fit._adjust(training.optimiser, recipe, 3, 8)
+    assert all(buffer.abs().sum() > 0 for buffer in buffers)
+    fit._adjust(training.optimiser, recipe, 4, 8)  # the first of the second epoch
+    assert all(buffer.abs().sum() == 0 for buffer in buffers)
+
+
+def test_the_recipe_of_the_paper_on_class_separation():
+    recipe = find_recipe("cifar-separation")
+    rates = [recipe.learning_rate * recipe.share(10 * epoch + 5, 300) for epoch in range(30)]
+    assert rates == pytest.approx([0.01] * 20 + [0.002] * 5 + [0.0004] * 5)
+    network = build(recipe.architecture, classes=10)
+    # The usual WideResNet-28-10 has 36 479 194 parameters; convolutions of 16, 9 x 160, 9 x 320 and 9 x 640 channels
+    # have a bias each here.
+    assert sum(p.numel() for p in network.parameters()) == 36_479_194 + 16 + 9 * (160 + 320 + 640)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"noise": -0.1}, "the radius of the noise must be a number of at least 0, got -0.1"),
+        ({"noise": 0.1, "suite": "cifar10-c"}, "train with a corruption or with noise, not with both"),
+    ],
+)
+def test_what_noise_cannot_be(options, message):
+    with pytest.raises(ValueError, match=message):
+        choose_treatment(**options)
 
 
 def test_flips_and_crops_are_what_they_say():
@@ -219,7 +289,7 @@ def test_the_recipe_of_the_paper_squeezes_pictures_and_forgets_its_momentum(tmp_
 
 
 def test_momentum_begins_anew_at_every_decay_of_such_a_recipe():
-    recipe = replace(QUICK, optimiser="sgd", schedule="steps", decay_at=(0.5,), restarts_momentum=True)
+    recipe = replace(QUICK, optimiser="sgd", schedule="steps", decay_at=(0.5,), restarts_momentum="decay")
     training = begin(torch.nn.Linear(2, 2), recipe, CPU)
     training.network(torch.ones(1, 2)).sum().backward()
     training.optimiser.step()
@@ -295,7 +365,7 @@ def test_pictures_are_evaluated_at_the_size_they_were_trained_at(tmp_path):
         {"decay_at": (0.5, 1.5)},
         {"schedule": "none"},
         {"precision": "float16"},
-        {"restarts_momentum": True},
+        {"restarts_momentum": "decay"},
     ],
     ids=lambda wrong: next(iter(wrong)),
 )

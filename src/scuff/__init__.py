@@ -36,6 +36,7 @@ _PUBLIC = {
     "train": "scuff.training",
     "write_overlap_report": "scuff.report",
     "write_report": "scuff.report",
+    "write_separation_report": "scuff.report",
 }
 _MODULES = ("design", "metrics", "studies")  # used by their own names: scuff.metrics.mce
 

@@ -17,8 +17,10 @@ from scuff.cli.design import design_app
 from scuff.cli.evaluate import evaluate_command
 from scuff.cli.gallery import gallery_command
 from scuff.cli.list import list_command
+from scuff.cli.mscr import mscr_command
 from scuff.cli.overlap import overlap_command
 from scuff.cli.report import report_command
+from scuff.cli.separation import separation_command
 from scuff.cli.show import show_command
 from scuff.cli.train import train_command
 
@@ -87,7 +89,9 @@ def _main(
       scuff train --data cifar10:data --recipe cifar-fast --out net.safetensors
       scuff overlap noc-candidates --data cifar10:data --recipe cifar-fast --out runs/noc
       scuff design nonoverlapping runs/noc --out my-benchmark.yaml
-      scuff report runs/mine             one HTML page about an evaluation, or about an overlap study
+      scuff separation points.csv        how far apart classes are
+      scuff mscr --model 1-nn --data points.csv --out runs/points
+      scuff report runs/mine             one HTML page about whatever is in a folder of results
 
     Each command explains itself: scuff COMMAND --help.
     """
@@ -101,5 +105,7 @@ app.command("evaluate")(evaluate_command)
 app.command("train")(train_command)
 app.command("overlap")(overlap_command)
 app.add_typer(design_app, name="design")
+app.command("separation")(separation_command)
+app.command("mscr")(mscr_command)
 app.command("report")(report_command)
 app.command("demo")(demo_command)

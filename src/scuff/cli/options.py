@@ -15,7 +15,9 @@ Validation = Annotated[bool, typer.Option("--validation/--no-validation", help="
 Picture = Annotated[Path | None, typer.Option(metavar="FILE", help="A picture of your own instead of the bundled cat.")]
 Seed = Annotated[int, typer.Option(help="Another seed, another realisation of everything random.")]
 Resize = Annotated[int | None, typer.Option(metavar="PIXELS", help="First bring each picture's shorter side to this.")]
-Recipe = Annotated[str, typer.Option(metavar="NAME", help="fashion, cifar-fast, cifar or imagenet-100.")]
+Recipe = Annotated[
+    str, typer.Option(metavar="NAME", help="fashion, cifar-fast, cifar, imagenet-100 or cifar-separation.")
+]
 Classes = Annotated[str | None, typer.Option(metavar="NAME", help="imagenet-100: every tenth class of ImageNet.")]
 Device = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1. Default: the GPU if there is one.")]
 Baseline = Annotated[str, typer.Option(metavar="alexnet|MODEL|none", help="What corruption errors are relative to.")]

@@ -19,7 +19,7 @@ SHOWN = 12  # corruptions up to which the matrix is printed
 def overlap_command(
     suites: Annotated[list[str], typer.Argument(metavar="SUITE...", help="Suites whose corruptions are compared.")],
     data: Annotated[
-        str, typer.Option(metavar="DATA", help="Images: fashion, cifar10:DIR, folder:DIR, npz:FILE, hf:DIR.")
+        str, typer.Option("--data", metavar="DATA", help="Images: fashion, cifar10:DIR, folder:DIR, npz:FILE, hf:DIR.")
     ],
     recipe: Recipe,
     out: Annotated[str, typer.Option(metavar="DIR", help="A folder for models and results.")],

@@ -1,4 +1,4 @@
-"""`scuff report`: a page about an evaluation or an overlap study."""
+"""`scuff report`: a page about an evaluation, an overlap study, a study of MSCR or a class separation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scuff.cli.options import Baseline
 
 def report_command(
     directory: Annotated[
-        str, typer.Argument(metavar="DIR", help="The folder of an evaluation or an overlap study; any fsspec path.")
+        str, typer.Argument(metavar="DIR", help="The folder of an evaluation or a study; any fsspec path.")
     ],
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.html", help="The page's file. Default: report.html in DIR.")
@@ -30,34 +30,48 @@ def report_command(
     ] = 0.1,
     title: Annotated[str | None, typer.Option(help="A title of your own.")] = None,
 ) -> None:
-    """Make one HTML page of an evaluation or an overlap study; which of them DIR is, is found out.
+    """Make one HTML page of an evaluation or a study; which of them DIR is, is found out.
 
     Of an evaluation: scores with intervals, heat maps, curves, comparisons, the worst images. Of an overlap study: the
-    matrix of overlaps, categories, benchmarks without overlaps, coverage, balance. The page needs neither a network nor
-    a server: open it, send it, print it. An evaluation that is still running is shown as far as it is.
+    matrix of overlaps, categories, benchmarks without overlaps, coverage, balance. Of a study of MSCR: robustness with
+    intervals, accuracies by training and test noise, what robustness costs, the separation of the classes; the last
+    also of what scuff separation --out left. The page needs neither a network nor a server: open it, send it, print
+    it. What is still running is shown as far as it is.
 
     \b
     Examples:
       scuff report runs/r50
       scuff report runs/both --baseline resnet50 --out both.html
       scuff report runs/noc --threshold 0.2
+      scuff report runs/mscr
     """
     from scuff.evaluation.plan import SETTINGS as EVALUATION
-    from scuff.report import write_overlap_report, write_report
+    from scuff.report import write_overlap_report, write_report, write_separation_report
     from scuff.store import Store
+    from scuff.studies.mscr_results import SETTINGS as MSCR
     from scuff.studies.overlap import SETTINGS as OVERLAP
+    from scuff.studies.separation import SEPARATION
 
     store = Store(directory)
-    if store.exists(EVALUATION):
+    kinds = {
+        EVALUATION: "an evaluation",
+        OVERLAP: "an overlap study",
+        MSCR: "a study of MSCR",
+        SEPARATION: "a class separation",
+    }
+    kind = next((name for name in kinds if store.exists(name)), None)
+    if kind is None:
+        raise ValueError(
+            f"{directory} is the folder of neither an evaluation nor a study: there is no {EVALUATION} in it, and no "
+            f"{OVERLAP}, {MSCR} or {SEPARATION}"
+        )
+    if kind != EVALUATION and (data is not None or overlap is not None):
+        raise ValueError(f"--data and --overlap belong to the report of an evaluation; {directory} is {kinds[kind]}")
+    if kind == EVALUATION:
         options = {"baseline": baseline, "data": data, "overlap": overlap}
         path = write_report(directory, out, **options, threshold=threshold, title=title)
-    elif not store.exists(OVERLAP):
-        raise ValueError(
-            f"{directory} is the folder of neither an evaluation nor an overlap study: there is no {EVALUATION} in it, "
-            f"and no {OVERLAP}"
-        )
-    elif data is not None or overlap is not None:
-        raise ValueError(f"--data and --overlap belong to the report of an evaluation; {directory} is an overlap study")
-    else:
+    elif kind == OVERLAP:
         path = write_overlap_report(directory, out, threshold=threshold, title=title)
+    else:
+        path = write_separation_report(directory, out, title=title)
     typer.echo(f"Report: {path}")

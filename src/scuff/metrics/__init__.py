@@ -1,4 +1,6 @@
-"""Scores of rows, each with an interval. Pure: numpy, pandas, scipy, threadpoolctl and yaml; no torch, no images.
+"""Scores of rows, each with an interval, and distances between classes.
+
+Pure: numpy, pandas, scipy, numba, threadpoolctl and yaml; no images, and torch for distances on a GPU only.
 
 Rows have one line per image and cell (a corruption at a severity), as an evaluation writes them. Scores take the rows
 of one model; `summary`, `ranks` and `compare` take those of many, in one table or as {model: rows}.
@@ -27,9 +29,18 @@ from scuff.metrics.errors import (
 from scuff.metrics.estimate import bootstrap, bootstrap_difference
 from scuff.metrics.examples import example_films, example_rows
 from scuff.metrics.intervals import Resampling, wilson
+from scuff.metrics.mscr import accuracy_table, copies_effect, mscr, mscr_scores, running_mscr
 from scuff.metrics.overlap import Overlaps, overlap, overlaps, read_overlaps, robustness_scores
 from scuff.metrics.references import Reference, load_reference
+from scuff.metrics.robust_accuracies import RobustAccuracies, read_robust_accuracies
 from scuff.metrics.score import Difference, Score, to_frame
+from scuff.metrics.separation import (
+    Neighbours,
+    Separation,
+    class_separation,
+    class_separations,
+    nearest_other_class,
+)
 from scuff.metrics.stability import flip_probability, mfr, mt5d, top5_distance
 from scuff.metrics.tables import Cells, by_model, read_cells
 
@@ -39,11 +50,15 @@ __all__ = [
     "Balance",
     "Cells",
     "Difference",
+    "Neighbours",
     "Overlaps",
     "Reference",
     "Resampling",
+    "RobustAccuracies",
     "Score",
+    "Separation",
     "accuracy",
+    "accuracy_table",
     "agreement",
     "balance",
     "bootstrap",
@@ -51,7 +66,10 @@ __all__ = [
     "by_model",
     "ce",
     "cell_errors",
+    "class_separation",
+    "class_separations",
     "compare",
+    "copies_effect",
     "coverage",
     "difference",
     "differences",
@@ -66,17 +84,22 @@ __all__ = [
     "mce",
     "mean_error",
     "mfr",
+    "mscr",
+    "mscr_scores",
     "mt5d",
+    "nearest_other_class",
     "overlap",
     "overlaps",
     "ranks",
     "read_accuracies",
     "read_cells",
     "read_overlaps",
+    "read_robust_accuracies",
     "reliability",
     "residual_robustness",
     "robustness_score",
     "robustness_scores",
+    "running_mscr",
     "scores",
     "spread",
     "summary",

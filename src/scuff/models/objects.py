@@ -20,6 +20,12 @@ from scuff.models.failures import explaining_errors
 
 
 def open_python(address: str, schemes: tuple[str, ...] = ()) -> Classifier:
+    """The classifier that `package.module:object` is, or makes; `schemes` as in `import_object`."""
+    with _current_folder_importable():  # what makes a model may import more
+        return open_object(import_object(address, schemes), address)
+
+
+def import_object(address: str, schemes: tuple[str, ...] = ()) -> Any:
     """`package.module:object`, where the current folder counts as a place of packages.
 
     `schemes` are the words that may stand before a colon instead of a package, for the case that one is misspelled.
@@ -35,12 +41,11 @@ def open_python(address: str, schemes: tuple[str, ...] = ()) -> Classifier:
             hint = f"did you mean {near[0]}:{name}?" if near else f"looked in {os.getcwd()} and among the packages"
             raise ValueError(f"no module is called {error.name!r} ({address}); {hint}") from error
         try:
-            thing = operator.attrgetter(name)(found)
+            return operator.attrgetter(name)(found)
         except AttributeError as error:
             near = difflib.get_close_matches(name, dir(found), n=3)
             hint = f"; did you mean {', '.join(near)}?" if near else ""
             raise ValueError(f"module {module} has no {name!r}{hint}") from error
-        return open_object(thing, address)
 
 
 def open_object(thing: Any, address: str = "") -> Classifier:

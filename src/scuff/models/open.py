@@ -93,6 +93,15 @@ def default_name(address: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", last).strip("-.") or "model"
 
 
+def is_python_address(address: str) -> bool:
+    """Whether it reads as `package.module:object`.
+
+    >>> is_python_address("sklearn.svm:SVC"), is_python_address("torchvision:resnet50")
+    (True, False)
+    """
+    return _PYTHON.fullmatch(address) is not None and address.partition(":")[0] not in (*ZOOS, "onnx")
+
+
 def _open_address(address: str) -> Classifier:
     scheme, colon, rest = address.partition(":")
     if colon and scheme in ZOOS:
@@ -102,7 +111,7 @@ def _open_address(address: str) -> Classifier:
         return Classifier(graph, input_size=graph.size, channels=graph.channels)
     if address.endswith(SUFFIXES):
         return open_checkpoint(address)
-    if _PYTHON.fullmatch(address):
+    if is_python_address(address):
         return open_python(address, (*ZOOS, "onnx"))
     if "=" in address:
         raise ValueError(f"expected NAME=ADDRESS with a NAME of letters, digits and . _ - only, got {address!r}")

@@ -45,9 +45,13 @@ STEPS = 20  # shades of the heat map
 
 
 def themes() -> dict[str, dict[str, str]]:
-    """All colours by name, for light and dark: those of the page, and "series0", "series1", ... for models."""
-    series = {t: {f"series{place}": colour for place, colour in enumerate(SERIES[t])} for t in SERIES}
-    return {theme: PAGE[theme] | series[theme] for theme in PAGE}
+    """All colours by name, for light and dark: those of the page, "series0", ... of models, "heat0", ... of heat."""
+    kinds = {"series": SERIES, "heat": HEAT}
+    numbered = {
+        theme: {f"{kind}{place}": colour for kind in kinds for place, colour in enumerate(kinds[kind][theme])}
+        for theme in PAGE
+    }
+    return {theme: PAGE[theme] | numbered[theme] for theme in PAGE}
 
 
 def mark(place: int) -> dict[str, str]:

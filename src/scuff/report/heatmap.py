@@ -20,11 +20,12 @@ NO_LEVELS = "error"  # the only column of a suite without levels
 
 @dataclass(frozen=True)
 class HeatCell:
-    """A number in its colour, with a label that says all that is known of it."""
+    """A number in its colour, with a label that says all that is known of it, and whether it is the best of its row."""
 
     text: str
     shade: str
     tip: str
+    best: bool = False
 
 
 @dataclass(frozen=True)

@@ -64,9 +64,19 @@ def matrix(matrix: Matrix) -> Part:
     return {"kind": "matrix", "matrix": matrix}
 
 
-def heat_maps(scale: Mapping[str, Any], columns: Sequence[str], panels: Sequence[Mapping[str, Any]]) -> Part:
-    """The heat map of every model beside what is known of it, one at a time."""
-    return {"kind": "heat_maps", "scale": scale, "columns": columns, "panels": panels}
+def heat_maps(
+    scale: Mapping[str, Any],
+    columns: Sequence[str],
+    panels: Sequence[Mapping[str, Any]],
+    corner: str = "Corruption",
+    wide: bool = False,
+) -> Part:
+    """The heat map of every model beside what is known of it, or above it if it is wide; one model at a time.
+
+    `corner` is the head of the names of its rows.
+    """
+    part = {"kind": "heat_maps", "scale": scale, "columns": columns, "panels": panels}
+    return part | {"corner": corner, "wide": wide}
 
 
 def pictures(panels: Sequence[Mapping[str, Any]]) -> Part:
@@ -74,6 +84,17 @@ def pictures(panels: Sequence[Mapping[str, Any]]) -> Part:
     return {"kind": "pictures", "panels": panels}
 
 
-def figures_of(section: Section) -> list[Figure]:
-    """All figures of a section."""
-    return [figure for part in section["parts"] if part["kind"] == "figures" for figure in part["figures"]]
+def panels(models: Mapping[str, Sequence[Part]]) -> Part:
+    """Parts of every model, one model at a time."""
+    return {"kind": "panels", "panels": [{"model": model, "parts": its} for model, its in models.items()]}
+
+
+def figures_of(section: Mapping[str, Any]) -> list[Figure]:
+    """All figures of a section, or of a panel in it."""
+    found = []
+    for part in section["parts"]:
+        found += part["figures"] if part["kind"] == "figures" else []
+        found += (
+            [figure for panel in part["panels"] for figure in figures_of(panel)] if part["kind"] == "panels" else []
+        )
+    return found

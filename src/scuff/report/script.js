@@ -35,7 +35,12 @@
     for (const panel of all(".panel")) panel.hidden = panel.dataset.model !== model;
     for (const each of switches) each.value = model;
   };
-  for (const each of switches) each.addEventListener("change", () => show(each.value));
+  for (const each of switches) {
+    each.addEventListener("change", () => {
+      show(each.value);
+      redraw();
+    });
+  }
   if (switches.length) show(switches[0].value);
 
   // --- labels of cells: by pointer, or with the arrow keys once a table has the focus ---------------------------------
@@ -88,25 +93,41 @@
     const [colour, opacity] = name.slice(1).split("/");
     return theme[colour] + (opacity ? Math.round(opacity * 255).toString(16).padStart(2, "0") : "");
   };
-  const paint = (value, theme) => {
-    if (Array.isArray(value)) return value.map((each) => paint(each, theme));
+  const paint = (value, theme, key = "") => {
+    if (Array.isArray(value)) return value.map((each) => paint(each, theme, key));
+    if (typeof value === "string") return /color(scale)?$/.test(key) && value[0] === "@" ? resolve(value, theme) : value;
     if (!value || typeof value !== "object") return value;
-    return Object.fromEntries(Object.entries(value).map(([key, each]) => {
-      const named = key.endsWith("color") && typeof each === "string" && each[0] === "@";
-      return [key, named ? resolve(each, theme) : paint(each, theme)];
-    }));
+    return Object.fromEntries(Object.entries(value).map(([inner, each]) => [inner, paint(each, theme, inner)]));
   };
   const places = all(".chart");
+  const isShown = (place) => !place.closest(".panel[hidden]");
   // When the page is about to be printed it still has the width of the screen. Half and whole lines of A4, in pixels:
   const onPaper = (place) => (place.closest(".plots") ? 330 : 680);
-  const draw = (theme, paper) => places.map((place) => {
+  // A scene fills its height, so that one that is not wide is looked at from further away.
+  const stepBack = (scene, width, height) => {
+    const { eye, ...rest } = scene.camera;
+    const far = Math.max(1, (1.25 * height) / width);
+    const moved = Object.fromEntries(Object.entries(eye).map(([axis, place]) => [axis, far * place]));
+    return { ...scene, camera: { ...rest, eye: moved } };
+  };
+  const draw = (theme, paper) => places.filter((place) => paper || isShown(place)).map((place) => {
     const { data, layout } = figures[place.dataset.figure];
-    const size = paper ? { width: onPaper(place), height: place.clientHeight, autosize: false } : { autosize: true };
-    return Plotly.react(place, paint(data, theme), { ...paint(layout, theme), ...size }, {
+    const height = parseFloat(place.style.height); // one that is hidden has no other
+    const size = paper ? { width: onPaper(place), height, autosize: false } : { autosize: true };
+    const painted = paint(layout, theme);
+    if (painted.scene) {
+      const [across, up] = paper ? [size.width, height] : [place.clientWidth, place.clientHeight];
+      painted.scene = stepBack(painted.scene, across, up);
+    }
+    return Plotly.react(place, paint(data, theme), { ...painted, ...size }, {
       displayModeBar: false, responsive: !paper, scrollZoom: false,
     });
   });
-  const redraw = () => Promise.all(draw(dark.matches ? colours.dark : colours.light, false));
+  const redraw = () => {
+    // Browsers have room for a few figures in three dimensions only, so that those of other models are given up.
+    for (const place of places) if (!isShown(place)) Plotly.purge(place);
+    return Promise.all(draw(dark.matches ? colours.dark : colours.light, false));
+  };
   const drawn = redraw();
   dark.addEventListener("change", redraw);
   addEventListener("beforeprint", () => draw(colours.light, true));

@@ -26,13 +26,13 @@ def percent_sign(share: float) -> str:
     return f"{percent(share)}\u00a0%"
 
 
-def signed_percent(share: float) -> str:
+def signed_percent(share: float, digits: int = 1) -> str:
     """A difference of shares in percentage points, with its sign.
 
     >>> signed_percent(0.0123), signed_percent(-0.2)
     ('+1.2', '−20.0')
     """
-    return _number(100 * share, "+.1f")
+    return _number(100 * share, f"+.{digits}f")
 
 
 def plain(value: float) -> str:
@@ -69,13 +69,13 @@ def bracketed(low: float, high: float, write=percent) -> str:
     return f" (95 % interval {between})" if between else ""
 
 
-def count(number: int, noun: str) -> str:
-    """A number and its noun, which ends in s if there are several.
+def count(number: int, noun: str, plural: str | None = None) -> str:
+    """A number and its noun, which ends in s if there are several, unless its plural is given.
 
-    >>> count(1, "model"), count(250, "image")
-    ('1 model', '250 images')
+    >>> count(1, "model"), count(250, "image"), count(3, "copy", "copies")
+    ('1 model', '250 images', '3 copies')
     """
-    return f"{grouped(number)} {noun}{'' if number == 1 else 's'}"
+    return f"{grouped(number)} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def grouped(number: int) -> str:

@@ -44,11 +44,15 @@ class Bench:
     def is_grey(self) -> bool:
         return self.pixels.shape[1] == 1
 
-    def right(self, distort: Distort) -> np.ndarray:
-        """For every image whether the model is right about what `distort` makes of it: bool (N,)."""
+    def hits(self, distort: Distort) -> np.ndarray:
+        """For every image whether the model is right about each of what `distort` makes of it: bool (N, versions)."""
         batches, models = self.pixels.batches(self.limit.size), {self.classifier.name: self.classifier}
         found = predict(batches, self.ids, distort, models, self.source, self.limit, self.clock)
-        return found[self.classifier.name]["prediction"] == self.source.labels
+        return found[self.classifier.name]["prediction"].reshape(len(self.source), -1) == self.source.labels[:, None]
+
+    def right(self, distort: Distort) -> np.ndarray:
+        """For every image whether the model is right about the one thing that `distort` makes of it: bool (N,)."""
+        return self.hits(distort)[:, 0]
 
     @cached_property
     def clean(self) -> np.ndarray:

@@ -14,7 +14,8 @@ from scuff.engine import count_processes, run_cells
 from scuff.evaluation.runner import Progress
 from scuff.training.images import TrainingImages, fingerprint_of, load_training_images
 from scuff.training.recipes import Recipe
-from scuff.training.run import Corrupted, describe, train_on
+from scuff.training.run import describe, train_on
+from scuff.training.treatment import Treatment
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +24,7 @@ class TrainingCell:
 
     trained_on: str
     name: str
-    corrupted: Corrupted | None = field(repr=False)
+    treatment: Treatment | None = field(repr=False)
     seed: int
     recipe: Recipe = field(repr=False)
     start: Path | None
@@ -34,7 +35,7 @@ class TrainingCell:
     def origin(self) -> dict:
         """Everything that decides over its weights, as its file tells it."""
         fingerprint = fingerprint_of(self.source, self.recipe)
-        return describe(fingerprint, self.recipe, self.corrupted, self.start, self.seed)
+        return describe(fingerprint, self.recipe, self.treatment, self.start, self.seed)
 
     @property
     def images(self) -> int:
@@ -55,7 +56,7 @@ def train_cell(cell: TrainingCell, progress=None) -> Path:
         _loaded[key],
         cell.recipe,
         cell.out,
-        cell.corrupted,
+        cell.treatment,
         start=cell.start,
         seed=cell.seed,
         device=cell.device,

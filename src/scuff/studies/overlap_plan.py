@@ -27,7 +27,8 @@ from scuff.suites import Suite, combine_suites, load_suite
 from scuff.suites.combine import entry_names
 from scuff.training.images import open_training_source
 from scuff.training.recipes import Recipe, find_recipe
-from scuff.training.run import Corrupted, adapt, check_origin
+from scuff.training.run import adapt, check_origin
+from scuff.training.treatment import Corrupted
 
 NOTED_ONLY = ("data", "test", "seeds", "environment", "scuff")  # data may move, and seeds may join
 
@@ -162,7 +163,7 @@ def _cells(
         yield TrainingCell(
             trained_on=trained_on,
             name=name,
-            corrupted=corrupted,
+            treatment=corrupted,
             seed=seed,
             recipe=tuned if is_tuned else recipe,
             start=folder / f"{STANDARD}.safetensors" if is_tuned else None,

@@ -2,5 +2,6 @@
 
 from scuff.training.recipes import RECIPES, Recipe, find_recipe
 from scuff.training.run import train
+from scuff.training.treatment import Noise
 
-__all__ = ["RECIPES", "Recipe", "find_recipe", "train"]
+__all__ = ["RECIPES", "Noise", "Recipe", "find_recipe", "train"]

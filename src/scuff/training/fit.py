@@ -10,10 +10,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from scuff.training.augment import Distort, augment, corrupt_half, epoch_seed, shuffled
+from scuff.training.augment import augment, epoch_seed, shuffled
 from scuff.training.muon import Muon
 from scuff.training.recipes import Recipe
 from scuff.training.step import make_step
+from scuff.training.treatment import Treatment
 
 Progress = Callable[[int, int], None]  # steps done, steps to do
 
@@ -71,7 +72,7 @@ def fit(
     recipe: Recipe,
     *,
     normalisation: tuple[Tensor, Tensor],
-    distort: Distort | None = None,
+    treatment: Treatment | None = None,
     seed: int = 0,
     progress: Progress | None = None,
     after_block: Callable[[Training], None] | None = None,
@@ -79,17 +80,18 @@ def fit(
     """Train from where `training` is to the end, and return the network in evaluation mode.
 
     `images` are uint8 (N, C, H, W), on the device of the network or on the CPU; `labels` int64 (N,). `normalisation` is
-    a factor and a summand of bytes, each (1, C, 1, 1). `distort` corrupts half of every batch. The order of the images
-    and all draws are decided by `seed`. `after_block` is called between blocks, where a training can be interrupted and
+    a factor and a summand of bytes, each (1, C, 1, 1). The order of the images, and all draws of theirs and of the
+    `treatment`, are decided by `seed`. `after_block` is called between blocks, where a training can be interrupted and
     gone on with.
     """
     device = next(training.network.parameters()).device
     labels = labels.to(device)
     steps = count_steps(recipe, len(images))
-    with repeatable():
+    with repeatable(), _own_generators(device):
         step = make_step(training.network, training.optimiser, recipe, normalisation)
         while training.step < steps:
-            for places, pixels in blocks(images, recipe, seed, training.step, device, distort):
+            for places, pixels in blocks(images, recipe, seed, training.step, device, treatment):
+                torch.manual_seed(epoch_seed(seed, training.step))  # for dropout, the only draws that are not keyed
                 for chosen, batch in zip(places.split(recipe.batch_size), pixels.split(recipe.batch_size), strict=True):
                     _adjust(training.optimiser, recipe, training.step, steps)
                     step(batch, labels[chosen])
@@ -106,7 +108,7 @@ def fit(
 
 
 def blocks(
-    images: Tensor, recipe: Recipe, seed: int, step: int, device: torch.device, distort: Distort | None
+    images: Tensor, recipe: Recipe, seed: int, step: int, device: torch.device, treatment: Treatment | None
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """The rest of a step's epoch: places of images (n,) and what became of those images (n, C, H, W), on the device."""
     per_epoch = len(images) // recipe.batch_size
@@ -118,20 +120,26 @@ def blocks(
         chosen = places.to(device)
         block = images[places.to(images.device)].to(device)
         block = augment(block, chosen, drawn, flip=recipe.flip, crop=recipe.crop)
-        if distort is not None:
-            block = corrupt_half(block, chosen, drawn, distort, recipe.batch_size)
+        if treatment is not None:
+            block = treatment.treat(block, chosen, drawn, recipe.batch_size)
         yield chosen, block
 
 
 def _adjust(optimiser: torch.optim.Optimizer, recipe: Recipe, step: int, steps: int) -> None:
     """Set the learning rates of a step, and forget the momentum where the recipe wants that."""
     before, share = recipe.share(step - 1, steps), recipe.share(step, steps)
-    if recipe.restarts_momentum and share < before:
+    restarts = {"never": False, "decay": share < before, "epoch": step % (steps // recipe.epochs) == 0}
+    if restarts[recipe.restarts_momentum]:
         for state in optimiser.state.values():
             state["momentum_buffer"].zero_()
     highest = (recipe.matrix_rate, recipe.learning_rate)[-len(optimiser.param_groups) :]
     for group, rate in zip(optimiser.param_groups, highest, strict=True):
         group["lr"].fill_(rate * share)
+
+
+def _own_generators(device: torch.device) -> contextlib.AbstractContextManager[None]:
+    """Give torch's generators back as they were."""
+    return torch.random.fork_rng(devices=[device] if device.type == "cuda" else [])
 
 
 @contextlib.contextmanager

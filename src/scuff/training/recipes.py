@@ -18,6 +18,7 @@ from scuff.ranges import is_number
 SCHEDULES = ("one-cycle", "cosine", "steps")
 INITIALISATIONS = ("default", "xavier")
 OPTIMISERS = ("sgd", "muon")
+RESTARTS = ("never", "decay", "epoch")
 
 
 @dataclass(frozen=True)
@@ -39,9 +40,9 @@ class Recipe:
         "sgd", or "muon": then these two are for convolutions, and SGD is for the rest.
     schedule
         "one-cycle": rises linearly for the share `warm_up` of all steps, then falls linearly to almost zero.
-        "cosine": the same, but falls as a half cosine. "steps": times 0.1 at each of the shares `decay_at`.
+        "cosine": the same, but falls as a half cosine. "steps": times `decay` at each of the shares `decay_at`.
     restarts_momentum
-        Momentum begins anew after every decay of "steps".
+        Momentum begins anew after every "decay" of "steps", or in every "epoch", or "never".
     flip, crop
         Half of the images are mirrored; images are padded by `crop` zeros on each side, and cut to their size anywhere.
     normalises
@@ -65,7 +66,8 @@ class Recipe:
     schedule: str = "one-cycle"
     warm_up: float = 0.25
     decay_at: tuple[float, ...] = ()
-    restarts_momentum: bool = False
+    decay: float = 0.1
+    restarts_momentum: str = "never"
     momentum: float = 0.9
     nesterov: bool = True
     weight_decay: float = 5e-4
@@ -99,7 +101,7 @@ class Recipe:
         """
         done = (step + 0.5) / steps  # in the middle of the step, so that neither end is zero
         if self.schedule == "steps":
-            return 0.1 ** sum(done > share for share in self.decay_at)
+            return self.decay ** sum(done > share for share in self.decay_at)
         if done < self.warm_up:
             return done / self.warm_up
         left = (1 - done) / (1 - self.warm_up)
@@ -116,7 +118,7 @@ def _check(recipe: Recipe) -> None:
     for key, least in (("epochs", 1), ("batch_size", 2), ("crop", 0)):  # half of a batch is corrupted: at least two
         value = getattr(recipe, key)
         need(type(value) is int and value >= least, f"{key} must be a whole number of at least {least}, got {value!r}")
-    for key in ("learning_rate", "matrix_rate", "fine_tuning"):
+    for key in ("learning_rate", "matrix_rate", "fine_tuning", "decay"):
         value = getattr(recipe, key)
         need(is_number(value) and value > 0, f"{key} must be a number above 0, got {value!r}")
     for key in ("warm_up", "label_smoothing", "momentum", "matrix_momentum"):
@@ -124,12 +126,18 @@ def _check(recipe: Recipe) -> None:
         need(is_number(value) and 0 <= value < 1, f"{key} must be at least 0 and below 1, got {value!r}")
     shares = all(is_number(share) and 0 < share < 1 for share in recipe.decay_at)
     need(shares, f"decay_at are shares of all steps between 0 and 1, got {recipe.decay_at!r}")
-    words = {"schedule": SCHEDULES, "initialisation": INITIALISATIONS, "optimiser": OPTIMISERS, "precision": PRECISIONS}
+    words = {
+        "schedule": SCHEDULES,
+        "restarts_momentum": RESTARTS,
+        "initialisation": INITIALISATIONS,
+        "optimiser": OPTIMISERS,
+        "precision": PRECISIONS,
+    }
     for key, choices in words.items():
         value = getattr(recipe, key)
         need(value in choices, f"{key} must be one of {', '.join(choices)}, got {value!r}")
-    steps = recipe.schedule == "steps"  # any other schedule falls all the time
-    need(steps or not recipe.restarts_momentum, "restarts_momentum is for the schedule of steps")
+    at_decays = recipe.restarts_momentum == "decay"  # any other schedule than steps falls all the time
+    need(recipe.schedule == "steps" or not at_decays, "momentum restarts at a decay of the schedule of steps only")
     need(recipe.precision != "float16", "float16 needs its gradients scaled; use bfloat16")
 
 
@@ -182,7 +190,7 @@ RECIPES = {
             learning_rate=0.1,
             schedule="steps",
             decay_at=(0.5, 0.75),
-            restarts_momentum=True,
+            restarts_momentum="decay",
             nesterov=False,
             weight_decay=1e-4,
             flip=True,
@@ -191,6 +199,24 @@ RECIPES = {
             compile=True,
             cut=Cut(224, keeps_ratio=False),
             about="of the paper on non-overlapping corruptions; its 40 epochs pass over two copies of the images",
+        ),
+        Recipe(
+            "cifar-separation",
+            "wide_resnet28_10_dropout",
+            epochs=30,
+            batch_size=32,
+            learning_rate=0.01,
+            schedule="steps",
+            decay_at=(2 / 3, 5 / 6),
+            decay=0.2,
+            restarts_momentum="epoch",
+            nesterov=False,
+            flip=True,
+            crop=4,
+            normalises=False,
+            precision="float32",
+            compile=True,
+            about="of the paper on class separation; it makes a new optimiser, without momentum, for every epoch",
         ),
     )
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -13,27 +13,19 @@ import torch
 from torch import nn
 
 from scuff.data import Source
-from scuff.door import find_entry
 from scuff.environment import find_device
 from scuff.models import Classifier, build, open_model, read_origin, save_model
 from scuff.models.failures import is_out_of_memory
 from scuff.models.recognise import differences
-from scuff.suites import Suite, load_suite
-from scuff.training.augment import corruption_of, epoch_seed
+from scuff.suites import Suite
+from scuff.training.augment import epoch_seed
 from scuff.training.fit import Progress, begin, every, fit
 from scuff.training.images import TrainingImages, load_training_images, normalisation_of, open_training_source
 from scuff.training.recipes import Recipe, find_recipe
 from scuff.training.resume import partial_file, resume_training, save_training
+from scuff.training.treatment import Corrupted, Noise, Treatment, choose_treatment
 
 SECONDS_BETWEEN = 60.0  # two savings of an unfinished training
-
-
-@dataclass(frozen=True)
-class Corrupted:
-    """What half of every batch is corrupted by: each image draws one of the entries, and its severity."""
-
-    suite: Suite
-    entries: tuple[str, ...]
 
 
 def train(
@@ -43,6 +35,7 @@ def train(
     *,
     corruption: str | Sequence[str] | None = None,
     suite: Suite | str | None = None,
+    noise: float | Noise | None = None,
     architecture: str | None = None,
     epochs: int | None = None,
     start: str | os.PathLike[str] | None = None,
@@ -59,12 +52,15 @@ def train(
         The training images: an address as in `"cifar10:DIR"` (of which the training split is taken) or `"folder:DIR"`,
         or a Source.
     recipe
-        `"cifar-fast"`, `"cifar"`, `"imagenet-100"`, `"fashion"`, or a `Recipe`.
+        `"cifar-fast"`, `"cifar"`, `"imagenet-100"`, `"cifar-separation"`, `"fashion"`, or a `Recipe`.
     out
         A file that ends in .safetensors. An interrupted training goes on where it was; a finished one is left alone.
     corruption, suite
         Half of every batch is corrupted by this entry, `"noc-candidates/rain"` say; of several, every image draws one.
         With `suite` and no corruption, by all that count in the suite. Levels and severities are drawn too.
+    noise
+        Every image is moved to a random place in the L-infinity ball of this radius, as in 0.1, anew in every epoch; a
+        `Noise` has other norms.
     architecture, epochs
         Instead of the recipe's.
     start
@@ -76,16 +72,16 @@ def train(
         "imagenet-100" takes every tenth class of ImageNet.
     """
     recipe = adapt(find_recipe(recipe), architecture, epochs, start is not None)
-    corrupted = choose_corruption(corruption, suite)
+    treatment = choose_treatment(corruption, suite, noise)
     images = load_training_images(open_training_source(data, classes), recipe, find_device(device))
-    return train_on(images, recipe, Path(out), corrupted, start=start, seed=seed, device=device, progress=progress)
+    return train_on(images, recipe, Path(out), treatment, start=start, seed=seed, device=device, progress=progress)
 
 
 def train_on(
     images: TrainingImages,
     recipe: Recipe,
     out: Path,
-    corrupted: Corrupted | None = None,
+    treatment: Treatment | None = None,
     *,
     start: str | os.PathLike[str] | None = None,
     seed: int = 0,
@@ -97,7 +93,7 @@ def train_on(
         raise ValueError(f"seed must be a whole number, got {seed!r}")
     _check_out(out)
     device = find_device(device)
-    origin = describe(images.fingerprint, recipe, corrupted, start, seed)
+    origin = describe(images.fingerprint, recipe, treatment, start, seed)
     if out.exists():
         check_origin(out, origin)
         return out
@@ -113,7 +109,7 @@ def train_on(
             images.labels,
             recipe,
             normalisation=normalisation_of(images, recipe, device),
-            distort=None if corrupted is None else corruption_of(corrupted.suite, corrupted.entries),
+            treatment=treatment,
             seed=seed,
             progress=progress,
             after_block=every(SECONDS_BETWEEN, lambda t: save_training(t, partial, origin)),
@@ -138,24 +134,6 @@ def adapt(recipe: Recipe, architecture: str | None, epochs: int | None, is_fine_
     if is_fine_tuning:
         changes |= {key: recipe.fine_tuning * getattr(recipe, key) for key in ("learning_rate", "matrix_rate")}
     return replace(recipe, **{key: value for key, value in changes.items() if value is not None})
-
-
-def choose_corruption(corruption: str | Sequence[str] | None, suite: Suite | str | None) -> Corrupted | None:
-    """The entries to train with, of one suite, whose levels images draw."""
-    if corruption is None and suite is None:
-        return None
-    if isinstance(suite, str):
-        suite = load_suite(suite)
-    names = [corruption] if isinstance(corruption, str) else corruption
-    found = [(suite, e) for e in suite.benchmark()] if names is None else [find_entry(name, suite) for name in names]
-    suites = {one.name: one for one, _ in found}
-    if len(suites) > 1:
-        raise ValueError(
-            f"expected corruptions of one suite, got {', '.join(suites)}; scuff.suites.combine_suites makes one of them"
-        )
-    if not found:
-        raise ValueError("no corruption is given")
-    return Corrupted(replace(next(iter(suites.values())), draws_levels=True), tuple(entry for _, entry in found))
 
 
 def first_weights(recipe: Recipe, images: TrainingImages, start: str | os.PathLike[str] | None, seed: int) -> nn.Module:
@@ -194,7 +172,7 @@ def _xavier(module: nn.Module) -> None:
 def describe(
     fingerprint: str,
     recipe: Recipe,
-    corrupted: Corrupted | None,
+    treatment: Treatment | None,
     start: str | os.PathLike[str] | None,
     seed: int,
 ) -> dict:
@@ -203,12 +181,10 @@ def describe(
         "recipe": recipe.settings(),
         "seed": seed,
         "images": fingerprint,
-        "corrupted": None,
+        "corrupted": treatment.settings() if isinstance(treatment, Corrupted) else None,
+        "noise": treatment.settings() if isinstance(treatment, Noise) else None,
         "start": None if start is None else _weights_of(os.fspath(start), Path(start).stat().st_mtime_ns),
     }
-    if corrupted is not None:
-        suite, content = corrupted.suite, corrupted.suite.to_dict()["entries"]
-        origin["corrupted"] = {f"{suite.name}/{e}": {"size": suite.size_of(e), **content[e]} for e in corrupted.entries}
     return json.loads(json.dumps(origin))  # tuples are lists there
 
 

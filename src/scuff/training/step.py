@@ -77,6 +77,7 @@ class _Recorded:
         """Try the step until nothing new happens, undo what that changed, and record it."""
         self._batch, self._labels = batch.clone(), labels.clone()
         before = [value.detach().clone() for value in self._state()]
+        generator = torch.cuda.get_rng_state(batch.device)  # which dropout moves
         aside = torch.cuda.Stream(batch.device)
         aside.wait_stream(torch.cuda.current_stream(batch.device))
         with torch.cuda.stream(aside):
@@ -90,3 +91,4 @@ class _Recorded:
             for place, value in enumerate(self._state()):
                 # What the optimiser has only begun to remember during the trial was nothing before it.
                 value.copy_(before[place]) if place < len(before) else value.zero_()
+        torch.cuda.set_rng_state(generator, batch.device)

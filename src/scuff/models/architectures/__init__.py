@@ -9,6 +9,7 @@ from torch import nn
 from scuff.models.architectures.densenet import densenet121, densenet121_32
 from scuff.models.architectures.resnet import resnet18, resnet18_32, resnet50, resnet50_32
 from scuff.models.architectures.small_cnn import small_cnn
+from scuff.models.architectures.wide_dropout import wide_resnet28_10_dropout
 from scuff.models.architectures.wide_resnet import wide_resnet28_10, wide_resnet40_2
 
 ARCHITECTURES = {
@@ -20,6 +21,7 @@ ARCHITECTURES = {
     "resnet50_32": resnet50_32,
     "densenet121_32": densenet121_32,
     "wide_resnet28_10": wide_resnet28_10,
+    "wide_resnet28_10_dropout": wide_resnet28_10_dropout,
     "wide_resnet40_2": wide_resnet40_2,
 }
 

@@ -1,0 +1,128 @@
+"""Tables: a row per point, a column per feature, and one column of classes."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scuff.data.labelled_arrays import check_whole, number_classes
+from scuff.data.scaling import show_names
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LABEL_COLUMNS = ("label", "class", "target", "y")
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """A CSV file with the names of its columns in the first line."""
+    import pandas as pd
+
+    try:  # only an empty cell is empty: a class may be called NA or None
+        table = pd.read_csv(path, encoding="utf-8-sig", keep_default_na=False, na_values=[""], low_memory=False)
+    except ValueError as error:  # of pandas, or of bytes that are no UTF-8
+        raise ValueError(f"cannot read {path} as a table: {error}") from error
+    names = [*map(str, table.columns)]
+    if not table.index.equals(pd.RangeIndex(len(table))):  # pandas takes the first cells for names of rows
+        raise ValueError(f"{path}: rows have more cells than the first line has names; look for commas at their ends")
+    if len(names) == 1 and (";" in names[0] or "\t" in names[0]):
+        raise ValueError(
+            f"{path}: expected commas between columns, got the single column {names[0]!r}; save it with commas"
+        )
+    if all(map(_is_number, names)):
+        raise ValueError(f"{path}: expected the names of the columns in the first line, got {show_names(names)}")
+    unnamed = [name for name in names if name.startswith("Unnamed: ")]
+    if unnamed:
+        raise ValueError(
+            f"{path}: column {names.index(unnamed[0])} has no name; if it holds row numbers, take it out (pandas: "
+            "to_csv(..., index=False)), else give it a name"
+        )
+    return table
+
+
+def split_table(
+    name: str, table: pd.DataFrame, label: str | None = None
+) -> tuple[np.ndarray, np.ndarray, tuple[str, ...], tuple[str, ...]]:
+    """The features (n, d) of a table in float64, its labels, the classes' names, and the features' names.
+
+    >>> import pandas as pd
+    >>> split_table("doctest", pd.DataFrame({"size": [1, 2], "class": ["safe", "bad"]}))
+    (array([[1.],
+           [2.]]), array([1, 0]), ('bad', 'safe'), ('size',))
+    """
+    columns = [*map(str, table.columns)]
+    twice = [column for column in dict.fromkeys(columns) if columns.count(column) > 1]
+    if twice:
+        raise ValueError(f"{name}: every column needs a name of its own, got {show_names(twice)} more than once")
+    chosen = _label_column(name, columns, label)
+    features = tuple(column for column in columns if column != chosen)
+    if not features:
+        raise ValueError(f"{name}: expected columns of features beside the classes in {chosen!r}, found none")
+    if not len(table):
+        raise ValueError(f"{name} has no rows")
+    x = np.empty((len(table), len(features)))
+    for k, feature in enumerate(features):
+        x[:, k] = _numbers(name, table.iloc[:, columns.index(feature)], feature)
+    labels, class_names = _classes(name, table.iloc[:, columns.index(chosen)], chosen)
+    return x, labels, class_names, features
+
+
+def _label_column(name: str, columns: Sequence[str], label: str | None) -> str:
+    if label is not None:
+        if label in columns:
+            return label
+        near = difflib.get_close_matches(label, columns, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise ValueError(f"{name} has no column {label!r}; {hint}It has {show_names(columns)}")
+    if not columns:
+        raise ValueError(f"{name} has no columns")
+    found = [column for column in columns if column.lower() in LABEL_COLUMNS]
+    if len(found) > 1:
+        raise ValueError(f"{name}: which of {show_names(found)} holds the classes? Name it as the label (--label)")
+    return found[0] if found else columns[-1]
+
+
+def _numbers(name: str, column: pd.Series, feature: str) -> np.ndarray:
+    """A column of features in float64. NaN is left for whoever looks at all of them."""
+    import pandas as pd
+
+    if pd.api.types.is_complex_dtype(column):
+        raise ValueError(f"{name}: features must be real numbers, got complex ones in column {feature!r}")
+    if pd.api.types.is_numeric_dtype(column):
+        return column.to_numpy(np.float64, na_value=np.nan)
+    numbers = pd.to_numeric(column.astype(object), errors="coerce")  # as objects, dates are no numbers
+    wrong = (numbers.isna() & ~column.isna()).to_numpy()
+    if not wrong.any():
+        return numbers.to_numpy(np.float64, na_value=np.nan)
+    row = int(wrong.argmax())
+    raise ValueError(
+        f"{name}: features must be numbers, but row {row} (counted from 0) has {str(column.iloc[row])!r} in column "
+        f"{feature!r}; leave the column out, or turn its words into numbers"
+    )
+
+
+def _classes(name: str, column: pd.Series, chosen: str) -> tuple[np.ndarray, tuple[str, ...]]:
+    import pandas as pd
+
+    empty = column.isna().to_numpy()
+    if empty.any():
+        raise ValueError(f"{name}: row {int(empty.argmax())} (counted from 0) has no class in column {chosen!r}")
+    values = column.to_numpy()
+    if values.dtype.kind not in "biuf":
+        is_number = pd.api.types.is_numeric_dtype(column)  # of pandas' own types
+        values = column.to_numpy(np.float64) if is_number else values.astype(str)
+    if values.dtype.kind == "f":
+        check_whole(f"{name}, column {chosen!r}", values)
+    return number_classes(values)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""The exact search for nearest pairs of points of different classes."""

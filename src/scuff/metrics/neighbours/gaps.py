@@ -1,0 +1,72 @@
+"""The compiled loops in which bounds are compared with what they must not exceed, the bar: millions of times a second.
+
+Bounds are q-norms of differences, before the root is taken. They are written so that the compiler makes vector
+instructions of them: sums in any order for q = 1 and 2, and for q = infinity the question whether any gap is larger.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scuff.metrics.neighbours.compiling import compiled_loosely
+
+F32, I32 = np.float32, np.int32
+INDEX = np.uintp  # of an unsigned index the compiler knows that it does not count from the end
+
+
+@compiled_loosely
+def boxes_beyond(low, high, a, b, q, bar):
+    """Whether the boxes of two nodes are further apart than the bar."""
+    a, b, total, larger = INDEX(a), INDEX(b), F32(0), I32(0)
+    for k in range(INDEX(low.shape[1])):
+        gap = max(max(low[a, k] - high[b, k], low[b, k] - high[a, k]), F32(0))
+        if q == np.inf:
+            larger |= I32(1) if gap > bar else I32(0)
+        else:
+            total += gap if q == 1 else gap * gap
+    return larger > 0 or total > bar
+
+
+@compiled_loosely
+def box_beyond(coarse, i, low, high, node, q, bar):
+    """Whether a point is further from a node's box than the bar."""
+    i, node, total, larger = INDEX(i), INDEX(node), F32(0), I32(0)
+    for k in range(INDEX(low.shape[1])):
+        gap = max(max(low[node, k] - coarse[i, k], coarse[i, k] - high[node, k]), F32(0))
+        if q == np.inf:
+            larger |= I32(1) if gap > bar else I32(0)
+        else:
+            total += gap if q == 1 else gap * gap
+    return larger > 0 or total > bar
+
+
+@compiled_loosely
+def point_beyond(fine, a, b, count, q, bar):
+    """Whether two points are further apart than the bar, by the sums that begin at a and at b."""
+    a, b, total, larger = INDEX(a), INDEX(b), F32(0), I32(0)
+    for k in range(INDEX(count)):
+        gap = abs(fine[a + k] - fine[b + k])
+        if q == np.inf:
+            larger |= I32(1) if gap > bar else I32(0)
+        else:
+            total += gap if q == 1 else gap * gap
+    return larger > 0 or total > bar
+
+
+@compiled_loosely
+def bound_leaf(coarse, i, columns, start, stop, q, bar, out):
+    """The bounds of a point's distances to a leaf's points, and how many of them are within the bar."""
+    i, start, count, near = INDEX(i), INDEX(start), INDEX(stop - start), I32(0)
+    for j in range(count):
+        out[j] = F32(0)
+    for k in range(INDEX(coarse.shape[1])):
+        value = coarse[i, k]
+        for j in range(count):
+            gap = abs(value - columns[k, start + j])
+            if q == np.inf:
+                out[j] = max(out[j], gap)
+            else:
+                out[j] += gap if q == 1 else gap * gap
+    for j in range(count):
+        near += I32(1) if out[j] <= bar else I32(0)
+    return near

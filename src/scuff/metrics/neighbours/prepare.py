@@ -1,0 +1,76 @@
+"""Points made ready for the search: sorted by class and by place, with the sums that bound their distances.
+
+Exact distances are computed from the points as they were given: they are neither copied nor moved.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from scuff.metrics.neighbours.blocks import choose_blocks
+from scuff.metrics.neighbours.bounds import Bounds, describe, make_level, margin_of, slack_of
+from scuff.metrics.neighbours.tree import Tree, grow
+
+SAMPLE = 2000  # points whose mean is taken for the middle of all
+
+
+class Points(NamedTuple):
+    """What exact distances are computed from."""
+
+    x: np.ndarray  # (n, features): uint8, float32 or float64
+    rows: np.ndarray  # int64: those rows of x that take part, in the order of the search; a position is a place in it
+    p: float
+    scale: float  # a power of two, which makes real numbers at most 1, so that no power of them is too large
+    table: np.ndarray  # float64 (256,): gaps of bytes to the power p
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    points: Points
+    starts: np.ndarray  # int64 (classes + 1,): the positions at which classes begin
+    bounds: Bounds
+    tree: Tree
+
+
+def prepare(x: np.ndarray, labels: np.ndarray, rows: np.ndarray, p: float) -> Prepared:
+    """Make those rows of x (n, ...) ready. It is uint8, float32 or float64; labels (n,) are numbered from 0."""
+    flat, is_bytes = x.reshape(len(x), -1), x.dtype == np.uint8
+    rows = rows[np.argsort(labels[rows], kind="stable")]
+    starts = np.searchsorted(labels[rows], np.arange(labels[rows[-1]] + 2))
+    scale = 1.0 if is_bytes else 1 / _power_of_two(flat)
+    q = p if p in (1, 2, math.inf) else 1.0 if p < 2 else 2.0
+    middle = flat[rows[:: math.ceil(len(rows) / SAMPLE)]].mean(axis=0, dtype=np.float64)
+    levels = [make_level(blocks, q, middle, scale) for blocks in choose_blocks(flat, x.shape[1:], q)]
+
+    coarse = describe(flat, rows, levels[0])
+    order, tree = grow(coarse, starts)
+    rows, coarse = rows[order], coarse[order]
+    widths = np.array([len(level.weights) for level in levels])
+    edges = np.cumsum([0, 0, *widths[1:]]) * len(rows)
+    fine = np.empty(edges[-1], np.float32)
+    parts = [fine[a:b].reshape(len(rows), -1) for a, b in pairwise(edges[1:])]
+    sums = [coarse, *(describe(flat, rows, level, part) for level, part in zip(levels[1:], parts, strict=True))]
+    top = 255.0 if is_bytes else 1 / scale
+    bounds = Bounds(
+        q=q,
+        spread=flat.shape[1] ** (1 / q - 1 / p),
+        coarse=coarse,
+        columns=np.ascontiguousarray(coarse.T),
+        fine=fine,
+        starts=edges[:-1],
+        widths=widths,
+        slack=np.array([slack_of(own, level, q, top) for own, level in zip(sums, levels, strict=True)]),
+        margin=np.array([margin_of(count) for count in widths]),
+    )
+    return Prepared(Points(flat, rows, p, scale, np.arange(256.0) ** p), starts, bounds, tree)
+
+
+def _power_of_two(x: np.ndarray) -> float:
+    """The smallest power of two that exceeds all values, short of those whose inverse is no number."""
+    _, exponent = math.frexp(max(-float(x.min()), float(x.max())))
+    return 2.0 ** min(max(exponent, -1000), 1000)

@@ -1,0 +1,1 @@
+"""Reports of studies of MSCR, and of class separations."""

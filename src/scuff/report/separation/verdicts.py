@@ -1,0 +1,116 @@
+"""What a report of MSCR or of a class separation says first: a sentence or two that an engineer can act on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from scuff.metrics.norms import parse_norm
+from scuff.report.page import Verdicts
+from scuff.report.separation.scores import EPSILON, MscrScores, distance, norm_words, number
+from scuff.report.words import bracketed, class_name, count, grouped
+
+MEANINGS = {
+    "loss": "below 0: it loses right answers to noise that need not cost any",
+    "even": "not told from 0: it is as robust as the separation of the classes permits",
+    "gain": "above 0: noise turns some of its mistakes into right answers",
+    "undefined": "not defined, as nothing is right without noise",
+}
+
+
+def mscr_verdicts(scores: MscrScores) -> Verdicts:
+    """A few sentences about every model."""
+    return [(model, " ".join(_model_sentences(scores, scores.of(model)))) for model in scores.models]
+
+
+def separation_verdict(found: Mapping[str, Any], settings: Mapping[str, Any]) -> tuple[str, str]:
+    """What the smallest distance is, where it is, and what follows; `settings` are those of a study of MSCR, if any."""
+    names = [class_name(found["class_names"], label) for label in found["labels"]]
+    first, second = (
+        f"row {grouped(row)} ({f'class {name}' if name.isdigit() else name})"
+        for row, name in zip(found["rows"], names, strict=True)
+    )
+    norm, dropped = norm_words(parse_norm(found["norm"])), len(found["dropped"])
+    sentences = [
+        f"the nearest points of different classes, {first} and {second}, are {distance_words(found)} apart in {norm}.",
+        f"So noise of up to half of that, {number(found['epsilon_min'])}, need not cost any accuracy.",
+        *_other_radius(found, settings),
+        *([f"Left out, as they coincide with points of another class: {count(dropped, 'point')}."] if dropped else []),
+    ]
+    return "Class separation", " ".join(sentences)
+
+
+def distance_words(found: Mapping[str, Any]) -> str:
+    """The smallest distance; between pixels in L-infinity also as steps of 255.
+
+    >>> distance_words({"distance": 54 / 255, "norm": "inf", "is_image": True})
+    '0.2118 (54/255)'
+    """
+    steps = 255 * found["distance"]
+    is_stepped = found.get("is_image") and math.isinf(parse_norm(found["norm"]))
+    return distance(found["distance"]) + (f" ({steps:.0f}/255)" if is_stepped else "")
+
+
+def meaning(value: float, low: float, high: float) -> str:
+    """What an MSCR says: the key of a sentence. An interval decides, or the value where there is none.
+
+    >>> meaning(-0.2, -0.3, -0.1), meaning(0.01, -0.01, 0.03), meaning(0.01, math.nan, math.nan)
+    ('loss', 'even', 'gain')
+    """
+    if math.isnan(value):
+        return "undefined"
+    low, high = (value, value) if math.isnan(low) else (low, high)
+    return "loss" if high < 0 else "gain" if low > 0 else "even"
+
+
+def _other_radius(found: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str]:
+    """What is to be said if a study takes another radius than half of the smallest distance."""
+    radius, quantile = settings.get("epsilon_min", found["epsilon_min"]), settings.get("quantile")
+    if math.isclose(radius, found["epsilon_min"], rel_tol=1e-9):
+        return []
+    why = (
+        f"half of the {100 * quantile:g}\u00a0% quantile of all distances to another class" if quantile else "as given"
+    )
+    return [f"This study takes another radius, {EPSILON} = {number(radius)}, {why}."]
+
+
+def _model_sentences(scores: MscrScores, lines: pd.DataFrame) -> list[str]:
+    plain = lines.iloc[0]
+    kind = meaning(plain["mscr"], plain["mscr_low"], plain["mscr_high"])
+    trained = f"{_trained(scores, plain['train_noise'])}, " if scores.has_training_noise or plain["train_noise"] else ""
+    clean, robust = (f"{scores.share(plain[key])}\u00a0%" for key in ("clean", "robust"))
+    sentences = [
+        f"{trained}{clean} right without noise, {robust} with noise of {EPSILON}: MSCR {_mscr(scores, plain)}, "
+        f"{MEANINGS[kind]}."
+    ]
+    if not scores.has_training_noise or lines["mscr"].isna().any():
+        return sentences
+    best, most = (lines.loc[lines[key].idxmax()] for key in ("mscr", "robust"))
+    if best["train_noise"] != plain["train_noise"]:
+        sentences.append(
+            f"The highest MSCR, {_mscr(scores, best)}, comes with training noise of "
+            f"{scores.radius(best['train_noise'])}, at {scores.share(best['clean'])}\u00a0% without noise."
+        )
+    if kind == "loss":
+        enough = lines[lines["mscr_high"].fillna(lines["mscr"]) >= 0]
+        sentences.append(
+            f"From training noise of {scores.radius(enough['train_noise'].iloc[0])} on, no loss can be told from 0."
+            if len(enough)
+            else "No training noise takes all of the loss away."
+        )
+    sentences.append(
+        f"Most answers with noise of {EPSILON} are right, {scores.share(most['robust'])}\u00a0%, "
+        f"{_trained(scores, most['train_noise'])}."
+    )
+    return sentences
+
+
+def _mscr(scores: MscrScores, line: pd.Series) -> str:
+    return f"{scores.change(line['mscr'])}\u00a0%{bracketed(line['mscr_low'], line['mscr_high'], scores.change)}"
+
+
+def _trained(scores: MscrScores, train_noise: float) -> str:
+    return f"trained with noise of {scores.radius(train_noise)}" if train_noise else "trained without noise"

@@ -1,0 +1,256 @@
+"""What a study of MSCR will train and test, found out before anything is computed."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import scuff
+from scuff.balls import BOUNDS
+from scuff.data import Points, open_points
+from scuff.environment import environment, find_device
+from scuff.evaluation.runner import Progress
+from scuff.metrics.norms import norm_name, parse_norm
+from scuff.ranges import is_number
+from scuff.store import Store, check_settings, read_settings
+from scuff.studies.mscr_cells import MscrCell, Protocol, split_rows
+from scuff.studies.mscr_models import Contender, Estimator, Given, count_neighbours, open_contenders
+from scuff.studies.mscr_results import SETTINGS, cell_file
+from scuff.studies.separation import measure_separation
+
+NOTED_ONLY = ("data", "models", "runs", "device", "environment", "scuff")  # data may move, and models and runs may join
+OFFSETS = ("independent", "shared")
+TIMES = "x"  # 0.5x is half of epsilon_min
+DEFAULT_NOISE = ("0", "0.25x", "0.5x", "1x", "1.5x", "2x")
+RUNS, COPIES, TEST_SHARE = 10, 10, 0.2
+QUICK = 1 << 36  # differences of coordinates: so many take seconds, and show how all points are separated
+
+Noise = Sequence[float | str] | None
+
+
+@dataclass(frozen=True)
+class MscrPlan:
+    """A study that is ready to run: its cells, what they share, and what all of it depends on."""
+
+    settings: dict[str, Any]
+    protocol: Protocol
+    cells: list[MscrCell]
+
+    @property
+    def out(self) -> Path:
+        """The folder of the study."""
+        return self.protocol.out
+
+    def missing(self) -> list[MscrCell]:
+        """The cells that are not computed yet."""
+        store = Store(self.out)
+        there = set(store.names("cells", ".npz"))
+        return [cell for cell in self.cells if cell_file(cell) not in there]
+
+
+def plan_mscr(
+    models: Any,
+    data: Any,
+    out: str | os.PathLike[str],
+    *,
+    train_noise: Noise = None,
+    test_noise: Noise = None,
+    copies: int | Sequence[int] = COPIES,
+    runs: int | Sequence[int] | None = None,
+    norm: float | str = "inf",
+    epsilon_min: float | None = None,
+    quantile: float = 0.0,
+    bounds: str | None = None,
+    offsets: str = "independent",
+    keep_originals: bool = False,
+    test_share: float = TEST_SHARE,
+    label: str | None = None,
+    scale: str | None = None,
+    resize: int | None = None,
+    crop: int | None = None,
+    drop_duplicates: bool = False,
+    device: str | torch.device | None = None,
+    progress: Progress | None = None,
+) -> MscrPlan:
+    """Plan a study, for which only the separation of the classes is computed; the arguments are those of `mscr`."""
+    if "://" in os.fspath(out):
+        raise ValueError(f"a study needs a folder on this machine, for its models, got {os.fspath(out)}")
+    device, norm = find_device(device), parse_norm(norm)
+    contenders = open_contenders(models)
+    are_given = all(isinstance(one, Given) for one in contenders.values())
+    points = data if isinstance(data, Points) else open_points(data, label=label, scale=scale, resize=resize, crop=crop)
+    is_image = points.x.dtype == np.uint8
+    if not is_image and not all(isinstance(one, Estimator) for one in contenders.values()):
+        raise ValueError(f"networks classify images; {points.name} holds vectors: use an estimator of scikit-learn")
+    copies, runs = _choose_copies(copies), _choose_runs(runs, are_given)
+    bounds = _choose_bounds(bounds, norm, is_image)
+    if offsets not in OFFSETS:
+        raise ValueError(f"offsets must be one of {', '.join(OFFSETS)}, got {offsets!r}")
+    if not is_number(test_share) or not 0 < test_share < 1:
+        raise ValueError(f"test_share must be between 0 and 1, got {test_share!r}")
+    _check_split(points, contenders, test_share)
+    if are_given and train_noise is not None:
+        raise ValueError("train_noise is for models that are trained here; these are trained already")
+    if epsilon_min is None:
+        epsilon_min = _measure_epsilon(points, out, norm, quantile, drop_duplicates, device, progress)
+    elif not is_number(epsilon_min) or epsilon_min <= 0:
+        raise ValueError(f"epsilon_min must be a number above 0, got {epsilon_min!r}")
+    train_noise = (0.0,) if are_given else read_noise(train_noise, epsilon_min, "train_noise")
+    test_noise = read_noise(test_noise, epsilon_min, "test_noise")
+    test_noise = tuple(sorted({*test_noise, 0.0, float(epsilon_min)}))
+    settings = {
+        "data": data if isinstance(data, str) else points.name,
+        "data_fingerprint": points.fingerprint(),
+        "models": {name: one.describe() for name, one in contenders.items()},
+        "norm": norm_name(norm),
+        "epsilon_min": float(epsilon_min),
+        "quantile": quantile,
+        "train_noise": list(train_noise),
+        "test_noise": list(test_noise),
+        "copies": list(copies),
+        "runs": list(runs),
+        "bounds": bounds,
+        "offsets": offsets,
+        "keep_originals": keep_originals,
+        "test_share": None if points.is_test is not None else test_share,
+        "label": label,
+        "scale": scale,
+        "resize": resize,
+        "crop": crop,
+        "drop_duplicates": drop_duplicates,
+        "device": str(device),
+        "environment": environment(device),
+        "scuff": scuff.__version__,
+    }
+    protocol = Protocol(
+        Path(out),
+        points,
+        contenders,
+        test_noise,
+        norm,
+        bounds,
+        offsets == "shared",
+        keep_originals,
+        test_share,
+        str(device),
+    )
+    store = Store(out)
+    if check_settings(store, SETTINGS, settings, NOTED_ONLY):
+        _join(settings, read_settings(store, SETTINGS))
+    cells = [
+        MscrCell(model, k, radius, run)
+        for run in settings["runs"]
+        for model in contenders
+        for k in copies
+        for radius in train_noise
+    ]
+    return MscrPlan(settings, protocol, cells)
+
+
+def _measure_epsilon(
+    points: Points,
+    out: str | os.PathLike[str],
+    norm: float,
+    quantile: float,
+    drop_duplicates: bool,
+    device: torch.device,
+    progress: Progress | None,
+) -> float:
+    """Half the separation of the classes, or half a quantile of the distances to the nearest point of another class."""
+    if not is_number(quantile) or not 0 <= quantile < 1:
+        raise ValueError(f"quantile must be at least 0 and below 1, got {quantile!r}")
+    is_quick = device.type == "cuda" or points.x.size * len(points) <= QUICK
+    found = measure_separation(
+        points,
+        out,
+        norm=norm,
+        drop_duplicates=drop_duplicates,
+        per_class=is_quick,
+        per_point=is_quick or quantile > 0,
+        device=device,
+        progress=progress,
+    )
+    return found.neighbours.quantile(quantile) / 2 if quantile else found.separation.epsilon_min
+
+
+def read_noise(noise: Noise, epsilon_min: float, what: str) -> tuple[float, ...]:
+    """Radii, ascending; "0.5x" is half of epsilon_min.
+
+    >>> read_noise(["0", "0.5x", 0.03], 0.01, "train_noise")
+    (0.0, 0.005, 0.03)
+    """
+    radii = []
+    for word in DEFAULT_NOISE if noise is None else noise:
+        try:
+            is_multiple = isinstance(word, str) and word.strip().endswith(TIMES)
+            radius = float(word.strip().removesuffix(TIMES)) if isinstance(word, str) else float(word)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"{what} takes radii, as 0.01, and multiples of epsilon_min, as 0.5x; got {word!r}"
+            ) from error
+        if not math.isfinite(radius) or radius < 0:
+            raise ValueError(f"{what} takes radii of at least 0, got {word!r}")
+        radii.append(radius * epsilon_min if is_multiple else radius)
+    if not radii or len(set(radii)) < len(radii):
+        raise ValueError(f"{what} needs at least one radius, each of them once, got {noise!r}")
+    return tuple(sorted(radii))
+
+
+def _choose_copies(copies: int | Sequence[int]) -> tuple[int, ...]:
+    numbers = (copies,) if isinstance(copies, int) else tuple(copies)
+    good = all(type(k) is int and k >= 1 for k in numbers)
+    if not numbers or not good or len(set(numbers)) < len(numbers):
+        raise ValueError(f"copies must be whole numbers of at least 1, each of them once, got {copies!r}")
+    return tuple(sorted(numbers))
+
+
+def _choose_runs(runs: int | Sequence[int] | None, are_given: bool) -> list[int]:
+    """Seeds. A model that is there already has no randomness but that of the noise, which images average out."""
+    if runs is None:
+        runs = 1 if are_given else RUNS
+    numbers = list(range(runs)) if isinstance(runs, int) else list(runs)
+    if not numbers or len(set(numbers)) < len(numbers) or not all(type(run) is int and run >= 0 for run in numbers):
+        raise ValueError(f"expected at least one run, or different whole numbers as their seeds, got {runs!r}")
+    return numbers
+
+
+def _choose_bounds(bounds: str | None, norm: float, is_image: bool) -> str:
+    """What happens at the ends of [0, 1], by default as in the paper: no pixel leaves it, and vectors may."""
+    if bounds is None:
+        return ("truncate" if norm == math.inf else "clip") if is_image else "none"
+    if bounds not in BOUNDS:
+        raise ValueError(f"bounds must be one of {', '.join(BOUNDS)}, got {bounds!r}")
+    if bounds == "truncate" and norm != math.inf:
+        raise ValueError(f"a ball of {norm_name(norm)} cannot be truncated to [0, 1]; use bounds 'clip' or 'none'")
+    return bounds
+
+
+def _check_split(points: Points, contenders: Mapping[str, Contender], test_share: float) -> None:
+    """Refuse data of which too little is left to train or to test with."""
+    train, test = split_rows(points, contenders, test_share, 0)
+    if not len(test):
+        raise ValueError(f"{points.name} has no test points")
+    for name, contender in contenders.items():
+        needed = count_neighbours(contender)
+        if not isinstance(contender, Given) and len(train) < needed:
+            raise ValueError(f"{name} looks at {needed} neighbours, but only {len(train)} points are left for training")
+    if len(train) and len(np.unique(points.labels[train])) < 2:
+        raise ValueError(
+            f"{len(train)} of {len(points)} points are left for training, all of one class; take more points"
+        )
+
+
+def _join(settings: dict[str, Any], before: dict[str, Any]) -> None:
+    """Let models and runs join those that are there. A model that is there must be what it was."""
+    for name, description in before["models"].items():
+        if settings["models"].get(name, description) != description:
+            raise ValueError(f"the model {name} of this study was another one; give this one another name")
+    settings["models"] = {**before["models"], **settings["models"]}
+    settings["runs"] = sorted({*before["runs"], *settings["runs"]})

@@ -1,0 +1,109 @@
+"""What training images are treated with besides flips and shifts: a corruption for half of them, or noise for all.
+
+A treatment is data, so that it can be written down where weights come from; `treat` carries it out on a block of many
+batches at once. Training and test images have the same ids, 0, 1, ...; but a seed of training is never one of testing,
+so that a test image meets none of the random numbers that some training image had.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from scuff.balls import sample_ball
+from scuff.door import corrupt, each_its_way, find_entry
+from scuff.metrics.norms import parse_norm
+from scuff.random import image_keys, integers
+from scuff.ranges import is_number
+from scuff.suites import Suite, load_suite
+
+
+@dataclass(frozen=True)
+class Corrupted:
+    """The first half of every batch is corrupted: each image draws one of the entries, and its severity."""
+
+    suite: Suite
+    entries: tuple[str, ...]
+
+    def treat(self, images: Tensor, ids: Tensor, seed: int, batch_size: int) -> Tensor:
+        """uint8 images (N, C, H, W) in batches, with their ids (N,): the same with half of every batch corrupted."""
+        places = torch.arange(len(images), device=images.device)
+        chosen = places[places % batch_size < batch_size // 2]
+        images = images.clone() if images.is_contiguous() else images.contiguous()
+        images[chosen] = self.corrupt(images[chosen], ids[chosen], seed)
+        return images
+
+    def corrupt(self, images: Tensor, ids: Tensor, seed: int) -> Tensor:
+        """All images corrupted."""
+        ways = [partial(corrupt, name=entry, suite=self.suite, seed=seed, check=False) for entry in self.entries]
+        if len(ways) == 1:
+            return ways[0](images, ids=ids)
+        keys = image_keys(f"{self.suite.name}/{'+'.join(self.entries)}", None, ids, seed)
+        return each_its_way(images, ids, integers(keys, "entry", low=0, high=len(ways) - 1), ways)
+
+    def settings(self) -> dict[str, Any]:
+        """What decides over the weights, as plain data."""
+        suite, content = self.suite, self.suite.to_dict()["entries"]
+        return {f"{suite.name}/{e}": {"size": suite.size_of(e), **content[e]} for e in self.entries}
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Every image is moved to a uniformly random place in the ball around it, anew in every epoch.
+
+    The radius is one of pixels in 0..1. Places outside of [0, 1] are not drawn if `bounds` is "truncate" (L-infinity
+    only), are brought back by "clip", and are left by "none".
+    """
+
+    radius: float
+    norm: float = math.inf
+    bounds: str = "truncate"
+
+    def __post_init__(self) -> None:
+        if not is_number(self.radius) or self.radius < 0:
+            raise ValueError(f"the radius of the noise must be a number of at least 0, got {self.radius!r}")
+        object.__setattr__(self, "norm", parse_norm(self.norm))
+
+    def treat(self, images: Tensor, ids: Tensor, seed: int, batch_size: int) -> Tensor:
+        """uint8 images (N, C, H, W) with their ids (N,) to float32 ones, in 0..255 but not rounded to whole levels."""
+        pixels = images.to(torch.float32) / 255
+        return sample_ball(pixels, ids, self.radius, self.norm, seed=seed, bounds=self.bounds).mul_(255)
+
+    def settings(self) -> dict[str, Any]:
+        """What decides over the weights, as plain data."""
+        return {"radius": self.radius, "norm": str(self.norm), "bounds": self.bounds}
+
+
+Treatment = Corrupted | Noise
+
+
+def choose_treatment(
+    corruption: str | Sequence[str] | None = None,
+    suite: Suite | str | None = None,
+    noise: float | Noise | None = None,
+) -> Treatment | None:
+    """The entries to train with, of one suite, whose levels images draw; or noise; or nothing."""
+    if noise is not None:
+        if corruption is not None or suite is not None:
+            raise ValueError("train with a corruption or with noise, not with both")
+        return noise if isinstance(noise, Noise) else Noise(noise)
+    if corruption is None and suite is None:
+        return None
+    if isinstance(suite, str):
+        suite = load_suite(suite)
+    names = [corruption] if isinstance(corruption, str) else corruption
+    found = [(suite, e) for e in suite.benchmark()] if names is None else [find_entry(name, suite) for name in names]
+    suites = {one.name: one for one, _ in found}
+    if len(suites) > 1:
+        raise ValueError(
+            f"expected corruptions of one suite, got {', '.join(suites)}; scuff.suites.combine_suites makes one of them"
+        )
+    if not found:
+        raise ValueError("no corruption is given")
+    return Corrupted(replace(next(iter(suites.values())), draws_levels=True), tuple(entry for _, entry in found))

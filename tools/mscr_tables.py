@@ -1,0 +1,60 @@
+"""Tables of an MSCR study for docs/results: a summary as CSV, and the matrices as Markdown.
+
+    python tools/mscr_tables.py runs/paper docs/results/mscr-2d/shared.csv
+
+The summary has a line per model, training noise and test noise: mean accuracy, its deviation over runs, and the number
+of runs. Test noise -1 stands for MSCR. The Markdown goes to the terminal: means and 95 % half-widths, in per cent.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+from scuff.metrics import RobustAccuracies, accuracy_table, mscr_scores
+from scuff.studies import read_mscr
+
+MSCR = -1.0
+
+
+def main(study: str, file: str) -> None:
+    accuracies = read_mscr(study)
+    Path(file).parent.mkdir(parents=True, exist_ok=True)
+    summarise(accuracies).to_csv(file, index=False, float_format="%.8g")
+    for model in accuracies.models:
+        print(f"\n{model}, {len(accuracies.runs)} runs\n")
+        print(markdown(accuracies, model))
+
+
+def summarise(accuracies: RobustAccuracies) -> pd.DataFrame:
+    """Mean, sample deviation and number of runs of every accuracy and of the MSCR, in fractions."""
+    frame = accuracies.to_frame()
+    wide = frame.pivot_table(values="accuracy", index=["model", "train_noise", "run"], columns="test_noise")
+    wide[MSCR] = wide[accuracies.epsilon_min] / wide[0.0] - 1
+    long = wide.stack().rename("value").reset_index()
+    found = long.groupby(["model", "train_noise", "test_noise"], sort=False)["value"].agg(["mean", "std", "count"])
+    return found.reset_index().rename(columns={"std": "deviation", "count": "runs"})
+
+
+def markdown(accuracies: RobustAccuracies, model: str) -> str:
+    """The matrix of a model: test noise down, training noise across, and the MSCR."""
+    heads = [_radius(radius, accuracies.epsilon_min) for radius in accuracies.train_noise]
+    lines = ["| test noise | " + " | ".join(heads) + " |", "|" + "---|" * (len(heads) + 1)]
+    for radius, line in accuracy_table(accuracies, model).groupby("test_noise"):
+        cells = [f"{100 * row.value:.3f} ± {50 * (row.high - row.low):.3f}" for row in line.itertuples()]
+        cells = [f"**{cell}**" if best else cell for cell, best in zip(cells, line["best"], strict=True)]
+        lines.append(f"| {_radius(radius, accuracies.epsilon_min)} | " + " | ".join(cells) + " |")
+    scores = mscr_scores(accuracies)
+    scores = scores[scores["model"] == model]
+    cells = [f"{100 * row.mscr:.3f} ± {50 * (row.mscr_high - row.mscr_low):.3f}" for row in scores.itertuples()]
+    return "\n".join([*lines, "| MSCR | " + " | ".join(cells) + " |"])
+
+
+def _radius(radius: float, epsilon_min: float) -> str:
+    return "ε_min" if abs(radius - epsilon_min) < 1e-9 else f"{radius:g}"
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
