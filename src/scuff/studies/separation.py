@@ -79,7 +79,7 @@ def separation(
         Points that coincide with points of another class are an error; with this they are left out.
     per_class, per_point
         Also the separation of every pair of classes, in `pairs.csv`, and of every point the nearest one of another
-        class, in `nearest.npz`; for a folder. Of 60 000 images this takes minutes on a processor.
+        class, in `nearest.npz`; for a folder. Of 60 000 small images this takes a minute on two cores.
     device
         By default the GPU if there is one.
     progress

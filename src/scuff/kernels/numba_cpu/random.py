@@ -5,6 +5,8 @@ Every distribution first fills a buffer with words, then maps it element by elem
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -13,6 +15,7 @@ from scuff.kernels.numba_cpu.compiling import compiled, inlined
 from scuff.kernels.threads import over_images
 
 U32, U64, F32, I32 = np.uint32, np.uint64, np.float32, np.int32
+BUFFER = 1 << 13  # words, unless a row has more
 
 
 @inlined
@@ -52,6 +55,12 @@ def _fill_words(out, stream, k0, k1):
             out[i + 2] = w2
         if left > 3:
             out[i + 3] = w3
+
+
+@compiled
+def _fill_rows(rows, stream, halves):
+    for i in range(len(rows)):
+        _fill_words(rows[i], stream, halves[i, 0], halves[i, 1])
 
 
 @compiled
@@ -106,8 +115,9 @@ def _turn(v):
 
 @compiled
 def _map_uniform(source, out):
-    for e in range(out.size):
-        out[e] = _unit(source[e])
+    for i in range(len(out)):
+        for e in range(out.shape[1]):
+            out[i, e] = _unit(source[i, e])
 
 
 @compiled
@@ -120,24 +130,37 @@ def _map_normal(source, out):
 
 
 @compiled
+def _map_normal_rows(source, out):
+    """Row by row, so that a value never depends on where its row is: the last of many are computed otherwise."""
+    for i in range(len(out)):
+        _map_normal(source[i], out[i])
+
+
+@compiled
 def _map_integers(source, out, low, span):
-    for e in range(out.size):
-        out[e] = I32(low + I32(U64(source[e]) * span >> U64(32)))
+    for i in range(len(out)):
+        for e in range(out.shape[1]):
+            out[i, e] = I32(low + I32(U64(source[i, e]) * span >> U64(32)))
 
 
-def _halves(keys: Tensor) -> list[tuple[np.uint32, np.uint32]]:
-    return [(U32(k & 0xFFFFFFFF), U32(k >> 32 & 0xFFFFFFFF)) for k in keys.tolist()]
+def _halves(keys: Tensor) -> np.ndarray:
+    """The two halves of every key, the lower one first: (N, 2)."""
+    whole = keys.numpy().astype(U64)
+    return np.stack((whole.astype(U32), (whole >> U64(32)).astype(U32)), axis=1)
 
 
-def _generate(keys: Tensor, stream: int, count: int, out: np.ndarray, mapping=None) -> Tensor:
-    """Row by row: fill words, then `mapping(words, row)`. A buffer of one row stays in cache."""
+def _generate(keys: Tensor, stream: int, count: int, out: np.ndarray, mapping: Callable) -> Tensor:
+    """A few rows at a time: fill words, then `mapping(words, values)`. A buffer of words stays in cache."""
     halves = _halves(keys)
+    step = max(1, BUFFER // max(1, count))
 
     def work(start: int, stop: int) -> None:
-        buffer = np.empty(count, U32)
-        for i in range(start, stop):
-            _fill_words(buffer, U32(stream), *halves[i])
-            mapping(buffer, i)
+        buffer = np.empty((min(step, stop - start), count), U32)
+        for first in range(start, stop, step):
+            rows = out[first : min(first + step, stop)]
+            filled = buffer[: len(rows)]
+            _fill_rows(filled, U32(stream), halves[first : first + len(rows)])
+            mapping(filled, rows)
 
     over_images(work, len(keys))
     return torch.from_numpy(out)
@@ -151,25 +174,21 @@ def derive_keys(ids: Tensor, cell: int) -> Tensor:
 
 def words(keys: Tensor, stream: int, count: int) -> Tensor:
     out = np.empty((len(keys), count), np.int64)
-
-    def mapping(buffer: np.ndarray, i: int) -> None:
-        out[i] = buffer
-
-    return _generate(keys, stream, count, out, mapping)
+    return _generate(keys, stream, count, out, lambda filled, rows: np.copyto(rows, filled))
 
 
 def uniform(keys: Tensor, stream: int, count: int) -> Tensor:
     out = np.empty((len(keys), count), F32)
-    return _generate(keys, stream, count, out, lambda buffer, i: _map_uniform(buffer, out[i]))
+    return _generate(keys, stream, count, out, _map_uniform)
 
 
 def normal(keys: Tensor, stream: int, count: int) -> Tensor:
     even = count + count % 2  # Box-Muller makes pairs
     out = np.empty((len(keys), even), F32)
-    return _generate(keys, stream, even, out, lambda buffer, i: _map_normal(buffer, out[i]))[:, :count]
+    return _generate(keys, stream, even, out, _map_normal_rows)[:, :count]
 
 
 def integers(keys: Tensor, stream: int, count: int, low: int, high: int) -> Tensor:
     out = np.empty((len(keys), count), I32)
     low, span = I32(low), U64(high - low + 1)
-    return _generate(keys, stream, count, out, lambda buffer, i: _map_integers(buffer, out[i], low, span))
+    return _generate(keys, stream, count, out, lambda filled, rows: _map_integers(filled, rows, low, span))

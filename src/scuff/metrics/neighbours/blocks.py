@@ -41,7 +41,7 @@ def patches(shape: tuple[int, ...]) -> list[np.ndarray]:
     So the channels of an image, which have much in common, are the last that are told apart.
 
     >>> [len(set(level)) for level in patches((32, 32, 3))], [len(set(level)) for level in patches((100,))]
-    ([16, 64, 256, 768], [16])
+    ([16, 64, 256], [16])
     """
     levels, cuts = [], [1] * len(shape)
     while True:

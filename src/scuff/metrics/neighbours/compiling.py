@@ -34,6 +34,9 @@ def _compiled(function: Callable, **options) -> Callable:
         return njit(**options)(function)
 
 
+inlined = njit(inline="always")  # for parts of a compiled loop
+
+
 def in_threads(work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[tuple[Task, Result]]:
     """Yield each task with its result, in the order of completion. A task begins when a core is free for it.
 

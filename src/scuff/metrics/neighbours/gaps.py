@@ -2,13 +2,16 @@
 
 Bounds are q-norms of differences, before the root is taken. They are written so that the compiler makes vector
 instructions of them: sums in any order for q = 1 and 2, and for q = infinity the question whether any gap is larger.
+The parts of `near_pairs` become one piece of code, since to call a function is to count the uses of its arrays, for
+which threads would wait for each other.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from scuff.metrics.neighbours.compiling import compiled_loosely
+from scuff.metrics.neighbours.compiling import compiled_loosely, inlined
+from scuff.metrics.neighbours.tree import LEAF
 
 F32, I32 = np.float32, np.int32
 INDEX = np.uintp  # of an unsigned index the compiler knows that it does not count from the end
@@ -28,6 +31,35 @@ def boxes_beyond(low, high, a, b, q, bar):
 
 
 @compiled_loosely
+def near_pairs(first, last, start, stop, low, high, node, q, coarse, columns, fine, starts, widths, bars, place, by_row, found):
+    """Those pairs (i, j) of positions first <= i < last and start <= j < stop that no bound rules out.
+
+    The latter are those of a node with a box; the bars of i are those at place + by_row * (i - first). Pairs are
+    written into `found`; returns how many there are.
+    """
+    count, apart = 0, np.empty(LEAF, F32)
+    for i in range(first, last):
+        own = place + by_row * (i - first)
+        bar = bars[own, 0]
+        if box_beyond(coarse, i, low, high, node, q, bar):
+            continue
+        if bound_leaf(coarse, i, columns, start, stop, q, bar, apart) == 0:
+            continue
+        for j in range(start, stop):
+            if apart[j - start] <= bar:
+                near = True
+                for level in range(1, len(widths)):
+                    a, b = starts[level] + i * widths[level], starts[level] + j * widths[level]
+                    if near and point_beyond(fine, a, b, widths[level], q, bars[own, level]):
+                        near = False
+                        break
+                if near:
+                    found[count, 0], found[count, 1] = i, j
+                    count += 1
+    return count
+
+
+@inlined
 def box_beyond(coarse, i, low, high, node, q, bar):
     """Whether a point is further from a node's box than the bar."""
     i, node, total, larger = INDEX(i), INDEX(node), F32(0), I32(0)
@@ -40,20 +72,7 @@ def box_beyond(coarse, i, low, high, node, q, bar):
     return larger > 0 or total > bar
 
 
-@compiled_loosely
-def point_beyond(fine, a, b, count, q, bar):
-    """Whether two points are further apart than the bar, by the sums that begin at a and at b."""
-    a, b, total, larger = INDEX(a), INDEX(b), F32(0), I32(0)
-    for k in range(INDEX(count)):
-        gap = abs(fine[a + k] - fine[b + k])
-        if q == np.inf:
-            larger |= I32(1) if gap > bar else I32(0)
-        else:
-            total += gap if q == 1 else gap * gap
-    return larger > 0 or total > bar
-
-
-@compiled_loosely
+@inlined
 def bound_leaf(coarse, i, columns, start, stop, q, bar, out):
     """The bounds of a point's distances to a leaf's points, and how many of them are within the bar."""
     i, start, count, near = INDEX(i), INDEX(start), INDEX(stop - start), I32(0)
@@ -70,3 +89,16 @@ def bound_leaf(coarse, i, columns, start, stop, q, bar, out):
     for j in range(count):
         near += I32(1) if out[j] <= bar else I32(0)
     return near
+
+
+@inlined
+def point_beyond(fine, a, b, count, q, bar):
+    """Whether two points are further apart than the bar, by the sums that begin at a and at b."""
+    a, b, total, larger = INDEX(a), INDEX(b), F32(0), I32(0)
+    for k in range(INDEX(count)):
+        gap = abs(fine[a + k] - fine[b + k])
+        if q == np.inf:
+            larger |= I32(1) if gap > bar else I32(0)
+        else:
+            total += gap if q == 1 else gap * gap
+    return larger > 0 or total > bar

@@ -12,7 +12,7 @@ import numpy as np
 from scuff.metrics.neighbours.best import make_bars, offer, set_bars
 from scuff.metrics.neighbours.compiling import compiled
 from scuff.metrics.neighbours.exact import power
-from scuff.metrics.neighbours.gaps import bound_leaf, box_beyond, boxes_beyond, point_beyond
+from scuff.metrics.neighbours.gaps import boxes_beyond, near_pairs
 from scuff.metrics.neighbours.tree import LEAF
 
 
@@ -40,42 +40,23 @@ def traverse(leaf, first, last, c, place, by_row, bars, best, points, bounds, tr
     """Compare points of a leaf with all points of a class."""
     q, coarse, columns = bounds.q, bounds.coarse, bounds.columns
     low, high, skip, start, stop = tree.low, tree.high, tree.skip, tree.start, tree.stop
-    apart = np.empty(LEAF, np.float32)
     node, end = tree.roots[c], tree.roots[c + 1]
     places = place + 1 + by_row * (last - first - 1)
     widest = bars[place:places, 0].max()
+    found = np.empty((LEAF * LEAF, 2), np.int64)
+    fine, starts, widths = bounds.fine, bounds.starts, bounds.widths
     while node < end:
         if boxes_beyond(low, high, leaf, node, q, widest):
             node = skip[node]
             continue
         if skip[node] == node + 1:
-            for i in range(first, last):
-                own = place + by_row * (i - first)
-                if not box_beyond(coarse, i, low, high, node, q, bars[own, 0]) and bound_leaf(
-                    coarse, i, columns, start[node], stop[node], q, bars[own, 0], apart
-                ):
-                    compare(i, start[node], stop[node], apart, own, bars, best, points, bounds)
-            widest = bars[place:places, 0].max()
+            count = near_pairs(first, last, start[node], stop[node], low, high, node, q, coarse, columns, fine, starts, widths, bars, place, by_row, found)
+            for k in range(count):
+                i, j = found[k]
+                measure(points.rows[i], points.rows[j], place + by_row * (i - first), bars, best, points, bounds)
+            if count:
+                widest = bars[place:places, 0].max()
         node += 1
-
-
-@compiled
-def compare(i, start, stop, apart, place, bars, best, points, bounds):
-    """Compare a point with those of a leaf that are not too far apart by the bounds of the first level."""
-    q, fine, starts, widths, rows = bounds.q, bounds.fine, bounds.starts, bounds.widths, points.rows
-    for j in range(start, stop):
-        if apart[j - start] <= bars[place, 0] and not is_beyond(i, j, q, fine, starts, widths, bars, place):
-            measure(rows[i], rows[j], place, bars, best, points, bounds)
-
-
-@compiled
-def is_beyond(i, j, q, fine, starts, widths, bars, place):
-    """Whether two points are too far apart by the bounds of a further level."""
-    for level in range(1, len(widths)):
-        start, width = starts[level], widths[level]
-        if point_beyond(fine, start + i * width, start + j * width, width, q, bars[place, level]):
-            return True
-    return False
 
 
 @compiled
