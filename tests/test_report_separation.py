@@ -451,7 +451,7 @@ def test_the_folder_of_a_separation_becomes_a_page(separation, tmp_path):
     assert page.texts("h1") == ["Class separation of points.npz"]
     assert page.texts("p", class_="lead") == ["400 points of 4 classes."]
     assert page.sections() == ["separation", "settings"]
-    assert f"scuff separation points.npz --out {folder}" in page.section("settings")
+    assert f"scuff separation points.npz --out {folder} --per-class --per-point" in page.section("settings")
     assert "MSCR" not in page.section("settings")
 
 
@@ -488,7 +488,7 @@ def test_the_command_runs_the_same_study_again(accuracies):
         "keep_originals": True,
         "label": "species",
     }
-    words = shlex.split(mscr_command(settings, "runs/my study"))
+    words = shlex.split(mscr_command(settings, "runs/my study", has_separation=True))
     assert words[:2] == ["scuff", "mscr"]
     assert words[2:12] == [
         *("--model", "random-forest", "--model", "sklearn.svm._classes:SVC", "--model", "recipe:cifar-fast"),
@@ -522,6 +522,6 @@ def test_radii_come_back_to_the_last_bit(accuracies):
 
 def test_the_command_of_a_separation(separation):
     found = separation[0] | {"scale": "minmax", "drop_duplicates": True, "norm": 1.0}
-    assert separation_command(found, "x") == (
-        "scuff separation points.npz --norm 1 --scale minmax --out x --drop-duplicates"
+    assert separation_command(found, "x", per_class=True, per_point=False) == (
+        "scuff separation points.npz --norm 1 --scale minmax --out x --drop-duplicates --per-class"
     )

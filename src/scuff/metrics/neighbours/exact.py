@@ -10,7 +10,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from scuff.metrics.neighbours.compiling import compiled
+from scuff.metrics.neighbours.compiling import compiled, inlined
 
 U8, U16, U32, INDEX = np.uint8, np.uint16, np.uint32, np.uintp
 CHUNK = 256  # features that are added up before the sum is compared with the limit; squares of as many fit into U32
@@ -33,7 +33,7 @@ def power(x, a, b, p, scale, table, limit):
     raise NotImplementedError("for compiled code only")
 
 
-@overload(power)
+@overload(power, inline="always")
 def _choose(x, a, b, p, scale, table, limit):
     return _power_of_bytes if x.dtype == types.uint8 else _power_of_numbers
 
@@ -56,13 +56,13 @@ def _power_of_bytes(x, a, b, p, scale, table, limit):
     return total
 
 
-@compiled
+@inlined
 def _gap(u, v):
     """The difference of two bytes as a byte: so it fits sixteen times into a register, and sums run at full speed."""
     return U8(max(u, v) - min(u, v))
 
 
-@compiled
+@inlined
 def _largest_gap(x, a, b, start, stop):
     a, b, largest = INDEX(a), INDEX(b), U8(0)
     for k in range(INDEX(start), INDEX(stop)):
@@ -70,7 +70,7 @@ def _largest_gap(x, a, b, start, stop):
     return np.float64(largest)
 
 
-@compiled
+@inlined
 def _sum_gaps(x, a, b, start, stop):
     a, b, total = INDEX(a), INDEX(b), U32(0)
     for k in range(INDEX(start), INDEX(stop)):
@@ -78,7 +78,7 @@ def _sum_gaps(x, a, b, start, stop):
     return np.float64(total)
 
 
-@compiled
+@inlined
 def _sum_squares(x, a, b, start, stop):
     a, b, total = INDEX(a), INDEX(b), U32(0)
     for k in range(INDEX(start), INDEX(stop)):

@@ -2,8 +2,8 @@
 
 Bounds are q-norms of differences, before the root is taken. They are written so that the compiler makes vector
 instructions of them: sums in any order for q = 1 and 2, and for q = infinity the question whether any gap is larger.
-The parts of `near_pairs` become one piece of code, since to call a function is to count the uses of its arrays, for
-which threads would wait for each other.
+The parts of `near_pairs` become one piece of code: to call a function is to count the uses of its arrays, for which
+threads would wait for each other.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ INDEX = np.uintp  # of an unsigned index the compiler knows that it does not cou
 
 
 @compiled_loosely
-def boxes_beyond(low, high, a, b, q, bar):
+def boxes_beyond(a, b, bar, q, tree):
     """Whether the boxes of two nodes are further apart than the bar."""
+    low, high = tree.low, tree.high
     a, b, total, larger = INDEX(a), INDEX(b), F32(0), I32(0)
     for k in range(INDEX(low.shape[1])):
         gap = max(max(low[a, k] - high[b, k], low[b, k] - high[a, k]), F32(0))
@@ -31,26 +32,29 @@ def boxes_beyond(low, high, a, b, q, bar):
 
 
 @compiled_loosely
-def near_pairs(first, last, start, stop, low, high, node, q, coarse, columns, fine, starts, widths, bars, place, by_row, found):
-    """Those pairs (i, j) of positions first <= i < last and start <= j < stop that no bound rules out.
+def near_pairs(first, last, leaf, bars, place, by_row, bounds, tree, found):
+    """Those pairs of positions that no bound rules out: of i, from first to last, and of j, in a leaf.
 
-    The latter are those of a node with a box; the bars of i are those at place + by_row * (i - first). Pairs are
-    written into `found`; returns how many there are.
+    The bars of i are those at place + by_row * (i - first). Pairs are written into `found`; returns their number.
     """
-    count, apart = 0, np.empty(LEAF, F32)
+    q, coarse, columns, fine, starts, widths = (
+        bounds.q, bounds.coarse, bounds.columns, bounds.fine, bounds.starts, bounds.widths
+    )  # fmt: skip
+    low, high, start, stop = tree.low, tree.high, tree.start[leaf], tree.stop[leaf]
+    apart, count = np.empty(LEAF, F32), 0
     for i in range(first, last):
         own = place + by_row * (i - first)
         bar = bars[own, 0]
-        if box_beyond(coarse, i, low, high, node, q, bar):
+        if _box_beyond(coarse, i, low, high, leaf, q, bar):
             continue
-        if bound_leaf(coarse, i, columns, start, stop, q, bar, apart) == 0:
+        if _bound_leaf(coarse, i, columns, start, stop, q, bar, apart) == 0:
             continue
         for j in range(start, stop):
             if apart[j - start] <= bar:
                 near = True
                 for level in range(1, len(widths)):
                     a, b = starts[level] + i * widths[level], starts[level] + j * widths[level]
-                    if near and point_beyond(fine, a, b, widths[level], q, bars[own, level]):
+                    if _sums_beyond(fine, a, b, widths[level], q, bars[own, level]):
                         near = False
                         break
                 if near:
@@ -60,7 +64,7 @@ def near_pairs(first, last, start, stop, low, high, node, q, coarse, columns, fi
 
 
 @inlined
-def box_beyond(coarse, i, low, high, node, q, bar):
+def _box_beyond(coarse, i, low, high, node, q, bar):
     """Whether a point is further from a node's box than the bar."""
     i, node, total, larger = INDEX(i), INDEX(node), F32(0), I32(0)
     for k in range(INDEX(low.shape[1])):
@@ -73,7 +77,7 @@ def box_beyond(coarse, i, low, high, node, q, bar):
 
 
 @inlined
-def bound_leaf(coarse, i, columns, start, stop, q, bar, out):
+def _bound_leaf(coarse, i, columns, start, stop, q, bar, out):
     """The bounds of a point's distances to a leaf's points, and how many of them are within the bar."""
     i, start, count, near = INDEX(i), INDEX(start), INDEX(stop - start), I32(0)
     for j in range(count):
@@ -92,7 +96,7 @@ def bound_leaf(coarse, i, columns, start, stop, q, bar, out):
 
 
 @inlined
-def point_beyond(fine, a, b, count, q, bar):
+def _sums_beyond(fine, a, b, count, q, bar):
     """Whether two points are further apart than the bar, by the sums that begin at a and at b."""
     a, b, total, larger = INDEX(a), INDEX(b), F32(0), I32(0)
     for k in range(INDEX(count)):

@@ -12,6 +12,7 @@ import pandas as pd
 
 from scuff.metrics.mscr import RobustAccuracies
 from scuff.report.page import render_page, save_page
+from scuff.report.separation.command import mscr_command, separation_command
 from scuff.report.separation.scores import EPSILON, MscrScores, measure_mscr, norm_words, number
 from scuff.report.separation.sections import mscr_sections, separation_section, settings_section
 from scuff.report.separation.verdicts import mscr_verdicts, separation_verdict
@@ -59,10 +60,16 @@ def render_separation(
     """
     settings, separation = settings or {}, separation or {}
     scores = None if accuracies is None else measure_mscr(accuracies)
+    command = None
+    if directory is not None and scores is not None:
+        command = mscr_command(settings, directory, has_separation=bool(separation))
+    elif directory is not None:
+        asked = {"per_class": pairs is not None, "per_point": neighbours is not None}
+        command = separation_command(separation, directory, **asked)
     sections = [
         *([] if scores is None else mscr_sections(scores)),
         separation_section(separation, neighbours, is_test, pairs),
-        settings_section(settings, separation, scores, directory),
+        settings_section(settings or separation, scores, command),
     ]
     verdicts = [separation_verdict(separation, settings)] if separation else []
     verdicts += [] if scores is None else mscr_verdicts(scores)

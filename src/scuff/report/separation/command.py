@@ -11,7 +11,7 @@ from scuff.models.open import default_name
 from scuff.studies.mscr_models import RECIPE, SHORT_NAMES
 
 
-def mscr_command(settings: Mapping[str, Any], out: str, *, has_separation: bool = True) -> str:
+def mscr_command(settings: Mapping[str, Any], out: str, *, has_separation: bool) -> str:
     """`scuff mscr ...`, with everything that was not left to itself.
 
     A study that has not found the separation of its data was told epsilon_min.
@@ -35,10 +35,11 @@ def mscr_command(settings: Mapping[str, Any], out: str, *, has_separation: bool 
     return shlex.join(["scuff", "mscr", *models, *_words(options), *flags, *_drop(settings)])
 
 
-def separation_command(found: Mapping[str, Any], out: str) -> str:
+def separation_command(found: Mapping[str, Any], out: str, *, per_class: bool, per_point: bool) -> str:
     """`scuff separation ...`, with everything that was not left to itself."""
     words = _words({**_data_options(found), "--out": out})
-    return shlex.join(["scuff", "separation", found["data"], *words, *_drop(found)])
+    flags = [flag for flag, asked in (("--per-class", per_class), ("--per-point", per_point)) if asked]
+    return shlex.join(["scuff", "separation", found["data"], *words, *_drop(found), *flags])
 
 
 def _data_options(settings: Mapping[str, Any]) -> dict[str, Any]:

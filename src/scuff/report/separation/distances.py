@@ -129,12 +129,13 @@ def _layout(what: str, distances: Distances, groups: int) -> dict[str, Any]:
     line = {"type": "line", "x0": smallest, "x1": smallest, "yref": "paper", "y0": 0, "y1": 1}
     line |= {"line": {"color": "@ink", "width": 1.2, "dash": "dot"}}
     label = {"x": smallest, "yref": "paper", "y": 1, "text": f"2r = {distance(smallest)}", "showarrow": False}
-    label |= {"xanchor": "left", "yanchor": "top", "xshift": 4, "font": {"color": "@ink", "size": 12}}
+    label |= {"xanchor": "left", "yanchor": "bottom", "xshift": -6, "font": {"color": "@ink", "size": 12}}
     x_axis = {"title": {"text": "distance to the nearest other class"}}
     layout = layout_of(x_axis, {"title": titled(what), "rangemode": "tozero"})
     return layout | {
         "shapes": [line],
         "annotations": [label],
         "showlegend": groups > 1,
-        "legend": LEGEND | {"traceorder": "normal"},
+        "legend": LEGEND | {"traceorder": "normal", "y": 1.12},
+        "margin": layout["margin"] | {"t": 24},  # where the label stands
     }

@@ -10,7 +10,6 @@ import pandas as pd
 
 from scuff.report import parts
 from scuff.report.parts import Section
-from scuff.report.separation.command import mscr_command, separation_command
 from scuff.report.separation.distances import cumulative, group_distances, histogram
 from scuff.report.separation.figures import copies_figures, mscr_bars, noise_for_copies, running_figure, trade_off
 from scuff.report.separation.matrices import accuracy_columns, accuracy_panel, accuracy_scale, class_matrix
@@ -197,18 +196,9 @@ def separation_section(
     return parts.section("separation", "Class separation", *inside) if inside else None
 
 
-def settings_section(
-    settings: Mapping[str, Any], found: Mapping[str, Any], scores: MscrScores | None, directory: str | None
-) -> Section:
-    """How the numbers came about, and how to read them."""
-    again = []
-    if directory is not None:
-        command = (
-            separation_command(found, directory)
-            if scores is None
-            else mscr_command(settings, directory, has_separation=bool(found))
-        )
-        again = [parts.heading("The same again"), parts.command(command)]
+def settings_section(settings: Mapping[str, Any], scores: MscrScores | None, command: str | None) -> Section:
+    """How the numbers came about, the command that makes them again, and how to read them."""
+    again = [] if command is None else [parts.heading("The same again"), parts.command(command)]
     definitions = dict(DEFINITIONS)
     if scores is None:
         definitions = {name: words for name, words in definitions.items() if name in ("class separation", EPSILON)}
@@ -217,7 +207,7 @@ def settings_section(
     return parts.section(
         "settings",
         "Settings and environment",
-        parts.facts(all_facts(_shortened(settings or found))),
+        parts.facts(all_facts(_shortened(settings))),
         *again,
         parts.heading("How to read this"),
         parts.facts(list(definitions.items())),
