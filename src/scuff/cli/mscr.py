@@ -157,11 +157,13 @@ def mscr_command(
 
 
 def _announce(plan: MscrPlan) -> None:
+    from scuff.metrics.norms import norm_name
+
     settings, points = plan.settings, plan.protocol.points
     missing = len(plan.missing())
     shape = " x ".join(map(str, points.x.shape[1:]))
     typer.echo(f"Data: {points.name}, {len(points.labels)} points ({shape}), {len(points.class_names)} classes")
-    typer.echo(f"epsilon_min: {settings['epsilon_min']:.6g} ({settings['norm']})")
+    typer.echo(f"epsilon_min: {settings['epsilon_min']:.6g} ({norm_name(plan.protocol.norm)})")
     typer.echo(f"Models: {', '.join(plan.protocol.contenders)}")
     for key, what in (("train_noise", "Training noise"), ("test_noise", "Test noise")):
         typer.echo(f"{what}: {', '.join(f'{radius:.4g}' for radius in settings[key])}")

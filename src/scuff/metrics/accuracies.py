@@ -142,7 +142,7 @@ def read_csv(path: str | os.PathLike[str], **options: Any) -> pd.DataFrame:
     try:
         return pd.read_csv(path, **options)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-        raise ValueError(f"cannot read {os.fspath(path)} as a CSV table: {error}") from error
+        raise ValueError(f"cannot read {path} as a CSV table: {error}") from error
 
 
 def _place(names: tuple[str, ...], name: str, what: str) -> int:

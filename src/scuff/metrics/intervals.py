@@ -1,4 +1,4 @@
-"""Intervals: Wilson's for one proportion, and the bootstrap over images for everything else."""
+"""Intervals: Wilson's for one proportion, Student's over repetitions, and the bootstrap over images for all else."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 from threadpoolctl import threadpool_limits
 
 WEIGHTS = 1 << 22  # values of one block of weights: 32 MiB. This bounds the memory; results do not depend on it
@@ -56,6 +56,16 @@ def wilson(count: ArrayLike, n: ArrayLike, level: float = 0.95) -> tuple[np.ndar
     half = np.sqrt(z2 * (count * (n - count) / n + z2 / 4)) / (n + z2)
     # At the ends the two cancel but for their last bits, and the interval must hold the proportion itself.
     return np.where(count == 0, 0.0, middle - half), np.where(count == n, 1.0, middle + half)
+
+
+def student_half_width(values: np.ndarray, level: float = 0.95) -> np.ndarray:
+    """Half of Student's interval of a mean over repetitions, which are the first axis.
+
+    >>> f"{student_half_width(np.array([0.5, 0.6, 0.7])):.3f}"
+    '0.248'
+    """
+    n = len(values)
+    return stdtrit(n - 1, 0.5 + level / 2) * values.std(axis=0, ddof=1) / np.sqrt(n)
 
 
 def resample_means(columns: np.ndarray, resampling: Resampling, stream: int = 0) -> np.ndarray:

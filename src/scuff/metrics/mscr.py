@@ -19,10 +19,9 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.special import stdtrit
 
 from scuff.metrics.estimate import Estimate, Group, score_together
-from scuff.metrics.intervals import Resampling, percent
+from scuff.metrics.intervals import Resampling, percent, student_half_width
 from scuff.metrics.robust_accuracies import RobustAccuracies, read_robust_accuracies
 from scuff.metrics.score import Score
 
@@ -214,7 +213,7 @@ def _over_runs(value: float, each: np.ndarray, interval: Interval, level: float)
         half = Z_OF_THE_PAPER * each.std() / math.sqrt(runs)
         words = f"1.96 population deviations over runs {percent(level)}, {runs} runs"
     else:
-        half = stdtrit(runs - 1, 0.5 + level / 2) * each.std(ddof=1) / math.sqrt(runs)
+        half = student_half_width(each, level)
         words = f"Student t over runs {percent(level)}, {runs} runs"
     return Score(value, float(value - half), float(value + half), runs, words)
 

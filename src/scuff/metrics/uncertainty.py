@@ -7,10 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
 
 from scuff.metrics.accuracies import Accuracies
-from scuff.metrics.intervals import DEFAULT, Resampling, percent, resample_means
+from scuff.metrics.intervals import DEFAULT, Resampling, percent, resample_means, student_half_width
 
 VALUES = 1 << 24  # of a block of columns: 128 MiB. This bounds the memory; results do not depend on it
 
@@ -46,7 +45,7 @@ def estimate(
     each = statistic(accuracies.values)
     value, seeds, images = each.mean(axis=0), len(each), _count_images(accuracies)
     if seeds > 1:
-        half = stdtrit(seeds - 1, 0.5 + resampling.level / 2) * each.std(axis=0, ddof=1) / math.sqrt(seeds)
+        half = student_half_width(each, resampling.level)
         interval = f"Student t over seeds {percent(resampling.level)}, {seeds} seeds"
         return Estimated(value, value - half, value + half, seeds, interval)
     if images < 2:

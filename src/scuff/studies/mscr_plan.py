@@ -109,7 +109,7 @@ def plan_mscr(
         "data": data if isinstance(data, str) else points.name,
         "data_fingerprint": points.fingerprint(),
         "models": {name: one.describe() for name, one in contenders.items()},
-        "norm": norm_name(norm),
+        "norm": "inf" if math.isinf(norm) else norm,
         "epsilon_min": float(epsilon_min),
         "quantile": quantile,
         "train_noise": list(train_noise),

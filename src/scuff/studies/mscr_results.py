@@ -82,7 +82,10 @@ def read_mscr(directory: str | os.PathLike[str]) -> RobustAccuracies:
     if not store.exists(ACCURACIES):
         raise ValueError(f"the study in {store.root} is not finished; run the same command again to go on")
     settings = read_settings(store, SETTINGS)
-    table = pd.read_csv(io.BytesIO(store.read(ACCURACIES)))
+    try:
+        table = pd.read_csv(io.BytesIO(store.read(ACCURACIES)))
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+        raise ValueError(f"{store.root}/{ACCURACIES} is damaged ({error}); run the same command again") from error
     found = read_robust_accuracies(table, epsilon_min=settings["epsilon_min"], norm=parse_norm(settings["norm"]))
     if len(found.runs) > 1 or not store.exists(RIGHT):
         return found

@@ -22,7 +22,7 @@ class Bounds(NamedTuple):
     A position is a place in the order in which points are searched.
     """
 
-    q: float  # p where that is 1, 2 or infinity, otherwise 1 or 2: ||v||_q <= spread * ||v||_p
+    q: float  # 1, 2 or infinity: p if it is one of them, otherwise one for which ||v||_q <= spread * ||v||_p
     spread: float
     coarse: np.ndarray  # float32 (positions, blocks): the first level
     columns: np.ndarray  # float32 (blocks, positions): the same, for loops along positions

@@ -16,7 +16,8 @@ Result = TypeVar("Result")
 def compiled(function: Callable) -> Callable:
     """Compile on first call, and keep the result beside the source or in the user's cache, where one can be written.
 
-    Sums are taken in the order in which they are written, so that every machine finds the same distances.
+    Sums are taken in the order in which they are written, so that every machine finds the same distances. What is kept
+    is used until the file of the function itself changes: after a change in a file that others build on, touch these.
     """
     return _compiled(function)
 

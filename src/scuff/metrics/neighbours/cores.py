@@ -1,4 +1,4 @@
-"""The search on all cores of this machine."""
+"""The search on the CPU, in tasks for all cores."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ TASKS = 1000  # about as many are made, if there are as many leaves
 
 
 class Cores:
+    """All cores of this machine."""
+
     def __init__(self, prepared: Prepared) -> None:
         tree = prepared.tree
         self.prepared = prepared

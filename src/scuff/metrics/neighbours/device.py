@@ -25,10 +25,13 @@ ROUNDING = 1e-9  # powers of distances that differ by less, in proportion, are t
 
 
 class Device:
+    """One GPU, or what else torch can compute on."""
+
     def __init__(self, prepared: Prepared, device: str | torch.device) -> None:
         points, bounds = prepared.points, prepared.bounds
         self.prepared, self.device = prepared, torch.device(device)
-        self.x, self.rows, self.coarse, self.fine = map(self._move, (points.x, points.rows, bounds.coarse, bounds.fine))
+        self.x, self.rows = self._move(points.x), self._move(points.rows)
+        self.columns, self.fine = self._move(bounds.columns), self._move(bounds.fine)
         self.labels = self._move(np.repeat(np.arange(len(prepared.starts) - 1), np.diff(prepared.starts)))
 
     def _move(self, values: np.ndarray) -> Tensor:
@@ -55,6 +58,7 @@ class Device:
                     self._scan_tile(task, first, min(first + step, stop), competition, best)
 
     def _scan_tile(self, task: Task, start: int, stop: int, competition: Competition, best: Best) -> None:
+        """Compare the points of a task with those from start to stop."""
         apart = self._bound(task, start, stop)
 
         def places(i: Tensor, j: Tensor) -> Tensor:
@@ -64,8 +68,11 @@ class Device:
         j = start + apart.argmin(dim=1)  # what looks nearest is measured first: then few others are left
         self._measure(i, j, places(i, j), best)
         bars = self._move(make_bars(best.powers, self.prepared.points.p, self.prepared.bounds))
-        columns = torch.arange(start, stop, device=self.device)
-        i, j = (apart <= bars[places(i[:, None], columns), 0]).nonzero().unbind(1)
+        if competition.by_row:
+            own = bars[:, :1]
+        else:
+            own = bars[self.labels[start:stop], 0] if competition.by_class else bars[0, 0]
+        i, j = (apart <= own).nonzero().unbind(1)
         del apart
         i, j = i + task.start, j + start
         for level in range(1, len(self.prepared.bounds.widths)):
@@ -74,12 +81,17 @@ class Device:
 
     def _bound(self, task: Task, start: int, stop: int) -> Tensor:
         """The bounds of the first level between the points of a task and those from start to stop."""
-        q, total = self.prepared.bounds.q, None
-        for a, b in zip(self.coarse[task.start : task.stop].T, self.coarse[start:stop].T, strict=True):
-            gap = (a[:, None] - b).abs_()
-            if q == 2:
-                gap = gap.square_()
-            total = gap if total is None else torch.maximum(total, gap, out=total) if q == math.inf else total.add_(gap)
+        q = self.prepared.bounds.q
+        total = torch.zeros(task.stop - task.start, stop - start, device=self.device)
+        gap = torch.empty_like(total)
+        for a, b in zip(self.columns[:, task.start : task.stop], self.columns[:, start:stop], strict=True):
+            torch.sub(a[:, None], b, out=gap)
+            if q == math.inf:
+                torch.maximum(total, gap.abs_(), out=total)
+            elif q == 1:
+                total.add_(gap.abs_())
+            else:
+                total.addcmul_(gap, gap)
         return total
 
     def _keep_near(self, i: Tensor, j: Tensor, level: int, bars: Tensor, places: Callable) -> tuple[Tensor, Tensor]:
@@ -94,7 +106,7 @@ class Device:
 
     def _measure(self, i: Tensor, j: Tensor, places: Tensor, best: Best) -> None:
         """Measure pairs, and keep the nearest."""
-        for a, b, place in zip(*(part.split(VALUES // self.x.shape[1]) for part in (i, j, places)), strict=True):
+        for a, b, place in zip(*(part.split(max(1, VALUES // self.x.shape[1])) for part in (i, j, places)), strict=True):
             powers = self._exact(a, b)
             lowest = self._move(best.powers).scatter_reduce(0, place, powers, "amin")
             near = (powers <= lowest[place] * (1 + ROUNDING)).nonzero()[:, 0]
@@ -102,7 +114,7 @@ class Device:
             offer_all(best, place[near].cpu().numpy(), pair_powers(self.prepared.points, first, second), first, second)
 
     def _exact(self, i: Tensor, j: Tensor) -> Tensor:
-        """The distances of pairs before the root is taken: float64, but for bytes without any rounding."""
+        """The distances of pairs before the root is taken: float64, of bytes without any rounding."""
         a, b = self.x[self.rows[i]], self.x[self.rows[j]]
         p = self.prepared.points.p
         if self.x.dtype == torch.uint8:

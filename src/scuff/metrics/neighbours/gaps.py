@@ -32,14 +32,13 @@ def boxes_beyond(a, b, bar, q, tree):
 
 
 @compiled_loosely
-def near_pairs(first, last, leaf, bars, place, by_row, bounds, tree, found):
-    """Those pairs of positions that no bound rules out: of i, from first to last, and of j, in a leaf.
+def near_pairs(first, last, leaf, rows, bars, place, by_row, bounds, tree, found):
+    """Those pairs that no bound rules out: of positions i, from first to last, and the rows of points in a leaf.
 
     The bars of i are those at place + by_row * (i - first). Pairs are written into `found`; returns their number.
     """
-    q, coarse, columns, fine, starts, widths = (
-        bounds.q, bounds.coarse, bounds.columns, bounds.fine, bounds.starts, bounds.widths
-    )  # fmt: skip
+    q, coarse, columns = bounds.q, bounds.coarse, bounds.columns
+    fine, starts, widths = bounds.fine, bounds.starts, bounds.widths
     low, high, start, stop = tree.low, tree.high, tree.start[leaf], tree.stop[leaf]
     apart, count = np.empty(LEAF, F32), 0
     for i in range(first, last):
@@ -58,7 +57,7 @@ def near_pairs(first, last, leaf, bars, place, by_row, bounds, tree, found):
                         near = False
                         break
                 if near:
-                    found[count, 0], found[count, 1] = i, j
+                    found[count, 0], found[count, 1] = i, rows[j]
                     count += 1
     return count
 

@@ -16,6 +16,7 @@ from scuff.metrics.neighbours.blocks import choose_blocks
 from scuff.metrics.neighbours.bounds import Bounds, describe, make_level, margin_of, slack_of
 from scuff.metrics.neighbours.tree import Tree, grow
 
+LARGE = 6  # from this p on, the L-infinity norm is the closer bound of the p-norm: for gaps that spread like a normal
 SAMPLE = 2000  # points whose mean is taken for the middle of all
 
 
@@ -43,7 +44,7 @@ def prepare(x: np.ndarray, labels: np.ndarray, rows: np.ndarray, p: float) -> Pr
     rows = rows[np.argsort(labels[rows], kind="stable")]
     starts = np.searchsorted(labels[rows], np.arange(labels[rows[-1]] + 2))
     scale = 1.0 if is_bytes else 1 / _power_of_two(flat)
-    q = p if p in (1, 2, math.inf) else 1.0 if p < 2 else 2.0
+    q = 1.0 if p < 2 else 2.0 if p < LARGE else math.inf
     middle = flat[rows[:: math.ceil(len(rows) / SAMPLE)]].mean(axis=0, dtype=np.float64)
     levels = [make_level(blocks, q, middle, scale) for blocks in choose_blocks(flat, x.shape[1:], q)]
 
@@ -58,7 +59,7 @@ def prepare(x: np.ndarray, labels: np.ndarray, rows: np.ndarray, p: float) -> Pr
     top = 255.0 if is_bytes else 1 / scale
     bounds = Bounds(
         q=q,
-        spread=flat.shape[1] ** (1 / q - 1 / p),
+        spread=max(1.0, flat.shape[1] ** (1 / q - 1 / p)),
         coarse=coarse,
         columns=np.ascontiguousarray(coarse.T),
         fine=fine,

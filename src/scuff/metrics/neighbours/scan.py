@@ -23,50 +23,59 @@ def scan(leaves, classes, by_row, by_class, best, points, bounds, tree):
     for leaf in leaves:
         start, stop = tree.start[leaf], tree.stop[leaf]
         place = by_row * (start - tree.start[leaves[0]])
-        if by_row:
-            for c in classes:
-                traverse(leaf, start, start + 1, c, place, by_row, bars, found, best, points, bounds, tree)
-            start, place = start + 1, place + 1
-            begin_with_neighbour(start, stop, place, bars, best, points, bounds)
-        if start < stop:
-            for c in classes:
-                traverse(leaf, start, stop, c, place + by_class * c, by_row, bars, found, best, points, bounds, tree)
+        for part in range(1 + by_row):  # for each point: the first one, and then the others
+            first, last = start + part, stop if part == by_row else start + 1
+            if part:
+                begin_near(first, last, place + part, by_row, found, bars, best, points, bounds)
+            if first < last:
+                for c in classes:
+                    own = place + part + by_class * c
+                    traverse(leaf, first, last, c, own, by_row, found, bars, best, points, bounds, tree)
 
 
 @compiled
-def traverse(leaf, first, last, c, place, by_row, bars, found, best, points, bounds, tree):
+def traverse(leaf, first, last, c, place, by_row, found, bars, best, points, bounds, tree):
     """Compare points of a leaf with all points of a class."""
-    x, rows, p, scale, table = points
-    powers, own_bars = best.powers, bars[place : place + 1 + by_row * (last - first - 1), 0]
-    widest = own_bars.max()
-    node = tree.roots[c]
+    node, widest = tree.roots[c], highest_bar(bars, place, by_row * (last - first - 1))
     while node < tree.roots[c + 1]:
         if boxes_beyond(leaf, node, widest, bounds.q, tree):
             node = tree.skip[node]
             continue
         if tree.skip[node] == node + 1:
-            for k in range(near_pairs(first, last, node, bars, place, by_row, bounds, tree, found)):
-                a, b, own = rows[found[k, 0]], rows[found[k, 1]], place + by_row * (found[k, 0] - first)
-                distance = power(x, a, b, p, scale, table, powers[own])
-                if distance <= powers[own]:
-                    keep(a, b, distance, own, bars, best, p, bounds)
-            widest = own_bars.max()
+            count = near_pairs(first, last, node, points.rows, bars, place, by_row, bounds, tree, found)
+            measure(found, count, first, place, by_row, bars, best, points, bounds)
+            widest = highest_bar(bars, place, by_row * (last - first - 1))
         node += 1
 
 
 @compiled
-def begin_with_neighbour(first, last, place, bars, best, points, bounds):
+def begin_near(first, last, place, by_row, found, bars, best, points, bounds):
     """What is near the point before the first is not far from those that follow: a start that spares much."""
-    row = points.rows[first - 1]
-    neighbour = best.second[place - 1] if best.first[place - 1] == row else best.first[place - 1]
+    before = place - 1
+    neighbour = best.second[before] if best.first[before] == points.rows[first - 1] else best.first[before]
     for i in range(first, last):
-        distance = power(points.x, points.rows[i], neighbour, points.p, points.scale, points.table, np.inf)
-        keep(points.rows[i], neighbour, distance, place + i - first, bars, best, points.p, bounds)
+        found[i - first, 0], found[i - first, 1] = i, neighbour
+    measure(found, last - first, first, place, by_row, bars, best, points, bounds)
 
 
 @compiled
-def keep(a, b, distance, place, bars, best, p, bounds):
-    """Keep a pair that is at least as near as the best so far, if its rows come first."""
-    if distance < best.powers[place]:
-        set_bars(bars, place, distance, p, bounds)
-    offer(best, place, distance, a, b)
+def measure(found, count, first, place, by_row, bars, best, points, bounds):
+    """Measure pairs of a position and a row, and keep the nearest."""
+    x, rows, p, scale, table = points
+    powers = best.powers
+    for k in range(count):
+        a, b, own = rows[found[k, 0]], found[k, 1], place + by_row * (found[k, 0] - first)
+        distance = power(x, a, b, p, scale, table, powers[own])
+        if distance < powers[own]:
+            set_bars(bars, own, distance, p, bounds)
+        if distance <= powers[own]:
+            offer(best, own, distance, a, b)
+
+
+@compiled
+def highest_bar(bars, first, more):
+    """The highest bar of the first level, of one place and some more."""
+    highest = bars[first, 0]
+    for place in range(first, first + more + 1):
+        highest = max(highest, bars[place, 0])
+    return highest

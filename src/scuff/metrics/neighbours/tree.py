@@ -6,6 +6,7 @@ Nodes are numbered in the order in which they are visited. If a box is too far a
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,8 @@ LEAF = 128  # points of a leaf at most
 
 
 class Tree(NamedTuple):
+    """Nodes, each with the box around its points."""
+
     low: np.ndarray  # float32 (nodes, dimensions): the smallest values of a node's points
     high: np.ndarray  # and the largest
     skip: np.ndarray  # int64 (nodes,): the next node after all that lie inside this one
@@ -23,8 +26,13 @@ class Tree(NamedTuple):
 
 
 def grow(points: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, Tree]:
-    """The tree over points (n, dimensions), of which class c has those from starts[c] to starts[c + 1], and the order
-    of points in which every node's are together.
+    """The order of points (n, dimensions) in which those of each node are together, and the tree over them.
+
+    Points come sorted by class, of which class c begins at starts[c].
+
+    >>> order, tree = grow(np.arange(300, dtype=np.float32)[::-1, None], np.array([0, 200, 300]))
+    >>> tree.start.tolist(), tree.stop.tolist(), tree.skip.tolist(), tree.roots.tolist()
+    ([0, 0, 100, 200], [200, 100, 200, 300], [3, 2, 3, 4], [0, 3, 4])
     """
     order = np.arange(len(points))
     nodes: list[tuple] = []
@@ -43,7 +51,7 @@ def grow(points: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, Tree]:
         nodes[node] = (low, high, len(nodes), start, stop)
 
     roots = [0]
-    for start, stop in zip(starts[:-1], starts[1:], strict=True):
-        add(int(start), int(stop))
+    for start, stop in pairwise(starts.tolist()):
+        add(start, stop)
         roots.append(len(nodes))
     return order, Tree(*map(np.array, zip(*nodes, strict=True)), np.array(roots))

@@ -64,7 +64,7 @@ def histogram(key: str, distances: Distances) -> Figure:
         )
     layout = _layout("points", distances, len(traces)) | {"barmode": "stack", "bargap": 0}
     description = "Histogram of the distances to the nearest point of another class; the table below has quantiles."
-    return Figure(key, "How many points at which distance", description, 320, traces, layout)
+    return Figure(key, "How many points at which distance", description, _height(distances), traces, layout)
 
 
 def bin_edges(values: np.ndarray) -> np.ndarray:
@@ -118,9 +118,14 @@ def cumulative(key: str, distances: Distances) -> Figure:
             **labels([f"{100 * share:g} % quantile: {number(d)}" for share, d in zip(MARKED, marked, strict=True)]),
         }
     )
-    layout = _layout("points within this distance, %", distances, len(distances.groups))
+    layout = _layout("points, %", distances, len(distances.groups))
     description = "Cumulative distribution of the distances to the nearest point of another class."
-    return Figure(key, "Which share of them is that near", description, 320, traces, layout)
+    return Figure(key, "Which share of them is that near", description, _height(distances), traces, layout)
+
+
+def _height(distances: Distances) -> int:
+    """Of a figure, whose legend has a line for each of several groups."""
+    return 320 if len(distances.groups) == 1 else 320 + 20 * len(distances.groups)
 
 
 def _layout(what: str, distances: Distances, groups: int) -> dict[str, Any]:
