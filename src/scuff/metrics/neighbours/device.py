@@ -99,14 +99,15 @@ class Device:
         bounds, kept = self.prepared.bounds, []
         start, width = int(bounds.starts[level]), int(bounds.widths[level])
         sums = self.fine[start : start + len(self.rows) * width].view(-1, width)
-        for a, b in zip(*(part.split(VALUES // width) for part in (i, j)), strict=True):
+        for a, b in zip(i.split(VALUES // width), j.split(VALUES // width), strict=True):
             near = _power((sums[a] - sums[b]).abs_(), bounds.q) <= bars[places(a, b), level]
             kept.append((a[near], b[near]))
         return tuple(map(torch.cat, zip(*kept, strict=True)))
 
     def _measure(self, i: Tensor, j: Tensor, places: Tensor, best: Best) -> None:
         """Measure pairs, and keep the nearest."""
-        for a, b, place in zip(*(part.split(max(1, VALUES // self.x.shape[1])) for part in (i, j, places)), strict=True):
+        step = max(1, VALUES // self.x.shape[1])
+        for a, b, place in zip(i.split(step), j.split(step), places.split(step), strict=True):
             powers = self._exact(a, b)
             lowest = self._move(best.powers).scatter_reduce(0, place, powers, "amin")
             near = (powers <= lowest[place] * (1 + ROUNDING)).nonzero()[:, 0]
