@@ -22,6 +22,7 @@ from scuff.studies.mscr_results import ACCURACIES, SETTINGS
 from scuff.studies.separation import NEAREST, PAIRS, SEPARATION
 
 EPSILON = 27 / 255
+FINGERPRINT = "0123456789abcdef"  # of the data
 TRAIN_NOISE = (0.0, 0.01, 0.02, 0.03, 0.05, 0.07, EPSILON, 0.15)
 TEST_NOISE = (0.0, 0.01, 0.02, 0.03, 0.05, 0.07, EPSILON, 0.15)
 
@@ -64,10 +65,13 @@ def made_settings(accuracies: RobustAccuracies) -> dict:
     """What a study would have written down."""
     return {
         "data": "cifar10:data",
-        "data_fingerprint": "0123456789abcdef",
+        "data_fingerprint": FINGERPRINT,
         "models": {name: f"sklearn.ensemble.{name} {{'max_depth': 'None'}}" for name in accuracies.models},
         "norm": "L-infinity" if math.isinf(accuracies.norm) else f"L{accuracies.norm:g}",
+        "addresses": {name: f"sklearn.ensemble:{name}" for name in accuracies.models},
+        "are_given": False,
         "epsilon_min": accuracies.epsilon_min,
+        "epsilon_given": False,
         "quantile": 0.0,
         "train_noise": list(accuracies.train_noise),
         "test_noise": list(accuracies.test_noise),
@@ -112,6 +116,7 @@ def make_separation(classes: int = 4) -> tuple[dict, Neighbours, np.ndarray, pd.
         "class_names": [f"class {name}" for name in "abcdefghijklmnopqrstuvwxyz"[:classes]],
         "is_image": True,
         "data": "points.npz",
+        "data_fingerprint": FINGERPRINT,
         "norm": "inf",
         "drop_duplicates": False,
         "seconds": 0.1,

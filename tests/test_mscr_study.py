@@ -12,7 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from typer.testing import CliRunner
 
 import scuff
@@ -181,6 +181,31 @@ def test_a_model_that_is_there_is_tested_as_it_is(tmp_path):
     assert np.allclose(read_mscr(tmp_path).right, found.right, atol=1e-3)  # kept in half precision
 
 
+def hesitant(images):
+    return torch.full((len(images), 4), torch.nan)
+
+
+def test_a_model_that_gives_nan_is_refused(tmp_path):
+    images = bars(64)
+    with pytest.raises(ValueError, match="hesitant gave NaN for 64 predictions"):
+        mscr({"hesitant": hesitant}, (images.images.array, images.labels), tmp_path, device="cpu")
+
+
+def test_only_outputs_that_a_source_counts_are_counted(tmp_path):
+    """As in ImageNet-R: the model prefers an output that no class of the source stands for."""
+    images = bars(64)
+    points = scuff.data.open_points((images.images.array, images.labels))
+
+    def rule(pixels):
+        return torch.cat((torch.full((len(pixels), 1), 9.0), bright_quarter(pixels)), 1)
+
+    counted = replace(points, classes=scuff.data.ClassMap(outputs=(1, 2, 3, 4), classes=(0, 1, 2, 3)))
+    found = mscr({"rule": rule}, counted, tmp_path, device="cpu", copies=1)
+    assert found.accuracies("rule", 0, 0)[0] > 0.9
+    with pytest.raises(ValueError, match="stands for some outputs of a model of ImageNet"):
+        plan_mscr(QUICK, counted, tmp_path / "trained")
+
+
 def test_what_models_can_be():
     found = open_contenders(
         ["1-nn", "svm=sklearn.svm:SVC", "recipe:cifar-fast", make_pipeline(StandardScaler(), RandomForestClassifier())]
@@ -230,7 +255,7 @@ def test_runs_and_models_join_a_study(tmp_path):
     assert found.runs == (0, 1, 2)
     found = mscr({"other": KNeighborsClassifier(3)}, rings(), tmp_path, **SMALL, processes=1)
     assert found.models == ("1-nn", "other")
-    assert found.runs == (0, 1, 2)
+    assert found.runs == (0, 1)  # the third is not there of the other one
     assert cell_files(tmp_path).items() >= before.items()
     with pytest.raises(ValueError, match="the model other of this study was another one"):
         plan_mscr({"other": KNeighborsClassifier(5)}, rings(), tmp_path, **SMALL)
@@ -238,6 +263,56 @@ def test_runs_and_models_join_a_study(tmp_path):
         plan_mscr(["1-nn"], rings(), tmp_path, **{**SMALL, "copies": 4})
     with pytest.raises(ValueError, match="was made with other settings: data_fingerprint"):
         plan_mscr(["1-nn"], rings(seed=1), tmp_path, **SMALL)
+
+
+def square(x):
+    return x**2
+
+
+def test_a_pipeline_with_a_function_in_it_is_known_again():
+    """The text of a function names its place in memory, which is another one in every process."""
+    made = [Estimator("p", make_pipeline(FunctionTransformer(square), KNeighborsClassifier(1))) for _ in range(2)]
+    assert made[0].describe() == made[1].describe()
+    assert "0x" not in made[0].describe()
+    other = Estimator("p", make_pipeline(FunctionTransformer(np.sqrt), KNeighborsClassifier(1)))
+    assert other.describe() != made[0].describe()
+
+
+def test_models_of_the_current_folder_work_in_several_processes(tmp_path, monkeypatch):
+    text = "from sklearn.neighbors import KNeighborsClassifier\nclass Mine(KNeighborsClassifier): pass\n"
+    (tmp_path / "mscr_test_models.py").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    found = mscr("mscr_test_models:Mine", rings(), "study", **{**SMALL, "train_noise": (0,)}, processes=2)
+    assert found.models == ("Mine",)
+
+
+class Failing(KNeighborsClassifier):
+    def fit(self, x, y):
+        raise ValueError("not today")
+
+
+def test_a_model_that_fails_does_not_spoil_what_is_finished(tmp_path):
+    before = mscr("1-nn", rings(), tmp_path, **SMALL, processes=1)
+    with pytest.raises(ValueError, match="failing cannot be fitted to these points: not today"):
+        mscr({"failing": Failing()}, rings(), tmp_path, **SMALL, processes=1)
+    after = mscr("1-nn", rings(), tmp_path, **SMALL, processes=1)
+    assert after.models == ("1-nn",)
+    assert np.array_equal(after.values, before.values)
+
+
+def test_models_that_are_there_are_not_measured_beside_those_that_are_trained(tmp_path):
+    """They are tested on all points, the others on a fifth."""
+    images = bars(64)
+    data = (images.images.array, images.labels)
+    mscr({"rule": bright_quarter}, data, tmp_path, copies=1, test_noise=(0, 0.1), device="cpu")
+    with pytest.raises(ValueError, match="was made with other settings: are_given was True, is now False"):
+        plan_mscr("1-nn", data, tmp_path, copies=1, test_noise=(0, 0.1), train_noise=(0,), runs=1)
+
+
+def test_a_folder_with_the_separation_of_other_data_is_refused(tmp_path):
+    scuff.studies.separation(rings(seed=1), tmp_path)
+    with pytest.raises(ValueError, match="was made with other settings: data_fingerprint"):
+        plan_mscr("1-nn", rings(), tmp_path, epsilon_min=0.01)
 
 
 def test_a_damaged_cell_is_named(tmp_path):
@@ -285,9 +360,9 @@ def test_the_command_line(tmp_path, file):
     ("words", "message"),
     [
         ([], "no model is given"),
-        (["--model", "forest"], "expected the address of a model"),
+        (["--model", "ranom-forest"], "no model is called 'ranom-forest'; did you mean random-forest?"),
         (["--model", "1-nn", "--model", "1-nn"], "two models are called 1-nn"),
-        (["--model", "recipe:cifar-fast"], "networks classify images; rings holds vectors"),
+        (["--model", "recipe:cifar-fast"], "networks classify images of bytes (uint8); rings holds float64"),
         (["--model", "recipe:cifr"], "no recipe is called 'cifr'"),
         (["--model", "sklearn.svm:SVV"], "module sklearn.svm has no 'SVV'; did you mean SVR, SVC"),
         (["--protocol", "paper-3d"], "no protocol is called 'paper-3d'; did you mean paper-2d?"),
@@ -301,6 +376,15 @@ def test_the_command_line(tmp_path, file):
         (["--model", "1-nn", "--offsets", "equal"], "offsets must be one of independent, shared"),
         (["--model", "1-nn", "--test-share", "1"], "test_share must be between 0 and 1"),
         (["--model", "1-nn", "--epsilon-min", "0"], "epsilon_min must be a number above 0"),
+        (
+            ["--model", "1-nn", "--epsilon-min", "0.1", "--quantile", "0.1"],
+            "or the quantile to measure it by, not both",
+        ),
+        (["--model", "1-nn", "--quantile", "1"], "quantile must be at least 0 and below 1"),
+        (["--model", "1-nn", "--test-share", "0.9999"], "300 points cannot be split by a test_share of 0.9999"),
+        (["--model", "sklearn.ensemble:RandomForestRegressor"], "RandomForestRegressor is no classifier"),
+        (["--model", "sklearn.cluster:KMeans"], "KMeans is no classifier"),
+        (["--model", "sklearn.multioutput:ClassifierChain"], "cannot be made without arguments"),
     ],
 )
 def test_mistakes_of_users_are_told_in_one_line(tmp_path, file, words, message):
@@ -324,6 +408,22 @@ def test_models_that_are_trained_and_models_that_are_there_do_not_mix(tmp_path):
     images = bars(64)
     with pytest.raises(ValueError, match="train_noise is for models that are trained here"):
         plan_mscr(bright_quarter, (images.images.array, images.labels), tmp_path, train_noise=(0, 0.1))
+
+
+def test_points_that_are_open_take_no_options(tmp_path):
+    with pytest.raises(ValueError, match="are for data that are not opened yet"):
+        plan_mscr("1-nn", scuff.data.open_points(rings()), tmp_path, scale="minmax")
+
+
+def test_numbers_of_numpy_are_numbers(tmp_path):
+    plan = plan_mscr(
+        "1-nn", rings(), tmp_path, runs=np.int64(2), copies=np.int64(3), train_noise="0,1x", test_noise=0.1
+    )
+    assert plan.settings["runs"] == [0, 1]
+    assert plan.settings["copies"] == [3]
+    assert len(plan.settings["train_noise"]) == 2
+    assert 0.1 in plan.settings["test_noise"]
+    assert plan_mscr("1-nn", rings(), tmp_path / "2", runs=np.arange(2)).settings["runs"] == [0, 1]
 
 
 def test_radii_and_protocols():

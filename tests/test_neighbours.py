@@ -27,7 +27,7 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr("scuff.metrics.neighbours.cores.TASKS", 4)
     monkeypatch.setattr("scuff.metrics.neighbours.blocks.COARSE", 2)
     monkeypatch.setattr("scuff.metrics.neighbours.blocks.FINER", 2)
-    monkeypatch.setattr("scuff.metrics.neighbours.blocks.SPARSE", 1)
+    monkeypatch.setattr("scuff.metrics.neighbours.blocks.SPARSE", 2)
 
 
 def made_points(seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -45,7 +45,7 @@ def made_points(seed: int) -> tuple[np.ndarray, np.ndarray]:
         lambda: np.where(draw.random(shape) < 0.7, 0.25, draw.random(size)).astype(np.float32),
         lambda: draw.normal(size=size)[draw.integers(0, n, n)],
     ][seed % KINDS]()
-    x.reshape(n, -1)[0, 0] += 1  # so that not all points are the same
+    x.reshape(n, -1)[0, 0] = 201  # so that not all points are the same
     classes = int(draw.integers(2, min(n, 5) + 1))
     others = draw.integers(0, classes, n - classes) if seed % 3 else np.zeros(n - classes, int)  # one large class
     labels = draw.permutation(np.append(np.arange(classes), others))
@@ -118,7 +118,7 @@ def test_torch_finds_the_same(small_blocks, monkeypatch, seed):
 @pytest.mark.parametrize("norm", [1, 2, 3, 7, math.inf])
 @pytest.mark.parametrize("shape", [(1,), (7,), (100,), (20, 20, 3), (4000,)])
 def test_all_dimensions_and_norms(dtype, norm, shape):
-    x, labels = smooth_points(200, shape, dtype)
+    x, labels = smooth_points(60, shape, dtype)
     given = Given(x, labels, norm)
     flat = x.reshape(len(x), -1) / (255 if dtype == np.uint8 else 1.0)
     distances = cdist(flat, flat, "chebyshev") if math.isinf(norm) else cdist(flat, flat, "minkowski", p=norm)
@@ -201,15 +201,15 @@ def test_bounds_are_sharp_enough_to_be_of_use(norm):
 
 
 def test_images_are_cut_into_patches_and_tables_into_columns():
-    """A few columns that are much larger than the others decide; patches would blur them."""
+    """Ten columns that are much larger than the others decide, and the mean of a patch would blur them."""
     draw = np.random.default_rng(0)
     table = draw.normal(size=(200, 100)) * np.where(np.arange(100) % 10 == 3, 1000, 1)
-    for p in (1, 2, math.inf):
+    for p in (2, math.inf):
         first = choose_blocks(table, (100,), p)[0]
         assert set(range(3, 100, 10)) <= set(np.flatnonzero(first >= 0))
         assert np.bincount(first[first >= 0]).max() == 1
     images, _ = smooth_points(200, (16, 16, 3), np.float64)
-    assert [level.max() + 1 for level in choose_blocks(images.reshape(200, -1), (16, 16, 3), 2)] == [16, 64, 192]
+    assert [level.max() + 1 for level in choose_blocks(images.reshape(200, -1), (16, 16, 3), 2)] == [16, 64]
 
 
 @pytest.mark.parametrize("shape", [(17,), (33, 1), (5, 5), (28, 28), (2, 2, 2, 2, 2), (3, 32, 32), (224, 224, 3)])

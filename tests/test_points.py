@@ -58,6 +58,7 @@ def test_a_frame_is_the_same_as_its_file(tmp_path):
 def test_the_column_of_classes_is_found_or_named(table, label, features):
     points = open_points(table, label=label)
     assert points.features == features
+    assert points.label_column == ({*table.columns} - {*features}).pop()
     assert len(points.class_names) == 2
 
 
@@ -70,6 +71,7 @@ def test_the_column_of_classes_is_found_or_named(table, label, features):
         (["NA", "None", "NA"], [0, 1, 0], ("NA", "None")),  # words that pandas would take for nothing
         (pd.Series([7, 5, 7], dtype="Int64"), [1, 0, 1], ("5", "7")),
         (pd.Categorical(["b", "a", "b"]), [1, 0, 1], ("a", "b")),
+        ([" cat", "dog", "cat "], [0, 1, 0], ("cat", "dog")),
     ],
 )
 def test_classes_may_be_words_or_numbers(tmp_path, classes, labels, names):
@@ -93,14 +95,25 @@ def test_features_may_be_truths_and_text_that_is_a_number():
         ("a,b,class\n", "table has no rows"),
         ("a,class\n0,x\n,y\n", r"row 1 \(counted from 0\), column a, is empty or not a number; repair"),
         ("a,class\n0,x\ninf,y\n", r"row 1 \(counted from 0\), column a, is inf"),
-        ("a,class\n0,x\n1,\n", r"row 1 \(counted from 0\) has no class in column 'class'"),
+        ("a,class\n0,x\n1,\n", r"column 'class': row 1 \(counted from 0\) has no class"),
+        ("a,class\n0,x\n1, \n", r"column 'class': row 1 \(counted from 0\) has no class"),
         ("a,class\n0,x\n1,x\n", "expected at least two classes, but all points are of class 'x'"),
         ("a,class\n0,0.5\n1,0.25\n", r"column 'class': classes are words or whole numbers, got 0.5 in row 0"),
         ("a,b,class\n0,red,x\n1,0.5,y\n", r"row 0 \(counted from 0\) has 'red' in column 'b'"),
         ("a,b,class\n0,NaN,x\n1,0.5,y\n", "has 'NaN' in column 'b'"),
         ("a;b;class\n0;1;x\n", r"expected commas between columns, got the single column 'a;b;class'"),
+        ("a;b;class\n0,1;0,2;x\n0,3;0,4;y\n", r"expected commas between columns, got the single column 'a;b;class'"),
+        ("a\tclass\n0,1\tx\n", r"expected commas between columns, got the single column 'a\\tclass'"),
         ("class\nx\ny\n", "expected columns of features beside the classes in 'class', found none"),
         ("0.1,0.2,1\n0.3,0.4,0\n", r"names of the columns in the first line, got 0\.1, 0\.2, 1"),
+        ("0.1,0.1,0\n0.2,0.3,0\n0.4,0.5,1\n", r"names of the columns in the first line, got 0\.1, 0\.1, 0"),
+        ("5.1,3.5,1.4,setosa\n6,3,4,virginica\n", r"first line, got 5\.1, 3\.5, 1\.4, setosa; add a line with names"),
+        (
+            "0.1,red,y\n0.2,blue,n\n",
+            r"first line, got 0\.1, red, y",
+        ),  # half of the features, and a word for the classes
+        ("0,1,cat\n1,0,dog\n", r"first line, got 0, 1, cat"),  # counted, but with no name for the classes
+        ("0.5\n0.25\n", r"names of the columns in the first line, got 0\.5;"),
         (",a,class\n0,0.5,x\n1,0.25,y\n", "column 0 has no name; if it holds row numbers"),
         ("a,class\n0.5,x,\n0.25,y,\n", "rows have more cells than the first line has names"),
         ("a,class\n0.5,x\n0.25,y,z\n", "Expected 2 fields in line 3, saw 3"),
@@ -112,6 +125,18 @@ def test_impossible_files_are_refused(tmp_path, content, words):
     with pytest.raises(ValueError, match=words) as caught:
         open_points(tmp_path / "table.csv")
     assert len(str(caught.value).strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("first_line", "label"),
+    [("0,1,label", None), ("0,1,2", "2"), ("width,height,1", None), ("1990,width,depth,class", None)],
+)
+def test_columns_may_be_called_by_numbers(tmp_path, first_line, label):
+    names = first_line.split(",")
+    rows = [["0.5"] * (len(names) - 1) + ["7"], ["0.25"] * (len(names) - 1) + ["8"]]
+    (tmp_path / "table.csv").write_text("\n".join([first_line, *map(",".join, rows)]))
+    points = open_points(tmp_path / "table.csv", label=label)
+    assert (points.features, points.label_column, len(points)) == (tuple(names[:-1]), names[-1], 2)
 
 
 def test_text_that_is_not_utf_8_is_refused(tmp_path):
@@ -166,6 +191,12 @@ def test_constant_features_cannot_be_scaled():
         open_points((np.array([[0.0, 0.5], [1.0, 0.5]]), [0, 1]), scale="minmax")
 
 
+def test_the_widest_ranges_can_be_scaled():
+    x = np.array([[-1.7e308, 0.0, 1e308], [1.7e308, 5e-324, 1.5e308], [0.0, 1e-323, 1.25e308]])
+    scaled = open_points((x, [0, 1, 1]), scale="minmax").x
+    np.testing.assert_allclose(scaled, [[0, 0, 0], [1, 0.5, 1], [0.5, 1, 0.5]], rtol=1e-15)  # a few roundings
+
+
 def test_an_unknown_scale_is_refused():
     with pytest.raises(ValueError, match="scale must be minmax or none, or left out; got 'standard'"):
         open_points(TABLE, scale="standard")
@@ -206,6 +237,10 @@ def test_arrays_in_two_splits(tmp_path):
         ([2**40, 5, 5], [1, 0, 0], ("5", "1099511627776")),
         ([0.0, 3.0, 3.0], [0, 1, 1], ("0", "3")),
         (["cat", "dog", "cat"], [0, 1, 0], ("cat", "dog")),
+        (["cat ", "dog", " cat"], [0, 1, 0], ("cat", "dog")),
+        (np.array(["dog", "cat", " dog"], object), [1, 0, 1], ("cat", "dog")),
+        (pd.Series(["dog", "cat", "dog"]), [1, 0, 1], ("cat", "dog")),
+        (np.array([2, 0, 2], object), [2, 0, 2], ("0", "1", "2")),
         ([True, False, True], [1, 0, 1], ("False", "True")),
     ],
 )
@@ -246,6 +281,10 @@ def test_vectors_keep_double_precision():
         (X, [0.5, 1.0, 1.0], "classes are words or whole numbers, got 0.5 in row 0"),
         (X, [np.nan, 1.0, 1.0], "got nan in row 0"),
         (X, [1j, 0, 0], "got labels of type complex128"),
+        (X, np.array(["a", None, "b"], object), r"points: row 1 \(counted from 0\) has no class"),
+        (X, np.array(["a", "b", np.nan], object), r"row 2 \(counted from 0\) has no class"),
+        (X, ["a", " ", "b"], r"row 1 \(counted from 0\) has no class"),
+        (X, np.array([datetime.date(2026, 1, 1)] * 3, object), "got labels of type object"),
         (X[:, 0], [0, 1, 1], r"expected points \(n, features\).*, got \(3,\)"),
         (X[:, :0], [0, 1, 1], r"got \(3, 0\)"),
         (X[:0], [], "points has no points"),

@@ -226,11 +226,27 @@ def test_the_command_says_what_it_found(table):
     assert code == 0
     assert output.splitlines() == [
         "Data: table, 5 points (2), 3 classes",
+        "Classes: column class",
         "Separation 2r = 0.375 (L-infinity)",
         "epsilon_min = r = 0.1875",
         "Nearest points: row 2 (class bad) and row 3 (class unsure); they differ most in height: 1 and 0.625",
         f"Next: scuff mscr --model random-forest --data {table} --out runs/table",
     ]
+
+
+def test_a_column_that_was_named_is_not_named_again(table):
+    code, output = run(table, "--label", "class")
+    assert code == 0
+    assert "Classes:" not in output
+    assert "--label=class" in output.splitlines()[-1]
+
+
+def test_ctrl_c_promises_nothing(table, monkeypatch):
+    def interrupt(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(study, "class_separation", interrupt)
+    assert run(table) == (130, "Interrupted.\n")
 
 
 def test_the_command_tells_pairs_and_quantiles(table, tmp_path):

@@ -209,6 +209,7 @@ def test_the_recipe_of_the_paper_on_class_separation():
     ("options", "message"),
     [
         ({"noise": -0.1}, "the radius of the noise must be a number of at least 0, got -0.1"),
+        ({"noise": 5.0}, "pixels are from 0 to 1, so noise of up to 5.0 leaves nothing of them"),
         ({"noise": 0.1, "suite": "cifar10-c"}, "train with a corruption or with noise, not with both"),
     ],
 )

@@ -16,6 +16,7 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -80,6 +81,7 @@ def _run_in_processes(work, tasks: Iterator[Task], workers: int) -> Iterator[tup
 def _start_worker(lifeline: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_follow, args=(lifeline,), daemon=True).start()
+    sys.path.append(os.getcwd())  # a model may be of a module there
 
     import torch
 

@@ -16,11 +16,11 @@ WIDTH = 28  # of what is being done
 
 
 @contextlib.contextmanager
-def resumable_job() -> Iterator[Advance]:
+def resumable_job(*, goes_on: bool = True) -> Iterator[Advance]:
     """Show the progress of the block, and let it end in one line.
 
     Exit code 1 if the disk is full or memory ran out, 130 after Ctrl-C. Whatever was finished is kept, so that the same
-    command goes on from there.
+    command goes on from there; `goes_on` is False where there is too little of it to promise that.
     """
     try:
         with open_progress() as progress:
@@ -31,7 +31,7 @@ def resumable_job() -> Iterator[Advance]:
 
             yield advance
     except KeyboardInterrupt as interrupt:
-        typer.echo("Interrupted. Run the same command again to go on from here.", err=True)
+        typer.echo(f"Interrupted.{' Run the same command again to go on from here.' if goes_on else ''}", err=True)
         raise typer.Exit(130) from interrupt
     except (Stopped, MemoryError) as stopped:
         typer.echo(f"Error: {stopped}", err=True)

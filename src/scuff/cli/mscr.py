@@ -59,11 +59,14 @@ def mscr_command(
         typer.Option(metavar="independent|shared", help="Every point its own noise, or all of a run the same."),
     ] = None,
     bounds: Annotated[
-        str | None, typer.Option(metavar="none|clip|truncate", help="At 0 and 1. Default: truncate, vectors none.")
+        str | None,
+        typer.Option(
+            metavar="none|clip|truncate", help="At 0 and 1. Default: truncate (L-infinity) or clip; vectors: none."
+        ),
     ] = None,
     keep_originals: Annotated[bool, typer.Option("--keep-originals", help="Train on clean points, too.")] = False,
     test_share: Annotated[
-        float, typer.Option(metavar="SHARE", help="Of data without a test split of their own.")
+        float, typer.Option(metavar="SHARE", help="Of data without a test split, for models that are trained here.")
     ] = 0.2,
     label: Annotated[str | None, typer.Option(metavar="COLUMN", help="Where a table has its classes.")] = None,
     scale: Annotated[
@@ -82,7 +85,9 @@ def mscr_command(
     ] = False,
     processes: Annotated[int | None, typer.Option(metavar="N", help="Cells at once. Default: as many as fit.")] = None,
     device: Device = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and stop.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done, and stop; the separation is computed.")
+    ] = False,
 ) -> None:
     """Measure minimal separation corruption robustness (MSCR).
 
@@ -152,6 +157,11 @@ def mscr_command(
     with resumable_job() as advance:
         accuracies = run_mscr(plan, processes=processes, progress=advance)
     _print_matrices(accuracies, as_paper)
+    if len(accuracies.runs) < len(plan.settings["runs"]) or len(accuracies.models) < len(plan.settings["models"]):
+        typer.echo(
+            f"Shown: {len(accuracies.runs)} of {len(plan.settings['runs'])} runs of this folder, those that are "
+            f"finished for all of {', '.join(accuracies.models)}"
+        )
     typer.echo(f"Accuracies: {out}/accuracies.csv")
     typer.echo(f"Next: scuff report {shlex.quote(out)}")
 
@@ -162,7 +172,7 @@ def _announce(plan: MscrPlan) -> None:
     settings, points = plan.settings, plan.protocol.points
     missing = len(plan.missing())
     shape = " x ".join(map(str, points.x.shape[1:]))
-    typer.echo(f"Data: {points.name}, {len(points.labels)} points ({shape}), {len(points.class_names)} classes")
+    typer.echo(f"Data: {points.name}, {len(points)} points ({shape}), {len({*points.labels.tolist()})} classes")
     typer.echo(f"epsilon_min: {settings['epsilon_min']:.6g} ({norm_name(plan.protocol.norm)})")
     typer.echo(f"Models: {', '.join(plan.protocol.contenders)}")
     for key, what in (("train_noise", "Training noise"), ("test_noise", "Test noise")):

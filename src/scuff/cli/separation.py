@@ -89,7 +89,7 @@ def separation_command(
     from scuff.data import open_points
     from scuff.studies.separation import measure_separation
 
-    with resumable_job() as advance:
+    with resumable_job(goes_on=False) as advance:
         points = open_points(data, label=label, scale=scale, resize=resize, crop=crop)
         found = measure_separation(
             points,
@@ -125,6 +125,8 @@ def _print_separation(points: Points, found: Separation) -> None:
     shape = " x ".join(map(str, points.x.shape[1:]))
     classes = len({*points.labels.tolist()})
     typer.echo(f"Data: {points.name}, {len(points)} points ({shape}), {classes} classes")
+    if points.label_column is not None and points.origin["label"] is None:
+        typer.echo(f"Classes: column {points.label_column}")
     in_steps = is_image and math.isinf(found.norm)
     distance, radius = (
         f"{255 * value:g}/255 = {value:.8g}" if in_steps else f"{value:.8g}"

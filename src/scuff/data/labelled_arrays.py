@@ -66,28 +66,43 @@ def number_labels(name: str, labels: np.ndarray) -> tuple[np.ndarray, tuple[str,
     >>> number_labels("doctest", np.array([0, 2])), number_labels("doctest", np.array([-1, 1]))
     ((array([0, 2]), ('0', '1', '2')), (array([0, 1]), ('-1', '1')))
     """
-    labels, kind = labels.reshape(-1), labels.dtype.kind
+    labels = labels.reshape(-1)
+    if labels.dtype.kind == "O":  # as pandas keeps words
+        import pandas as pd
+
+        check_given(name, pd.isna(labels))
+        labels = np.array(labels.tolist())
+    kind = labels.dtype.kind
     if kind in "iu" and len(labels) and labels.min() >= 0 and labels.max() < MOST_CLASSES:
         return labels.astype(np.int64), numbered(labels)
-    if kind == "f":
-        check_whole(name, labels)
-    elif kind not in "biuU":
+    if kind not in "biufU":
         raise ValueError(f"{name}: classes are words or whole numbers, got labels of type {labels.dtype}")
-    return number_classes(labels)
+    return number_classes(name, labels)
 
 
-def number_classes(classes: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Labels for words or numbers, in their sorted order, and what they are called.
+def number_classes(name: str, classes: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Labels for words or whole numbers, in their sorted order, and what they are called. Blanks around words go.
 
-    >>> number_classes(np.array([2.0, -1.0, 2.0]))
+    >>> number_classes("doctest", np.array([2.0, -1.0, 2.0]))
     (array([1, 0, 1]), ('-1', '2'))
     """
+    if classes.dtype.kind == "U":
+        classes = np.char.strip(classes)
+        check_given(name, classes == "")
+    elif classes.dtype.kind == "f":
+        _check_whole(name, classes)
     found, labels = np.unique(classes, return_inverse=True)
     names = (f"{value:.17g}" if isinstance(value, float) else str(value) for value in found.tolist())
     return labels.astype(np.int64), tuple(names)
 
 
-def check_whole(name: str, labels: np.ndarray) -> None:
+def check_given(name: str, is_missing: np.ndarray) -> None:
+    """Refuse points without a class."""
+    if is_missing.any():
+        raise ValueError(f"{name}: row {int(is_missing.argmax())} (counted from 0) has no class")
+
+
+def _check_whole(name: str, labels: np.ndarray) -> None:
     """Refuse fractions as classes: they are most likely measurements."""
     wrong = np.flatnonzero(~(labels == np.round(labels)) | np.isinf(labels))
     if len(wrong):

@@ -17,8 +17,8 @@ from scuff.data.labelled_arrays import check_pair, number_labels, read_labelled
 from scuff.data.open import SPLITS, forms, open_source
 from scuff.data.pixels import load_pixels
 from scuff.data.scaling import SCALES, scale_features
-from scuff.data.source import Source
-from scuff.data.tables import read_table, split_table
+from scuff.data.source import ClassMap, Source
+from scuff.data.tables import label_column, read_table, split_table
 from scuff.pictures import Cut
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ class Points:
     `x` is (n, ...): uint8 for pixels, whose unit is 255, float64 for everything else. `labels` are int64 (n,), counted
     from 0, and name a class in `class_names`. `features` names the columns of a table. `is_test` marks the points of
     the second split where data come with two: those of the first one come first. `origin` says how to open them again,
-    as arguments of `open_points`.
+    as arguments of `open_points`. `classes` are the outputs of a model that count, where a source says so.
+    `label_column` is the column of a table that held the classes.
     """
 
     name: str
@@ -47,6 +48,8 @@ class Points:
     features: tuple[str, ...] = field(default=(), repr=False)
     is_test: np.ndarray | None = field(default=None, repr=False)
     origin: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    classes: ClassMap | None = field(default=None, repr=False)
+    label_column: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if len(self.labels) != len(self.x):
@@ -61,7 +64,7 @@ class Points:
         return len(self.labels)
 
     def fingerprint(self) -> str:
-        """A hash of everything but name and origin. Data that were scaled otherwise are other data."""
+        """A hash of points, labels, splits and names of classes and features. Other scales make other data."""
         return self._fingerprint
 
     @cached_property
@@ -168,8 +171,10 @@ def _existing(data: str) -> Path:
 def _from_table(data: str | pd.DataFrame, label: str | None, scale: str | None) -> Points:
     path = _existing(data) if isinstance(data, str) else None
     name = "table" if path is None else path.stem
-    x, labels, class_names, features = split_table(name, data if path is None else read_table(path), label)
-    return Points(name, scale_features(name, x, scale, features), labels, class_names, features)
+    table = data if path is None else read_table(path, label)
+    chosen = label_column(name, table, label)
+    x, labels, class_names, features = split_table(name, table, chosen)
+    return Points(name, scale_features(name, x, scale, features), labels, class_names, features, label_column=chosen)
 
 
 def _from_arrays(data: str | Arrays, scale: str | None) -> Points:
@@ -200,7 +205,7 @@ def _from_images(data: str | Source, scale: str | None, cut: Cut | None) -> Poin
         )
     labels = np.concatenate([source.labels for source in sources])
     if len(images) == 1:
-        return Points(name, images[0], labels, class_names)
+        return Points(name, images[0], labels, class_names, classes=sources[0].classes)
     is_test = np.repeat([False, True], [*map(len, images)])
     return Points(name, np.concatenate(images), labels, class_names, is_test=is_test)
 

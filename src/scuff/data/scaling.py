@@ -8,6 +8,7 @@ import numpy as np
 
 SCALES = ("minmax", "none")
 SHOWN = 5  # names in a message
+HUGE = np.finfo(np.float64).max / 2  # two numbers up to here have a difference
 
 
 def scale_features(name: str, x: np.ndarray, scale: str | None, features: Sequence[str] = ()) -> np.ndarray:
@@ -26,7 +27,11 @@ def scale_features(name: str, x: np.ndarray, scale: str | None, features: Sequen
     low, high = x.min(axis=0), x.max(axis=0)
     if scale == "minmax":
         _check_varying(name, low, high, features)
-        return (x - low) / (high - low)
+        half = np.where(np.maximum(np.abs(low), np.abs(high)) > HUGE, 0.5, 1.0)
+        x *= half
+        x -= low * half
+        x /= high * half - low * half
+        return x
     if low.min() < 0 or high.max() > 1:
         outside = np.argwhere((low < 0) | (high > 1))
         raise ValueError(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scuff.data.labelled_arrays import check_whole, number_classes
+from scuff.data.labelled_arrays import check_given, number_classes
 from scuff.data.scaling import show_names
 
 if TYPE_CHECKING:
@@ -18,23 +18,16 @@ if TYPE_CHECKING:
 LABEL_COLUMNS = ("label", "class", "target", "y")
 
 
-def read_table(path: Path) -> pd.DataFrame:
-    """A CSV file with the names of its columns in the first line."""
+def read_table(path: Path, label: str | None = None) -> pd.DataFrame:
+    """A CSV file with the names of its columns in the first line, among them `label`, if it is known."""
     import pandas as pd
 
-    try:  # only an empty cell is empty: a class may be called NA or None
-        table = pd.read_csv(path, encoding="utf-8-sig", keep_default_na=False, na_values=[""], low_memory=False)
-    except ValueError as error:  # of pandas, or of bytes that are no UTF-8
-        raise ValueError(f"cannot read {path} as a table: {error}") from error
-    names = [*map(str, table.columns)]
+    first = _read_csv(path, header=None, nrows=1, dtype=str)  # as it stands: pandas makes 0.1, 0.1 to 0.1, 0.1.1
+    _check_first_line(path, [*first.iloc[0]], label)
+    table = _read_csv(path, na_values=[""], low_memory=False)
     if not table.index.equals(pd.RangeIndex(len(table))):  # pandas takes the first cells for names of rows
         raise ValueError(f"{path}: rows have more cells than the first line has names; look for commas at their ends")
-    if len(names) == 1 and (";" in names[0] or "\t" in names[0]):
-        raise ValueError(
-            f"{path}: expected commas between columns, got the single column {names[0]!r}; save it with commas"
-        )
-    if all(map(_is_number, names)):
-        raise ValueError(f"{path}: expected the names of the columns in the first line, got {show_names(names)}")
+    names = [*map(str, table.columns)]
     unnamed = [name for name in names if name.startswith("Unnamed: ")]
     if unnamed:
         raise ValueError(
@@ -45,12 +38,12 @@ def read_table(path: Path) -> pd.DataFrame:
 
 
 def split_table(
-    name: str, table: pd.DataFrame, label: str | None = None
+    name: str, table: pd.DataFrame, label: str
 ) -> tuple[np.ndarray, np.ndarray, tuple[str, ...], tuple[str, ...]]:
     """The features (n, d) of a table in float64, its labels, the classes' names, and the features' names.
 
     >>> import pandas as pd
-    >>> split_table("doctest", pd.DataFrame({"size": [1, 2], "class": ["safe", "bad"]}))
+    >>> split_table("doctest", pd.DataFrame({"size": [1, 2], "class": ["safe", "bad"]}), "class")
     (array([[1.],
            [2.]]), array([1, 0]), ('bad', 'safe'), ('size',))
     """
@@ -58,32 +51,67 @@ def split_table(
     twice = [column for column in dict.fromkeys(columns) if columns.count(column) > 1]
     if twice:
         raise ValueError(f"{name}: every column needs a name of its own, got {show_names(twice)} more than once")
-    chosen = _label_column(name, columns, label)
-    features = tuple(column for column in columns if column != chosen)
+    features = tuple(column for column in columns if column != label)
     if not features:
-        raise ValueError(f"{name}: expected columns of features beside the classes in {chosen!r}, found none")
+        raise ValueError(f"{name}: expected columns of features beside the classes in {label!r}, found none")
     if not len(table):
         raise ValueError(f"{name} has no rows")
     x = np.empty((len(table), len(features)))
     for k, feature in enumerate(features):
         x[:, k] = _numbers(name, table.iloc[:, columns.index(feature)], feature)
-    labels, class_names = _classes(name, table.iloc[:, columns.index(chosen)], chosen)
+    labels, class_names = _classes(f"{name}, column {label!r}", table.iloc[:, columns.index(label)])
     return x, labels, class_names, features
 
 
-def _label_column(name: str, columns: Sequence[str], label: str | None) -> str:
-    if label is not None:
-        if label in columns:
-            return label
+def label_column(name: str, table: pd.DataFrame, label: str | None) -> str:
+    """The column with the classes: the one that was named, one that is called like it, or the last.
+
+    >>> import pandas as pd
+    >>> label_column("doctest", pd.DataFrame(columns=["Target", "size"]), None)
+    'Target'
+    """
+    columns = [*map(str, table.columns)]
+    found = _called(columns, label)
+    if label is not None and not found:
         near = difflib.get_close_matches(label, columns, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise ValueError(f"{name} has no column {label!r}; {hint}It has {show_names(columns)}")
     if not columns:
         raise ValueError(f"{name} has no columns")
-    found = [column for column in columns if column.lower() in LABEL_COLUMNS]
     if len(found) > 1:
         raise ValueError(f"{name}: which of {show_names(found)} holds the classes? Name it as the label (--label)")
     return found[0] if found else columns[-1]
+
+
+def _called(columns: Sequence[str], label: str | None) -> list[str]:
+    """The columns whose names say that they hold the classes."""
+    return [column for column in columns if (column.lower() in LABEL_COLUMNS if label is None else column == label)]
+
+
+def _read_csv(path: Path, **options: Any) -> pd.DataFrame:
+    import pandas as pd
+
+    try:  # only an empty cell is empty: a class may be called NA or None
+        return pd.read_csv(path, encoding="utf-8-sig", keep_default_na=False, **options)
+    except ValueError as error:  # of pandas, or of bytes that are no UTF-8
+        raise ValueError(f"cannot read {path} as a table: {error}") from error
+
+
+def _check_first_line(path: Path, names: list[str], label: str | None) -> None:
+    """Refuse a first line that is a row: it would be lost."""
+    if len(names) == 1 and (";" in names[0] or "\t" in names[0]):
+        raise ValueError(
+            f"{path}: expected commas between columns, got the single column {names[0]!r}; save it with commas"
+        )
+    classes = _called(names, label)
+    features = [name for name in names if name not in classes] if classes else names[:-1] or names
+    if classes and features == [*map(str, range(len(features)))]:  # as pandas names the columns of an array
+        return
+    if features and 2 * sum(map(_is_number, features)) >= len(features):
+        raise ValueError(
+            f"{path}: expected the names of the columns in the first line, got {show_names(names)}; add a line with "
+            "names, words rather than numbers"
+        )
 
 
 def _numbers(name: str, column: pd.Series, feature: str) -> np.ndarray:
@@ -105,19 +133,15 @@ def _numbers(name: str, column: pd.Series, feature: str) -> np.ndarray:
     )
 
 
-def _classes(name: str, column: pd.Series, chosen: str) -> tuple[np.ndarray, tuple[str, ...]]:
+def _classes(name: str, column: pd.Series) -> tuple[np.ndarray, tuple[str, ...]]:
     import pandas as pd
 
-    empty = column.isna().to_numpy()
-    if empty.any():
-        raise ValueError(f"{name}: row {int(empty.argmax())} (counted from 0) has no class in column {chosen!r}")
+    check_given(name, column.isna().to_numpy())
     values = column.to_numpy()
     if values.dtype.kind not in "biuf":
         is_number = pd.api.types.is_numeric_dtype(column)  # of pandas' own types
         values = column.to_numpy(np.float64) if is_number else values.astype(str)
-    if values.dtype.kind == "f":
-        check_whole(f"{name}, column {chosen!r}", values)
-    return number_classes(values)
+    return number_classes(name, values)
 
 
 def _is_number(text: str) -> bool:

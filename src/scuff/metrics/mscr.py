@@ -13,6 +13,7 @@ points that it gets wrong are right when they are moved a little. All numbers he
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import product
 from typing import Literal
 
@@ -70,6 +71,10 @@ def mscr(
         raise ValueError(
             f"expected a clean and a robust accuracy per run, got {clean.shape} and {robust.shape} of them"
         )
+    for what, shares in (("clean", clean), ("robust", robust)):
+        bad = shares[~((shares >= 0) & (shares <= 1))]  # NaN among them
+        if len(bad):
+            raise ValueError(f"{what} accuracies must be shares from 0 to 1, got {bad[0]}; divide per cent by 100")
     zeros = int((clean == 0).sum())
     if zeros == len(clean) or (zeros and average == "ratios"):
         have = "has" if zeros == 1 else "have"
@@ -97,7 +102,7 @@ def mscr_scores(
     The columns are model, copies, train_noise, clean, clean_low, clean_high, the same of robust and mscr, runs, and
     interval, which says how intervals were found. Several runs: over runs, see `mscr`. One run: the bootstrap over test
     points, clean and noisy ones of a point together; it leaves out the randomness of training. One run of which it is
-    not known which points were right: NaN.
+    not known which points were right: NaN. Intervals of accuracies end at 0 and 1.
 
     >>> values = np.array([[[[[0.90, 0.92, 0.91], [0.80, 0.85, 0.81]]]]])
     >>> table = RobustAccuracies(("forest",), (0.0,), (0.0, 0.1), values, 0.1, runs=(0, 1, 2))
@@ -219,7 +224,10 @@ def _over_runs(value: float, each: np.ndarray, interval: Interval, level: float)
 
 
 def _mean(values: np.ndarray, interval: Interval, level: float) -> Score:
-    return _over_runs(float(values.mean()), values, interval, level)
+    """The mean accuracy over runs, whose interval stays within what accuracies can be."""
+    score = _over_runs(float(values.mean()), values, interval, level)
+    low, high = np.clip([score.low, score.high], 0, 1)
+    return replace(score, low=float(low), high=float(high))
 
 
 def _scores_over_points(accuracies: RobustAccuracies, level: float) -> dict[tuple[Key, str], Score]:

@@ -47,8 +47,11 @@ class Bench:
     def hits(self, distort: Distort) -> np.ndarray:
         """For every image whether the model is right about each of what `distort` makes of it: bool (N, versions)."""
         batches, models = self.pixels.batches(self.limit.size), {self.classifier.name: self.classifier}
-        found = predict(batches, self.ids, distort, models, self.source, self.limit, self.clock)
-        return found[self.classifier.name]["prediction"].reshape(len(self.source), -1) == self.source.labels[:, None]
+        found = predict(batches, self.ids, distort, models, self.source, self.limit, self.clock)[self.classifier.name]
+        bad = int(np.isnan(found["confidence"]).sum())
+        if bad:
+            raise ValueError(f"{self.classifier.name} gave NaN for {bad} predictions")
+        return found["prediction"].reshape(len(self.source), -1) == self.source.labels[:, None]
 
     def right(self, distort: Distort) -> np.ndarray:
         """For every image whether the model is right about the one thing that `distort` makes of it: bool (N,)."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from scuff.balls import sample_ball
-from scuff.data import Points, array_source, load_pixels
+from scuff.data import Points, Source, array_source, load_pixels
 from scuff.evaluation.clock import Clock
 from scuff.evaluation.predict import BatchLimit
 from scuff.evaluation.runner import suitable_batch
@@ -139,9 +139,10 @@ def _fit(protocol: Protocol, cell: MscrCell, contender: Estimator, rows: np.ndar
         x = np.concatenate(parts)
     estimator = contender.make(cell.run)
     try:
-        return estimator.fit(x, labels)
+        estimator.fit(x, labels)
     except ValueError as error:
         raise ValueError(f"{cell.model} cannot be fitted to these points: {error}") from error
+    return estimator
 
 
 def _test_estimator(protocol: Protocol, cell: MscrCell, estimator: Any, rows: np.ndarray) -> np.ndarray:
@@ -149,7 +150,13 @@ def _test_estimator(protocol: Protocol, cell: MscrCell, estimator: Any, rows: np
     right = np.zeros((len(protocol.test_noise), len(rows)), np.int64)
     for place, radius in enumerate(protocol.test_noise):
         tested = noisy_copies(protocol, x, rows, radius, cell, is_training=False) if radius else x
-        right[place] = (estimator.predict(tested).reshape(-1, len(rows)) == labels).sum(axis=0)
+        found = np.asarray(estimator.predict(tested))
+        if found.shape != (len(tested),) or found.dtype.kind not in "biuf":
+            raise ValueError(
+                f"{cell.model} must predict one of the labels that it was fitted to for every point, got "
+                f"{found.dtype} {found.shape} for {len(tested)} points"
+            )
+        right[place] = (found.reshape(-1, len(rows)) == labels).sum(axis=0)
     return right
 
 
@@ -202,5 +209,6 @@ def _test_network(protocol: Protocol, cell: MscrCell, classifier: Classifier, ro
     return right
 
 
-def _source(points: Points, rows: np.ndarray):
-    return array_source(points.name, points.x, points.labels, points.class_names).take(rows)
+def _source(points: Points, rows: np.ndarray) -> Source:
+    source = array_source(points.name, points.x, points.labels, points.class_names)
+    return replace(source, classes=points.classes).take(rows)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import difflib
+import hashlib
+import inspect
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from scuff.models import Classifier, open_model
 from scuff.models.open import NAME, default_name, split_name
-from scuff.training.recipes import Recipe, find_recipe
+from scuff.training.recipes import RECIPES, Recipe, find_recipe
 
 RECIPE = "recipe:"
 SHORT_NAMES = ("random-forest", "1-nn")  # the two models of the paper for data in two dimensions
@@ -21,11 +27,12 @@ class Estimator:
 
     name: str
     estimator: Any = field(repr=False)
+    address: str | None = None  # as it was given
 
     def describe(self) -> str:
         """What decides over what it learns, as text: its class and all parameters."""
         kind = type(self.estimator)
-        parameters = {key: str(value) for key, value in sorted(self.estimator.get_params(deep=True).items())}
+        parameters = {key: _describe(value) for key, value in sorted(self.estimator.get_params(deep=True).items())}
         return f"{kind.__module__}.{kind.__qualname__} {parameters}"
 
     def make(self, seed: int) -> Any:
@@ -43,6 +50,7 @@ class Network:
 
     name: str
     recipe: Recipe = field(repr=False)
+    address: str | None = None
 
     def describe(self) -> str:
         """What decides over its weights, as text."""
@@ -55,6 +63,7 @@ class Given:
 
     name: str
     classifier: Classifier = field(repr=False)
+    address: str | None = None
 
     def describe(self) -> str:
         """Where it is from, and a hash of it."""
@@ -97,22 +106,28 @@ def _open(model: Any) -> Contender:
         return Network(model.name, model)
     if not isinstance(model, (str, os.PathLike)):
         if _is_estimator(model):
-            return Estimator(type(model).__name__, model)
+            return Estimator(type(model).__name__, _checked(model, type(model).__name__))
         opened = open_model(model)
         return Given(opened.name, opened)
     name, address = split_name(os.fspath(model))
-    if address in SHORT_NAMES:
-        found = Estimator(address, _short(address))
-    elif address.startswith(RECIPE):
-        found = Network(address.removeprefix(RECIPE), find_recipe(address.removeprefix(RECIPE)))
-    else:
-        estimator = _import_estimator(address)
-        if estimator is not None:
-            found = Estimator(default_name(address), estimator)
-        else:
-            opened = open_model(address)
-            found = Given(opened.name, opened)
+    found = replace(_open_address(address), address=address)
     return _named(found, name) if name else found
+
+
+def _open_address(address: str) -> Contender:
+    if address in SHORT_NAMES:
+        return Estimator(address, _short(address))
+    if address.startswith(RECIPE):
+        return Network(address.removeprefix(RECIPE), find_recipe(address.removeprefix(RECIPE)))
+    estimator = _import_estimator(address)
+    if estimator is not None:
+        return Estimator(default_name(address), _checked(estimator, address))
+    near = difflib.get_close_matches(address, (*SHORT_NAMES, *RECIPES), n=1)
+    if near and not os.path.exists(address):
+        hint = f"{RECIPE}{near[0]}" if near[0] in RECIPES else near[0]
+        raise ValueError(f"no model is called {address!r}; did you mean {hint}?")
+    opened = open_model(address)
+    return Given(opened.name, opened)
 
 
 def _named(contender: Contender, name: str) -> Contender:
@@ -142,7 +157,38 @@ def _import_estimator(address: str) -> Any | None:
     thing = import_object(address)
     if not _is_estimator(thing):
         return None
-    return thing() if isinstance(thing, type) else thing
+    try:
+        return thing() if isinstance(thing, type) else thing
+    except TypeError as error:
+        raise ValueError(
+            f"{address} cannot be made without arguments ({error}); name an object that is made"
+        ) from error
+
+
+def _checked(estimator: Any, name: str) -> Any:
+    """Refuse regressors and the like, of which a share of right answers would mean nothing."""
+    from sklearn.base import is_classifier
+
+    try:
+        good = is_classifier(estimator)
+    except (AttributeError, TypeError):  # of a class that does not know of scikit-learn's tags
+        good = getattr(estimator, "_estimator_type", None) == "classifier"
+    if not good:
+        raise ValueError(
+            f"{name} is no classifier; expected an estimator that predicts classes (one of your own derives from "
+            "sklearn.base.ClassifierMixin and BaseEstimator)"
+        )
+    return estimator
+
+
+def _describe(value: Any) -> str:
+    """A parameter as text that is the same in every process, and another for another value."""
+    if isinstance(value, np.ndarray):
+        digest = hashlib.blake2b(np.ascontiguousarray(value), digest_size=8).hexdigest()
+        return f"array {value.shape} {value.dtype} {digest}"
+    if inspect.isroutine(value):
+        return f"{value.__module__}.{value.__qualname__}"
+    return re.sub(r" at 0x[0-9a-f]+", "", str(value))
 
 
 def count_neighbours(contender: Contender) -> int:

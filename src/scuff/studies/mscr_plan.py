@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,17 @@ from scuff.store import Store, check_settings, read_settings
 from scuff.studies.mscr_cells import MscrCell, Protocol, split_rows
 from scuff.studies.mscr_models import Contender, Estimator, Given, count_neighbours, open_contenders
 from scuff.studies.mscr_results import SETTINGS, cell_file
-from scuff.studies.separation import measure_separation
+from scuff.studies.separation import check_folder, measure_separation
 
-NOTED_ONLY = ("data", "models", "runs", "device", "environment", "scuff")  # data may move, and models and runs may join
+NOTED_ONLY = (
+    "data",
+    "models",
+    "addresses",
+    "runs",
+    "device",
+    "environment",
+    "scuff",
+)  # data may move, and models and runs may join
 OFFSETS = ("independent", "shared")
 TIMES = "x"  # 0.5x is half of epsilon_min
 DEFAULT_NOISE = ("0", "0.25x", "0.5x", "1x", "1.5x", "2x")
@@ -85,10 +94,15 @@ def plan_mscr(
     device, norm = find_device(device), parse_norm(norm)
     contenders = open_contenders(models)
     are_given = all(isinstance(one, Given) for one in contenders.values())
-    points = data if isinstance(data, Points) else open_points(data, label=label, scale=scale, resize=resize, crop=crop)
+    points = _open(data, label=label, scale=scale, resize=resize, crop=crop)
     is_image = points.x.dtype == np.uint8
     if not is_image and not all(isinstance(one, Estimator) for one in contenders.values()):
-        raise ValueError(f"networks classify images; {points.name} holds vectors: use an estimator of scikit-learn")
+        raise ValueError(
+            f"networks classify images of bytes (uint8); {points.name} holds {points.x.dtype} of shape "
+            f"{points.x.shape[1:]}: use an estimator of scikit-learn"
+        )
+    if points.classes is not None and not are_given:
+        raise ValueError(f"{points.name} stands for some outputs of a model of ImageNet; train on data of its own")
     copies, runs = _choose_copies(copies), _choose_runs(runs, are_given)
     bounds = _choose_bounds(bounds, norm, is_image)
     if offsets not in OFFSETS:
@@ -98,10 +112,15 @@ def plan_mscr(
     _check_split(points, contenders, test_share)
     if are_given and train_noise is not None:
         raise ValueError("train_noise is for models that are trained here; these are trained already")
-    if epsilon_min is None:
+    is_measured = epsilon_min is None
+    if is_measured:
         epsilon_min = _measure_epsilon(points, out, norm, quantile, drop_duplicates, device, progress)
     elif not is_number(epsilon_min) or epsilon_min <= 0:
         raise ValueError(f"epsilon_min must be a number above 0, got {epsilon_min!r}")
+    elif quantile:
+        raise ValueError("give epsilon_min, or the quantile to measure it by, not both")
+    else:
+        check_folder(out, points, norm, drop_duplicates)
     train_noise = (0.0,) if are_given else read_noise(train_noise, epsilon_min, "train_noise")
     test_noise = read_noise(test_noise, epsilon_min, "test_noise")
     test_noise = tuple(sorted({*test_noise, 0.0, float(epsilon_min)}))
@@ -110,7 +129,10 @@ def plan_mscr(
         "data_fingerprint": points.fingerprint(),
         "models": {name: one.describe() for name, one in contenders.items()},
         "norm": "inf" if math.isinf(norm) else norm,
+        "addresses": {name: one.address for name, one in contenders.items()},
+        "are_given": are_given,
         "epsilon_min": float(epsilon_min),
+        "epsilon_given": not is_measured,
         "quantile": quantile,
         "train_noise": list(train_noise),
         "test_noise": list(test_noise),
@@ -119,7 +141,7 @@ def plan_mscr(
         "bounds": bounds,
         "offsets": offsets,
         "keep_originals": keep_originals,
-        "test_share": None if points.is_test is not None else test_share,
+        "test_share": None if points.is_test is not None else 1.0 if are_given else test_share,
         "label": label,
         "scale": scale,
         "resize": resize,
@@ -146,12 +168,21 @@ def plan_mscr(
         _join(settings, read_settings(store, SETTINGS))
     cells = [
         MscrCell(model, k, radius, run)
-        for run in settings["runs"]
+        for run in runs
         for model in contenders
         for k in copies
         for radius in train_noise
     ]
     return MscrPlan(settings, protocol, cells)
+
+
+def _open(data: Any, **options: Any) -> Points:
+    """The points; options are for those that are not opened yet."""
+    if not isinstance(data, Points):
+        return open_points(data, **options)
+    if any(value is not None for value in options.values()):
+        raise ValueError(f"{', '.join(options)} are for data that are not opened yet; {data.name} is")
+    return data
 
 
 def _measure_epsilon(
@@ -186,6 +217,7 @@ def read_noise(noise: Noise, epsilon_min: float, what: str) -> tuple[float, ...]
     >>> read_noise(["0", "0.5x", 0.03], 0.01, "train_noise")
     (0.0, 0.005, 0.03)
     """
+    noise = noise.split(",") if isinstance(noise, str) else [noise] if is_number(noise) else noise
     radii = []
     for word in DEFAULT_NOISE if noise is None else noise:
         try:
@@ -204,8 +236,8 @@ def read_noise(noise: Noise, epsilon_min: float, what: str) -> tuple[float, ...]
 
 
 def _choose_copies(copies: int | Sequence[int]) -> tuple[int, ...]:
-    numbers = (copies,) if isinstance(copies, int) else tuple(copies)
-    good = all(type(k) is int and k >= 1 for k in numbers)
+    numbers = _whole_numbers((copies,) if isinstance(copies, Integral) else copies)
+    good = all(k >= 1 for k in numbers)
     if not numbers or not good or len(set(numbers)) < len(numbers):
         raise ValueError(f"copies must be whole numbers of at least 1, each of them once, got {copies!r}")
     return tuple(sorted(numbers))
@@ -215,10 +247,16 @@ def _choose_runs(runs: int | Sequence[int] | None, are_given: bool) -> list[int]
     """Seeds. A model that is there already has no randomness but that of the noise, which images average out."""
     if runs is None:
         runs = 1 if are_given else RUNS
-    numbers = list(range(runs)) if isinstance(runs, int) else list(runs)
-    if not numbers or len(set(numbers)) < len(numbers) or not all(type(run) is int and run >= 0 for run in numbers):
+    numbers = list(range(runs)) if isinstance(runs, Integral) else _whole_numbers(runs)
+    if not numbers or len(set(numbers)) < len(numbers) or min(numbers) < 0:
         raise ValueError(f"expected at least one run, or different whole numbers as their seeds, got {runs!r}")
     return numbers
+
+
+def _whole_numbers(numbers: Sequence[int]) -> list[int]:
+    if not all(isinstance(number, Integral) for number in numbers):
+        raise ValueError(f"expected whole numbers, got {numbers!r}")
+    return [int(number) for number in numbers]
 
 
 def _choose_bounds(bounds: str | None, norm: float, is_image: bool) -> str:
@@ -234,7 +272,10 @@ def _choose_bounds(bounds: str | None, norm: float, is_image: bool) -> str:
 
 def _check_split(points: Points, contenders: Mapping[str, Contender], test_share: float) -> None:
     """Refuse data of which too little is left to train or to test with."""
-    train, test = split_rows(points, contenders, test_share, 0)
+    try:
+        train, test = split_rows(points, contenders, test_share, 0)
+    except ValueError as error:
+        raise ValueError(f"{len(points)} points cannot be split by a test_share of {test_share}: {error}") from error
     if not len(test):
         raise ValueError(f"{points.name} has no test points")
     for name, contender in contenders.items():
@@ -252,5 +293,6 @@ def _join(settings: dict[str, Any], before: dict[str, Any]) -> None:
     for name, description in before["models"].items():
         if settings["models"].get(name, description) != description:
             raise ValueError(f"the model {name} of this study was another one; give this one another name")
-    settings["models"] = {**before["models"], **settings["models"]}
+    for key in ("models", "addresses"):
+        settings[key] = {**before[key], **settings[key]}
     settings["runs"] = sorted({*before["runs"], *settings["runs"]})

@@ -25,23 +25,26 @@ RIGHT = "right.npz"  # of one run: shares of right copies, float16 (copies, mode
 def collect(out: str | os.PathLike[str], settings: Mapping[str, Any]) -> RobustAccuracies:
     """Gather the files of all cells into a table of accuracies, and write it.
 
-    It holds the runs that are finished for all models.
+    It holds the models of which a run is finished, and the runs that are finished for all of these.
     """
     store = Store(out)
     there = set(store.names("cells", ".npz"))
-    axes = [settings[key] for key in ("copies", "models", "train_noise", "test_noise")]
-    copies, models, train_noise, test_noise = map(tuple, axes)
+    copies, train_noise, test_noise = (tuple(settings[key]) for key in ("copies", "train_noise", "test_noise"))
 
-    def cells(run: int) -> list[MscrCell]:
-        return [MscrCell(m, k, radius, run) for k in copies for m in models for radius in train_noise]
+    def is_finished(model: str, run: int) -> bool:
+        cells = (MscrCell(model, k, radius, run) for k in copies for radius in train_noise)
+        return all(cell_file(cell) in there for cell in cells)
 
-    runs = tuple(run for run in settings["runs"] if all(cell_file(cell) in there for cell in cells(run)))
+    finished = {model: [run for run in settings["runs"] if is_finished(model, run)] for model in settings["models"]}
+    models = tuple(model for model, its in finished.items() if its)
+    runs = tuple(run for run in settings["runs"] if models and all(run in finished[model] for model in models))
     if not runs:
         raise ValueError(f"no run of the study in {store.root} is finished for all models; run the same command again")
     shape = tuple(map(len, (copies, models, train_noise, test_noise)))
     values = np.empty((*shape, len(runs)))
     for place, run in enumerate(runs):
-        right = np.stack([_read_right(store, cell) for cell in cells(run)])
+        cells = [MscrCell(model, k, radius, run) for k in copies for model in models for radius in train_noise]
+        right = np.stack([_read_right(store, cell) for cell in cells])
         right = right.reshape(*shape, -1)  # how many copies of every point
         drawn = np.array([[k if radius else 1 for radius in test_noise] for k in copies])[:, None, None, :]
         values[..., place] = right.sum(axis=-1) / (right.shape[-1] * drawn)

@@ -120,13 +120,9 @@ def measure_separation(
     """The same of points, with all that was asked for. `progress` is called with (what is compared, done, to do)."""
     where, p = find_device(device), parse_norm(norm)
     store = None if out is None else Store(out)
-    depends_on = {
-        "data_fingerprint": points.fingerprint(),
-        "norm": "inf" if math.isinf(p) else p,
-        "drop_duplicates": drop_duplicates,
-    }
+    depends_on = _settings(points, p, drop_duplicates)
     if store is not None:
-        _check_folder(store, depends_on)
+        check_folder(store.root, points, p, drop_duplicates)
 
     def search(function: Callable[..., Any], what: str) -> Any:
         told = None if progress is None else lambda done, total: progress(what, done, total)
@@ -190,8 +186,15 @@ def read_is_test(directory: str | os.PathLike[str]) -> np.ndarray | None:
     return None if arrays is None else arrays.get("is_test")
 
 
-def _check_folder(store: Store, depends_on: Settings) -> None:
-    """Refuse a folder that was made from other data or with other settings."""
+def _settings(points: Points, p: float, drop_duplicates: bool) -> Settings:
+    """What a separation depends on."""
+    norm = "inf" if math.isinf(p) else p
+    return {"data_fingerprint": points.fingerprint(), "norm": norm, "drop_duplicates": drop_duplicates}
+
+
+def check_folder(directory: str | os.PathLike[str], points: Points, p: float, drop_duplicates: bool) -> None:
+    """Refuse a folder whose separation is of other data, or was found with other settings."""
+    store, depends_on = Store(directory), _settings(points, p, drop_duplicates)
     if store.exists(SEPARATION):
         noted_only = tuple(name for name in read_settings(store, SEPARATION) if name not in depends_on)
         check_settings(store, SEPARATION, depends_on, noted_only)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from itertools import islice
+from itertools import chain, islice
 from typing import TypeVar
 
 from numba import config, njit
@@ -44,8 +44,12 @@ def in_threads(work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterato
     Plain threads: compiled loops release the GIL, and numba's own threads break in processes that were forked.
     """
     tasks, threads = iter(tasks), config.NUMBA_NUM_THREADS
+    begun = list(islice(tasks, threads))
+    if len(begun) < 2:
+        yield from ((task, work(task)) for task in chain(begun, tasks))
+        return
     with ThreadPoolExecutor(threads, thread_name_prefix="scuff") as pool:
-        running = {pool.submit(work, task): task for task in islice(tasks, threads)}
+        running = {pool.submit(work, task): task for task in begun}
         while running:
             for done in wait(running, return_when=FIRST_COMPLETED).done:
                 ended = running.pop(done)

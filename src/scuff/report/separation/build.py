@@ -11,8 +11,10 @@ import numpy as np
 import pandas as pd
 
 from scuff.metrics.mscr import RobustAccuracies
+from scuff.metrics.norms import parse_norm
 from scuff.report.page import render_page, save_page
-from scuff.report.separation.command import mscr_command, separation_command
+from scuff.report.separation.command import mscr_again, separation_again
+from scuff.report.separation.radius import Radius, find_radius, was_given
 from scuff.report.separation.scores import EPSILON, MscrScores, measure_mscr, norm_words, number
 from scuff.report.separation.sections import mscr_sections, separation_section, settings_section
 from scuff.report.separation.verdicts import mscr_verdicts, separation_verdict
@@ -21,6 +23,11 @@ from scuff.store import Store, read_settings
 
 if TYPE_CHECKING:
     from scuff.metrics.separation import Neighbours
+
+OF_OTHER_DATA = (
+    "The folder also holds a class separation, which is that of other data or in another norm than this study's. It is "
+    "not shown."
+)
 
 
 def write_separation_report(
@@ -56,23 +63,27 @@ def render_separation(
     """The text of the report, from what is known: accuracies and settings of a study, a separation, or both.
 
     `neighbours`, `is_test` and `pairs` are the nearest points of other classes, which rows of the data are test points,
-    and the distances of all pairs of classes. `directory` is the folder that all of it is in.
+    and the distances of all pairs of classes. `directory` is the folder that all of it is in. A separation of other
+    data than the study's, or in another norm, is not shown.
     """
-    settings, separation = settings or {}, separation or {}
+    settings, separation, note = settings or {}, separation or {}, None
+    if settings and separation and not is_separation_of(separation, settings):
+        separation, neighbours, is_test, pairs, note = {}, None, None, None, OF_OTHER_DATA
     scores = None if accuracies is None else measure_mscr(accuracies)
-    command = None
+    radius = Radius() if accuracies is None else find_radius(accuracies.epsilon_min, settings, separation)
+    again = None
     if directory is not None and scores is not None:
-        command = mscr_command(settings, directory, has_separation=bool(separation))
+        again = mscr_again(settings, directory, epsilon_given=was_given(settings, separation))
     elif directory is not None:
         asked = {"per_class": pairs is not None, "per_point": neighbours is not None}
-        command = separation_command(separation, directory, **asked)
+        again = separation_again(separation, directory, **asked)
     sections = [
-        *([] if scores is None else mscr_sections(scores)),
+        *([] if scores is None else mscr_sections(scores, radius)),
         separation_section(separation, neighbours, is_test, pairs),
-        settings_section(settings or separation, scores, command),
+        settings_section(settings or separation, scores, radius, again, note),
     ]
-    verdicts = [separation_verdict(separation, settings)] if separation else []
-    verdicts += [] if scores is None else mscr_verdicts(scores)
+    verdicts = [separation_verdict(separation)] if separation else []
+    verdicts += [] if scores is None else mscr_verdicts(scores, radius)
     data = data_name(settings.get("data") or separation.get("data", "the data"))
     return render_page(
         title or (f"Class separation of {data}" if scores is None else f"MSCR of {_subject(scores)} on {data}"),
@@ -81,6 +92,12 @@ def render_separation(
         [section for section in sections if section is not None],
         () if scores is None else scores.models,
     )
+
+
+def is_separation_of(separation: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
+    """Whether a separation is that of the data of a study, in its norm."""
+    is_same_data = separation.get("data_fingerprint") == settings.get("data_fingerprint")
+    return is_same_data and parse_norm(separation["norm"]) == parse_norm(settings["norm"])
 
 
 def data_name(address: str) -> str:

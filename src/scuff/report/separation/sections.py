@@ -10,9 +10,11 @@ import pandas as pd
 
 from scuff.report import parts
 from scuff.report.parts import Section
+from scuff.report.separation.command import Again
 from scuff.report.separation.distances import cumulative, group_distances, histogram
 from scuff.report.separation.figures import copies_figures, mscr_bars, noise_for_copies, running_figure, trade_off
 from scuff.report.separation.matrices import accuracy_columns, accuracy_panel, accuracy_scale, class_matrix
+from scuff.report.separation.radius import Radius
 from scuff.report.separation.scores import EPSILON, MscrScores
 from scuff.report.separation.surface import surface_figure
 from scuff.report.separation.tables import copies_table, pair_table, quantile_table, score_table
@@ -25,30 +27,29 @@ FEWEST_RUNS = 5  # for a running mean
 MOST_BESIDE = 45  # characters of a row that leave room for something beside it
 MATRIX_CLASSES = range(3, 41)  # with fewer, a table says it all; with more, nothing can be read
 
+SEPARATION = "The smallest distance between two points of different classes, 2r."
+HALF = (
+    "Half of it, the radius of noise up to which all points can be told apart: balls of this radius around points of "
+    "different classes do not overlap."
+)
 DEFINITIONS = {
-    "class separation": "The smallest distance between two points of different classes, 2r.",
-    EPSILON: (
-        "Half of it, the radius of noise up to which all points can be told apart: balls of this radius around points "
-        "of different classes do not overlap."
-    ),
     "noise": (
         "A point is drawn uniformly from the ball of a radius around a point of the data, and keeps its label. "
         "Training noise moves the points that a model is trained on, test noise those that it is tested on."
     ),
     "MSCR": (
         f"Minimal separation corruption robustness: (accuracy with noise of {EPSILON} minus accuracy without) divided "
-        "by accuracy without, in per cent. Below 0, right answers are lost to noise that need not cost any. 0 is as "
-        "robust as the separation permits. Above 0, noise corrects mistakes: points lie on the wrong side of a "
-        "boundary that is near."
+        "by accuracy without, in per cent. Below 0, {loss}. At 0, noise costs nothing on the whole. Above 0, it "
+        "corrects mistakes: points lie on the wrong side of a boundary that is near."
     ),
     "copies": "How many noisy points are drawn around every point.",
 }
 
 
-def mscr_sections(scores: MscrScores) -> list[Section]:
+def mscr_sections(scores: MscrScores, radius: Radius) -> list[Section]:
     """All sections about models, but for those that the study has no numbers for."""
     sections = [
-        mscr_section(scores),
+        mscr_section(scores, radius),
         accuracies_section(scores),
         trade_off_section(scores),
         surface_section(scores),
@@ -58,15 +59,15 @@ def mscr_sections(scores: MscrScores) -> list[Section]:
     return [section for section in sections if section is not None]
 
 
-def mscr_section(scores: MscrScores) -> Section:
+def mscr_section(scores: MscrScores, radius: Radius) -> Section:
     """The MSCR of every model and training noise."""
     return parts.section(
         "mscr",
         "MSCR",
         parts.text(
-            f"What noise of {EPSILON} costs, in per cent of the accuracy without noise. Left of 0, right answers are "
-            "lost that need not be: train with noise, or take a model with a smoother boundary. At 0, nothing is left "
-            "to gain. Right of 0, noise corrects mistakes; see whether accuracy without noise was paid for it."
+            f"What noise of {EPSILON} costs, in per cent of the accuracy without noise. Left of 0, {radius.loss}: train "
+            "with noise, or take a model with a smoother boundary. An interval that holds 0 does not tell whether "
+            "anything is lost. Right of 0, noise corrects mistakes; see whether accuracy without noise was paid for it."
         ),
         parts.figures([mscr_bars("mscr", scores)], side_by_side=False, legend=True),
         parts.note(f"Intervals: {scores.scores['interval'].iloc[0]}."),
@@ -196,19 +197,27 @@ def separation_section(
     return parts.section("separation", "Class separation", *inside) if inside else None
 
 
-def settings_section(settings: Mapping[str, Any], scores: MscrScores | None, command: str | None) -> Section:
-    """How the numbers came about, the command that makes them again, and how to read them."""
-    again = [] if command is None else [parts.heading("The same again"), parts.command(command)]
-    definitions = dict(DEFINITIONS)
-    if scores is None:
-        definitions = {name: words for name, words in definitions.items() if name in ("class separation", EPSILON)}
-    else:
+def settings_section(
+    settings: Mapping[str, Any],
+    scores: MscrScores | None,
+    radius: Radius,
+    again: Again | None,
+    note: str | None = None,
+) -> Section:
+    """How the numbers came about, what makes them again, and how to read them; `note` is about the folder."""
+    same = []
+    if again is not None:
+        same = [parts.heading("The same again"), parts.command(again.words), *map(parts.note, again.notes)]
+    definitions = {"class separation": SEPARATION, EPSILON: radius.about or HALF}
+    if scores is not None:
+        definitions |= {name: words.format(loss=radius.loss) for name, words in DEFINITIONS.items()}
         definitions["intervals"] = f"{scores.scores['interval'].iloc[0]}."
     return parts.section(
         "settings",
         "Settings and environment",
+        None if note is None else parts.note(note),
         parts.facts(all_facts(_shortened(settings))),
-        *again,
+        *same,
         parts.heading("How to read this"),
         parts.facts(list(definitions.items())),
     )

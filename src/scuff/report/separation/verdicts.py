@@ -10,24 +10,19 @@ import pandas as pd
 
 from scuff.metrics.norms import parse_norm
 from scuff.report.page import Verdicts
+from scuff.report.separation.radius import Radius
 from scuff.report.separation.scores import EPSILON, MscrScores, distance, norm_words, number
 from scuff.report.words import bracketed, class_name, count, grouped
 
-MEANINGS = {
-    "loss": "below 0: it loses right answers to noise that need not cost any",
-    "even": "not told from 0: it is as robust as the separation of the classes permits",
-    "gain": "above 0: noise turns some of its mistakes into right answers",
-    "undefined": "not defined, as nothing is right without noise",
-}
+
+def mscr_verdicts(scores: MscrScores, radius: Radius) -> Verdicts:
+    """What the radius is, if it is not half the separation, and a few sentences about every model."""
+    about = [("Radius of the noise", radius.about)] if radius.about else []
+    return about + [(model, " ".join(_model_sentences(scores, model, radius))) for model in scores.models]
 
 
-def mscr_verdicts(scores: MscrScores) -> Verdicts:
-    """A few sentences about every model."""
-    return [(model, " ".join(_model_sentences(scores, scores.of(model)))) for model in scores.models]
-
-
-def separation_verdict(found: Mapping[str, Any], settings: Mapping[str, Any]) -> tuple[str, str]:
-    """What the smallest distance is, where it is, and what follows; `settings` are those of a study of MSCR, if any."""
+def separation_verdict(found: Mapping[str, Any]) -> tuple[str, str]:
+    """What the smallest distance is, where it is, and what follows."""
     names = [class_name(found["class_names"], label) for label in found["labels"]]
     first, second = (
         f"row {grouped(row)} ({f'class {name}' if name.isdigit() else name})"
@@ -37,7 +32,6 @@ def separation_verdict(found: Mapping[str, Any], settings: Mapping[str, Any]) ->
     sentences = [
         f"the nearest points of different classes, {first} and {second}, are {distance_words(found)} apart in {norm}.",
         f"So noise of up to half of that, {number(found['epsilon_min'])}, need not cost any accuracy.",
-        *_other_radius(found, settings),
         *([f"Left out, as they coincide with points of another class: {count(dropped, 'point')}."] if dropped else []),
     ]
     return "Class separation", " ".join(sentences)
@@ -55,7 +49,7 @@ def distance_words(found: Mapping[str, Any]) -> str:
 
 
 def meaning(value: float, low: float, high: float) -> str:
-    """What an MSCR says: the key of a sentence. An interval decides, or the value where there is none.
+    """What an MSCR says, in a word. An interval decides, or the value where there is none.
 
     >>> meaning(-0.2, -0.3, -0.1), meaning(0.01, -0.01, 0.03), meaning(0.01, math.nan, math.nan)
     ('loss', 'even', 'gain')
@@ -66,25 +60,15 @@ def meaning(value: float, low: float, high: float) -> str:
     return "loss" if high < 0 else "gain" if low > 0 else "even"
 
 
-def _other_radius(found: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str]:
-    """What is to be said if a study takes another radius than half of the smallest distance."""
-    radius, quantile = settings.get("epsilon_min", found["epsilon_min"]), settings.get("quantile")
-    if math.isclose(radius, found["epsilon_min"], rel_tol=1e-9):
-        return []
-    why = (
-        f"half of the {100 * quantile:g}\u00a0% quantile of all distances to another class" if quantile else "as given"
-    )
-    return [f"This study takes another radius, {EPSILON} = {number(radius)}, {why}."]
-
-
-def _model_sentences(scores: MscrScores, lines: pd.DataFrame) -> list[str]:
+def _model_sentences(scores: MscrScores, model: str, radius: Radius) -> list[str]:
+    lines = scores.of(model)
     plain = lines.iloc[0]
     kind = meaning(plain["mscr"], plain["mscr_low"], plain["mscr_high"])
     trained = f"{_trained(scores, plain['train_noise'])}, " if scores.has_training_noise or plain["train_noise"] else ""
     clean, robust = (f"{scores.share(plain[key])}\u00a0%" for key in ("clean", "robust"))
     sentences = [
         f"{trained}{clean} right without noise, {robust} with noise of {EPSILON}: MSCR {_mscr(scores, plain)}, "
-        f"{MEANINGS[kind]}."
+        f"{_meaning_words(kind, plain['runs'], radius)}."
     ]
     if not scores.has_training_noise or lines["mscr"].isna().any():
         return sentences
@@ -106,6 +90,16 @@ def _model_sentences(scores: MscrScores, lines: pd.DataFrame) -> list[str]:
         f"{_trained(scores, most['train_noise'])}."
     )
     return sentences
+
+
+def _meaning_words(kind: str, runs: int, radius: Radius) -> str:
+    """What follows from an MSCR; that it cannot be told from 0 is said of these runs, and of the model nothing."""
+    return {
+        "loss": f"below 0: {radius.loss}",
+        "even": f"which cannot be told from 0 with {'this run' if runs == 1 else 'these runs'}",
+        "gain": "above 0: noise turns some of its mistakes into right answers",
+        "undefined": "not defined, as nothing is right without noise",
+    }[kind]
 
 
 def _mscr(scores: MscrScores, line: pd.Series) -> str:
