@@ -70,7 +70,7 @@ class Noise:
             raise ValueError(f"the radius of the noise must be a number of at least 0, got {self.radius!r}")
         object.__setattr__(self, "norm", parse_norm(self.norm))
         if self.radius > 1 and math.isinf(self.norm):
-            raise ValueError(f"pixels are from 0 to 1, so noise of up to {self.radius} leaves nothing of them; as in 0.1")
+            raise ValueError(f"pixels are from 0 to 1, so noise of up to {self.radius} leaves nothing of them")
 
     def treat(self, images: Tensor, ids: Tensor, seed: int, batch_size: int) -> Tensor:
         """uint8 images (N, C, H, W) with their ids (N,) to float32 ones, in 0..255 but not rounded to whole levels."""
