@@ -151,6 +151,35 @@ def test_unknown_choices_are_refused(options, words):
         mscr(CLEAN, ROBUST, **options)
 
 
+@pytest.mark.parametrize(
+    ("clean", "robust", "words"),
+    [
+        ([90, 80], [90, 85], "clean accuracies must be shares from 0 to 1, got 90.0; divide per cent by 100"),
+        ([0.9, 0.8], [0.9, 1.2], "robust accuracies must be shares from 0 to 1, got 1.2"),
+        ([0.9, 0.8], [-0.1, 0.8], "robust accuracies must be shares from 0 to 1, got -0.1"),
+        ([0.9, math.nan], [0.9, 0.8], "clean accuracies must be shares from 0 to 1, got nan"),
+    ],
+)
+def test_what_is_no_share_is_refused(clean, robust, words):
+    with pytest.raises(ValueError, match=words):
+        mscr(clean, robust)
+
+
+@pytest.mark.parametrize("interval", ["student", "paper"])
+def test_intervals_of_accuracies_end_at_0_and_1_and_those_of_mscr_do_not(interval):
+    """Accuracies of 0.9 and 1 vary by more than the mean is away from 1; those of 0 and 0.1 from 0."""
+    clean, robust = [0.9, 1.0, 1.0, 1.0], [0.1, 0.0, 0.0, 0.0]
+    accuracies = one_model(clean, robust)
+    line = mscr_scores(accuracies, interval=interval).iloc[0]
+    assert (line["clean_high"], line["robust_low"]) == (1, 0)
+    assert 0 < line["clean_low"] < line["clean"]
+    assert line["robust"] < line["robust_high"] < 1
+    assert line["mscr_low"] < -1
+    cells = accuracy_table(accuracies, "forest", interval=interval)
+    assert cells["high"].tolist() == [line["clean_high"], line["robust_high"]]
+    assert cells["low"].tolist() == [line["clean_low"], line["robust_low"]]
+
+
 def test_accuracies_of_unequal_numbers_of_runs_are_refused():
     with pytest.raises(ValueError, match=r"\(4,\) and \(3,\)"):
         mscr(CLEAN, ROBUST[:3])
@@ -228,7 +257,8 @@ def test_the_table_of_a_model_has_every_cell_and_the_best_of_every_line():
     pd.testing.assert_series_equal(best, wide.max(axis=1), check_names=False)
     cell = table.query("test_noise == 0.1 and train_noise == 0.02").iloc[0]
     runs = accuracies.accuracies("b", 0.02, 0.1, 1)
-    np.testing.assert_allclose([cell["low"], cell["high"]], stats.t.interval(0.95, 2, runs.mean(), stats.sem(runs)))
+    expected = np.clip(stats.t.interval(0.95, 2, runs.mean(), stats.sem(runs)), 0, 1)
+    np.testing.assert_allclose([cell["low"], cell["high"]], expected)
 
 
 def test_a_tie_has_two_that_are_best():

@@ -97,7 +97,7 @@ def test_the_search_is_never_wrong(small_blocks):
         x, labels = made_points(seed)
         given = Given(x, labels, NORMS[seed // 3 % 4])
         searcher, powers = open_searcher(given.prepared), expected(given)
-        for competition in (ALL, POINTS, CLASSES):
+        for competition in (ALL, [POINTS, CLASSES][seed % 2]):
             check(given, search(searcher, competition), competition, powers)
 
 

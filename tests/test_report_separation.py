@@ -1,5 +1,6 @@
 """Reports of MSCR and of class separations: what they show is what the metrics say, whatever was measured."""
 
+import inspect
 import json
 import math
 import re
@@ -18,12 +19,14 @@ from scuff.metrics.mscr import RobustAccuracies, accuracy_table, copies_effect, 
 from scuff.report import write_separation_report
 from scuff.report.colours import themes
 from scuff.report.separation.build import render_separation
-from scuff.report.separation.command import mscr_command, separation_command
+from scuff.report.separation.command import mscr_again, separation_again
 from scuff.report.separation.distances import bin_edges, group_distances
 from scuff.report.separation.figures import spread_out
+from scuff.report.separation.radius import Radius, find_radius
 from scuff.report.separation.scores import measure_mscr
 from scuff.report.separation.surface import diagonal
 from scuff.report.separation.verdicts import meaning, mscr_verdicts, separation_verdict
+from scuff.studies import mscr
 
 SECTIONS = ["mscr", "accuracies", "trade-off", "surface", "copies", "runs", "separation", "settings"]
 
@@ -189,13 +192,13 @@ def test_the_interval_decides_what_a_score_means(score, kind):
 
 def test_the_verdict_of_a_model_has_its_numbers_and_what_to_do(accuracies):
     scores = measure_mscr(accuracies)
-    _, (model, words) = mscr_verdicts(scores)
+    _, (model, words) = mscr_verdicts(scores, Radius())
     its = scores.of("1-nn").set_index("train_noise")
     plain, best = its.loc[0.0], its.loc[its["mscr"].idxmax()]
     assert model == "1-nn"
     assert f"{100 * plain['clean']:.1f}\u00a0% right without noise" in words
     assert f"MSCR \u2212{-100 * plain['mscr']:.1f}\u00a0% (95 % interval \u2212" in words
-    assert "below 0: it loses right answers to noise that need not cost any" in words
+    assert "below 0: right answers are lost to noise that need not cost any." in words
     assert f"The highest MSCR, +{100 * best['mscr']:.1f}\u00a0%" in words
     first = next(noise for noise, line in its.iterrows() if line["mscr_high"] >= 0)
     assert f"From training noise of {scores.radius(first)} on, no loss can be told from 0." in words
@@ -205,13 +208,13 @@ def test_the_verdict_of_a_model_has_its_numbers_and_what_to_do(accuracies):
 def test_a_loss_that_no_noise_takes_away_is_told():
     values = np.array([[[[[0.9, 0.91], [0.5, 0.51]], [[0.9, 0.91], [0.6, 0.61]]]]])
     accuracies = RobustAccuracies(("m",), (0.0, 0.1), (0.0, 0.1), values, 0.1, runs=(0, 1))
-    ((_, words),) = mscr_verdicts(measure_mscr(accuracies))
+    ((_, words),) = mscr_verdicts(measure_mscr(accuracies), Radius())
     assert "No training noise takes all of the loss away." in words
 
 
 def test_models_as_they_are_have_one_sentence(accuracies):
     given = make_robust_accuracies(("net",), (0.0,), points=200)
-    ((_, words),) = mscr_verdicts(measure_mscr(given))
+    ((_, words),) = mscr_verdicts(measure_mscr(given), Radius())
     assert words.count(".\u00a0") == 0
     assert re.match(r"\d\d\.\d\u00a0% right without noise, \d\d\.\d\u00a0% with noise of ε_min: MSCR ", words)
     assert "train" not in words
@@ -219,20 +222,74 @@ def test_models_as_they_are_have_one_sentence(accuracies):
 
 def test_the_verdict_of_a_separation_names_the_pair(separation):
     found = separation[0]
-    name, words = separation_verdict(found, {})
+    name, words = separation_verdict(found)
     assert name == "Class separation"
     assert words == (
         "the nearest points of different classes, row 0 (class a) and row 1 (class b), are 0.2118 (54/255) apart in "
         "L\u2011infinity. So noise of up to half of that, 0.1059, need not cost any accuracy."
     )
-    _, words = separation_verdict(found | {"dropped": [3, 4]}, {"epsilon_min": 0.2, "quantile": 0.01})
-    assert words.endswith(
-        "This study takes another radius, ε_min = 0.2, half of the 1\u00a0% quantile of all distances to another "
-        "class. Left out, as they coincide with points of another class: 2 points."
-    )
-    _, words = separation_verdict(found | {"norm": 2, "distance": 1.5}, {"epsilon_min": 0.2, "quantile": 0.0})
+    _, words = separation_verdict(found | {"dropped": [3, 4]})
+    assert words.endswith("Left out, as they coincide with points of another class: 2 points.")
+    _, words = separation_verdict(found | {"norm": 2, "distance": 1.5})
     assert "are 1.500 apart in L2." in words
-    assert words.endswith("ε_min = 0.2, as given.")
+
+
+def test_what_cannot_be_told_from_0_is_said_of_the_runs_and_not_of_the_model():
+    values = np.array([[[[[0.9, 0.91, 0.92], [0.91, 0.90, 0.92]]]]])
+    accuracies = RobustAccuracies(("m",), (0.0,), (0.0, 0.1), values, 0.1, runs=(0, 1, 2))
+    ((_, words),) = mscr_verdicts(measure_mscr(accuracies), Radius())
+    assert re.search(
+        r"\(95 % interval \u2212\d\.\d to \+\d\.\d\), which cannot be told from 0 with these runs\.$", words
+    )
+    assert "robust" not in words
+    alone = RobustAccuracies(("m",), (0.0,), (0.0, 0.1), values[..., 2:], 0.1)
+    ((_, words),) = mscr_verdicts(measure_mscr(alone), Radius())
+    assert words.endswith(", which cannot be told from 0 with this run.")
+
+
+NO_COST = "need not cost any"
+QUANTILE = (
+    "is half of the 1\u00a0% quantile of all distances to the nearest point of another class, not half of the smallest."
+)
+UNKNOWN = "was given. How far apart the classes are is not known here"
+LARGER, SMALLER = "was given. Balls of it around", "was given. It is less than half of the smallest distance"
+
+
+@pytest.mark.parametrize(
+    ("changed", "half", "said", "is_harmless"),
+    [
+        ({}, EPSILON, None, True),
+        ({}, None, None, True),
+        ({"epsilon_given": True}, EPSILON, None, True),
+        ({"epsilon_given": True}, None, UNKNOWN, False),
+        ({"epsilon_given": True}, EPSILON / 2, LARGER, False),
+        ({"epsilon_given": True}, EPSILON * 2, SMALLER, True),
+        ({"quantile": 0.01}, EPSILON / 2, QUANTILE, False),
+        ({"quantile": 0.01}, None, QUANTILE, False),
+        ({"quantile": 0.01}, EPSILON, None, True),  # many points are as near as the nearest
+    ],
+)
+def test_noise_is_only_harmless_within_half_of_the_separation(accuracies, separation, changed, half, said, is_harmless):
+    settings = made_settings(accuracies) | changed
+    found = None if half is None else separation[0] | {"epsilon_min": half, "distance": 2 * half}
+    page = Page(render_separation(accuracies, settings, found))
+    verdicts = [text for text in page.texts("li") if not text.startswith("Class separation")]
+    radius = [text for text in verdicts if text.startswith("Radius of the noise")]
+    assert len(radius) == (said is not None)
+    if said is not None:
+        assert said in radius[0]
+        assert " ".join(f"ε_min = 0.1059 {said}".split()) in " ".join(page.section("settings").split())
+        assert "Half of it" not in page.section("settings")
+    model = next(text for text in verdicts if text.startswith("1-nn"))
+    everywhere = (model, page.section("mscr"), page.section("settings"))
+    assert [NO_COST in text for text in everywhere] == [is_harmless] * 3
+    assert ["some of which perhaps no model can keep" in text for text in everywhere] == [not is_harmless] * 3
+
+
+def test_a_study_that_does_not_say_where_its_radius_is_from_was_given_it_or_found_it(separation):
+    assert find_radius(EPSILON, {"quantile": 0.0}, {}).about.startswith("ε_min = 0.1059 was given.")
+    assert find_radius(EPSILON, {"quantile": 0.0}, separation[0]) == Radius()
+    assert "was given" in find_radius(2 * EPSILON, {"quantile": 0.0}, separation[0]).about
 
 
 # --- figures ---------------------------------------------------------------------------------------------------------
@@ -476,26 +533,42 @@ def test_a_folder_of_nothing_is_refused(tmp_path):
         write_separation_report(tmp_path)
 
 
+@pytest.mark.parametrize("changed", [{"data_fingerprint": "another"}, {"norm": 2.0}])
+def test_the_separation_of_other_data_is_not_shown(accuracies, separation, tmp_path, changed):
+    folder = save_study(tmp_path / "study", accuracies, (separation[0] | changed, *separation[1:]))
+    page = Page(Path(write_separation_report(folder)).read_text(encoding="utf-8"))
+    assert page.sections() == [key for key in SECTIONS if key != "separation"]
+    assert not [text for text in page.texts("li") if text.startswith("Class separation")]
+    assert not [key for key in page.data()["figures"] if key.startswith("distances")]
+    assert "a class separation, which is that of other data or in another norm" in page.section("settings")
+
+
+def test_the_separation_of_the_same_data_has_no_note(page):
+    assert "other data" not in page.section("settings")
+
+
+ADDRESSES = {
+    "random-forest": "random-forest",
+    "SVC": "sklearn.svm:SVC",
+    "cifar-fast": "recipe:cifar-fast",
+    "mine": "recipe:cifar-fast",
+    "net": "runs/my net.safetensors",
+}
+
+
 def test_the_command_runs_the_same_study_again(accuracies):
-    settings = made_settings(replace(accuracies, norm=2.0)) | {
-        "models": {
-            "random-forest": "sklearn.ensemble._forest.RandomForestClassifier {'n_estimators': '100'}",
-            "SVC": "sklearn.svm._classes.SVC {'C': '1.0'}",
-            "cifar-fast": "recipe:cifar-fast {'epochs': 12}",
-            "mine": "recipe:cifar-fast {'epochs': 12}",
-            "net": "runs/my net.safetensors 0123abcd",
-        },
-        "keep_originals": True,
-        "label": "species",
-    }
-    words = shlex.split(mscr_command(settings, "runs/my study", has_separation=True))
+    settings = made_settings(replace(accuracies, norm=2.0))
+    settings |= {"addresses": ADDRESSES, "keep_originals": True, "label": "species"}
+    again = mscr_again(settings, "runs/my study", epsilon_given=False)
+    words = shlex.split(again.words)
+    assert again.notes == ()
     assert words[:2] == ["scuff", "mscr"]
     assert words[2:12] == [
-        *("--model", "random-forest", "--model", "sklearn.svm._classes:SVC", "--model", "recipe:cifar-fast"),
+        *("--model", "random-forest", "--model", "sklearn.svm:SVC", "--model", "recipe:cifar-fast"),
         *("--model", "mine=recipe:cifar-fast", "--model", "net=runs/my net.safetensors"),
     ]
-    assert words[-1] == "--keep-originals"
-    assert dict(zip(words[12:-1:2], words[13:-1:2], strict=True)) == {
+    words.remove("--keep-originals")
+    assert dict(zip(words[12::2], words[13::2], strict=True)) == {
         "--data": "cifar10:data",
         "--train-noise": "0,0.01,0.02,0.03,0.05,0.07,1x,0.15",
         "--test-noise": "0,0.01,0.02,0.03,0.05,0.07,1x,0.15",
@@ -510,11 +583,67 @@ def test_the_command_runs_the_same_study_again(accuracies):
     }
 
 
+@pytest.mark.parametrize(("are_given", "there"), [(False, True), (True, False)])
+def test_only_models_as_they_are_have_no_training_noise_to_say(accuracies, are_given, there):
+    settings = made_settings(accuracies) | {"train_noise": [0.0], "are_given": are_given}
+    words = shlex.split(mscr_again(settings, "x", epsilon_given=False).words)
+    assert ("--train-noise" in words) is there
+    assert ("--test-share" in words) is there
+    if there:
+        assert words[words.index("--train-noise") + 1] == "0"
+
+
+@pytest.mark.parametrize("epsilon_given", [True, False])
+def test_a_radius_that_was_given_is_given_again(accuracies, separation, epsilon_given):
+    settings = made_settings(accuracies) | {"epsilon_given": epsilon_given}
+    page = Page(render_separation(accuracies, settings, *separation, directory="x"))
+    assert (f"--epsilon-min {EPSILON}" in page.section("settings")) is epsilon_given
+
+
+def test_what_a_command_line_cannot_say_is_said_in_python(accuracies):
+    settings = made_settings(accuracies) | {"addresses": {"1-nn": "1-nn", "mine": None}, "quantile": 0.01}
+    again = mscr_again(settings, "runs/x", epsilon_given=False)
+    assert again.notes == ("mine was a Python object, which no command line can name: put it in place of the dots.",)
+    called = {}
+
+    def record(*models_data_out, **options):
+        called.update(options, given=models_data_out)
+
+    call = again.words.removeprefix("import scuff.studies\nscuff.studies.mscr")
+    exec(f"record{call}", {"record": record})
+    assert called == {
+        "given": ({"1-nn": "1-nn", "mine": ...}, "cifar10:data", "runs/x"),
+        "train_noise": list(TRAIN_NOISE),
+        "test_noise": settings["test_noise"],
+        "copies": [1, 10],
+        "runs": list(range(6)),
+        "quantile": 0.01,
+        "offsets": "independent",
+        "bounds": "truncate",
+        "test_share": 0.2,
+    }
+    assert set(called) - {"given"} <= set(inspect.signature(mscr).parameters)
+
+
+def test_runs_that_are_not_the_first_are_said_in_python(accuracies, separation):
+    settings = made_settings(accuracies) | {"runs": [0, 2, 5]}
+    page = Page(render_separation(accuracies, settings, *separation, directory="x"))
+    assert "The runs are not the first 3, from 0 on" in page.section("settings")
+    assert "runs=[0, 2, 5]," in page.section("settings")
+    assert "scuff mscr --model" not in page.section("settings")
+
+
+def test_a_study_that_does_not_say_what_its_models_were_has_no_command(accuracies):
+    settings = made_settings(accuracies)
+    settings.pop("addresses")
+    assert "The same again" not in Page(render_separation(accuracies, settings, directory="x")).section("settings")
+
+
 def test_radii_come_back_to_the_last_bit(accuracies):
     epsilon = 0.004012795259015489
     settings = made_settings(accuracies) | {"epsilon_min": epsilon}
     settings |= {"train_noise": [0.0, 0.25 * epsilon, epsilon, 0.01], "test_noise": [0.0, epsilon, 0.1 + 0.2]}
-    words = shlex.split(mscr_command(settings, "x", has_separation=False))
+    words = shlex.split(mscr_again(settings, "x", epsilon_given=True).words)
     assert words[words.index("--train-noise") + 1] == "0,0.25x,1x,0.01"
     assert words[words.index("--test-noise") + 1] == "0,1x,0.30000000000000004"
     assert words[words.index("--epsilon-min") + 1] == "0.004012795259015489"
@@ -522,6 +651,6 @@ def test_radii_come_back_to_the_last_bit(accuracies):
 
 def test_the_command_of_a_separation(separation):
     found = separation[0] | {"scale": "minmax", "drop_duplicates": True, "norm": 1.0}
-    assert separation_command(found, "x", per_class=True, per_point=False) == (
-        "scuff separation points.npz --norm 1 --scale minmax --out x --drop-duplicates --per-class"
+    assert separation_again(found, "x", per_class=True, per_point=False).words == (
+        "scuff separation points.npz --norm 1 --scale minmax --drop-duplicates --out x --per-class"
     )

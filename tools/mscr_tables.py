@@ -43,7 +43,10 @@ def markdown(accuracies: RobustAccuracies, model: str) -> str:
     heads = [_radius(radius, accuracies.epsilon_min) for radius in accuracies.train_noise]
     lines = ["| test noise | " + " | ".join(heads) + " |", "|" + "---|" * (len(heads) + 1)]
     for radius, line in accuracy_table(accuracies, model).groupby("test_noise"):
-        cells = [f"{100 * row.value:.3f} ± {50 * (row.high - row.low):.3f}" for row in line.itertuples()]
+        cells = [
+            f"{100 * row.value:.3f} ± {100 * max(row.high - row.value, row.value - row.low):.3f}"
+            for row in line.itertuples()
+        ]
         cells = [f"**{cell}**" if best else cell for cell, best in zip(cells, line["best"], strict=True)]
         lines.append(f"| {_radius(radius, accuracies.epsilon_min)} | " + " | ".join(cells) + " |")
     scores = mscr_scores(accuracies)

@@ -214,7 +214,7 @@ def _print_matrices(accuracies: RobustAccuracies, as_paper: bool) -> None:
 
 
 def _accuracy(row: Any) -> str:
-    half = "" if row.low != row.low else f" ±{50 * (row.high - row.low):.2f}"
+    half = "" if row.low != row.low else f" ±{100 * max(row.high - row.value, row.value - row.low):.2f}"  # ends at 1
     return f"{100 * row.value:.2f}{half}"
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 
+LARGEST = 100  # beyond it, powers of gaps leave the range of double precision, and 'inf' is as good
+
 
 def parse_norm(norm: float | str) -> float:
     """The p of a norm that is given as a number or by name; `math.inf` for L-infinity.
@@ -18,8 +20,10 @@ def parse_norm(norm: float | str) -> float:
         p = float(norm.strip().lower().removeprefix("l-").removeprefix("l") if isinstance(norm, str) else norm)
     except (TypeError, ValueError):
         p = math.nan
-    if not p >= 1:
-        raise ValueError(f"norm must be 'inf' or a number p >= 1, as in 'inf', 'L2' or 2.5; got {norm!r}")
+    if not (1 <= p <= LARGEST or math.isinf(p)):
+        raise ValueError(
+            f"norm must be 'inf' or a number p from 1 to {LARGEST}, as in 'inf', 'L2' or 2.5; got {norm!r}"
+        )
     return p
 
 

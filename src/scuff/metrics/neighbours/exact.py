@@ -6,9 +6,9 @@ For bytes and p = 1, 2 or infinity these are whole numbers. Real numbers are sub
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
-from numba import types
-from numba.extending import overload
 
 from scuff.metrics.neighbours.compiling import compiled, inlined
 
@@ -16,29 +16,67 @@ U8, U16, U32, INDEX = np.uint8, np.uint16, np.uint32, np.uintp
 CHUNK = 256  # features that are added up before the sum is compared with the limit; squares of as many fit into U32
 
 
+class Points(NamedTuple):
+    """Points (n, features) of one type, and what is needed to measure them. The arrays of other types are empty.
+
+    So compiled code is the same for all types, and compiled once.
+    """
+
+    bytes: np.ndarray
+    singles: np.ndarray
+    doubles: np.ndarray
+    rows: np.ndarray  # int64: those that take part, in the order of the search; a position is a place in this list
+    p: float
+    scale: float  # a power of two, which makes real numbers at most 1, so that no power of them is too large
+    table: np.ndarray  # float64 (256,): gaps of bytes to the power p
+
+    @property
+    def x(self) -> np.ndarray:
+        """The points as given."""
+        return max(self[:3], key=np.size)
+
+
+def make_points(x: np.ndarray, rows: np.ndarray, p: float, scale: float) -> Points:
+    """Points x (n, features), which are uint8, float32 or float64."""
+    types = np.uint8, np.float32, np.float64
+    return Points(
+        *(x if x.dtype == dtype else np.empty((0, 0), dtype) for dtype in types), rows, p, scale, np.arange(256.0) ** p
+    )
+
+
 @compiled
 def pair_powers(points, first, second):
     """The distances of some pairs of rows, before the root is taken."""
     powers = np.empty(len(first))
     for k in range(len(first)):
-        powers[k] = power(points.x, first[k], second[k], points.p, points.scale, points.table, np.inf)
+        powers[k] = power(
+            points.bytes,
+            points.singles,
+            points.doubles,
+            first[k],
+            second[k],
+            points.p,
+            points.scale,
+            points.table,
+            np.inf,
+        )
     return powers
 
 
-def power(x, a, b, p, scale, table, limit):
-    """The distance of two rows before the root is taken; infinity as soon as it is known to exceed the limit.
+@inlined
+def power(bytes_, singles, doubles, a, b, p, scale, table, limit):
+    """The distance of two rows before the root is taken; infinity as soon as it is known to exceed the limit."""
+    if bytes_.size:
+        total = _power_of_bytes(bytes_, a, b, p, table, limit)
+    elif singles.size:
+        total = _power_of_numbers(singles, a, b, p, scale, limit)
+    else:
+        total = _power_of_numbers(doubles, a, b, p, scale, limit)
+    return total
 
-    Real numbers are multiplied by `scale`; `table` holds what gaps of bytes are to the power p.
-    """
-    raise NotImplementedError("for compiled code only")
 
-
-@overload(power, inline="always")
-def _choose(x, a, b, p, scale, table, limit):
-    return _power_of_bytes if x.dtype == types.uint8 else _power_of_numbers
-
-
-def _power_of_bytes(x, a, b, p, scale, table, limit):
+@inlined
+def _power_of_bytes(x, a, b, p, table, limit):
     total, features = 0.0, x.shape[1]
     for start in range(0, features, CHUNK):
         stop = min(start + CHUNK, features)
@@ -52,13 +90,14 @@ def _power_of_bytes(x, a, b, p, scale, table, limit):
             for k in range(start, stop):
                 total += table[_gap(x[a, k], x[b, k])]
         if total > limit:
-            return np.inf
+            total = np.inf
+            break
     return total
 
 
 @inlined
 def _gap(u, v):
-    """The difference of two bytes as a byte: so it fits sixteen times into a register, and sums run at full speed."""
+    """The difference of two bytes as a byte: sixteen of them fit into a register."""
     return U8(max(u, v) - min(u, v))
 
 
@@ -87,7 +126,8 @@ def _sum_squares(x, a, b, start, stop):
     return np.float64(total)
 
 
-def _power_of_numbers(x, a, b, p, scale, table, limit):
+@inlined
+def _power_of_numbers(x, a, b, p, scale, limit):
     total, features = 0.0, x.shape[1]
     for start in range(0, features, CHUNK):
         for k in range(start, min(start + CHUNK, features)):
@@ -101,5 +141,6 @@ def _power_of_numbers(x, a, b, p, scale, table, limit):
             else:
                 total += gap**p
         if total > limit:
-            return np.inf
+            total = np.inf
+            break
     return total

@@ -38,6 +38,11 @@ class Given:
     def distances(self, powers: np.ndarray) -> np.ndarray:
         """Distances as they are reported, from those that the search compares."""
         points, p = self.prepared.points, self.norm
+        if powers.min() < np.finfo(np.float64).tiny:  # and not 0, as duplicates are gone
+            raise ValueError(
+                f"the smallest gap, to the power of {p:g}, is too small for double precision beside the largest value; "
+                "use the norm 'inf' or a smaller p, or bring the data to one scale"
+            )
         roots = powers if p in (1, math.inf) else np.sqrt(powers) if p == 2 else powers ** (1 / p)
         return roots / (255 if points.x.dtype == np.uint8 else points.scale)
 

@@ -8,26 +8,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
 from scuff.metrics.neighbours.blocks import choose_blocks
 from scuff.metrics.neighbours.bounds import Bounds, describe, make_level, margin_of, slack_of
+from scuff.metrics.neighbours.exact import Points, make_points
 from scuff.metrics.neighbours.tree import Tree, grow
 
 LARGE = 6  # from this p on, the L-infinity norm is the closer bound of the p-norm: for gaps that spread like a normal
 SAMPLE = 2000  # points whose mean is taken for the middle of all
-
-
-class Points(NamedTuple):
-    """What exact distances are computed from."""
-
-    x: np.ndarray  # (n, features): uint8, float32 or float64
-    rows: np.ndarray  # int64: those rows of x that take part, in the order of the search; a position is a place in it
-    p: float
-    scale: float  # a power of two, which makes real numbers at most 1, so that no power of them is too large
-    table: np.ndarray  # float64 (256,): gaps of bytes to the power p
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +58,7 @@ def prepare(x: np.ndarray, labels: np.ndarray, rows: np.ndarray, p: float) -> Pr
         slack=np.array([slack_of(own, level, q, top) for own, level in zip(sums, levels, strict=True)]),
         margin=np.array([margin_of(count) for count in widths]),
     )
-    return Prepared(Points(flat, rows, p, scale, np.arange(256.0) ** p), starts, bounds, tree)
+    return Prepared(make_points(flat, rows, p, scale), starts, bounds, tree)
 
 
 def _power_of_two(x: np.ndarray) -> float:

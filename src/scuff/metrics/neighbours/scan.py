@@ -61,11 +61,11 @@ def begin_near(first, last, place, by_row, found, bars, best, points, bounds):
 @compiled
 def measure(found, count, first, place, by_row, bars, best, points, bounds):
     """Measure pairs of a position and a row, and keep the nearest."""
-    x, rows, p, scale, table = points
+    bytes_, singles, doubles, rows, p, scale, table = points
     powers = best.powers
     for k in range(count):
         a, b, own = rows[found[k, 0]], found[k, 1], place + by_row * (found[k, 0] - first)
-        distance = power(x, a, b, p, scale, table, powers[own])
+        distance = power(bytes_, singles, doubles, a, b, p, scale, table, powers[own])
         if distance < powers[own]:
             set_bars(bars, own, distance, p, bounds)
         if distance <= powers[own]:

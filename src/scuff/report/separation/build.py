@@ -72,9 +72,9 @@ def render_separation(
     scores = None if accuracies is None else measure_mscr(accuracies)
     radius = Radius() if accuracies is None else find_radius(accuracies.epsilon_min, settings, separation)
     again = None
-    if directory is not None and scores is not None:
+    if directory is not None and "addresses" in settings:  # what models were given is not known otherwise
         again = mscr_again(settings, directory, epsilon_given=was_given(settings, separation))
-    elif directory is not None:
+    elif directory is not None and scores is None:
         asked = {"per_class": pairs is not None, "per_point": neighbours is not None}
         again = separation_again(separation, directory, **asked)
     sections = [

@@ -28,8 +28,8 @@ def mscr_again(settings: Mapping[str, Any], out: str, *, epsilon_given: bool) ->
     objects = [name for name, address in addresses.items() if address is None]
     notes = []
     if objects:
-        were = "was a Python object" if len(objects) == 1 else "were Python objects"
-        notes.append(f"{listed(objects)} {were}, which no command line can name: put it in place of the dots.")
+        were, them = ("was a Python object", "it") if len(objects) == 1 else ("were Python objects", "them")
+        notes.append(f"{listed(objects)} {were}, which no command line can name: put {them} in place of the dots.")
     if runs != list(range(len(runs))):
         notes.append(
             f"The runs are not the first {len(runs)}, from 0 on, and a command line can only say how many: so this is "

@@ -65,9 +65,10 @@ def mscr_section(scores: MscrScores, radius: Radius) -> Section:
         "mscr",
         "MSCR",
         parts.text(
-            f"What noise of {EPSILON} costs, in per cent of the accuracy without noise. Left of 0, {radius.loss}: train "
-            "with noise, or take a model with a smoother boundary. An interval that holds 0 does not tell whether "
-            "anything is lost. Right of 0, noise corrects mistakes; see whether accuracy without noise was paid for it."
+            f"What noise of {EPSILON} costs, in per cent of the accuracy without noise. Left of 0, {radius.loss}: "
+            "train with noise, or take a model with a smoother boundary. An interval that holds 0 does not tell "
+            "whether anything is lost. Right of 0, noise corrects mistakes; see whether accuracy without noise was "
+            "paid for it."
         ),
         parts.figures([mscr_bars("mscr", scores)], side_by_side=False, legend=True),
         parts.note(f"Intervals: {scores.scores['interval'].iloc[0]}."),

@@ -79,7 +79,8 @@ def _model_sentences(scores: MscrScores, model: str, radius: Radius) -> list[str
             f"{scores.radius(best['train_noise'])}, at {scores.share(best['clean'])}\u00a0% without noise."
         )
     if kind == "loss":
-        enough = lines[lines["mscr_high"].fillna(lines["mscr"]) >= 0]
+        is_enough = lines["mscr_high"].fillna(lines["mscr"]) >= 0
+        enough = lines[is_enough[::-1].cummin()[::-1]]  # from here on, all of them
         sentences.append(
             f"From training noise of {scores.radius(enough['train_noise'].iloc[0])} on, no loss can be told from 0."
             if len(enough)
