@@ -654,3 +654,12 @@ def test_the_command_of_a_separation(separation):
     assert separation_again(found, "x", per_class=True, per_point=False).words == (
         "scuff separation points.npz --norm 1 --scale minmax --drop-duplicates --out x --per-class"
     )
+
+
+def test_the_training_noise_that_is_enough_is_all_that_is():
+    """Of losses of 10 %, none, and 10 % again, the sentence must not say that more noise is always enough."""
+    values = np.array([0.9, 0.8, 0.9, 0.9, 0.9, 0.8]).reshape(1, 1, 3, 2, 1).repeat(3, axis=-1)
+    values = values + np.array([0.0, 0.001, -0.001])
+    accuracies = RobustAccuracies(("m",), (0.0, 0.1, 0.2), (0.0, 0.1), values, 0.1, runs=(0, 1, 2))
+    ((_, words),) = mscr_verdicts(measure_mscr(accuracies), Radius())
+    assert "With training noise of ε_min no loss can be told from 0." in words

@@ -12,7 +12,7 @@ from scuff.metrics.norms import parse_norm
 from scuff.report.page import Verdicts
 from scuff.report.separation.radius import Radius
 from scuff.report.separation.scores import EPSILON, MscrScores, distance, norm_words, number
-from scuff.report.words import bracketed, class_name, count, grouped
+from scuff.report.words import bracketed, class_name, count, grouped, listed
 
 
 def mscr_verdicts(scores: MscrScores, radius: Radius) -> Verdicts:
@@ -79,18 +79,23 @@ def _model_sentences(scores: MscrScores, model: str, radius: Radius) -> list[str
             f"{scores.radius(best['train_noise'])}, at {scores.share(best['clean'])}\u00a0% without noise."
         )
     if kind == "loss":
-        is_enough = lines["mscr_high"].fillna(lines["mscr"]) >= 0
-        enough = lines[is_enough[::-1].cummin()[::-1]]  # from here on, all of them
-        sentences.append(
-            f"From training noise of {scores.radius(enough['train_noise'].iloc[0])} on, no loss can be told from 0."
-            if len(enough)
-            else "No training noise takes all of the loss away."
-        )
+        sentences.append(_enough_words(scores, lines))
     sentences.append(
         f"Most answers with noise of {EPSILON} are right, {scores.share(most['robust'])}\u00a0%, "
         f"{_trained(scores, most['train_noise'])}."
     )
     return sentences
+
+
+def _enough_words(scores: MscrScores, lines: pd.DataFrame) -> str:
+    """With which training noise nothing is lost, as far as can be told."""
+    is_enough = (lines["mscr_high"].fillna(lines["mscr"]) >= 0).tolist()
+    radii = [scores.radius(radius) for radius, good in zip(lines["train_noise"], is_enough, strict=True) if good]
+    if not radii:
+        return "No training noise takes all of the loss away."
+    if all(is_enough[is_enough.index(True) :]):
+        return f"From training noise of {radii[0]} on, no loss can be told from 0."
+    return f"With training noise of {listed(radii)} no loss can be told from 0."
 
 
 def _meaning_words(kind: str, runs: int, radius: Radius) -> str:
