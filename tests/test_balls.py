@@ -218,7 +218,7 @@ def test_the_type_stays_and_the_input_too(dtype, bounds):
         ({"radius": -0.1}, "finite number of at least 0, got -0.1"),
         ({"radius": math.nan}, "finite number of at least 0, got nan"),
         ({"radius": math.inf}, "finite number of at least 0, got inf"),
-        ({"norm": 0.5}, "p >= 1"),
+        ({"norm": 0.5}, "p from 1 to 100"),
         ({"bounds": "cut"}, "bounds must be one of none, clip, truncate, got 'cut'"),
         ({"bounds": "truncate", "norm": 2}, "got an L2 ball; use 'clip' or 'none'"),
         ({"bounds": "truncate", "surface": True}, "got the surface of a ball"),

@@ -62,12 +62,17 @@ def expected(given: Given) -> np.ndarray:
     first, second = map(np.ravel, np.indices((n, n)))
     powers = pair_powers(points, first, second).reshape(n, n)
     flat = points.x.astype(np.float64) / (255 if points.x.dtype == np.uint8 else 1)
-    distances = (
-        cdist(flat, flat, "chebyshev") if math.isinf(given.norm) else cdist(flat, flat, "minkowski", p=given.norm)
-    )
+    different = given.labels[:, None] != given.labels
     # sums in another order: 40 roundings of 2^-53 at most, and as many in scipy
-    np.testing.assert_allclose(given.distances(powers), distances, rtol=1e-13, atol=0)
-    return np.where(given.labels[:, None] == given.labels, math.inf, powers)
+    np.testing.assert_allclose(
+        given.distances(powers[different]), all_distances(flat, given.norm)[different], rtol=1e-13
+    )
+    return np.where(different, powers, math.inf)
+
+
+def all_distances(x: np.ndarray, p: float) -> np.ndarray:
+    """All distances, by scipy."""
+    return cdist(x, x, "chebyshev") if math.isinf(p) else cdist(x, x, "minkowski", p=p)
 
 
 def first_of(powers: np.ndarray, mask: np.ndarray) -> tuple[float, int, int]:
@@ -121,7 +126,7 @@ def test_all_dimensions_and_norms(dtype, norm, shape):
     x, labels = smooth_points(60, shape, dtype)
     given = Given(x, labels, norm)
     flat = x.reshape(len(x), -1) / (255 if dtype == np.uint8 else 1.0)
-    distances = cdist(flat, flat, "chebyshev") if math.isinf(norm) else cdist(flat, flat, "minkowski", p=norm)
+    distances = all_distances(flat, norm)
     distances[labels[:, None] == labels] = math.inf
     for searcher in (open_searcher(given.prepared), Device(given.prepared, "cpu")):
         found = search(searcher, POINTS)
@@ -188,14 +193,12 @@ def test_bounds_are_never_too_high(small_blocks, norm, seed):
 def test_bounds_are_sharp_enough_to_be_of_use(norm):
     """Of smooth images, the first level keeps a quarter of a typical distance, and the last one half."""
     x, labels = smooth_points(100, (32, 32, 3), np.float64)
-    bounds = Given(x, labels, norm).prepared.bounds
-    flat = x.reshape(100, -1)[Given(x, labels, norm).prepared.points.rows]
-    distances = cdist(
-        flat, flat, "chebyshev" if math.isinf(norm) else "minkowski", **({} if math.isinf(norm) else {"p": norm})
-    )
+    prepared = Given(x, labels, norm).prepared
+    points, bounds = prepared.points, prepared.bounds
+    distances = all_distances(points.x[points.rows], norm)[0, 1:]
     sums = bounds.coarse, bounds.fine[bounds.starts[-1] :].reshape(100, -1)
-    shares = [np.linalg.norm(s[:1] - s[1:], norm, axis=1) / Given(x, labels, norm).prepared.points.scale for s in sums]
-    coarse, fine = (np.median(share / distances[0, 1:]) for share in shares)
+    apart = (np.linalg.norm(own[0] - own[1:], norm, axis=1) / points.scale for own in sums)
+    coarse, fine = (np.median(own / distances) for own in apart)
     assert 0.25 < coarse < fine <= 1
     assert fine > 0.5
 

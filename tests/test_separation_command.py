@@ -212,7 +212,7 @@ def test_progress_counts_pairs():
 
 
 def test_impossible_norms_and_devices_are_refused():
-    with pytest.raises(ValueError, match="p >= 1"):
+    with pytest.raises(ValueError, match="p from 1 to 100"):
         separation(TABLE, norm=0.5)
     with pytest.raises(ValueError, match="no device is called 'gpu'"):
         separation(TABLE, device="gpu")
@@ -309,7 +309,7 @@ def test_duplicates_are_an_error_or_dropped(tmp_path):
         ("a,b,class\n0,1,x\n7,1,y\n", ["--scale", "minmax"], "constant features"),
         ("a,class\n0,x\n1,y\n", ["--scale", "z"], "scale must be minmax or none"),
         ("a,class\n0,x\n1,y\n", ["--label", "b"], "no column 'b'"),
-        ("a,class\n0,x\n1,y\n", ["--norm", "0.5"], "p >= 1"),
+        ("a,class\n0,x\n1,y\n", ["--norm", "0.5"], "p from 1 to 100"),
         ("a,class\n0,x\n1,y\n", ["--quantiles", "2"], "--quantiles takes numbers from 0 to 1"),
         ("a,class\n0,x\n1,y\n", ["--quantiles", "some"], "--quantiles takes numbers with commas"),
         ("a,class\n0,x\n1,y\n", ["--crop", "8"], "resize and crop are for pictures"),

@@ -20,7 +20,7 @@ def parse_norm(norm: float | str) -> float:
         p = float(norm.strip().lower().removeprefix("l-").removeprefix("l") if isinstance(norm, str) else norm)
     except (TypeError, ValueError):
         p = math.nan
-    if not (1 <= p <= LARGEST or math.isinf(p)):
+    if not (1 <= p <= LARGEST or p == math.inf):
         raise ValueError(
             f"norm must be 'inf' or a number p from 1 to {LARGEST}, as in 'inf', 'L2' or 2.5; got {norm!r}"
         )

@@ -106,7 +106,7 @@ def class_separation(
     labels
         Whole numbers (n,).
     norm
-        "inf", "L2", "L1", or any p >= 1.
+        "inf", "L2", "L1", or any p from 1 to 100.
     drop_duplicates
         Leave out all points of groups that are identical but have different labels. Otherwise there is an error that
         names some: no classifier can be right about them all.
@@ -126,7 +126,7 @@ def class_separation(
     best = search(open_searcher(given.prepared, device), ALL, progress)
     a, b = int(best.first[0]), int(best.second[0])
     return Separation(
-        distance=float(given.distances(best.powers)[0]),
+        distance=float(given.nearest(best.powers)[0]),
         rows=(a, b),
         labels=(int(given.labels[a]), int(given.labels[b])),
         norm=given.norm,
@@ -162,7 +162,7 @@ def class_separations(
         {
             "label_a": given.classes[a],
             "label_b": given.classes[b],
-            "distance": given.distances(best.powers[places]),
+            "distance": given.nearest(best.powers[places]),
             "row_a": np.where(turned, second, first),
             "row_b": np.where(turned, first, second),
         }
@@ -191,7 +191,7 @@ def nearest_other_class(
     rows = given.prepared.points.rows
     order = np.argsort(rows)
     return Neighbours(
-        distances=given.distances(best.powers)[order],
+        distances=given.nearest(best.powers)[order],
         rows=np.where(best.first == rows, best.second, best.first)[order],
         points=rows[order],
         norm=given.norm,

@@ -35,7 +35,7 @@ class Device:
         self.labels = self._move(np.repeat(np.arange(len(prepared.starts) - 1), np.diff(prepared.starts)))
 
     def _move(self, values: np.ndarray) -> Tensor:
-        return torch.from_numpy(np.require(values, requirements="W")).to(self.device)
+        return torch.tensor(values, device=self.device)
 
     def tasks(self) -> list[Task]:
         """Classes, in parts of equal size."""

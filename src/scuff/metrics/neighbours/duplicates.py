@@ -26,7 +26,7 @@ def find_conflicts(x: np.ndarray, labels: np.ndarray) -> list[np.ndarray]:
     stops = np.append(starts[1:], len(order))
     mixed = np.flatnonzero(lowest < highest)
     groups = [group for k in mixed for group in _identical(x, order[starts[k] : stops[k]])]
-    return [group for group in groups if len(set(labels[group].tolist())) > 1]
+    return sorted((group for group in groups if len(set(labels[group].tolist())) > 1), key=lambda group: group[0])
 
 
 @compiled

@@ -38,10 +38,11 @@ class Points(NamedTuple):
 
 def make_points(x: np.ndarray, rows: np.ndarray, p: float, scale: float) -> Points:
     """Points x (n, features), which are uint8, float32 or float64."""
-    types = np.uint8, np.float32, np.float64
-    return Points(
-        *(x if x.dtype == dtype else np.empty((0, 0), dtype) for dtype in types), rows, p, scale, np.arange(256.0) ** p
-    )
+    empty = (np.empty((0, 0), dtype) for dtype in (np.uint8, np.float32, np.float64))
+    arrays = [x if x.dtype == other.dtype else other for other in empty]
+    for array in arrays:
+        array.setflags(write=False)
+    return Points(*arrays, rows, p, scale, np.arange(256.0) ** p)
 
 
 @compiled

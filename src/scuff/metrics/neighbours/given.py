@@ -35,14 +35,18 @@ class Given:
             )
         self.prepared = prepare(x, np.searchsorted(self.classes, self.labels), self.rows, self.norm)
 
+    def nearest(self, powers: np.ndarray) -> np.ndarray:
+        """The distances of nearest pairs of different classes, none of which can be 0."""
+        if powers.min() < np.finfo(np.float64).tiny:
+            raise ValueError(
+                f"the smallest gap, to the power of {self.norm:g}, is too small for double precision beside the "
+                "largest value; use the norm 'inf' or a smaller p, or bring the data to one scale"
+            )
+        return self.distances(powers)
+
     def distances(self, powers: np.ndarray) -> np.ndarray:
         """Distances as they are reported, from those that the search compares."""
         points, p = self.prepared.points, self.norm
-        if powers.min() < np.finfo(np.float64).tiny:  # and not 0, as duplicates are gone
-            raise ValueError(
-                f"the smallest gap, to the power of {p:g}, is too small for double precision beside the largest value; "
-                "use the norm 'inf' or a smaller p, or bring the data to one scale"
-            )
         roots = powers if p in (1, math.inf) else np.sqrt(powers) if p == 2 else powers ** (1 / p)
         return roots / (255 if points.x.dtype == np.uint8 else points.scale)
 
@@ -54,7 +58,8 @@ def check_points(x: np.ndarray) -> np.ndarray:
     if x.ndim < 2 or x.size == 0:
         raise ValueError(f"points must be an array (n, features) or (n, height, width[, channels]), got {x.shape}")
     dtype = x.dtype if x.dtype == np.uint8 else np.float32 if x.dtype in (np.float16, np.float32) else np.float64
-    x = np.ascontiguousarray(x, dtype)
+    x = np.ascontiguousarray(x, dtype).view()
+    x.setflags(write=False)  # always, since loops would be compiled once more for arrays that are
     if x.dtype != np.uint8:
         step = max(1, VALUES // x[0].size)
         for start in range(0, len(x), step):
