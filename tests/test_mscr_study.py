@@ -142,7 +142,7 @@ def test_networks_are_trained_with_noise_and_tested_as_evaluations_are(tmp_path)
     found = mscr({"net": QUICK}, data, tmp_path, **options, device="cpu", processes=1)
     radius = found.epsilon_min
     weights = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.glob("models/**/*.safetensors"))
-    assert weights == [f"models/net/copies-2/train-{noise}/run-0.safetensors" for noise in (0.0, 0.1)]
+    assert weights == [f"models/net/train-{noise}/run-0.safetensors" for noise in (0.0, 0.1)]
     _, test = train_test_split(np.arange(512), test_size=0.2, random_state=0)
     for noise, file in zip((0.0, 0.1), weights, strict=True):
         rows = scuff.evaluate(tmp_path / file, None, images.take(test), device="cpu")
@@ -155,6 +155,15 @@ def test_networks_are_trained_with_noise_and_tested_as_evaluations_are(tmp_path)
         for copy in range(2)
     ]
     assert found.accuracies("net", 0.1, radius)[0] == pytest.approx(np.mean(hits), abs=1e-12)
+
+
+def test_networks_are_trained_once_for_all_numbers_of_copies(tmp_path):
+    """In every epoch they see one fresh copy of an image: what is tested makes no difference to them."""
+    images = bars(128)
+    options = {"train_noise": (0.1,), "test_noise": (0,), "runs": 1, "device": "cpu", "processes": 1}
+    mscr({"net": QUICK}, (images.images.array, images.labels), tmp_path, copies=(1, 2), **options)
+    assert len(list(tmp_path.glob("models/**/*.safetensors"))) == 1
+    assert len(cell_files(tmp_path)) == 2
 
 
 def bright_quarter(images):
@@ -370,6 +379,7 @@ def test_the_command_line(tmp_path, file):
         (["--model", "1-nn", "--train-noise", "0,-1"], "train_noise takes radii of at least 0, got '-1'"),
         (["--model", "1-nn", "--train-noise", "0,0.0"], "each of them once"),
         (["--model", "1-nn", "--copies", "0"], "copies must be whole numbers of at least 1"),
+        (["--model", "1-nn", "--copies", "70000"], "at most 65535"),
         (["--model", "1-nn", "--runs", "0"], "expected at least one run"),
         (["--model", "1-nn", "--norm", "0.5"], "0.5"),
         (["--model", "1-nn", "--norm", "2", "--bounds", "truncate"], "a ball of L2 cannot be truncated"),

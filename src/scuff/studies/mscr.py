@@ -22,7 +22,7 @@ from scuff.engine import count_processes, run_cells
 from scuff.evaluation.runner import Progress
 from scuff.metrics.robust_accuracies import RobustAccuracies
 from scuff.store import Store, save_settings
-from scuff.studies.mscr_cells import MscrCell, run_cell
+from scuff.studies.mscr_cells import MscrCell, forget, run_cell
 from scuff.studies.mscr_models import Estimator
 from scuff.studies.mscr_plan import COPIES, TEST_SHARE, MscrPlan, Noise, plan_mscr
 from scuff.studies.mscr_results import SETTINGS, collect
@@ -139,10 +139,13 @@ def run_mscr(plan: MscrPlan, *, processes: int | None = None, progress: Progress
         run_cell(plan.protocol, cell, advance)
 
     task = work if count == 1 else partial(run_cell, plan.protocol)
-    with contextlib.closing(run_cells(task, missing, count)) as finished:
-        for cell, _ in finished:
-            done += PARTS
-            progress(_describe(cell), done, total)
+    try:
+        with contextlib.closing(run_cells(task, missing, count)) as finished:
+            for cell, _ in finished:
+                done += PARTS
+                progress(_describe(cell), done, total)
+    finally:
+        forget()
     return collect(plan.out, plan.settings)
 
 

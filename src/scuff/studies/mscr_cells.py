@@ -63,9 +63,14 @@ class MscrCell:
     run: int
 
     @property
-    def name(self) -> str:
-        """Its place in the folder of the study, without a suffix."""
-        return f"{self.model}/copies-{self.copies}/train-{self.train_noise!r}/run-{self.run}"
+    def file(self) -> str:
+        """Its result, in the folder of the study."""
+        return f"cells/{self.model}/copies-{self.copies}/train-{self.train_noise!r}/run-{self.run}.npz"
+
+    @property
+    def weights(self) -> str:
+        """Those of a network. It sees a fresh copy of an image in every epoch, whatever the number for the tests is."""
+        return f"models/{self.model}/train-{self.train_noise!r}/run-{self.run}.safetensors"
 
 
 def run_cell(protocol: Protocol, cell: MscrCell, advance: Advance | None = None) -> None:
@@ -80,7 +85,13 @@ def run_cell(protocol: Protocol, cell: MscrCell, advance: Advance | None = None)
         right = _test_network(protocol, cell, contender.classifier.on(protocol.device), test)
     file = io.BytesIO()
     np.savez_compressed(file, right=right.astype(np.uint16), rows=test)
-    Store(protocol.out).write(f"cells/{cell.name}.npz", file.getvalue())
+    Store(protocol.out).write(cell.file, file.getvalue())
+
+
+def forget() -> None:
+    """Let go of what was kept for a next cell: images on the device, above all."""
+    _training_images.cache_clear()
+    _vectors.cache_clear()
 
 
 def split_rows(
@@ -174,7 +185,7 @@ def _train(protocol: Protocol, cell: MscrCell, contender: Network, advance: Adva
     treatment = Noise(cell.train_noise, protocol.norm, protocol.bounds) if cell.train_noise else None
     split = cell.run if protocol.points.is_test is None else None
     images = _training_images(protocol, cell.model, split)
-    out = protocol.out / "models" / f"{cell.name}.safetensors"
+    out = protocol.out / cell.weights
     path = train_on(images, contender.recipe, out, treatment, seed=cell.run, device=device, progress=advance)
     on_gpu = device.type == "cuda"
     precision = contender.recipe.precision if on_gpu else "float32"

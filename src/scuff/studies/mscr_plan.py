@@ -23,22 +23,16 @@ from scuff.ranges import is_number
 from scuff.store import Store, check_settings, read_settings
 from scuff.studies.mscr_cells import MscrCell, Protocol, split_rows
 from scuff.studies.mscr_models import Contender, Estimator, Given, count_neighbours, open_contenders
-from scuff.studies.mscr_results import SETTINGS, cell_file
+from scuff.studies.mscr_results import SETTINGS
 from scuff.studies.separation import check_folder, measure_separation
 
-NOTED_ONLY = (
-    "data",
-    "models",
-    "addresses",
-    "runs",
-    "device",
-    "environment",
-    "scuff",
-)  # data may move, and models and runs may join
+# Data may move, and models and runs may join.
+NOTED_ONLY = ("data", "models", "addresses", "runs", "device", "environment", "scuff")
 OFFSETS = ("independent", "shared")
 TIMES = "x"  # 0.5x is half of epsilon_min
 DEFAULT_NOISE = ("0", "0.25x", "0.5x", "1x", "1.5x", "2x")
 RUNS, COPIES, TEST_SHARE = 10, 10, 0.2
+MOST_COPIES = 65535  # which is as far as cells count
 QUICK = 1 << 36  # differences of coordinates: so many take seconds, and show how all points are separated
 
 Noise = Sequence[float | str] | None
@@ -61,7 +55,7 @@ class MscrPlan:
         """The cells that are not computed yet."""
         store = Store(self.out)
         there = set(store.names("cells", ".npz"))
-        return [cell for cell in self.cells if cell_file(cell) not in there]
+        return [cell for cell in self.cells if cell.file not in there]
 
 
 def plan_mscr(
@@ -237,9 +231,11 @@ def read_noise(noise: Noise, epsilon_min: float, what: str) -> tuple[float, ...]
 
 def _choose_copies(copies: int | Sequence[int]) -> tuple[int, ...]:
     numbers = _whole_numbers((copies,) if isinstance(copies, Integral) else copies)
-    good = all(k >= 1 for k in numbers)
+    good = all(1 <= k <= MOST_COPIES for k in numbers)
     if not numbers or not good or len(set(numbers)) < len(numbers):
-        raise ValueError(f"copies must be whole numbers of at least 1, each of them once, got {copies!r}")
+        raise ValueError(
+            f"copies must be whole numbers of at least 1 and at most {MOST_COPIES}, each of them once, got {copies!r}"
+        )
     return tuple(sorted(numbers))
 
 

@@ -33,7 +33,7 @@ def collect(out: str | os.PathLike[str], settings: Mapping[str, Any]) -> RobustA
 
     def is_finished(model: str, run: int) -> bool:
         cells = (MscrCell(model, k, radius, run) for k in copies for radius in train_noise)
-        return all(cell_file(cell) in there for cell in cells)
+        return all(cell.file in there for cell in cells)
 
     finished = {model: [run for run in settings["runs"] if is_finished(model, run)] for model in settings["models"]}
     models = tuple(model for model, its in finished.items() if its)
@@ -61,19 +61,14 @@ def collect(out: str | os.PathLike[str], settings: Mapping[str, Any]) -> RobustA
     return found
 
 
-def cell_file(cell: MscrCell) -> str:
-    """The file of a cell below the folder of the study."""
-    return f"cells/{cell.name}.npz"
-
-
 def _read_right(store: Store, cell: MscrCell) -> np.ndarray:
     """Of every test point how many of its copies were recognised: (test noise, points)."""
     try:
-        with np.load(io.BytesIO(store.read(cell_file(cell))), allow_pickle=False) as file:
+        with np.load(io.BytesIO(store.read(cell.file)), allow_pickle=False) as file:
             return file["right"].astype(np.int64)
     except (BadZipFile, ValueError, KeyError, EOFError) as error:
         raise ValueError(
-            f"{store.root}/{cell_file(cell)} is damaged ({error}); delete it and run the same command again"
+            f"{store.root}/{cell.file} is damaged ({error}); delete it and run the same command again"
         ) from error
 
 
