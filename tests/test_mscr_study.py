@@ -436,6 +436,14 @@ def test_numbers_of_numpy_are_numbers(tmp_path):
     assert plan_mscr("1-nn", rings(), tmp_path / "2", runs=np.arange(2)).settings["runs"] == [0, 1]
 
 
+@pytest.mark.parametrize("option", [{"offsets": "shared"}, {"keep_originals": True}])
+@pytest.mark.parametrize("model", [QUICK, bright_quarter])
+def test_what_is_for_estimators_is_not_silently_left_out_for_networks(tmp_path, model, option):
+    images = bars(64)
+    with pytest.raises(ValueError, match="shared offsets and kept originals are for estimators"):
+        plan_mscr(model, (images.images.array, images.labels), tmp_path, **option)
+
+
 def test_radii_and_protocols():
     assert read_noise(["2x", 0], 0.25, "noise") == (0.0, 0.5)
     assert read_noise(None, 1.0, "noise") == (0.0, 0.25, 0.5, 1.0, 1.5, 2.0)

@@ -88,9 +88,10 @@ def mscr(
         classes are an error, or dropped from the separation.
     offsets
         "independent": every point draws its own noise, and test points other noise than training points. "shared": all
-        points of a run are moved by the same k offsets, as in the paper's code for data in two dimensions.
+        points of a run are moved by the same k offsets, as in the paper's code for data in two dimensions; for
+        estimators.
     keep_originals
-        Train on the points themselves, too.
+        Train on the points themselves, too; for estimators.
     device, processes
         By default the GPU if there is one, for networks and for the separation; estimators are fitted in as many
         processes as there are processors.

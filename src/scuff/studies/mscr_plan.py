@@ -101,6 +101,11 @@ def plan_mscr(
     bounds = _choose_bounds(bounds, norm, is_image)
     if offsets not in OFFSETS:
         raise ValueError(f"offsets must be one of {', '.join(OFFSETS)}, got {offsets!r}")
+    if (offsets == "shared" or keep_originals) and not all(isinstance(one, Estimator) for one in contenders.values()):
+        raise ValueError(
+            "shared offsets and kept originals are for estimators: a network draws fresh noise in every epoch, and a "
+            "model that is trained already learns nothing"
+        )
     if not is_number(test_share) or not 0 < test_share < 1:
         raise ValueError(f"test_share must be between 0 and 1, got {test_share!r}")
     _check_split(points, contenders, test_share)
