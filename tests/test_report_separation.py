@@ -525,7 +525,7 @@ def test_the_command_finds_out_what_a_folder_is(accuracies, separation, tmp_path
         assert "--data and --overlap belong to the report of an evaluation" in result.output
     result = CliRunner().invoke(app, ["report", str(tmp_path)])
     assert result.exit_code == 2
-    assert "mscr.json or separation.json" in " ".join(result.output.split())
+    assert "mscr.json, separation.json" in " ".join(result.output.split())
 
 
 def test_a_folder_of_nothing_is_refused(tmp_path):

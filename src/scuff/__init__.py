@@ -15,6 +15,7 @@ import importlib
 __version__ = "0.1.0"
 
 _PUBLIC = {
+    "Augment": "scuff.augment",
     "Classifier": "scuff.models",
     "Corrupt": "scuff.transforms",
     "ImageError": "scuff.images",
@@ -34,11 +35,12 @@ _PUBLIC = {
     "register": "scuff.corruptions",
     "sequence": "scuff.sequences",
     "train": "scuff.training",
+    "write_distance_report": "scuff.report",
     "write_overlap_report": "scuff.report",
     "write_report": "scuff.report",
     "write_separation_report": "scuff.report",
 }
-_MODULES = ("design", "metrics", "studies")  # used by their own names: scuff.metrics.mce
+_MODULES = ("augment", "design", "metrics", "studies")  # used by their own names: scuff.metrics.mce
 
 __all__ = sorted([*_PUBLIC, *_MODULES])
 

@@ -14,6 +14,7 @@ import scuff
 from scuff.cli.corrupt import corrupt_command
 from scuff.cli.demo import demo_command
 from scuff.cli.design import design_app
+from scuff.cli.distance import distance_app
 from scuff.cli.evaluate import evaluate_command
 from scuff.cli.gallery import gallery_command
 from scuff.cli.list import list_command
@@ -91,6 +92,7 @@ def _main(
       scuff design nonoverlapping runs/noc --out my-benchmark.yaml
       scuff separation points.csv        how far apart classes are
       scuff mscr --model 1-nn --data points.csv --out runs/points
+      scuff distance schemes cifar10-c --schemes augmix --data cifar10:data --recipe cifar-fast --out runs/near
       scuff report runs/mine             one HTML page about whatever is in a folder of results
 
     Each command explains itself: scuff COMMAND --help.
@@ -107,5 +109,6 @@ app.command("overlap")(overlap_command)
 app.add_typer(design_app, name="design")
 app.command("separation")(separation_command)
 app.command("mscr")(mscr_command)
+app.add_typer(distance_app, name="distance")
 app.command("report")(report_command)
 app.command("demo")(demo_command)

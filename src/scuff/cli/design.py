@@ -1,4 +1,4 @@
-"""`scuff design`: build benchmarks from overlaps."""
+"""`scuff design`: build benchmarks."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scuff.cli.calibrate import calibrate_command
+from scuff.cli.dissimilar import dissimilar_command
 from scuff.cli.options import Seed, words
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ design_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 @design_app.callback()
 def _design() -> None:
-    """Build benchmarks: which corruptions, from how they overlap, and how severe.
+    """Build benchmarks: which corruptions, from how they overlap or how they look to a network, and how severe.
 
     \b
     Examples:
@@ -51,6 +52,8 @@ def _design() -> None:
       scuff design nonoverlapping runs/noc --out my-noc.yaml
       scuff design categories runs/noc
       scuff design balanced runs/noc --n 6 --k 3 --out my-balanced.yaml
+      scuff design dissimilar cifar10-c c-bar-candidates-32 --data cifar10:data --model a.safetensors \\
+        --extractor b.safetensors --out runs/c-bar
     """
 
 
@@ -193,6 +196,7 @@ def balanced_command(
         typer.echo(f"Benchmarks: {out}")
 
 
+design_app.command("dissimilar")(dissimilar_command)
 design_app.command("calibrate")(calibrate_command)
 
 

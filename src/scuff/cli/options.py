@@ -16,7 +16,7 @@ Picture = Annotated[Path | None, typer.Option(metavar="FILE", help="A picture of
 Seed = Annotated[int, typer.Option(help="Another seed, another realisation of everything random.")]
 Resize = Annotated[int | None, typer.Option(metavar="PIXELS", help="First bring each picture's shorter side to this.")]
 Recipe = Annotated[
-    str, typer.Option(metavar="NAME", help="fashion, cifar-fast, cifar, imagenet-100 or cifar-separation.")
+    str, typer.Option(metavar="NAME", help="fashion, cifar-fast, cifar-augmentation, ...: see scuff train --help.")
 ]
 Classes = Annotated[str | None, typer.Option(metavar="NAME", help="imagenet-100: every tenth class of ImageNet.")]
 Device = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1. Default: the GPU if there is one.")]

@@ -1,7 +1,8 @@
-"""`scuff report`: a page about an evaluation, an overlap study, a study of MSCR or a class separation."""
+"""`scuff report`: a page about an evaluation or about any of the studies."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -35,8 +36,9 @@ def report_command(
     Of an evaluation: scores with intervals, heat maps, curves, comparisons, the worst images. Of an overlap study: the
     matrix of overlaps, categories, benchmarks without overlaps, coverage, balance. Of a study of MSCR: robustness with
     intervals, accuracies by training and test noise, what robustness costs, the separation of the classes; the last
-    also of what scuff separation --out left. The page needs neither a network nor a server: open it, send it, print
-    it. What is still running is shown as far as it is.
+    also of what scuff separation --out left. Of a study of scuff distance: how near augmentations come to corruptions,
+    and whether that explains errors. Of scuff design dissimilar: the benchmark, and how it was found. The page needs
+    neither a network nor a server: open it, send it, print it. What is still running is shown as far as it is.
 
     \b
     Examples:
@@ -44,34 +46,38 @@ def report_command(
       scuff report runs/both --baseline resnet50 --out both.html
       scuff report runs/noc --threshold 0.2
       scuff report runs/mscr
+      scuff report runs/near
     """
     from scuff.evaluation.plan import SETTINGS as EVALUATION
-    from scuff.report import write_overlap_report, write_report, write_separation_report
+    from scuff.report import write_distance_report, write_overlap_report, write_report, write_separation_report
+    from scuff.report.transform_space.build import KINDS as TRANSFORM_SPACE
     from scuff.store import Store
     from scuff.studies.mscr_results import SETTINGS as MSCR
     from scuff.studies.overlap import SETTINGS as OVERLAP
     from scuff.studies.separation import SEPARATION
 
     store = Store(directory)
-    kinds = {
-        EVALUATION: "an evaluation",
-        OVERLAP: "an overlap study",
-        MSCR: "a study of MSCR",
-        SEPARATION: "a class separation",
+    studies = {
+        OVERLAP: partial(write_overlap_report, threshold=threshold),
+        MSCR: write_separation_report,
+        SEPARATION: write_separation_report,
+        **dict.fromkeys(TRANSFORM_SPACE, write_distance_report),
     }
-    kind = next((name for name in kinds if store.exists(name)), None)
-    if kind is None:
-        raise ValueError(
-            f"{directory} is the folder of neither an evaluation nor a study: there is no {EVALUATION} in it, and no "
-            f"{OVERLAP}, {MSCR} or {SEPARATION}"
-        )
-    if kind != EVALUATION and (data is not None or overlap is not None):
-        raise ValueError(f"--data and --overlap belong to the report of an evaluation; {directory} is {kinds[kind]}")
-    if kind == EVALUATION:
+    if store.exists(EVALUATION):
         options = {"baseline": baseline, "data": data, "overlap": overlap}
         path = write_report(directory, out, **options, threshold=threshold, title=title)
-    elif kind == OVERLAP:
-        path = write_overlap_report(directory, out, threshold=threshold, title=title)
     else:
-        path = write_separation_report(directory, out, title=title)
+        kind = next((name for name in studies if store.exists(name)), None)
+        if kind is None:
+            *names, last = studies
+            raise ValueError(
+                f"{directory} is the folder of neither an evaluation nor a study: there is no {EVALUATION} in it, and "
+                f"no {', '.join(names)} or {last}"
+            )
+        if data is not None or overlap is not None:
+            raise ValueError(
+                f"--data and --overlap belong to the report of an evaluation; {directory} is the folder of a study "
+                f"({kind})"
+            )
+        path = studies[kind](directory, out, title=title)
     typer.echo(f"Report: {path}")

@@ -34,6 +34,12 @@ def train_command(
         float | None,
         typer.Option(metavar="RADIUS", help="Add uniform noise of up to this to every pixel, of 0..1, in every epoch."),
     ] = None,
+    augment: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SCHEME", help="Augment every image: augmix, augmix-jsd, autoaugment, patch-gaussian, ant, ..."
+        ),
+    ] = None,
     architecture: Annotated[str | None, typer.Option(help="A network instead of the recipe's.")] = None,
     epochs: Annotated[int | None, typer.Option(metavar="N", help="Epochs instead of the recipe's.")] = None,
     start: Annotated[
@@ -48,24 +54,31 @@ def train_command(
     ] = None,
     device: Device = None,
 ) -> None:
-    """Train a classifier, on clean images or with a corruption or noise as augmentation.
+    """Train a classifier, on clean images or with a corruption, noise or an augmentation scheme.
 
     Images stay on the device as one tensor; flips, crops and corruptions happen there. The file can be evaluated at
     once. Interrupt it whenever you like: the same command goes on where it was last saved, at most a minute before.
 
     \b
     Recipes:
-      fashion           a small network in seconds on a processor, for small images
-      cifar-fast        ResNet-18 on CIFAR-10 in seconds on a GPU, 93 %
-      cifar             ResNet-18 on CIFAR-10, 200 epochs
-      imagenet-100      ResNet-18 on a hundred classes of ImageNet, as in the paper on non-overlapping corruptions
-      cifar-separation  WideResNet-28-10 on CIFAR-10, as in the paper on class separation
+      fashion             a small network in seconds on a processor, for small images
+      cifar-fast          ResNet-18 on CIFAR-10 in seconds on a GPU, 93 %
+      cifar               ResNet-18 on CIFAR-10, 200 epochs
+      cifar-augmentation  WideResNet-40-2 on CIFAR-10, as in the paper on augmentations and corruptions
+      imagenet-100        ResNet-18 on a hundred classes of ImageNet, as in the paper on non-overlapping corruptions
+      cifar-separation    WideResNet-28-10 on CIFAR-10, as in the paper on class separation
+
+    \b
+    Schemes (docs/augmentations.md has all of them, and their options):
+      augmix, augmix-jsd (with its consistency loss), autoaugment, autoaugment:imagenet, randaugment:count=3,level=4,
+      patch-gaussian, gaussian:0.1, uniform:0.1, ant, powerset:rotate+shear_x (AugMix of these operations only)
 
     \b
     Examples:
       scuff train --data fashion --recipe fashion --out standard.safetensors
       scuff train --data cifar10:data --recipe cifar-fast --corruption noc-candidates/rain --out rain.safetensors
       scuff train --data cifar10:data --recipe cifar-fast --noise 0.1 --out noisy.safetensors
+      scuff train --data cifar10:data --recipe cifar-augmentation --augment augmix-jsd --out augmix.safetensors
       scuff train --data cifar10:data --recipe cifar-fast --suite cifar10-c --out c.safetensors --start rain.safetensors
       scuff train --data folder:train --test folder:val --classes imagenet-100 --recipe imagenet-100 --out n.safetensors
     """
@@ -80,6 +93,7 @@ def train_command(
             corruption=words(corruption),
             suite=suite,
             noise=noise,
+            augment=augment,
             architecture=architecture,
             epochs=epochs,
             start=start,

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from types import ModuleType
 
@@ -322,6 +322,15 @@ def median(pixels: Tensor, radius: Tensor, largest: int) -> Tensor:
     `radius` is int32 (N,), at most `largest`.
     """
     return _resolve("median", pixels.device)(pixels, radius, largest)
+
+
+def operate(pixels: Tensor, names: Sequence[str], codes: Tensor, values: Tensor, nearest: bool, fill: Tensor) -> Tensor:
+    """Pillow's image operations on uint8 (N, C, H, W), one operation per image: see `scuff.augment.operations`.
+
+    `codes` (int32, (N,)) number the operations as `scuff.kernels.operation_codes` does; `names` are those that may
+    occur. `values` is float64 (N,), `fill` uint8 (C,). Bit-equal in every back end.
+    """
+    return _resolve("operate", pixels.device)(pixels, names, codes, values, nearest, fill)
 
 
 def bytes_to_unit(pixels: Tensor) -> Tensor:

@@ -17,6 +17,7 @@ from scuff.metrics.calibration import ece, reliability
 from scuff.metrics.comparison import compare, difference, differences, ranks, scores, summary
 from scuff.metrics.corruption_error import ce, mce
 from scuff.metrics.coverage import coverage, direct_coverage
+from scuff.metrics.distances import Distances, read_distances
 from scuff.metrics.errors import (
     accuracy,
     cell_errors,
@@ -43,6 +44,7 @@ from scuff.metrics.separation import (
 )
 from scuff.metrics.stability import flip_probability, mfr, mt5d, top5_distance
 from scuff.metrics.tables import Cells, by_model, read_cells
+from scuff.metrics.transform_space import closest_order, mmd, msd, scheme_correlations
 
 __all__ = [
     "Accuracies",
@@ -50,6 +52,7 @@ __all__ = [
     "Balance",
     "Cells",
     "Difference",
+    "Distances",
     "Neighbours",
     "Overlaps",
     "Reference",
@@ -68,6 +71,7 @@ __all__ = [
     "cell_errors",
     "class_separation",
     "class_separations",
+    "closest_order",
     "compare",
     "copies_effect",
     "coverage",
@@ -84,8 +88,10 @@ __all__ = [
     "mce",
     "mean_error",
     "mfr",
+    "mmd",
     "mscr",
     "mscr_scores",
+    "msd",
     "mt5d",
     "nearest_other_class",
     "overlap",
@@ -93,6 +99,7 @@ __all__ = [
     "ranks",
     "read_accuracies",
     "read_cells",
+    "read_distances",
     "read_overlaps",
     "read_robust_accuracies",
     "reliability",
@@ -100,6 +107,7 @@ __all__ = [
     "robustness_score",
     "robustness_scores",
     "running_mscr",
+    "scheme_correlations",
     "scores",
     "spread",
     "summary",

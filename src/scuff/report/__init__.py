@@ -3,5 +3,19 @@
 from scuff.report.build import write_report
 from scuff.report.overlap.build import write_overlap_report
 from scuff.report.separation.build import write_separation_report
+from scuff.report.transform_space.build import write_distance_report
+from scuff.report.transform_space.dissimilar import render_dissimilar
+from scuff.report.transform_space.distances import render_distances
+from scuff.report.transform_space.mixing import render_mixing
+from scuff.report.transform_space.subsets import render_subsets
 
-__all__ = ["write_overlap_report", "write_report", "write_separation_report"]
+__all__ = [
+    "render_dissimilar",
+    "render_distances",
+    "render_mixing",
+    "render_subsets",
+    "write_distance_report",
+    "write_overlap_report",
+    "write_report",
+    "write_separation_report",
+]

@@ -33,6 +33,7 @@ class Matrix:
     scale: Mapping[str, object] = field(repr=False)
     columns: Sequence[Heads] = field(repr=False)
     rows: Sequence[Group] = field(repr=False)
+    is_flat: bool = False  # its cells are no higher than a line, for many more rows than columns
 
     @property
     def width(self) -> int:
@@ -58,6 +59,7 @@ def make_matrix(
     columns: Groups,
     cell: Callable[[str, str], HeatCell | None],
     shown: Mapping[str, str],
+    is_flat: bool = False,
 ) -> Matrix:
     """The matrix of `cell(row, column)`, with rows and columns by group; `shown` says how each name is written."""
     heads = [Heads(group, [shown[name] for name in names]) for group, names in columns]
@@ -66,4 +68,4 @@ def make_matrix(
         Group(group, [HeatRow(shown[name], [cell(name, other) for other in across]) for name in names])
         for group, names in rows
     ]
-    return Matrix(caption, corner, scale, heads, bands)
+    return Matrix(caption, corner, scale, heads, bands, is_flat)

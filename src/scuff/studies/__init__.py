@@ -1,5 +1,7 @@
 """Questions of the papers as plans of cells, and pure functions over their results."""
 
+from scuff.studies.correlation import CorrelationPlan, correlation, plan_correlation, run_correlation
+from scuff.studies.mixing import MixingPlan, mixing, plan_mixing, run_mixing
 from scuff.studies.mscr import mscr, run_mscr
 from scuff.studies.mscr_plan import MscrPlan, plan_mscr
 from scuff.studies.mscr_results import read_mscr
@@ -7,19 +9,39 @@ from scuff.studies.overlap import overlap, run_overlap
 from scuff.studies.overlap_plan import OverlapPlan, plan_overlap
 from scuff.studies.overlap_results import read_overlap
 from scuff.studies.separation import read_neighbours, read_separation, separation
+from scuff.studies.subsets import SubsetPlan, plan_subsets, run_subsets, subsets
+from scuff.studies.transform_space import distances, read_distance_study, run_distances
+from scuff.studies.transform_space_plan import DistancePlan, plan_distances
 
 __all__ = [
+    "CorrelationPlan",
+    "DistancePlan",
+    "MixingPlan",
     "MscrPlan",
     "OverlapPlan",
+    "SubsetPlan",
+    "correlation",
+    "distances",
+    "mixing",
     "mscr",
     "overlap",
+    "plan_correlation",
+    "plan_distances",
+    "plan_mixing",
     "plan_mscr",
     "plan_overlap",
+    "plan_subsets",
+    "read_distance_study",
     "read_mscr",
     "read_neighbours",
     "read_overlap",
     "read_separation",
+    "run_correlation",
+    "run_distances",
+    "run_mixing",
     "run_mscr",
     "run_overlap",
+    "run_subsets",
     "separation",
+    "subsets",
 ]

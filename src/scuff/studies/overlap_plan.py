@@ -11,8 +11,7 @@ from typing import Any
 import torch
 
 import scuff
-from scuff.data import CorruptedSource, Source, open_source
-from scuff.data.open import forms
+from scuff.data import Source
 from scuff.door import resolve
 from scuff.environment import environment, find_device
 from scuff.evaluation import plan_evaluation
@@ -23,6 +22,7 @@ from scuff.models.open import NAME
 from scuff.store import Store, check_settings, read_settings
 from scuff.studies.cells import TrainingCell
 from scuff.studies.overlap_results import SETTINGS
+from scuff.studies.sources import check_classes, choose_seeds, open_test_source
 from scuff.suites import Suite, combine_suites, load_suite
 from scuff.suites.combine import entry_names
 from scuff.training.images import open_training_source
@@ -88,7 +88,7 @@ def plan_overlap(
         raise ValueError(f"a study needs a folder on this machine, for its models, got {os.fspath(out)}")
     device = find_device(device)
     recipe = adapt(find_recipe(recipe), architecture, epochs, False)
-    seeds = _choose_seeds(seeds)
+    seeds = choose_seeds(seeds)
     suites = [one if isinstance(one, Suite) else load_suite(one) for one in _several(suites)]
     addresses = choose_addresses(suites, only)
     names = entry_names(addresses)
@@ -97,8 +97,8 @@ def plan_overlap(
     for one in (suite, *together):
         _check_entries(one)
     train_source = open_training_source(data, classes)
-    test_source = _open_test(data, test, classes)
-    _check_classes(train_source, test_source)
+    test_source = open_test_source(data, test, classes)
+    check_classes(train_source, test_source)
     tested = len(open_images(test_source, None, None, limit).source)
     tuned = None if fine_tune is None else adapt(recipe, None, fine_tune, True)
     settings = {
@@ -216,46 +216,11 @@ def _check_entries(suite: Suite) -> None:
             )
 
 
-def _check_classes(train: Source, test: Source) -> None:
-    """Refuse test images whose labels mean something else than those of the training images."""
-    are_numbers = train.has_numbered_classes or test.has_numbered_classes
-    if are_numbers and test.labels.max(initial=0) < len(train.class_names):
-        return
-    if are_numbers or train.class_names != test.class_names:
-        raise ValueError(
-            f"the test images must have the classes of the training images: {train.name} has "
-            f"{len(train.class_names)} ({', '.join(train.class_names[:5])}, ...), {test.name} has "
-            f"{len(test.class_names)} ({', '.join(test.class_names[:5])}, ...)"
-        )
-
-
 def _several(suites: str | Suite | Sequence[str | Suite]) -> list[str | Suite]:
     several = [suites] if isinstance(suites, (str, Suite)) else list(suites)
     if not several:
         raise ValueError("no suite is given")
     return several
-
-
-def _choose_seeds(seeds: int | Sequence[int]) -> list[int]:
-    numbers = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
-    if not numbers or len(set(numbers)) < len(numbers):
-        raise ValueError(f"expected at least one seed, each of them once, got {seeds!r}")
-    return numbers
-
-
-def _open_test(data: str | Source, test: str | Source | None, classes: str | None) -> Source:
-    """The test images: those that are given, or the test split of the training images' address."""
-    if test is None:
-        form = forms().get(data.partition(":")[0]) if isinstance(data, str) else None
-        if form is None or not form.has_splits:
-            raise ValueError(
-                "these data have no test split of their own; say where the test images are, as in test='folder:val'"
-            )
-        test = data
-    source = open_source(test, classes=classes) if isinstance(test, str) else test
-    if isinstance(source, CorruptedSource):
-        raise ValueError(f"{source.name} holds corrupted images; the study corrupts clean ones itself")
-    return source
 
 
 def _find_standards(

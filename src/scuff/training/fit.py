@@ -10,11 +10,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from scuff.training.adversarial_noise import AdversarialTraining
 from scuff.training.augment import augment, epoch_seed, shuffled
 from scuff.training.muon import Muon
 from scuff.training.recipes import Recipe
 from scuff.training.step import make_step
-from scuff.training.treatment import Treatment
+from scuff.training.treatment import Augmented, Treatment
 
 Progress = Callable[[int, int], None]  # steps done, steps to do
 
@@ -88,9 +89,11 @@ def fit(
     labels = labels.to(device)
     steps = count_steps(recipe, len(images))
     with repeatable(), _own_generators(device):
-        step = make_step(training.network, training.optimiser, recipe, normalisation)
+        consistency = treatment.consistency if isinstance(treatment, Augmented) else 0.0
+        step = make_step(training.network, training.optimiser, recipe, normalisation, consistency)
         while training.step < steps:
-            for places, pixels in blocks(images, recipe, seed, training.step, device, treatment):
+            learn = _learner(training, labels, normalisation, treatment)
+            for places, pixels in blocks(images, recipe, seed, training.step, device, treatment, learn):
                 torch.manual_seed(epoch_seed(seed, training.step))  # for dropout, the only draws that are not keyed
                 for chosen, batch in zip(places.split(recipe.batch_size), pixels.split(recipe.batch_size), strict=True):
                     _adjust(training.optimiser, recipe, training.step, steps)
@@ -108,9 +111,19 @@ def fit(
 
 
 def blocks(
-    images: Tensor, recipe: Recipe, seed: int, step: int, device: torch.device, treatment: Treatment | None
+    images: Tensor,
+    recipe: Recipe,
+    seed: int,
+    step: int,
+    device: torch.device,
+    treatment: Treatment | None,
+    learn: Callable[[Tensor, Tensor, int], None] | None = None,
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """The rest of a step's epoch: places of images (n,) and what became of those images (n, C, H, W), on the device."""
+    """The rest of a step's epoch: places of images (n,) and what became of those images (n, C, H, W), on the device.
+
+    `learn` is called with the images of a block, mirrored and shifted, their places and the seed of the epoch, before
+    they are treated.
+    """
     per_epoch = len(images) // recipe.batch_size
     epoch, done = divmod(step, per_epoch)
     drawn = epoch_seed(seed, epoch)
@@ -119,10 +132,27 @@ def blocks(
     for places in order.split(batches * recipe.batch_size):
         chosen = places.to(device)
         block = images[places.to(images.device)].to(device)
+        if treatment is not None and treatment.before_crop:
+            block = treatment.treat(block, chosen, drawn, recipe.batch_size)
         block = augment(block, chosen, drawn, flip=recipe.flip, crop=recipe.crop)
-        if treatment is not None:
+        if learn is not None:
+            learn(block, chosen, drawn)
+        if treatment is not None and not treatment.before_crop:
             block = treatment.treat(block, chosen, drawn, recipe.batch_size)
         yield chosen, block
+
+
+def _learner(
+    training: Training, labels: Tensor, normalisation: tuple[Tensor, Tensor], treatment: Treatment | None
+) -> Callable[[Tensor, Tensor, int], None] | None:
+    """How a treatment that learns from the network, adversarial noise, is told of every block."""
+    if not isinstance(treatment, AdversarialTraining):
+        return None
+
+    def learn(block: Tensor, chosen: Tensor, seed: int) -> None:
+        treatment.learn(training.network, block, labels[chosen], normalisation, seed)
+
+    return learn
 
 
 def _adjust(optimiser: torch.optim.Optimizer, recipe: Recipe, step: int, steps: int) -> None:

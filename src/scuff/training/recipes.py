@@ -15,7 +15,7 @@ from scuff.models.classifier import PRECISIONS
 from scuff.pictures import Cut
 from scuff.ranges import is_number
 
-SCHEDULES = ("one-cycle", "cosine", "steps")
+SCHEDULES = ("one-cycle", "cosine", "epoch-cosine", "steps")
 INITIALISATIONS = ("default", "xavier")
 OPTIMISERS = ("sgd", "muon")
 RESTARTS = ("never", "decay", "epoch")
@@ -26,7 +26,7 @@ class Recipe:
     """How to train.
 
     An epoch passes over all images once; the last batch is left out if it is not full. If a corruption is trained with,
-    half of every batch is corrupted. The loss is the cross-entropy.
+    half of every batch is corrupted. The loss is the cross-entropy, unless the treatment of the images adds to it.
 
     Parameters
     ----------
@@ -40,7 +40,8 @@ class Recipe:
         "sgd", or "muon": then these two are for convolutions, and SGD is for the rest.
     schedule
         "one-cycle": rises linearly for the share `warm_up` of all steps, then falls linearly to almost zero.
-        "cosine": the same, but falls as a half cosine. "steps": times `decay` at each of the shares `decay_at`.
+        "cosine": the same, but falls as a half cosine. "epoch-cosine": a half cosine that falls once per epoch,
+        without a warm-up. "steps": times `decay` at each of the shares `decay_at`.
     restarts_momentum
         Momentum begins anew after every "decay" of "steps", or in every "epoch", or "never".
     flip, crop
@@ -102,6 +103,8 @@ class Recipe:
         done = (step + 0.5) / steps  # in the middle of the step, so that neither end is zero
         if self.schedule == "steps":
             return self.decay ** sum(done > share for share in self.decay_at)
+        if self.schedule == "epoch-cosine":
+            return (1 + math.cos(math.pi * math.floor(done * self.epochs) / self.epochs)) / 2
         if done < self.warm_up:
             return done / self.warm_up
         left = (1 - done) / (1 - self.warm_up)
@@ -181,6 +184,18 @@ RECIPES = {
             crop=4,
             compile=True,
             about="the usual long training on CIFAR-10: about 95 % with ResNet-18",
+        ),
+        Recipe(
+            "cifar-augmentation",
+            "wide_resnet40_2",
+            epochs=100,
+            batch_size=128,
+            learning_rate=0.1,
+            schedule="epoch-cosine",
+            flip=True,
+            crop=4,
+            compile=True,
+            about="of the paper on augmentations and corruptions: WideResNet-40-2",
         ),
         Recipe(
             "imagenet-100",

@@ -12,9 +12,11 @@ import safetensors.torch
 import torch
 
 from scuff.files import write_by_rename
+from scuff.training.adversarial_noise import AdversarialTraining
 from scuff.training.fit import Training
+from scuff.training.treatment import Treatment
 
-MOMENTUM = "momentum."
+MOMENTUM, TREATMENT = "momentum.", "treatment."
 
 
 def partial_file(out: Path) -> Path:
@@ -22,9 +24,13 @@ def partial_file(out: Path) -> Path:
     return out.with_name(f"{out.stem}.partial.safetensors")
 
 
-def save_training(training: Training, path: Path, origin: Mapping[str, Any]) -> None:
-    """Write weights, momentum and the number of steps, by rename."""
+def save_training(
+    training: Training, path: Path, origin: Mapping[str, Any], treatment: Treatment | None = None
+) -> None:
+    """Write weights, momentum, the number of steps and what a treatment has learned, by rename."""
     state = dict(training.network.state_dict())
+    if isinstance(treatment, AdversarialTraining):
+        state |= {TREATMENT + key: value for key, value in treatment.state().items()}
     for name, parameter in training.network.named_parameters():
         buffer = training.optimiser.state[parameter].get("momentum_buffer")
         if buffer is not None:
@@ -35,7 +41,9 @@ def save_training(training: Training, path: Path, origin: Mapping[str, Any]) -> 
         file.write(safetensors.torch.save(state, metadata))
 
 
-def resume_training(training: Training, path: Path, origin: Mapping[str, Any]) -> bool:
+def resume_training(
+    training: Training, path: Path, origin: Mapping[str, Any], treatment: Treatment | None = None
+) -> bool:
     """Go on with what the file holds, if it is of the same training; say whether that was possible."""
     if not path.is_file():
         return False
@@ -47,7 +55,10 @@ def resume_training(training: Training, path: Path, origin: Mapping[str, Any]) -
         return False  # damaged: begin again
     if metadata.get("origin") != json.dumps(origin, sort_keys=True):
         return False
-    weights = {key: value for key, value in state.items() if not key.startswith(MOMENTUM)}
+    weights = {key: value for key, value in state.items() if not key.startswith((MOMENTUM, TREATMENT))}
+    if isinstance(treatment, AdversarialTraining):
+        learned = {key.removeprefix(TREATMENT): value for key, value in state.items() if key.startswith(TREATMENT)}
+        treatment.restore(learned)
     training.network.load_state_dict(weights)
     for name, parameter in training.network.named_parameters():
         if MOMENTUM + name in state:

@@ -12,18 +12,21 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from scuff.augment import Scheme
+from scuff.augment.ant import AdversarialNoise, save_generator
 from scuff.data import Source
 from scuff.environment import find_device
 from scuff.models import Classifier, build, open_model, read_origin, save_model
 from scuff.models.failures import is_out_of_memory
 from scuff.models.recognise import differences
 from scuff.suites import Suite
+from scuff.training.adversarial_noise import AdversarialTraining
 from scuff.training.augment import epoch_seed
 from scuff.training.fit import Progress, begin, every, fit
 from scuff.training.images import TrainingImages, load_training_images, normalisation_of, open_training_source
 from scuff.training.recipes import Recipe, find_recipe
 from scuff.training.resume import partial_file, resume_training, save_training
-from scuff.training.treatment import Corrupted, Noise, Treatment, choose_treatment
+from scuff.training.treatment import Augmented, Corrupted, Noise, Treatment, choose_treatment
 
 SECONDS_BETWEEN = 60.0  # two savings of an unfinished training
 
@@ -36,6 +39,7 @@ def train(
     corruption: str | Sequence[str] | None = None,
     suite: Suite | str | None = None,
     noise: float | Noise | None = None,
+    augment: str | Scheme | None = None,
     architecture: str | None = None,
     epochs: int | None = None,
     start: str | os.PathLike[str] | None = None,
@@ -52,7 +56,8 @@ def train(
         The training images: an address as in `"cifar10:DIR"` (of which the training split is taken) or `"folder:DIR"`,
         or a Source.
     recipe
-        `"cifar-fast"`, `"cifar"`, `"imagenet-100"`, `"cifar-separation"`, `"fashion"`, or a `Recipe`.
+        `"cifar-fast"`, `"cifar"`, `"cifar-augmentation"`, `"imagenet-100"`, `"cifar-separation"`, `"fashion"`, or a
+        `Recipe`.
     out
         A file that ends in .safetensors. An interrupted training goes on where it was; a finished one is left alone.
     corruption, suite
@@ -61,6 +66,9 @@ def train(
     noise
         Every image is moved to a random place in the L-infinity ball of this radius, as in 0.1, anew in every epoch; a
         `Noise` has other norms.
+    augment
+        Every image is augmented by this scheme, `"augmix"` say, anew in every epoch: see `scuff.augment`.
+        `"augmix-jsd"` adds the consistency loss of AugMix; `"ant"` learns its noise against the network.
     architecture, epochs
         Instead of the recipe's.
     start
@@ -72,7 +80,7 @@ def train(
         "imagenet-100" takes every tenth class of ImageNet.
     """
     recipe = adapt(find_recipe(recipe), architecture, epochs, start is not None)
-    treatment = choose_treatment(corruption, suite, noise)
+    treatment = choose_treatment(corruption, suite, noise, augment)
     images = load_training_images(open_training_source(data, classes), recipe, find_device(device))
     return train_on(images, recipe, Path(out), treatment, start=start, seed=seed, device=device, progress=progress)
 
@@ -101,7 +109,7 @@ def train_on(
     out.parent.mkdir(parents=True, exist_ok=True)
     training = begin(network, recipe, device)
     partial = partial_file(out)
-    resume_training(training, partial, origin)
+    resume_training(training, partial, origin, treatment)
     try:
         network = fit(
             training,
@@ -112,7 +120,7 @@ def train_on(
             treatment=treatment,
             seed=seed,
             progress=progress,
-            after_block=every(SECONDS_BETWEEN, lambda t: save_training(t, partial, origin)),
+            after_block=every(SECONDS_BETWEEN, lambda t: save_training(t, partial, origin, treatment)),
         )
     except RuntimeError as error:
         if not is_out_of_memory(error):
@@ -121,8 +129,15 @@ def train_on(
     look = {"mean": images.mean, "std": images.std} if recipe.normalises else {}
     classifier = Classifier(network, class_names=images.class_names, cut=images.cut, **look)
     save_model(classifier, out, architecture=recipe.architecture, origin=origin)
+    if isinstance(treatment, AdversarialTraining):
+        save_generator(AdversarialNoise(treatment.generator, treatment.epsilon), generator_file(out))
     partial.unlink(missing_ok=True)
     return out
+
+
+def generator_file(out: Path) -> Path:
+    """Where the noise that was learned while training `out` is kept; the scheme ant:FILE opens it."""
+    return out.with_name(f"{out.stem}.generator.safetensors")
 
 
 # --- what is trained -----------------------------------------------------------------------------------------------
@@ -183,6 +198,7 @@ def describe(
         "images": fingerprint,
         "corrupted": treatment.settings() if isinstance(treatment, Corrupted) else None,
         "noise": treatment.settings() if isinstance(treatment, Noise) else None,
+        "augment": treatment.settings() if isinstance(treatment, (Augmented, AdversarialTraining)) else None,
         "start": None if start is None else _weights_of(os.fspath(start), Path(start).stat().st_mtime_ns),
     }
     return json.loads(json.dumps(origin))  # tuples are lists there

@@ -13,21 +13,29 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from scuff.augment.losses import consistency_loss
 from scuff.models.classifier import PRECISIONS
 from scuff.training.recipes import Recipe
 
-Step = Callable[[Tensor, Tensor], None]  # bytes (B, C, H, W), labels (B,)
+Step = Callable[[Tensor, Tensor], None]  # levels 0..255 (B, C, H, W), labels (B,)
 Loss = Callable[[nn.Module, Tensor, Tensor, Tensor, Tensor], Tensor]
 
 WARM_UPS = 3  # steps before the recording: they compile, and let libraries take their memory
 
 
 def make_step(
-    network: nn.Module, optimiser: torch.optim.Optimizer, recipe: Recipe, normalisation: tuple[Tensor, Tensor]
+    network: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    recipe: Recipe,
+    normalisation: tuple[Tensor, Tensor],
+    consistency: float = 0.0,
 ) -> Step:
-    """A function that changes the network by one batch; all batches must have one size."""
+    """A function that changes the network by one batch; all batches must have one size.
+
+    With a weight of `consistency`, batches hold three views of every image, (B, 3, C, H, W).
+    """
     device = next(network.parameters()).device
-    measure = _loss(recipe.precision, recipe.label_smoothing, recipe.compile, device)
+    measure = _loss(recipe.precision, recipe.label_smoothing, consistency, recipe.compile, device)
 
     def step(batch: Tensor, labels: Tensor) -> None:
         optimiser.zero_grad(set_to_none=True)
@@ -38,18 +46,23 @@ def make_step(
 
 
 @lru_cache(maxsize=8)  # so that networks of one architecture, trained one after the other, are compiled once
-def _loss(precision: str, label_smoothing: float, compile: bool, device: torch.device) -> Loss:
+def _loss(precision: str, label_smoothing: float, consistency: float, compile: bool, device: torch.device) -> Loss:
     on_gpu = device.type == "cuda"
     dtype = PRECISIONS[precision] if on_gpu else None
     layout = torch.channels_last if on_gpu else torch.contiguous_format
 
     def measure(network: nn.Module, batch: Tensor, labels: Tensor, factor: Tensor, summand: Tensor) -> Tensor:
+        if consistency:
+            batch = batch.transpose(0, 1).flatten(0, 1)  # all views at once, so that they share batch statistics
         x = torch.addcmul(summand, batch.to(torch.float32), factor).contiguous(memory_format=layout)
         with torch.autocast(device.type, dtype, enabled=dtype is not None, cache_enabled=False):
-            logits = network(x)
-        return F.cross_entropy(logits.float(), labels, label_smoothing=label_smoothing)
+            logits = network(x).float()
+        if consistency:
+            return consistency_loss(logits, labels, consistency, label_smoothing)
+        return F.cross_entropy(logits, labels, label_smoothing=label_smoothing)
 
-    return torch.compile(measure) if compile and on_gpu else measure
+    # All batches have one size: a second kind of batch is compiled for itself, not for any size.
+    return torch.compile(measure, dynamic=False) if compile and on_gpu else measure
 
 
 def _state(network: nn.Module, optimiser: torch.optim.Optimizer) -> Iterator[Tensor]:

@@ -1,4 +1,4 @@
-"""What training images are treated with besides flips and shifts: a corruption for half of them, or noise for all.
+"""What training images are treated with besides flips and shifts: a corruption for half of them, noise, a scheme.
 
 A treatment is data, so that it can be written down where weights come from; `treat` carries it out on a block of many
 batches at once. Training and test images have the same ids, 0, 1, ...; but a seed of training is never one of testing,
@@ -7,6 +7,7 @@ so that a test image meets none of the random numbers that some training image h
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,12 +17,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from scuff.augment import Scheme, open_scheme
+from scuff.augment.losses import WEIGHT
 from scuff.balls import sample_ball
 from scuff.door import corrupt, each_its_way, find_entry
 from scuff.metrics.norms import parse_norm
 from scuff.random import image_keys, integers
 from scuff.ranges import is_number
 from scuff.suites import Suite, load_suite
+from scuff.training.adversarial_noise import AdversarialTraining
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,8 @@ class Corrupted:
 
     suite: Suite
     entries: tuple[str, ...]
+
+    before_crop = False
 
     def treat(self, images: Tensor, ids: Tensor, seed: int, batch_size: int) -> Tensor:
         """uint8 images (N, C, H, W) in batches, with their ids (N,): the same with half of every batch corrupted."""
@@ -65,6 +71,8 @@ class Noise:
     norm: float = math.inf
     bounds: str = "truncate"
 
+    before_crop = False
+
     def __post_init__(self) -> None:
         if not is_number(self.radius) or self.radius < 0:
             raise ValueError(f"the radius of the noise must be a number of at least 0, got {self.radius!r}")
@@ -82,19 +90,65 @@ class Noise:
         return {"radius": self.radius, "norm": str(self.norm), "bounds": self.bounds}
 
 
-Treatment = Corrupted | Noise
+@dataclass(frozen=True)
+class Augmented:
+    """Every image is augmented by a scheme, anew in every epoch.
+
+    With a `consistency` above 0, every image is seen three times, as it is and augmented twice; the loss is the
+    cross-entropy of the first, and so many times the Jensen-Shannon divergence of all three, as AugMix is trained.
+    """
+
+    scheme: Scheme
+    consistency: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not is_number(self.consistency) or self.consistency < 0:
+            raise ValueError(f"the weight of consistency must be a number of at least 0, got {self.consistency!r}")
+        if self.consistency and self.scheme.before_crop:
+            raise ValueError("the views of one image share its flip and shift, so the scheme must act after these")
+
+    @property
+    def before_crop(self) -> bool:
+        """Whether images are treated before they are mirrored and shifted."""
+        return self.scheme.before_crop
+
+    def treat(self, images: Tensor, ids: Tensor, seed: int, batch_size: int) -> Tensor:
+        """uint8 images (N, C, H, W) with their ids (N,) to augmented ones, or to views float32 (N, 3, C, H, W)."""
+        if not self.consistency:
+            return self.scheme(images, ids, seed)
+        views = (self.scheme(images, ids, one) for one in (seed, second_seed(seed)))
+        return torch.stack([images.float(), *(view.float() for view in views)], dim=1)
+
+    def settings(self) -> dict[str, Any]:
+        """What decides over the weights, as plain data."""
+        return {**self.scheme.settings(), **({"consistency": self.consistency} if self.consistency else {})}
+
+
+def second_seed(seed: int) -> int:
+    """The seed of the second of two augmentations of one image."""
+    return int.from_bytes(hashlib.blake2b(f"second|{seed}".encode(), digest_size=8).digest(), "little") >> 1
+
+
+Treatment = Corrupted | Noise | Augmented | AdversarialTraining
+
+CONSISTENT = "-jsd"  # ends the name of a scheme that is trained with its consistency loss
+ADVERSARIAL = "ant"
 
 
 def choose_treatment(
     corruption: str | Sequence[str] | None = None,
     suite: Suite | str | None = None,
     noise: float | Noise | None = None,
+    augment: str | Scheme | None = None,
 ) -> Treatment | None:
-    """The entries to train with, of one suite, whose levels images draw; or noise; or nothing."""
+    """The entries to train with, of one suite, whose levels images draw; or noise; or a scheme; or nothing."""
+    given = [corruption is not None or suite is not None, noise is not None, augment is not None]
+    if sum(given) > 1:
+        raise ValueError("train with a corruption, with noise or with an augmentation, not with two of them")
     if noise is not None:
-        if corruption is not None or suite is not None:
-            raise ValueError("train with a corruption or with noise, not with both")
         return noise if isinstance(noise, Noise) else Noise(noise)
+    if augment is not None:
+        return _choose_scheme(augment)
     if corruption is None and suite is None:
         return None
     if isinstance(suite, str):
@@ -109,3 +163,15 @@ def choose_treatment(
     if not found:
         raise ValueError("no corruption is given")
     return Corrupted(replace(next(iter(suites.values())), draws_levels=True), tuple(entry for _, entry in found))
+
+
+def _choose_scheme(augment: str | Scheme) -> Augmented | AdversarialTraining:
+    """A scheme, or its name: "augmix-jsd" is AugMix with its consistency loss, "ant" learns its noise on the way."""
+    if not isinstance(augment, str):
+        return Augmented(augment)
+    if augment == ADVERSARIAL:
+        return AdversarialTraining()
+    kind, colon, options = augment.partition(":")
+    is_consistent = kind.endswith(CONSISTENT)
+    scheme = open_scheme(f"{kind.removesuffix(CONSISTENT)}{colon}{options}")
+    return Augmented(scheme, WEIGHT if is_consistent else 0.0)

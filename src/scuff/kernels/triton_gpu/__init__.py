@@ -5,6 +5,7 @@ from scuff.kernels.triton_gpu.drops import refract_drops
 from scuff.kernels.triton_gpu.edges import link_edges
 from scuff.kernels.triton_gpu.filters import correlate, correlate_bytes, resample
 from scuff.kernels.triton_gpu.medians import median
+from scuff.kernels.triton_gpu.operations import operate
 from scuff.kernels.triton_gpu.pixels import bytes_to_unit, local_copies, unit_to_bytes
 from scuff.kernels.triton_gpu.poisson import poisson_quantile
 from scuff.kernels.triton_gpu.random import derive_keys, integers, normal, uniform, words
@@ -27,6 +28,7 @@ __all__ = [
     "map_colours",
     "median",
     "normal",
+    "operate",
     "poisson_quantile",
     "project",
     "refract_drops",

@@ -1,0 +1,29 @@
+"""What training images are changed with: AugMix, AutoAugment, RandAugment, noise, and what they are made of."""
+
+from scuff.augment.augmix import NINE, AugMix
+from scuff.augment.autoaugment import AutoAugment
+from scuff.augment.losses import consistency_loss, jensen_shannon
+from scuff.augment.module import Augment
+from scuff.augment.noise import GaussianNoise, PatchGaussian, UniformNoise
+from scuff.augment.powerset import powerset
+from scuff.augment.randaugment import RandAugment
+from scuff.augment.scheme import NoAugmentation, Scheme
+from scuff.augment.schemes import expand_schemes, open_scheme
+
+__all__ = [
+    "NINE",
+    "AugMix",
+    "Augment",
+    "AutoAugment",
+    "GaussianNoise",
+    "NoAugmentation",
+    "PatchGaussian",
+    "RandAugment",
+    "Scheme",
+    "UniformNoise",
+    "consistency_loss",
+    "expand_schemes",
+    "jensen_shannon",
+    "open_scheme",
+    "powerset",
+]

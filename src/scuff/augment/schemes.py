@@ -1,0 +1,135 @@
+"""Schemes by their addresses: "augmix", "autoaugment:imagenet", "randaugment:count=3,level=4", "powerset:rotate".
+
+An address is a kind, and after a colon its options: `name=value`, with commas between. The first option needs no name.
+A list of operations has + between them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from scuff.augment.ant import AdversarialNoise, open_generator
+from scuff.augment.augmix import AugMix
+from scuff.augment.autoaugment import AutoAugment
+from scuff.augment.noise import GaussianNoise, PatchGaussian, UniformNoise
+from scuff.augment.powerset import powerset, subset_address, subset_number, subset_of
+from scuff.augment.randaugment import RandAugment
+from scuff.augment.scheme import NoAugmentation, Scheme
+
+_CLASSES = (NoAugmentation, AugMix, AutoAugment, RandAugment, PatchGaussian, GaussianNoise, UniformNoise)
+KINDS: dict[str, type[Scheme]] = {one.kind: one for one in _CLASSES}
+
+
+def open_scheme(address: str) -> Scheme:
+    """The scheme of an address.
+
+    >>> open_scheme("augmix:severity=1,whole=true").severity
+    1.0
+    >>> open_scheme("powerset:rotate+shear_x").operations
+    ('shear_x', 'rotate')
+    """
+    kind, _, options = address.strip().partition(":")
+    if kind == AdversarialNoise.kind:
+        if not options:
+            raise ValueError("'ant' needs the file of a generator: ant:FILE")
+        return open_generator(options)
+    if kind == "powerset":
+        return AugMix(subset_of(_subset_number(options)))
+    return _find_kind(kind)(**_parse_options(address, _find_kind(kind), options))
+
+
+def expand_schemes(addresses: Sequence[str]) -> list[str]:
+    """Addresses of single schemes, each once and each in one way of writing.
+
+    "powerset" stands for all subsets of AugMix's nine operations, "powerset-64" for 64 of them.
+
+    >>> expand_schemes(["none", "powerset:16", "powerset:rotate", "patch-gaussian:width=25"])
+    ['none', 'powerset:rotate', 'patch-gaussian']
+    """
+    found: list[str] = []
+    for address in addresses:
+        whole = re.fullmatch(r"powerset(?:-(\d+))?", address.strip())
+        found += powerset(int(whole[1]) if whole[1] else None) if whole else [_canonical(address.strip())]
+    return list(dict.fromkeys(found))
+
+
+def scheme_address(scheme: Scheme) -> str:
+    """The shortest address of a scheme that has no file.
+
+    >>> scheme_address(RandAugment(3, 4)), scheme_address(GaussianNoise(0.1))
+    ('randaugment:count=3,level=4', 'gaussian:0.1')
+    """
+    options = []
+    for place, field in enumerate(dataclasses.fields(scheme)):
+        value = getattr(scheme, field.name)
+        if value != field.default:
+            needs_no_name = place == 0 and (field.default is dataclasses.MISSING or isinstance(value, str))
+            options.append(_write(value) if needs_no_name else f"{field.name}={_write(value)}")
+    return f"{scheme.kind}:{','.join(options)}" if options else scheme.kind
+
+
+def _canonical(address: str) -> str:
+    scheme = open_scheme(address)  # a mistake is found here
+    kind, _, options = address.partition(":")
+    if kind == "powerset":
+        return subset_address(_subset_number(options))
+    return address if kind == AdversarialNoise.kind else scheme_address(scheme)
+
+
+def _find_kind(kind: str) -> type[Scheme]:
+    if kind not in KINDS:
+        known = [*KINDS, "powerset", AdversarialNoise.kind]
+        near = difflib.get_close_matches(kind, known, n=3, cutoff=0.5) or known
+        raise ValueError(f"no scheme is called {kind!r}; did you mean {', '.join(near)}?")
+    return KINDS[kind]
+
+
+def _subset_number(text: str) -> int:
+    if not text:
+        raise ValueError(
+            "'powerset' is many schemes; name one, as in powerset:rotate+shear_x, powerset:none or its number"
+        )
+    if text.isdecimal():
+        return subset_number(subset_of(int(text)))
+    return subset_number([] if text == "none" else text.split("+"))
+
+
+def _parse_options(address: str, kind: type[Scheme], text: str) -> dict[str, Any]:
+    fields = {field.name: field for field in dataclasses.fields(kind)}
+    found: dict[str, Any] = {}
+    for place, part in enumerate(text.split(",") if text else []):
+        name, equals, value = (word.strip() for word in part.partition("="))
+        if not equals and place == 0 and fields:
+            name, value = next(iter(fields)), name
+        if name not in fields or name in found or not value:
+            known = f"its options are {', '.join(fields)}" if fields else "it has no options"
+            raise ValueError(f"cannot read {part!r} of the scheme {address!r}; {known}, each once and as name=value")
+        try:
+            found[name] = _READERS[fields[name].type](value)
+        except (ValueError, KeyError) as error:
+            raise ValueError(f"{name} of the scheme {address!r} cannot be {value!r}") from error
+    if missing := [n for n, field in fields.items() if field.default is dataclasses.MISSING and n not in found]:
+        raise ValueError(f"the scheme {address!r} needs {missing[0]}, as in {kind.kind}:0.1")
+    return found
+
+
+# by the annotation of a field, which is text
+_READERS = {
+    "bool": {"true": True, "false": False}.__getitem__,
+    "int": int,
+    "float": float,
+    "str": str,
+    "tuple[str, ...]": lambda text: tuple(text.split("+")),
+}
+
+
+def _write(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return "+".join(value)
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,257 @@
+"""`scuff distance`: how near augmentation schemes come to corruptions, and what that explains."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+import typer
+
+from scuff.cli.distance_experiments import mixing_command, subsets_command
+from scuff.cli.distance_options import (
+    Architecture,
+    Augmentations,
+    Data,
+    DryRun,
+    Epochs,
+    Extractor,
+    Images,
+    Limit,
+    MaybeRecipe,
+    Out,
+    Precision,
+    Processes,
+    Resamplings,
+    Samples,
+    Sampling,
+    Schemes,
+    Seeds,
+    Suite,
+    Test,
+    announce,
+    read_schemes,
+)
+from scuff.cli.options import Device, Only, Recipe, Seed, Severity, whole_numbers, words
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from scuff.metrics import Distances
+
+FEW = 5  # schemes up to which all are printed
+
+distance_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+
+
+@distance_app.callback()
+def _distance() -> None:
+    """Measure how near augmentations come to corruptions, as a network sees them, and what that explains.
+
+    The feature of a transform is the mean of a network's last hidden layer over a fixed set of images. MSD, the minimal
+    sample distance, is how near the nearest augmentation of a scheme comes to a corruption; MMD is the distance of
+    their means. Where MSD is small, training with the scheme tends to help against the corruption.
+
+    \b
+    Examples:
+      scuff distance schemes cifar10-c --schemes augmix,autoaugment --data fashion --recipe fashion --out runs/near
+      scuff distance correlation cifar10-c --schemes powerset-64,augmix --data cifar10:data --recipe cifar-fast \\
+        --out runs/explained
+      scuff distance mixing cifar10-c/impulse_noise cifar10-c/motion_blur --data cifar10:data --recipe cifar-fast \\
+        --out runs/mixing
+      scuff distance subsets cifar10-c --data cifar10:data --recipe cifar-fast --out runs/subsets
+      scuff report runs/near
+    """
+
+
+@distance_app.command("schemes")
+def schemes_command(
+    suite: Suite,
+    schemes: Schemes,
+    data: Data,
+    out: Out,
+    extractor: Extractor = None,
+    recipe: MaybeRecipe = None,
+    architecture: Architecture = None,
+    epochs: Epochs = None,
+    only: Only = None,
+    severity: Severity = None,
+    images: Images = 100,
+    samples: Samples = 100,
+    augmentations: Augmentations = 10_000,
+    sampling: Sampling = "independent",
+    resamplings: Resamplings = 1,
+    seed: Seed = 0,
+    precision: Precision = None,
+    device: Device = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Measure MSD and MMD of schemes to every corruption and severity of a suite.
+
+    MSD is a minimum: it falls with the number of augmentations, so compare schemes at the same number. Interrupt it
+    whenever you like: the same command goes on. Further schemes may join the folder later.
+
+    \b
+    Examples:
+      scuff distance schemes cifar10-c --schemes augmix,autoaugment,patch-gaussian --data cifar10:data \\
+        --recipe cifar-fast --out runs/near
+      scuff distance schemes cifar10-c --schemes powerset-64 --data cifar10:data --extractor net.safetensors \\
+        --out runs/powerset
+      scuff distance schemes imagenet-c --schemes autoaugment:imagenet --data folder:train --images 10000 \\
+        --sampling joint --extractor torchvision:resnet50 --out runs/imagenet
+    """
+    from scuff.cli.jobs import resumable_job
+    from scuff.studies import plan_distances, run_distances
+
+    plan = plan_distances(
+        read_schemes(schemes),
+        suite,
+        data,
+        out,
+        extractor=extractor,
+        recipe=recipe,
+        architecture=architecture,
+        epochs=epochs,
+        only=words(only),
+        severities=whole_numbers(severity, "--severity"),
+        images=images,
+        samples=samples,
+        augmentations=augmentations,
+        sampling=sampling,
+        resamplings=resamplings,
+        seed=seed,
+        precision=precision,
+        device=device,
+    )
+    announce(plan)
+    if dry_run:
+        return
+    with resumable_job() as advance:
+        found = run_distances(plan, progress=advance)
+    _print_distances(found)
+    typer.echo(f"Distances: {out}/distances.csv")
+    typer.echo(f"Next: scuff report {shlex.quote(out)}")
+
+
+@distance_app.command("correlation")
+def correlation_command(
+    suite: Suite,
+    schemes: Schemes,
+    data: Data,
+    out: Out,
+    recipe: Recipe,
+    extractor: Extractor = None,
+    architecture: Architecture = None,
+    epochs: Epochs = None,
+    seeds: Seeds = 1,
+    only: Only = None,
+    severity: Severity = None,
+    test: Test = None,
+    limit: Limit = None,
+    images: Images = 100,
+    samples: Samples = 100,
+    augmentations: Augmentations = 10_000,
+    sampling: Sampling = "independent",
+    resamplings: Resamplings = 1,
+    seed: Seed = 0,
+    precision: Precision = None,
+    device: Device = None,
+    processes: Processes = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Correlate distances with errors: do schemes that come nearer to a corruption help more against it?
+
+    Measures the distances of all schemes, trains a network with each of them, tests all networks, and prints Spearman's
+    correlation over schemes of MSD and error, one for each corruption, with its interval.
+
+    \b
+    Examples:
+      scuff distance correlation cifar10-c --schemes powerset-64 --data cifar10:data --recipe cifar-fast \\
+        --out runs/explained
+      scuff distance correlation cifar10-c --schemes powerset-8 --data fashion --recipe fashion --out runs/small \\
+        --images 20 --samples 10 --augmentations 100 --limit 500
+    """
+    from scuff.cli.jobs import resumable_job
+    from scuff.studies import plan_correlation, run_correlation
+
+    plan = plan_correlation(
+        read_schemes(schemes),
+        suite,
+        data,
+        out,
+        recipe=recipe,
+        extractor=extractor,
+        architecture=architecture,
+        epochs=epochs,
+        seeds=seeds,
+        only=words(only),
+        severities=whole_numbers(severity, "--severity"),
+        test=test,
+        limit=limit,
+        images=images,
+        samples=samples,
+        augmentations=augmentations,
+        sampling=sampling,
+        resamplings=resamplings,
+        seed=seed,
+        precision=precision,
+        device=device,
+    )
+    announce(plan.distances)
+    missing = len(plan.trials.missing())
+    typer.echo(f"Trainings: {len(plan.trials.cells)}, of which {len(plan.trials.cells) - missing} are there")
+    if dry_run:
+        return
+    with resumable_job() as advance:
+        found = run_correlation(plan, processes=processes, progress=advance)
+    _print_correlations(found)
+    typer.echo(f"Correlations: {out}/correlations.csv; errors: {out}/errors.csv; distances: {out}/distances.csv")
+    typer.echo(f"Next: scuff report {shlex.quote(out)}")
+
+
+distance_app.command("subsets")(subsets_command)
+distance_app.command("mixing")(mixing_command)
+
+
+def _print_distances(found: Distances) -> None:
+    """MSD of every scheme to every corruption; of many schemes, the nearest to each."""
+    from rich import box
+    from rich.table import Table
+
+    from scuff.cli.console import open_console
+
+    console, table = open_console(), Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    near = found.by_corruption("msd")
+    few = list(near.index) if len(near) <= FEW else []
+    for heading in ("MSD", "nearest scheme", "MSD", "farthest", *few):
+        table.add_column(heading, justify="left" if heading in ("MSD", "nearest scheme", "farthest") else "right")
+    for corruption in near.columns:
+        column = near[corruption]
+        first, last = column.idxmin(), column.idxmax()
+        table.add_row(
+            corruption,
+            first,
+            f"{column[first]:.3f}",
+            f"{last} {column[last]:.3f}",
+            *(f"{column[name]:.3f}" for name in few),
+        )
+    console.print(table)
+    if found.resamplings > 1:
+        console.print(
+            f"Over {found.resamplings} resamplings, an MSD varies by {found.relative_spread('msd'):.1%} of itself "
+            f"(standard deviation), an MMD by {found.relative_spread('mmd'):.1%}."
+        )
+
+
+def _print_correlations(found: pd.DataFrame) -> None:
+    from rich import box
+    from rich.table import Table
+
+    from scuff.cli.console import open_console
+
+    console, table = open_console(), Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("corruption", "rho of MSD and error", "95 %", "schemes", ""):
+        table.add_column(heading, justify="left" if heading in ("corruption", "") else "right")
+    for row in found.itertuples():
+        interval = "" if row.rho != row.rho else f"[{row.low:.2f}, {row.high:.2f}]"
+        table.add_row(row.corruption, f"{row.rho:.2f}", interval, str(row.schemes), row.note)
+    console.print(table)

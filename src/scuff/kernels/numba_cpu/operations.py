@@ -1,0 +1,228 @@
+"""Pillow's image operations on batches of bytes: each image meets its own, in one loop over the batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from scuff.kernels.affine import affine_maps
+from scuff.kernels.numba_cpu.compiling import compiled_unfused
+from scuff.kernels.operation_codes import CODES
+from scuff.kernels.threads import over_images
+
+F32, INDEX = np.float32, np.uintp  # an unsigned index spares the compiler the question whether it counts from the end
+IDENTITY, INVERT, SOLARIZE, POSTERIZE = (CODES[name] for name in ("identity", "invert", "solarize", "posterize"))
+CONTRAST, COLOR, SHARPNESS = (CODES[name] for name in ("contrast", "color", "sharpness"))
+AUTOCONTRAST, FIRST_WARP = CODES["autocontrast"], CODES["shear_x"]
+
+
+def operate(pixels: Tensor, names: Sequence[str], codes: Tensor, values: Tensor, nearest: bool, fill: Tensor) -> Tensor:
+    pixels = pixels.contiguous()
+    n, channels, height, width = pixels.shape
+    out = torch.empty_like(pixels)
+    maps = affine_maps(names, codes, values, height, width).numpy()
+    source, target = (batch.view(n, channels, height * width).numpy() for batch in (pixels, out))
+    numbers, amounts, outside = codes.contiguous().numpy(), values.contiguous().numpy(), fill.numpy()
+
+    def work(start: int, stop: int) -> None:
+        _operate(source, numbers, amounts, maps, nearest, outside, height, width, target, start, stop)
+
+    if out.numel():
+        over_images(work, n)
+    return out
+
+
+@compiled_unfused
+def _operate(pixels, codes, values, maps, nearest, fill, height, width, out, start, stop):
+    """Images `start` to `stop` of (N, C, H * W)."""
+    table, counts = np.empty(256, np.uint8), np.empty(256, np.int64)
+    for n in range(start, stop):
+        code, source, target = codes[n], pixels[n], out[n]
+        if code == IDENTITY:
+            target[:] = source
+        elif code >= FIRST_WARP:
+            if nearest:
+                _read_nearest(source, maps[n], fill, height, width, target)
+            else:
+                _read_bilinear(source, maps[n], fill, height, width, target)
+        elif code == COLOR:
+            _blend_grey(source, F32(values[n]), target)
+        elif code == SHARPNESS:
+            for c in range(source.shape[0]):
+                _blend_smooth(source[c], F32(values[n]), height, width, target[c])
+        else:
+            mean = _mean_grey(source) if code == CONTRAST else 0
+            for c in range(source.shape[0]):
+                if code < AUTOCONTRAST:
+                    _fill_table(code, values[n], mean, table)
+                else:
+                    _fill_table_from(code, source[c], counts, table)
+                _look_up(source[c], table, target[c])
+
+
+# --- tables ---------------------------------------------------------------------------------------------------------
+
+
+@compiled_unfused
+def _look_up(source, table, target):
+    for k in range(INDEX(source.size)):
+        target[k] = table[source[k]]
+
+
+@compiled_unfused
+def _blended(plain, level, factor):
+    """Both levels are whole; the product is rounded before the sum."""
+    mixed = F32(plain) + factor * F32(level - plain)
+    return np.uint8(min(max(mixed, F32(0.0)), F32(255.0)))
+
+
+@compiled_unfused
+def _fill_table(code, value, mean, table):
+    bits = int(min(max(value, 0.0), 8.0)) if code == POSTERIZE else 0
+    for level in range(256):
+        if code == INVERT or (code == SOLARIZE and not level < value):
+            table[level] = 255 - level
+        elif code == SOLARIZE:
+            table[level] = level
+        elif code == POSTERIZE:
+            table[level] = level & (256 - (1 << (8 - bits)))
+        else:
+            table[level] = _blended(mean, level, F32(value))
+
+
+@compiled_unfused
+def _fill_table_from(code, source, counts, table):
+    """What autocontrast and equalize make of one channel."""
+    counts[:] = 0
+    for k in range(INDEX(source.size)):
+        counts[source[k]] += 1
+    low, high = 0, 255
+    while counts[low] == 0:
+        low += 1
+    while counts[high] == 0:
+        high -= 1
+    step = (source.size - counts[high]) // 255
+    scale = 255.0 / (high - low) if high > low else 0.0
+    offset, below = -low * scale, 0
+    for level in range(256):
+        if code == AUTOCONTRAST and high > low:
+            table[level] = int(min(max(level * scale + offset, 0.0), 255.0))
+        elif code != AUTOCONTRAST and step > 0:
+            table[level] = min((below + step // 2) // step, 255)
+        else:
+            table[level] = level
+        below += counts[level]
+
+
+# --- blends ---------------------------------------------------------------------------------------------------------
+
+
+@compiled_unfused
+def _grey(source, k):
+    red, green, blue = np.int32(source[0, k]), np.int32(source[1, k]), np.int32(source[2, k])
+    return (np.int32(19595) * red + np.int32(38470) * green + np.int32(7471) * blue + np.int32(32768)) >> np.int32(16)
+
+
+@compiled_unfused
+def _mean_grey(source):
+    total, count = 0, source.shape[1]
+    for k in range(INDEX(count)):
+        total += _grey(source, k) if source.shape[0] == 3 else np.int32(source[0, k])
+    return (2 * total + count) // (2 * count)
+
+
+@compiled_unfused
+def _blend_grey(source, factor, target):
+    if source.shape[0] == 1:
+        target[:] = source
+        return
+    for k in range(INDEX(source.shape[1])):
+        grey = _grey(source, k)
+        for c in range(3):
+            target[c, k] = _blended(grey, np.int32(source[c, k]), factor)
+
+
+@compiled_unfused
+def _blend_smooth(source, factor, height, width, target):
+    """The outermost pixels are not smoothed, so they stay."""
+    target[:] = source
+    for i in range(1, height - 1):
+        for j in range(1, width - 1):
+            k = INDEX(i * width + j)
+            above, below = k - INDEX(width), k + INDEX(width)
+            level = np.int32(source[k])
+            total = np.int32(4) * level
+            for middle in (above, k, below):
+                total += np.int32(source[middle - INDEX(1)]) + np.int32(source[middle])
+                total += np.int32(source[middle + INDEX(1)])
+            target[k] = _blended((np.int32(2) * total + np.int32(13)) // np.int32(26), level, factor)
+
+
+# --- affine reads ---------------------------------------------------------------------------------------------------
+
+
+@compiled_unfused
+def _read_bilinear(source, coefficients, fill, height, width, target):
+    a, b, c, d, e, f = coefficients
+    channels, k = INDEX(source.shape[0]), INDEX(0)
+    for j in range(height):
+        for i in range(width):
+            x = a * (i + 0.5) + b * (j + 0.5) + c
+            y = d * (i + 0.5) + e * (j + 0.5) + f
+            if x >= 0.0 and x < width and y >= 0.0 and y < height:
+                x, y = x - 0.5, y - 0.5
+                left, top = np.floor(x), np.floor(y)
+                across, down = x - left, y - top
+                near, far = max(int(left), 0), min(int(left) + 1, width - 1)
+                above, below = max(int(top), 0) * width, min(int(top) + 1, height - 1) * width
+                p, q, r, s = INDEX(above + near), INDEX(above + far), INDEX(below + near), INDEX(below + far)
+                if across == 0.0 or down == 0.0:  # along an axis: two of the four pixels decide
+                    share, q = (across, q) if down == 0.0 else (down, r)
+                    for m in range(channels):
+                        first = np.float64(source[m, p])
+                        target[m, k] = np.uint8(first + (source[m, q] - first) * share)
+                else:
+                    for m in range(channels):
+                        first, second = np.float64(source[m, p]), np.float64(source[m, r])
+                        first += (source[m, q] - first) * across
+                        second += (source[m, s] - second) * across
+                        target[m, k] = np.uint8(first + (second - first) * down)
+            else:
+                for m in range(channels):
+                    target[m, k] = fill[m]
+            k += INDEX(1)
+
+
+@compiled_unfused
+def _fixed(z):
+    return np.int64(np.floor(z * 65536.0 + 0.5))
+
+
+@compiled_unfused
+def _read_nearest(source, coefficients, fill, height, width, target):
+    """Pillow's two ways: step by step for translations, otherwise in 65536ths of a pixel."""
+    a, b, c, d, e, f = coefficients
+    straight, k = b == 0.0 and d == 0.0, INDEX(0)
+    x, y = c + a * 0.5, f + e * 0.5
+    first, second = _fixed(c + a * 0.5 + b * 0.5), _fixed(f + d * 0.5 + e * 0.5)
+    for j in range(height):
+        x = c + a * 0.5
+        for i in range(width):
+            if straight:
+                column, row = -1 if x < 0.0 else int(x), -1 if y < 0.0 else int(y)
+            else:
+                column = (first + _fixed(a) * i + _fixed(b) * j) >> 16
+                row = (second + _fixed(d) * i + _fixed(e) * j) >> 16
+            if column >= 0 and column < width and row >= 0 and row < height:
+                place = INDEX(row * width + column)
+                for m in range(source.shape[0]):
+                    target[m, k] = source[m, place]
+            else:
+                for m in range(source.shape[0]):
+                    target[m, k] = fill[m]
+            k += INDEX(1)
+            x += a
+        y += e

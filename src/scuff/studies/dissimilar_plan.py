@@ -1,0 +1,207 @@
+"""What the search for a dissimilar benchmark will measure, found out before anything is computed."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import scuff
+from scuff.data import Source
+from scuff.design.dissimilar import CANDIDATES, SIZE, TOLERANCE, check_count, check_wanted
+from scuff.design.dissimilar_groups import LEAST_REFERENCE_LEVELS, LEVELS, ROLES
+from scuff.environment import environment, find_device
+from scuff.evaluation import plan_evaluation
+from scuff.evaluation.choices import Models, open_models
+from scuff.evaluation.plan import Plan
+from scuff.metrics.tables import CLEAN
+from scuff.models import Classifier
+from scuff.models.features import hidden_layer
+from scuff.store import Store, check_settings
+from scuff.studies.features import SAMPLINGS
+from scuff.studies.sources import open_test_source
+from scuff.suites import Levels, Suite, load_suite
+from scuff.training.images import open_training_source
+
+SETTINGS = "dissimilar.json"
+IMAGES, SAMPLES = 100, 100
+CHOICE = ("levels", "name", "size", "tolerance", "benchmarks", "spread")  # what is chosen from what was measured
+NOTED_ONLY = (*CHOICE, "result", "data", "test", "addresses", "device", "environment", "scuff")  # files may move
+
+
+@dataclass(frozen=True)
+class DissimilarPlan:
+    """A search that is ready to run. A repetition has a classifier and an extractor of its own."""
+
+    out: Path
+    settings: dict[str, Any]
+    evaluations: dict[str, Plan]  # by role
+    repetitions: list[tuple[str, Classifier]]  # the name of the classifier, and the extractor
+    data: str | Source
+    device: torch.device
+
+    def suite(self, role: str) -> Suite:
+        """The suite of a role."""
+        return self.evaluations[role].suite
+
+    def levels(self, role: str) -> dict[str, Levels]:
+        """The entries of a role, and their severities."""
+        found: dict[str, Levels] = {}
+        for cell in self.evaluations[role].cells:
+            if cell.entry != CLEAN:
+                found[cell.entry] = (*found.get(cell.entry, ()), cell.severity)
+        return found
+
+    @property
+    def images_per_centre(self) -> int:
+        """Images that go through an extractor for the centre of a cell."""
+        settings = self.settings
+        return settings["images"] * (1 if settings["sampling"] == "joint" else settings["samples"])
+
+    def missing_centres(self) -> list[tuple[int, str, str]]:
+        """The centres that are not there yet: (repetition, role, entry), of all severities at once."""
+        store = Store(self.out)
+        every = [
+            (r, role, entry) for r in range(len(self.repetitions)) for role in ROLES for entry in self.levels(role)
+        ]
+        return [one for one in every if not store.exists(centre_file(*one))]
+
+    def remarks(self) -> list[str]:
+        """What one should know before one believes the result."""
+        said = []
+        if any(self.evaluations[ROLES[0]].fingerprints[name] == own.fingerprint() for name, own in self.repetitions):
+            said.append("a network is both classifier and extractor; the authors take two that were trained apart")
+        if len(self.repetitions) == 1:
+            said.append("one repetition: how far shifts can be told is unknown; the authors have ten")
+        return said
+
+
+def plan_dissimilar(
+    reference: str | Suite,
+    candidates: str | Suite,
+    data: str | Source,
+    out: str | os.PathLike[str],
+    *,
+    models: Models,
+    extractors: Models,
+    only: Sequence[str] | None = None,
+    test: str | Source | None = None,
+    limit: int | None = None,
+    images: int = IMAGES,
+    samples: int = SAMPLES,
+    sampling: str = "independent",
+    size: int = SIZE,
+    tolerance: float = TOLERANCE,
+    benchmarks: int = CANDIDATES,
+    spread: float | None = None,
+    name: str = "dissimilar",
+    seed: int = 0,
+    precision: str | None = None,
+    device: str | torch.device | None = None,
+) -> DissimilarPlan:
+    """Plan the search without computing anything; the arguments are those of `dissimilar`."""
+    if "://" in os.fspath(out):
+        raise ValueError(f"a study needs a folder on this machine, got {os.fspath(out)}")
+    check_wanted(size, tolerance, benchmarks, spread, seed)
+    for key, value in (("images", images), ("samples", samples)):
+        if type(value) is not int or value < 1:
+            raise ValueError(f"{key} must be a whole number of at least 1, got {value!r}")
+    if sampling not in SAMPLINGS:
+        raise ValueError(f"sampling must be one of {', '.join(SAMPLINGS)}, got {sampling!r}")
+    device, out = find_device(device), Path(out)
+    precision = precision or ("bfloat16" if device.type == "cuda" else "float32")
+    suites = dict(zip(ROLES, (_load(reference), _load(candidates)), strict=True))
+    chosen = {"reference": suites["reference"].choose(), "candidate": suites["candidate"].choose(only)}
+    for role, least in zip(ROLES, (LEAST_REFERENCE_LEVELS, LEVELS), strict=True):
+        _check_levels(suites[role], chosen[role], role, least)
+    check_count(len(chosen["candidate"]), size)
+    train = open_training_source(data)
+    if images > len(train):
+        raise ValueError(f"{train.name} has {len(train)} images, fewer than the {images} to measure by")
+    tested = open_test_source(data, test, None)
+    classifiers, seers = open_models(models), open_models(extractors)
+    for own in seers.values():
+        hidden_layer(own)  # refuses what has none
+    evaluations = {
+        role: plan_evaluation(
+            classifiers,
+            suites[role],
+            tested,
+            out / f"evaluation-{role}",
+            only=list(chosen[role]),
+            seed=seed,
+            limit=limit,
+            precision=precision,
+        )
+        for role in ROLES
+    }
+    for role, plan in evaluations.items():
+        if plan.is_sequence:
+            raise ValueError(f"the {role} {suites[role].name} holds sequences of frames; expected single corruptions")
+    settings = {
+        "reference": suites["reference"].to_dict(),
+        "candidates": suites["candidate"].to_dict(),
+        "levels": {role: {entry: list(its) for entry, its in chosen[role].items()} for role in ROLES},
+        "data": data if isinstance(data, str) else train.name,
+        "data_fingerprint": train.fingerprint(),
+        "test": test if test is None or isinstance(test, str) else tested.name,
+        "test_fingerprint": evaluations["reference"].settings["source_fingerprint"],
+        "test_images": evaluations["reference"].settings["images"],
+        "models": [{"name": n, "fingerprint": own.fingerprint()} for n, own in classifiers.items()],
+        "extractors": [{"name": n, "fingerprint": own.fingerprint()} for n, own in seers.items()],
+        "addresses": {
+            "models": [own.address for own in classifiers.values()],
+            "extractors": [own.address for own in seers.values()],
+        },
+        "images": images,
+        "samples": samples,
+        "sampling": sampling,
+        "size": size,
+        "tolerance": tolerance,
+        "benchmarks": benchmarks,
+        "spread": spread,
+        "name": name,
+        "seed": seed,
+        "precision": precision,
+        "device": str(device),
+        "environment": environment(device),
+        "scuff": scuff.__version__,
+    }
+    settings = json.loads(json.dumps(settings))
+    check_settings(Store(out), SETTINGS, settings, NOTED_ONLY)
+    return DissimilarPlan(out, settings, evaluations, _pair(classifiers, seers), data, device)
+
+
+def centre_file(repetition: int, role: str, entry: str) -> str:
+    """Where the centres of an entry lie, those of all its severities."""
+    return f"centres/{repetition}/{role}/{entry}.npz"
+
+
+def _load(suite: str | Suite) -> Suite:
+    return suite if isinstance(suite, Suite) else load_suite(suite)
+
+
+def _check_levels(suite: Suite, chosen: dict[str, Levels], role: str, least: int) -> None:
+    few = [entry for entry, levels in chosen.items() if levels == (None,) or len(levels) < least]
+    if few:
+        raise ValueError(
+            f"every {role} needs at least {least} severities; in {suite.name} these have fewer or none: "
+            f"{', '.join(few)}. Leave them out, or give them lists of values in a suite of your own"
+        )
+
+
+def _pair(classifiers: dict[str, Classifier], extractors: dict[str, Classifier]) -> list[tuple[str, Classifier]]:
+    """The repetitions: classifiers and extractors two by two, or all of the ones with the only other."""
+    names, seers = list(classifiers), list(extractors.values())
+    if len(names) != len(seers) and 1 not in (len(names), len(seers)):
+        raise ValueError(
+            f"every repetition has a model and an extractor: give as many of both, or one for all; got {len(names)} "
+            f"models and {len(seers)} extractors"
+        )
+    count = max(len(names), len(seers))
+    return [(names[number % len(names)], seers[number % len(seers)]) for number in range(count)]

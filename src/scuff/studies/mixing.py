@@ -1,0 +1,180 @@
+"""Why the nearest augmentation counts and not the mean: networks trained with two corruptions in changing shares.
+
+An image is augmented by the wrong corruption with probability p, by the right one otherwise; the test is on the right
+one. The mean of the augmentations moves away from the test in proportion to p, and so does MMD. But as long as some
+augmentations are right, a network learns from them: the error stays low, and so does MSD. This is the experiment of
+figure 2b of Mintun, Kirillov and Xie.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pandas as pd
+from torch import Tensor
+
+from scuff.data import Source
+from scuff.door import corrupt, each_its_way, find_entry
+from scuff.evaluation.runner import Progress
+from scuff.metrics.accuracies import CLEAN
+from scuff.random import bernoulli, image_keys
+from scuff.ranges import is_number
+from scuff.store import Store, check_settings, save_settings
+from scuff.studies.correlation import CorrelationPlan, plan_correlation
+from scuff.studies.transform_space import run_distances
+from scuff.studies.trials import run_trials
+from scuff.suites import Suite
+from scuff.training.recipes import Recipe
+
+SETTINGS, MIXING = "mixing.json", "mixing.csv"
+NOTED_ONLY = ("data", "shares", "seeds", "schemes", "environment", "device", "scuff")
+SHARES = (0.0, 0.5, 0.9, 0.99, 1.0)
+DRAWS = 1000
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """A scheme: the corruption `other` with the probability `share`, else the corruption `right`, at one severity."""
+
+    suite: Suite
+    right: str
+    other: str
+    share: float
+    severity: int | None
+
+    before_crop = False
+
+    def __call__(self, images: Tensor, ids: Tensor, seed: int = 0) -> Tensor:
+        drawn = bernoulli(image_keys("mixture", None, ids, seed), "other", probability=self.share)
+        options = {"severity": self.severity, "suite": self.suite, "seed": seed, "check": False}
+        ways = [partial(corrupt, name=entry, **options) for entry in (self.right, self.other)]
+        return each_its_way(images, ids, drawn, ways)
+
+    def settings(self) -> dict[str, Any]:
+        """What decides over pixels, as plain data."""
+        entries = self.suite.to_dict()["entries"]
+        return {
+            "scheme": "mixture",
+            "suite": self.suite.name,
+            "right": {self.right: entries[self.right]},
+            "other": {self.other: entries[self.other]},
+            "share": self.share,
+            "severity": self.severity,
+        }
+
+
+@dataclass(frozen=True)
+class MixingPlan:
+    """An experiment that is ready to run: a correlation study whose schemes are mixtures."""
+
+    plan: CorrelationPlan
+    settings: dict[str, Any]
+
+
+def mixing(
+    right: str,
+    other: str,
+    data: str | Source,
+    out: str | os.PathLike[str],
+    *,
+    severity: int | None = 3,
+    shares: Sequence[float] = SHARES,
+    augmentations: int = DRAWS,
+    recipe: str | Recipe,
+    seeds: int | Sequence[int] = 1,
+    processes: int | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> pd.DataFrame:
+    """Distances and errors by the share of the wrong corruption: share, mmd, msd, seed, error, clean_error.
+
+    Parameters
+    ----------
+    right, other
+        The corruption that is tested, and the one that is mixed in: `"cifar10-c/impulse_noise"` and
+        `"cifar10-c/motion_blur"` in the paper. Both of one suite.
+    severity
+        Of both.
+    shares
+        Of the wrong corruption.
+    data, out, recipe, seeds, augmentations, options
+        As in `scuff.studies.correlation`, all whose other options are taken.
+    """
+    plan = plan_mixing(
+        right,
+        other,
+        data,
+        out,
+        severity=severity,
+        shares=shares,
+        augmentations=augmentations,
+        recipe=recipe,
+        seeds=seeds,
+        **options,
+    )
+    return run_mixing(plan, processes=processes, progress=progress)
+
+
+def plan_mixing(
+    right: str,
+    other: str,
+    data: str | Source,
+    out: str | os.PathLike[str],
+    *,
+    severity: int | None = 3,
+    shares: Sequence[float] = SHARES,
+    augmentations: int = DRAWS,
+    **options: Any,
+) -> MixingPlan:
+    """Plan an experiment without computing anything; the arguments are those of `mixing`."""
+    (suite, first), (second_suite, second) = find_entry(right), find_entry(other)
+    if suite.name != second_suite.name:
+        raise ValueError(f"expected two corruptions of one suite, got {right} and {other}")
+    if first == second:
+        raise ValueError(f"expected two different corruptions, got {right} twice")
+    shares = sorted(set(shares))
+    if not shares or not all(is_number(share) and 0 <= share <= 1 for share in shares):
+        raise ValueError(f"shares must be numbers from 0 to 1, got {shares}")
+    for entry in (first, second):  # refuses a severity that one of them does not have
+        suite.parameters(entry, severity)
+    schemes = {f"share-{share:g}": Mixture(suite, first, second, share, severity) for share in shares}
+    severities = None if severity is None else [severity]
+    plan = plan_correlation(
+        schemes, suite, data, out, only=[first], severities=severities, augmentations=augmentations, **options
+    )
+    settings = {
+        **plan.distances.settings,
+        **plan.trials.settings(),
+        "right": f"{suite.name}/{first}",
+        "other": f"{suite.name}/{second}",
+        "severity": severity,
+        "shares": shares,
+    }
+    check_settings(Store(out), SETTINGS, settings, NOTED_ONLY)
+    return MixingPlan(plan, settings)
+
+
+def run_mixing(plan: MixingPlan, *, processes: int | None = None, progress: Progress | None = None) -> pd.DataFrame:
+    """Carry out what `plan_mixing` has planned, and write the table."""
+    progress = progress or (lambda what, done, total: None)
+    store = Store(plan.plan.trials.out)
+    save_settings(store, SETTINGS, plan.settings)
+    distances = run_distances(plan.plan.distances, progress=progress)
+    errors = run_trials(plan.plan.trials, processes=processes, progress=progress)
+    near = {kind: distances.by_corruption(kind).iloc[:, 0] for kind in ("mmd", "msd")}
+    lines = []
+    for share in plan.settings["shares"]:
+        name = f"share-{share:g}"
+        for seed, its in errors[errors["scheme"] == name].groupby("seed"):
+            is_clean = its["corruption"] == CLEAN
+            found = {"share": share, "mmd": near["mmd"][name], "msd": near["msd"][name], "seed": seed}
+            lines.append(
+                found | {"error": its[~is_clean]["error"].mean(), "clean_error": its[is_clean]["error"].mean()}
+            )
+    table = pd.DataFrame(lines)
+    store.write(MIXING, table.to_csv(index=False).encode())
+    return table

@@ -1,0 +1,44 @@
+"""What studies that train and test have in common: test images that suit the training images, and seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scuff.data import CorruptedSource, Source, open_source
+from scuff.data.open import forms
+
+
+def open_test_source(data: str | Source, test: str | Source | None, classes: str | None) -> Source:
+    """The test images: those that are given, or the test split of the training images' address."""
+    if test is None:
+        form = forms().get(data.partition(":")[0]) if isinstance(data, str) else None
+        if form is None or not form.has_splits:
+            raise ValueError(
+                "these data have no test split of their own; say where the test images are, as in test='folder:val'"
+            )
+        test = data
+    source = open_source(test, classes=classes) if isinstance(test, str) else test
+    if isinstance(source, CorruptedSource):
+        raise ValueError(f"{source.name} holds corrupted images; the study corrupts clean ones itself")
+    return source
+
+
+def check_classes(train: Source, test: Source) -> None:
+    """Refuse test images whose labels mean something else than those of the training images."""
+    are_numbers = train.has_numbered_classes or test.has_numbered_classes
+    if are_numbers and test.labels.max(initial=0) < len(train.class_names):
+        return
+    if are_numbers or train.class_names != test.class_names:
+        raise ValueError(
+            f"the test images must have the classes of the training images: {train.name} has "
+            f"{len(train.class_names)} ({', '.join(train.class_names[:5])}, ...), {test.name} has "
+            f"{len(test.class_names)} ({', '.join(test.class_names[:5])}, ...)"
+        )
+
+
+def choose_seeds(seeds: int | Sequence[int]) -> list[int]:
+    """How many trainings of everything, or their seeds, as a list of seeds."""
+    numbers = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+    if not numbers or len(set(numbers)) < len(numbers):
+        raise ValueError(f"expected at least one seed, each of them once, got {seeds!r}")
+    return numbers

@@ -1,0 +1,292 @@
+"""Is it the nearest augmentations that help? Networks trained with few augmentations, chosen by their distance.
+
+Many augmentations of a scheme are drawn once, and ordered: first those that come closest to some corruption of a
+suite. Then networks are trained with the first k of them, the last k, or k at random, every image drawing one of the k
+anew. If nearness matters, few close ones do as well as the whole scheme, and few far ones do not. This is the
+experiment of appendix B of Mintun, Kirillov and Xie.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from scuff.augment import Scheme
+from scuff.data import Source
+from scuff.evaluation.runner import Progress
+from scuff.metrics.accuracies import CLEAN
+from scuff.metrics.transform_space import closest_order
+from scuff.random import image_keys, integers
+from scuff.store import Store, check_settings, save_settings
+from scuff.studies.features import scheme_transform
+from scuff.studies.sources import choose_seeds
+from scuff.studies.transform_space import (
+    distances_between,
+    load_arrays,
+    measure_centres,
+    open_plan_encoder,
+    save_arrays,
+    train_extractor,
+)
+from scuff.studies.transform_space_plan import IMAGES, SAMPLES, DistancePlan, plan_distances
+from scuff.studies.trials import Trials, plan_trials, run_trials
+from scuff.suites import Suite
+from scuff.training.recipes import Recipe, find_recipe
+from scuff.training.run import adapt
+from scuff.training.treatment import Augmented, Treatment
+
+SETTINGS, SUBSETS, ORDER = "subsets.json", "subsets.csv", "order.npz"
+KINDS = ("closest", "random", "farthest")
+ALL = "all"
+NOTED_ONLY = ("data", "sizes", "kinds", "seeds", "environment", "device", "scuff")  # more of them may join
+SIZES = (1, 3, 10, 30, 100, 300, 1000)
+DRAWS = 100_000
+
+
+@dataclass(frozen=True)
+class FewDraws:
+    """A scheme of which only some draws are ever used; every image draws one of them anew."""
+
+    scheme: Scheme
+    draws: tuple[int, ...] = field(repr=False)
+    seed: int = 0  # with which the draws of the scheme are numbered
+
+    @property
+    def before_crop(self) -> bool:
+        """As the scheme itself."""
+        return self.scheme.before_crop
+
+    def __call__(self, images: Tensor, ids: Tensor, seed: int = 0) -> Tensor:
+        chosen = integers(image_keys("few-draws", None, ids, seed), "draw", low=0, high=len(self.draws) - 1).long()
+        return self.scheme(images, torch.tensor(self.draws, device=ids.device)[chosen], self.seed)
+
+    def settings(self) -> dict[str, Any]:
+        """The scheme, and a hash of the draws."""
+        digest = hashlib.blake2b(np.array(self.draws, np.int64).tobytes(), digest_size=8).hexdigest()
+        return {"scheme": "few-draws", "of": self.scheme.settings(), "draws": digest, "seed": self.seed}
+
+
+@dataclass(frozen=True)
+class SubsetPlan:
+    """An experiment that is ready to run. Which augmentations are the closest is known only when it does."""
+
+    distances: DistancePlan
+    settings: dict[str, Any]
+    recipe: Recipe
+    test: str | Source | None
+
+    @property
+    def scheme(self) -> Scheme:
+        """Whose augmentations are chosen from."""
+        return next(iter(self.distances.schemes.values()))
+
+    def trainings(self) -> int:
+        """How many networks there will be in all."""
+        settings = self.settings
+        return len(settings["seeds"]) * (1 + len(settings["kinds"]) * len(settings["sizes"]))
+
+
+def subsets(
+    scheme: str | dict[str, Scheme],
+    suite: str | Suite,
+    data: str | Source,
+    out: str | os.PathLike[str],
+    *,
+    recipe: str | Recipe,
+    extractor: Any = None,
+    architecture: str | None = None,
+    epochs: int | None = None,
+    sizes: Sequence[int] = SIZES,
+    kinds: Sequence[str] = KINDS,
+    draws: int = DRAWS,
+    seeds: int | Sequence[int] = 1,
+    only: Sequence[str] | None = None,
+    severities: Sequence[int] | None = None,
+    test: str | Source | None = None,
+    limit: int | None = None,
+    images: int = IMAGES,
+    samples: int = SAMPLES,
+    seed: int = 0,
+    precision: str | None = None,
+    device: str | torch.device | None = None,
+    processes: int | None = None,
+    progress: Progress | None = None,
+) -> pd.DataFrame:
+    """Mean errors on a suite of networks trained with few augmentations: kind, size, seed, clean_error, error.
+
+    Parameters
+    ----------
+    scheme
+        `"augmix"` in the paper.
+    sizes, kinds
+        How many augmentations: the "closest", the "farthest", or "random" ones. A network trained with the whole
+        scheme, of kind "all" and size 0, is for comparison.
+    draws
+        How many augmentations are drawn to choose from.
+    suite, data, out, recipe, extractor, seeds, test, limit, images, samples, seed, precision
+        As in `scuff.studies.correlation`.
+    """
+    plan = plan_subsets(
+        scheme,
+        suite,
+        data,
+        out,
+        recipe=recipe,
+        extractor=extractor,
+        architecture=architecture,
+        epochs=epochs,
+        sizes=sizes,
+        kinds=kinds,
+        draws=draws,
+        seeds=seeds,
+        only=only,
+        severities=severities,
+        test=test,
+        limit=limit,
+        images=images,
+        samples=samples,
+        seed=seed,
+        precision=precision,
+        device=device,
+    )
+    return run_subsets(plan, processes=processes, progress=progress)
+
+
+def plan_subsets(
+    scheme: str | dict[str, Scheme],
+    suite: str | Suite,
+    data: str | Source,
+    out: str | os.PathLike[str],
+    *,
+    recipe: str | Recipe,
+    extractor: Any = None,
+    architecture: str | None = None,
+    epochs: int | None = None,
+    sizes: Sequence[int] = SIZES,
+    kinds: Sequence[str] = KINDS,
+    draws: int = DRAWS,
+    seeds: int | Sequence[int] = 1,
+    test: str | Source | None = None,
+    limit: int | None = None,
+    **options: Any,
+) -> SubsetPlan:
+    """Plan an experiment without computing anything; the arguments are those of `subsets`."""
+    distances = plan_distances(
+        scheme,
+        suite,
+        data,
+        out,
+        extractor=extractor,
+        recipe=recipe,
+        architecture=architecture,
+        epochs=epochs,
+        augmentations=draws,
+        **options,
+    )
+    if len(distances.schemes) > 1:
+        raise ValueError(f"subsets are those of one scheme, got {', '.join(distances.schemes)}")
+    if next(iter(distances.schemes.values())).before_crop:
+        raise ValueError("the augmentations of this scheme act before flips and shifts, and cannot be replayed after")
+    for kind in kinds:
+        if kind not in KINDS:
+            raise ValueError(f"a kind of subset is one of {', '.join(KINDS)}, got {kind!r}")
+    bad = [size for size in sizes if type(size) is not int or not 1 <= size <= draws]
+    if bad or not sizes:
+        raise ValueError(f"sizes must be whole numbers from 1 to the {draws} draws, got {list(sizes)}")
+    recipe = adapt(find_recipe(recipe), architecture, epochs, False)
+    settings = {
+        **distances.settings,
+        "recipe": {"name": recipe.name, **recipe.settings()},
+        "sizes": sorted(set(sizes)),
+        "kinds": list(kinds),
+        "seeds": choose_seeds(seeds),
+        "limit": limit,
+    }
+    check_settings(Store(out), SETTINGS, settings, NOTED_ONLY)
+    return SubsetPlan(distances, settings, recipe, test)
+
+
+def run_subsets(plan: SubsetPlan, *, processes: int | None = None, progress: Progress | None = None) -> pd.DataFrame:
+    """Carry out what `plan_subsets` has planned: order the augmentations, train, test, and write the table."""
+    progress = progress or (lambda what, done, total: None)
+    store = Store(plan.distances.out)
+    save_settings(store, SETTINGS, plan.settings)
+    order = _find_order(plan, store, progress)
+    trials = _plan_trials(plan, order)
+    table = summarise(run_trials(trials, processes=processes, progress=progress))
+    store.write(SUBSETS, table.to_csv(index=False).encode())
+    return table
+
+
+def _find_order(plan: SubsetPlan, store: Store, progress: Progress) -> np.ndarray:
+    """The draws of the scheme, those first that come closest to some cell of the suite."""
+    if store.exists(ORDER):
+        return load_arrays(store, ORDER)["order"]
+    distances, settings = plan.distances, plan.settings
+    train_extractor(distances, progress)
+    done, total = 0, distances.encodings()
+
+    def advance(what: str, images: int) -> None:
+        nonlocal done
+        done += images
+        progress(what, done, total)
+
+    encoder = open_plan_encoder(distances, 0)
+    centres = measure_centres(distances, encoder, 0, advance)
+    pieces = []
+    for piece in encoder.features(scheme_transform(plan.scheme, settings["seed"]), settings["augmentations"]):
+        pieces.append(distances_between(piece, centres))
+        advance("augmentations", len(piece) * len(encoder.images))
+    order = closest_order(torch.cat(pieces).double().cpu().numpy())
+    save_arrays(store, ORDER, order=order)
+    return order
+
+
+def choose_draws(order: np.ndarray, kind: str, size: int, seed: int = 0) -> tuple[int, ...]:
+    """`size` of the ordered draws: the first, the last, or any."""
+    if kind == "random":
+        chosen = np.random.default_rng(seed).choice(order, size, replace=False)
+    else:
+        chosen = order[:size] if kind == "closest" else order[-size:]
+    return tuple(sorted(chosen.tolist()))
+
+
+def _plan_trials(plan: SubsetPlan, order: np.ndarray) -> Trials:
+    settings, distances = plan.settings, plan.distances
+    treatments: dict[str, Treatment] = {ALL: Augmented(plan.scheme)}
+    for kind in settings["kinds"]:
+        for size in settings["sizes"]:
+            few = FewDraws(plan.scheme, choose_draws(order, kind, size, settings["seed"]), settings["seed"])
+            treatments[f"{kind}-{size}"] = Augmented(few)
+    return plan_trials(
+        treatments,
+        distances.suite,
+        distances.data,
+        distances.out,
+        recipe=plan.recipe,
+        seeds=settings["seeds"],
+        only=list(distances.levels),
+        severities=distances.severities,
+        test=plan.test,
+        limit=settings["limit"],
+        device=distances.device,
+    )
+
+
+def summarise(errors: pd.DataFrame) -> pd.DataFrame:
+    """Of the errors of all trials, one line per network: kind, size, seed, clean_error, error (the mean over cells)."""
+    lines = []
+    for (name, seed), its in errors.groupby(["scheme", "seed"], sort=False):
+        kind, _, size = str(name).partition("-")
+        is_clean = its["corruption"] == CLEAN
+        clean, mean = (float(its.loc[rows, "error"].mean()) for rows in (is_clean, ~is_clean))
+        lines.append({"kind": kind, "size": int(size or 0), "seed": seed, "clean_error": clean, "error": mean})
+    return pd.DataFrame(lines)

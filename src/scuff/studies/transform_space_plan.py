@@ -1,0 +1,220 @@
+"""What a study of distances will encode, found out before anything is computed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import scuff
+from scuff.augment import AugMix, NoAugmentation, Scheme, expand_schemes, open_scheme
+from scuff.data import Source
+from scuff.environment import environment, find_device
+from scuff.evaluation.choices import are_sequences, open_models
+from scuff.models.features import hidden_layer
+from scuff.store import Store, check_settings, read_settings
+from scuff.studies.cells import TrainingCell
+from scuff.studies.features import SAMPLINGS
+from scuff.suites import Levels, Suite, load_suite
+from scuff.training.images import open_training_source
+from scuff.training.recipes import Recipe, find_recipe
+from scuff.training.run import adapt, check_origin
+
+SETTINGS = "distances.json"
+NOTED_ONLY = ("data", "schemes", "device", "environment", "scuff")  # data may move, and schemes may join
+EXTRACTOR = "extractor"
+EXTRACTOR_SEED = 1_000_000  # of a network that is trained for its features: no classifier of a study has it
+IMAGES, SAMPLES, AUGMENTATIONS = 100, 100, 10_000
+SHORT = 60  # characters of a scheme's name in the name of a file
+
+Schemes = str | Sequence[str] | Mapping[str, Scheme]
+
+
+@dataclass(frozen=True)
+class DistancePlan:
+    """Distances that are ready to be measured."""
+
+    out: Path
+    settings: dict[str, Any]
+    suite: Suite
+    levels: dict[str, Levels]  # by entry
+    severities: Sequence[int] | None
+    schemes: dict[str, Scheme]
+    extractor: Any  # a model, or the file of the one that `training` will train
+    training: TrainingCell | None
+    data: str | Source
+    device: torch.device
+
+    @property
+    def images_per_centre(self) -> int:
+        """Images that go through the network for the centre of a cell."""
+        settings = self.settings
+        return settings["images"] * (1 if settings["sampling"] == "joint" else settings["samples"])
+
+    def missing_centres(self, resampling: int) -> list[str]:
+        """The entries whose centres are not there yet."""
+        store = Store(self.out)
+        return [entry for entry in self.levels if not store.exists(centre_file(resampling, entry))]
+
+    def missing_schemes(self, resampling: int) -> list[str]:
+        """The schemes whose distances are not there yet."""
+        store = Store(self.out)
+        return [name for name in self.schemes if not store.exists(scheme_file(resampling, name))]
+
+    def draws(self, name: str) -> int:
+        """How many augmentations of a scheme are encoded: one is enough of a scheme that has only one."""
+        return 1 if is_constant(self.schemes[name]) else self.settings["augmentations"]
+
+    def encodings(self) -> int:
+        """Images that will go through the network."""
+        found = 0
+        for resampling in range(self.settings["resamplings"]):
+            cells = sum(len(self.levels[entry]) for entry in self.missing_centres(resampling))
+            draws = sum(map(self.draws, self.missing_schemes(resampling)))
+            found += self.images_per_centre * cells + self.settings["images"] * draws
+        return found
+
+
+def plan_distances(
+    schemes: Schemes,
+    suite: str | Suite,
+    data: str | Source,
+    out: str | os.PathLike[str],
+    *,
+    extractor: Any = None,
+    recipe: str | Recipe | None = None,
+    architecture: str | None = None,
+    epochs: int | None = None,
+    only: Sequence[str] | None = None,
+    severities: Sequence[int] | None = None,
+    images: int = IMAGES,
+    samples: int = SAMPLES,
+    augmentations: int = AUGMENTATIONS,
+    sampling: str = "independent",
+    resamplings: int = 1,
+    seed: int = 0,
+    precision: str | None = None,
+    device: str | torch.device | None = None,
+) -> DistancePlan:
+    """Plan a study without computing anything; the arguments are those of `distances`."""
+    if "://" in os.fspath(out):
+        raise ValueError(f"a study needs a folder on this machine, got {os.fspath(out)}")
+    device = find_device(device)
+    opened = open_schemes(schemes)
+    suite = suite if isinstance(suite, Suite) else load_suite(suite)
+    levels = suite.choose(only, severities)
+    if are_sequences(suite, levels):
+        raise ValueError(f"{suite.name} holds sequences of frames; distances are to single corruptions")
+    counts = {"images": images, "samples": samples, "augmentations": augmentations, "resamplings": resamplings}
+    for key, value in counts.items():
+        if type(value) is not int or value < 1:
+            raise ValueError(f"{key} must be a whole number of at least 1, got {value!r}")
+    if sampling not in SAMPLINGS:
+        raise ValueError(f"sampling must be one of {', '.join(SAMPLINGS)}, got {sampling!r}")
+    source = open_training_source(data)
+    if images > len(source):
+        raise ValueError(f"{source.name} has {len(source)} images, fewer than the {images} to measure by")
+    extractor, training, origin = _choose_extractor(extractor, recipe, architecture, epochs, source, Path(out), device)
+    settings = {
+        "data": data if isinstance(data, str) else source.name,
+        "data_fingerprint": source.fingerprint(),
+        "suite": suite.to_dict(),
+        "levels": {entry: list(its) for entry, its in levels.items()},
+        "schemes": {name: scheme.settings() for name, scheme in opened.items()},
+        "extractor": origin,
+        **counts,
+        "sampling": sampling,
+        "seed": seed,
+        "precision": precision or ("bfloat16" if device.type == "cuda" else "float32"),
+        "device": str(device),
+        "environment": environment(device),
+        "scuff": scuff.__version__,
+    }
+    settings = json.loads(json.dumps(settings))
+    store = Store(out)
+    if check_settings(store, SETTINGS, settings, NOTED_ONLY):
+        _join(store, settings)
+    return DistancePlan(Path(out), settings, suite, levels, severities, opened, extractor, training, data, device)
+
+
+def _join(store: Store, settings: dict[str, Any]) -> None:
+    """Schemes that a folder has already, of the same name, must be the same; others of the folder stay in it."""
+    before = read_settings(store, SETTINGS)
+    for name, its in before["schemes"].items():
+        if settings["schemes"].get(name, its) != its:
+            raise ValueError(f"{store.root} holds another scheme called {name}; use another folder, or another name")
+    settings["schemes"] = {**before["schemes"], **settings["schemes"]}
+
+
+def _choose_extractor(
+    extractor: Any,
+    recipe: str | Recipe | None,
+    architecture: str | None,
+    epochs: int | None,
+    source: Source,
+    out: Path,
+    device: torch.device,
+) -> tuple[Any, TrainingCell | None, dict[str, Any]]:
+    """The network whose features count: one that is given, or one that is trained without augmentation."""
+    if extractor is not None:
+        opened = open_models(extractor)
+        if len(opened) > 1:
+            raise ValueError(f"expected one model for the features, got {', '.join(opened)}")
+        classifier = next(iter(opened.values()))
+        hidden_layer(classifier)  # refuses what has none
+        return classifier, None, {"name": classifier.name, "fingerprint": classifier.fingerprint()}
+    if recipe is None:
+        raise ValueError("give a model for the features, or a recipe to train one by")
+    recipe = adapt(find_recipe(recipe), architecture, epochs, False)
+    path = out / "models" / f"{EXTRACTOR}.safetensors"
+    cell = TrainingCell("none", EXTRACTOR, None, EXTRACTOR_SEED, recipe, None, path, source, str(device))
+    if path.exists():
+        check_origin(path, cell.origin())
+    return path, cell, {"name": EXTRACTOR, "recipe": {"name": recipe.name, **recipe.settings()}}
+
+
+def open_schemes(schemes: Schemes) -> dict[str, Scheme]:
+    """Schemes by name: of names, as in "augmix" or "powerset-64", or of schemes of your own that have names."""
+    if isinstance(schemes, Mapping):
+        found = dict(schemes)
+    else:
+        names = [schemes] if isinstance(schemes, str) else list(schemes)
+        found = {name: open_scheme(name) for name in expand_schemes(names)}
+    if not found:
+        raise ValueError("no augmentation scheme is given, as in augmix, autoaugment or powerset-64")
+    return found
+
+
+def is_constant(scheme: Scheme) -> bool:
+    """Whether all draws of a scheme are the same."""
+    return isinstance(scheme, NoAugmentation) or (isinstance(scheme, AugMix) and not scheme.operations)
+
+
+# --- names of files -------------------------------------------------------------------------------------------------
+
+
+def short_name(name: str) -> str:
+    """The name of a scheme as letters, digits and . _ - only, and not too long; no two names have the same.
+
+    >>> short_name("powerset:rotate+shear_x")
+    'powerset-rotate-shear_x-4fb0fb'
+    """
+    plain = re.sub(r"[^\w.-]", "-", name, flags=re.ASCII)[:SHORT]
+    return f"{plain}-{hashlib.blake2b(name.encode(), digest_size=3).hexdigest()}"
+
+
+def centre_file(resampling: int, entry: str) -> str:
+    """Where the centres of an entry lie, those of all its severities."""
+    return f"centres/{resampling}/{entry}.npz"
+
+
+def scheme_file(resampling: int, name: str) -> str:
+    """Where the distances of a scheme lie."""
+    return f"schemes/{resampling}/{short_name(name)}.npz"

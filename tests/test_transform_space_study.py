@@ -1,0 +1,355 @@
+"""Distances of augmentation schemes to corruptions, and the studies that are built on them, on embedded data."""
+
+import json
+import shlex
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from made_images import bars
+from typer.testing import CliRunner
+
+from scuff.augment import AugMix, NoAugmentation, open_scheme
+from scuff.cli import app
+from scuff.data import open_source
+from scuff.metrics import mmd, msd
+from scuff.models import Classifier, build, open_model
+from scuff.models.features import hidden_layer
+from scuff.studies import distances, mixing, plan_distances, read_distance_study, subsets
+from scuff.studies import transform_space as module
+from scuff.studies.features import Encoder, corruption_transform, open_encoder, resampling_seed, scheme_transform
+from scuff.studies.mixing import Mixture
+from scuff.studies.subsets import FewDraws, choose_draws
+from scuff.studies.transform_space import measure_scheme
+from scuff.studies.transform_space_plan import short_name
+from scuff.suites import load_suite
+from scuff.training import find_recipe
+
+SUITE = load_suite("cifar10-c")
+FEW = {"images": 8, "samples": 5, "augmentations": 12, "only": ["fog", "gaussian_noise"], "severities": [1, 5]}
+QUICK = replace(find_recipe("fashion"), epochs=1, batch_size=64)
+
+
+def network(seed=0, channels=1):
+    torch.manual_seed(seed)
+    return build("small_cnn", 10, channels).eval()
+
+
+@pytest.fixture(scope="module")
+def small():
+    return open_source("fashion", "train").take(range(640))
+
+
+@pytest.fixture
+def encoder(small):
+    return open_encoder(network(), small, images=8)
+
+
+# --- features -------------------------------------------------------------------------------------------------------
+
+
+def test_the_hidden_layer_is_what_the_last_linear_layer_sees():
+    net, x = network(), torch.randint(256, (4, 1, 28, 28), dtype=torch.uint8)
+    classifier = Classifier(net, mean=(0.3,), std=(0.5,))
+    features = hidden_layer(classifier)(x)
+    assert features.shape == (4, 64)
+    with torch.inference_mode():
+        assert torch.equal(net.fc(features), classifier(x))
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (lambda x: x.flatten(1), "torch module"),
+        (torch.nn.Flatten(), "no linear layer"),
+        (torch.nn.Linear(4, 2), "pixels themselves"),
+    ],
+)
+def test_a_model_without_a_hidden_layer_is_refused(model, said):
+    with pytest.raises(ValueError, match=said):
+        hidden_layer(Classifier(model))
+
+
+def test_one_draw_is_shared_by_all_images(small):
+    """f of a draw is the mean over images of features under that one draw, whatever the batch."""
+    encoder = open_encoder(network(), small, images=5, batch=5)
+    fog = corruption_transform(SUITE, "fog", 3, seed=4)
+    found = torch.cat(list(encoder.features(fog, 7)))
+    for draw in range(7):
+        alone = fog(encoder.images, torch.full((5,), draw))
+        assert torch.allclose(encoder.extractor(alone).mean(0), found[draw], atol=1e-5)
+    at_once = torch.cat(list(Encoder(encoder.extractor, encoder.images, 64).features(fog, 7)))
+    assert torch.allclose(at_once, found, atol=1e-6)  # sums of another order
+    assert not torch.allclose(found[0], found[1], atol=1e-3)
+
+
+def test_a_centre_is_the_mean_over_draws_or_over_images_with_their_own(encoder):
+    noise = corruption_transform(SUITE, "gaussian_noise", 5)
+    features = torch.cat(list(encoder.features(noise, 6)))
+    assert torch.allclose(encoder.centre(noise, 6), features.mean(0), atol=1e-6)
+    own = noise(encoder.images, torch.arange(len(encoder.images)))
+    assert torch.allclose(encoder.centre(noise, 6, "joint"), encoder.extractor(own).mean(0), atol=1e-6)
+
+
+def test_the_images_are_drawn_once_by_the_seed(small):
+    one, same, other = (open_encoder(network(), small, images=9, seed=seed).images for seed in (0, 0, 1))
+    assert torch.equal(one, same)
+    assert not torch.equal(one, other)
+    assert len(torch.unique(one.flatten(1), dim=0)) == 9
+
+
+def test_streamed_distances_are_those_of_all_features_at_once(encoder):
+    scheme, draws = AugMix(), 30
+    fog, noise = (corruption_transform(SUITE, entry, 4) for entry in ("fog", "gaussian_noise"))
+    centres = torch.stack([encoder.centre(one, 5) for one in (fog, noise)])
+    piecewise = Encoder(encoder.extractor, encoder.images, 4 * len(encoder.images))
+    found = measure_scheme(piecewise, scheme, centres, draws, seed=3)
+    features = torch.cat(list(encoder.features(scheme_transform(scheme, 3), draws))).numpy()
+    assert np.allclose(found["msd"], msd(features, centres.numpy()), rtol=1e-5)
+    assert np.allclose(found["mmd"], mmd(features, centres.numpy()), rtol=1e-5)
+
+
+# --- the study of distances ------------------------------------------------------------------------------------------
+
+
+def test_a_study_on_embedded_data(tmp_path, small):
+    """What the schemes are made of decides which corruptions they come near to."""
+    found = distances(
+        ["augmix", "gaussian:0.07", "none"],
+        SUITE,
+        "fashion",
+        tmp_path,
+        recipe="fashion",
+        **FEW | {"images": 20, "augmentations": 100},
+    )
+    near = found.by_corruption("msd")
+    assert near.loc["gaussian:0.07", "cifar10-c/gaussian_noise"] < near.loc["none", "cifar10-c/gaussian_noise"] / 2
+    assert near.loc["augmix", "cifar10-c/fog"] < near.loc["none", "cifar10-c/fog"]
+    nothing = list(found.schemes).index("none")
+    assert np.allclose(found.msd[0, nothing], found.mmd[0, nothing], rtol=1e-6)  # one draw is its own mean
+    again = read_distance_study(tmp_path)
+    assert again.schemes == found.schemes
+    assert np.allclose(again.msd, found.msd, rtol=1e-12)
+
+
+def test_what_is_there_is_not_computed_again_and_schemes_can_join(tmp_path, small, monkeypatch):
+    first = distances(["augmix", "none"], SUITE, small, tmp_path, extractor=network(), **FEW)
+    measured = []
+    original = module.measure_scheme
+    monkeypatch.setattr(module, "measure_scheme", lambda *a: measured.append(a[1]) or original(*a))
+    both = distances(["none", "autoaugment"], SUITE, small, tmp_path, extractor=network(), **FEW)
+    assert measured == [open_scheme("autoaugment")]
+    assert both.schemes == ("augmix", "none", "autoaugment")
+    assert np.array_equal(both.msd[:, :2], first.msd)
+
+
+def test_an_interrupted_study_goes_on(tmp_path, small, monkeypatch):
+    original, calls = module.measure_scheme, []
+
+    def interrupted(*arguments):
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return original(*arguments)
+
+    monkeypatch.setattr(module, "measure_scheme", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        distances(["none", "augmix"], SUITE, small, tmp_path, extractor=network(), **FEW)
+    plan = plan_distances(["none", "augmix"], SUITE, small, tmp_path, extractor=network(), **FEW)
+    assert plan.missing_centres(0) == []
+    assert plan.missing_schemes(0) == ["augmix"]
+    assert plan.encodings() == 12 * 8
+    monkeypatch.setattr(module, "measure_scheme", original)
+    gone_on = distances(["none", "augmix"], SUITE, small, tmp_path, extractor=network(), **FEW)
+    at_once = distances(["none", "augmix"], SUITE, small, tmp_path / "other", extractor=network(), **FEW)
+    assert np.array_equal(gone_on.msd, at_once.msd)
+    assert np.array_equal(gone_on.mmd, at_once.mmd)
+
+
+def test_resamplings_have_fresh_images_and_draws(tmp_path, small):
+    found = distances("augmix", SUITE, small, tmp_path, extractor=network(), resamplings=3, **FEW)
+    assert found.msd.shape == (3, 1, 4)
+    assert len(np.unique(found.msd[:, 0, 0])) == 3
+    assert 0 < found.relative_spread("msd") < 1
+    assert resampling_seed(5, 0) == 5 != resampling_seed(5, 1) != resampling_seed(5, 2)
+
+
+def test_one_resampling_is_the_first_of_several(tmp_path, small):
+    several = distances("augmix", SUITE, small, tmp_path / "3", extractor=network(), resamplings=2, **FEW)
+    one = distances("augmix", SUITE, small, tmp_path / "1", extractor=network(), **FEW)
+    assert np.array_equal(several.msd[:1], one.msd)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"images": 0}, "images must be a whole number"),
+        ({"images": 10**6}, "fewer than the 1000000"),
+        ({"sampling": "both"}, "independent, joint"),
+        ({"augmentations": 2.5}, "augmentations must be a whole number"),
+        ({"extractor": None}, "a recipe to train one by"),
+        ({"only": ["foog"]}, "did you mean fog"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_anything_happens(tmp_path, small, change, said):
+    with pytest.raises(ValueError, match=said):
+        distances("augmix", SUITE, small, tmp_path / "x", **{"extractor": network(), **FEW, **change})
+    assert not (tmp_path / "x").exists()
+
+
+def test_other_settings_need_another_folder(tmp_path, small):
+    distances("none", SUITE, small, tmp_path, extractor=network(), **FEW)
+    with pytest.raises(ValueError, match="samples was 5, is now 6"):
+        distances("none", SUITE, small, tmp_path, extractor=network(), **FEW | {"samples": 6})
+    with pytest.raises(ValueError, match=r"extractor\.fingerprint"):
+        distances("none", SUITE, small, tmp_path, extractor=network(1), **FEW)
+    distances({"mine": NoAugmentation()}, SUITE, small, tmp_path, extractor=network(), **FEW)
+    with pytest.raises(ValueError, match="another scheme called mine"):
+        distances({"mine": AugMix()}, SUITE, small, tmp_path, extractor=network(), **FEW)
+
+
+def test_a_damaged_file_is_named(tmp_path, small):
+    distances("none", SUITE, small, tmp_path, extractor=network(), **FEW)
+    next((tmp_path / "schemes").rglob("*.npz")).write_bytes(b"PK nothing")
+    with pytest.raises(ValueError, match=r"schemes/0/none.*is damaged"):
+        distances("none", SUITE, small, tmp_path, extractor=network(), **FEW)
+
+
+def test_short_names_differ():
+    names = ["powerset:rotate", "powerset-rotate", "x" * 90, "x" * 91]
+    assert len({short_name(name) for name in names}) == 4
+    assert all(len(short_name(name)) < 70 for name in names)
+
+
+# --- what is trained -------------------------------------------------------------------------------------------------
+
+
+def test_correlations_from_the_command_line(tmp_path, small):
+    out = tmp_path / "study"
+    asked = (
+        "distance correlation cifar10-c --schemes powerset-6,gaussian:0.07 --recipe fashion --limit 50 --processes 1 "
+        "--only gaussian_noise,fog --severity 3 --images 8 --samples 4 --augmentations 10 --epochs 1"
+    )
+    arguments = [*shlex.split(asked), "--out", str(out)]
+    for option, source in (("--data", small), ("--test", small.take(range(100)))):
+        file = tmp_path / f"{len(source)}.npz"
+        np.savez(file, images=source.read(range(len(source)))[:, 0].numpy(), labels=source.labels)
+        arguments += [option, f"npz:{file}"]
+    dry = CliRunner().invoke(app, [*arguments, "--dry-run"])
+    assert dry.exit_code == 0
+    assert "Trainings: 7, of which 0 are there" in dry.output
+    assert not out.exists()
+    first = CliRunner().invoke(app, arguments)
+    assert first.exit_code == 0, first.output
+    assert "cifar10-c/gaussian_noise" in first.output
+    assert f"scuff report {out}" in first.output
+    errors = pd.read_csv(out / "errors.csv", keep_default_na=False)
+    assert len(errors) == 7 * 3
+    assert set(errors["corruption"]) == {"clean", "cifar10-c/fog", "cifar10-c/gaussian_noise"}
+    table = pd.read_csv(out / "correlations.csv")
+    assert table["schemes"].tolist() == [7, 7]
+    assert table["rho"].between(-1, 1).all()
+    before = {path: path.stat().st_mtime_ns for path in out.rglob("*.safetensors")}
+    second = CliRunner().invoke(app, arguments)
+    assert second.exit_code == 0
+    assert {path: path.stat().st_mtime_ns for path in out.rglob("*.safetensors")} == before
+    assert len(before) == 8
+
+
+def test_few_draws_are_replayed_and_nothing_else():
+    images = bars(64, channels=3, side=16).read(range(64))
+    few = FewDraws(AugMix(), (3, 77, 1000), seed=5)
+    ids = torch.arange(64)
+    found = few(images, ids, seed=9)
+    each = torch.stack([AugMix()(images, torch.full((64,), draw), 5) for draw in (3, 77, 1000)])
+    which = (found == each).flatten(2).all(2)
+    assert (which.sum(0) >= 1).all()
+    assert which.any(1).all()  # all three occur
+    assert not torch.equal(found, few(images, ids, seed=10))
+
+
+def test_which_draws_are_chosen():
+    order = np.array([4, 2, 0, 1, 3])
+    assert choose_draws(order, "closest", 2) == (2, 4)
+    assert choose_draws(order, "farthest", 2) == (1, 3)
+    drawn = choose_draws(order, "random", 3, seed=1)
+    assert len(set(drawn)) == 3
+    assert drawn == choose_draws(order, "random", 3, seed=1)
+
+
+def test_subsets(tmp_path, small):
+    options = {"recipe": QUICK, "extractor": network(), "sizes": (1, 4), "draws": 20, "limit": 100, "images": 6}
+    options |= {"processes": 1}
+    options |= {"samples": 3, "only": ["fog"], "severities": [3]}
+    table = subsets("augmix", SUITE, small, tmp_path, test="fashion", **options)
+    assert table[["kind", "size"]].to_numpy().tolist() == [
+        ["all", 0], ["closest", 1], ["closest", 4], ["random", 1], ["random", 4], ["farthest", 1], ["farthest", 4],
+    ]  # fmt: skip
+    assert table["error"].between(0, 1).all()
+    assert json.loads((tmp_path / "subsets.json").read_text())["sizes"] == [1, 4]
+    with np.load(tmp_path / "order.npz") as file:
+        assert sorted(file["order"].tolist()) == list(range(20))
+    more = subsets("augmix", SUITE, small, tmp_path, test="fashion", **options | {"sizes": (1, 2)})
+    assert (
+        more.loc[more["kind"] == "closest", "error"].iloc[0] == table.loc[table["kind"] == "closest", "error"].iloc[0]
+    )
+
+
+def test_a_mixture_is_one_corruption_or_the_other():
+    images = bars(200, channels=3, side=16).read(range(200))
+    ids = torch.arange(200)
+    ends = [Mixture(SUITE, "impulse_noise", "motion_blur", share, 3)(images, ids, 7) for share in (0.0, 1.0)]
+    mixed = Mixture(SUITE, "impulse_noise", "motion_blur", 0.25, 3)(images, ids, 7)
+    which = [(mixed == end).flatten(1).all(1) for end in ends]
+    assert (which[0] | which[1]).all()
+    assert 25 <= which[1].sum() <= 75  # of 200 with probability 1/4: four standard deviations
+    right = corruption_transform(SUITE, "impulse_noise", 3, seed=7)(images, ids)
+    assert torch.equal(ends[0], right)
+
+
+def test_mixing(tmp_path, small):
+    table = mixing(
+        "cifar10-c/gaussian_noise",
+        "cifar10-c/contrast",
+        small,
+        tmp_path,
+        severity=5,
+        shares=(1.0, 0.0, 0.5),
+        augmentations=20,
+        recipe=QUICK,
+        extractor=network(),
+        test="fashion",
+        limit=100,
+        processes=1,
+        images=6,
+        samples=10,
+    )
+    assert table["share"].tolist() == [0.0, 0.5, 1.0]
+    assert table["mmd"].is_monotonic_increasing  # the mean moves away in proportion
+    assert table["msd"].iloc[1] < table["msd"].iloc[2] / 2  # half of the draws are still right
+    assert (tmp_path / "mixing.csv").exists()
+    assert json.loads((tmp_path / "mixing.json").read_text())["severity"] == 5
+
+
+@pytest.mark.parametrize(
+    ("right", "other", "said"),
+    [
+        ("cifar10-c/fog", "imagenet-c/snow", "of one suite"),
+        ("cifar10-c/fog", "cifar10-c/fog", "two different"),
+    ],
+)
+def test_a_mixture_of_what_cannot_be_mixed(tmp_path, small, right, other, said):
+    with pytest.raises(ValueError, match=said):
+        mixing(right, other, small, tmp_path, recipe=QUICK)
+
+
+def test_a_trained_network_can_be_the_extractor(tmp_path, small):
+    plan = plan_distances("none", SUITE, small, tmp_path, recipe=QUICK, **FEW)
+    assert plan.training is not None
+    assert plan.training.out.name == "extractor.safetensors"
+    module.run_distances(plan)
+    trained = open_model(str(plan.training.out))
+    again = distances("none", SUITE, small, tmp_path / "given", extractor=trained, **FEW)
+    assert np.array_equal(again.msd, read_distance_study(tmp_path).msd)
