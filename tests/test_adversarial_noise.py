@@ -11,7 +11,7 @@ from laws import assert_normal
 from torch import nn
 from torch.nn import functional as F
 
-from scuff.augment import expand_schemes, open_scheme
+from scuff.augment import ant, expand_schemes, open_scheme
 from scuff.augment.ant import (
     AdversarialNoise,
     NoiseGenerator,
@@ -75,6 +75,14 @@ def test_a_generator_has_the_published_layers(kernel, larger, weights):
         NoiseGenerator(3, 5)
 
 
+def test_noise_does_not_depend_on_how_many_images_are_made_at_once(monkeypatch):
+    noise = AdversarialNoise(NoiseGenerator())
+    together = noise(GREY, IDS)
+    monkeypatch.setattr(ant, "AT_ONCE", 3 * GREY[0].numel())  # pieces of 3, 3 and 2
+    assert torch.allclose(noise(GREY, IDS), together, atol=1e-3)  # levels; convolutions may add in another order
+    assert noise(GREY[:0], IDS[:0]).shape == (0, 3, 32, 32)
+
+
 def test_in_the_beginning_noise_is_gaussian_and_of_length_epsilon():
     generator = NoiseGenerator()
     z = generator.draw(image_keys("test", None, IDS), 32, 32)
@@ -125,6 +133,16 @@ def test_the_scheme_is_keyed():
     assert scheme(GREY[:0], IDS[:0]).shape == (0, 3, 32, 32)
 
 
+def test_a_generator_stays_on_its_device():
+    """Images on "meta", which is a device without numbers: the noise goes there, the generator does not."""
+    generator = NoiseGenerator()
+    before = fingerprint(generator)
+    assert AdversarialNoise(generator)(GREY.to("meta"), IDS.to("meta")).device.type == "meta"
+    assert {parameter.device.type for parameter in generator.parameters()} == {"cpu"}
+    assert fingerprint(generator) == before
+    assert ant._bring(generator, torch.device("cpu")) is generator
+
+
 @pytest.mark.parametrize(("kernel", "epsilon"), [(3, None), (1, 12.5)])
 def test_a_generator_survives_its_file(tmp_path, kernel, epsilon):
     noise = AdversarialNoise(NoiseGenerator(1, kernel, seed=4), epsilon)
@@ -148,7 +166,9 @@ def test_other_files_are_refused(tmp_path):
     from safetensors.torch import save_file
 
     save_file({"weight": torch.zeros(1)}, wrong)
-    with pytest.raises(ValueError, match="not what it should be"):
+    with pytest.raises(
+        ValueError, match=r"wrong\.safetensors holds no noise generator; .* NAME\.generator\.safetensors"
+    ):
         open_generator(wrong)
 
 

@@ -16,6 +16,7 @@ from laws import assert_fair, assert_shares, assert_uniform, assert_unrelated
 from scipy import stats
 from torch.nn import functional as F
 
+from scuff import kernels
 from scuff.augment import (
     NINE,
     Augment,
@@ -32,6 +33,7 @@ from scuff.augment import (
 from scuff.augment.augmix import OVERLAPPING, mix_chains
 from scuff.augment.operations import operate
 from scuff.augment.powerset import subset_number, subset_of
+from scuff.augment.scheme import NoAugmentation, Scheme
 from scuff.augment.schemes import KINDS, scheme_address
 
 ADDRESSES = (
@@ -110,6 +112,53 @@ def test_settings_tell_schemes_apart():
     assert len(texts) == len(ADDRESSES)
 
 
+@dataclasses.dataclass(frozen=True)
+class Darker(Scheme):
+    """A scheme of one's own, as it should be."""
+
+    by: int = 10
+
+    kind = "darker"
+
+    def __call__(self, images, ids, seed=0):
+        return (images.int() - self.by).clamp(min=0).byte()
+
+
+class Hiding(Scheme):
+    """No dataclass: what it was told is no field."""
+
+    kind = "hiding"
+
+    def __init__(self, by: int) -> None:
+        object.__setattr__(self, "by", by)
+
+
+class HidingToo(AugMix):
+    def __init__(self, by: int) -> None:
+        super().__init__(width=2)
+        object.__setattr__(self, "by", by)
+
+
+class Nameless(Scheme):
+    def __call__(self, images, ids, seed=0):
+        return images + (self.keys(ids, seed) % 2)
+
+
+def test_schemes_of_ones_own_say_what_they_are():
+    assert Darker(3).settings() == {"scheme": "darker", "by": 3}
+    assert int(Augment(Darker(3))(torch.full((1, 1, 2, 2), 9, dtype=torch.uint8)).max()) == 6
+    for scheme in (Hiding(3), HidingToo(3)):
+        with pytest.raises(
+            ValueError, match=r"attributes that are no fields: by; make it a frozen dataclass, or defin"
+        ):
+            scheme.settings()
+    with pytest.raises(ValueError, match="Nameless has no kind; give its class a name"):
+        Nameless().settings()
+    with pytest.raises(ValueError, match="Nameless has no kind"):
+        Nameless()(pictures(1), torch.arange(1))
+    assert NoAugmentation().settings() == {"scheme": "none"}
+
+
 # --- AugMix ---------------------------------------------------------------------------------------------------------
 
 
@@ -186,6 +235,17 @@ def test_extreme_shares_give_the_image_or_a_single_chain():
     single = dataclasses.replace(chains, share=torch.ones(8), weights=torch.eye(3)[torch.ones(8, dtype=torch.int64)])
     second = operate(images, ["posterize"], torch.zeros(8, dtype=torch.int64), chains.values[:, 1, 0])
     assert torch.equal(mix_chains(images, single), second.float())
+
+
+def test_mixtures_of_white_are_not_whiter():
+    """Shares are rounded, and add up to more than 1 for some ids. White stays white in either operation."""
+    white, ids = torch.full((256, 3, 4, 4), 255, dtype=torch.uint8), torch.arange(256)
+    scheme = AugMix(("autocontrast", "equalize"))
+    chains = scheme.draw(ids, (4, 4))
+    shares = torch.cat(((1 - chains.share)[None], chains.share * chains.weights.t()))
+    unbounded = kernels.mix_bytes(white, white.expand(3, *white.shape), shares)
+    assert unbounded.max() > 255
+    assert torch.equal(scheme(white, ids), unbounded.clamp(max=255))
 
 
 @pytest.mark.parametrize(
@@ -308,6 +368,11 @@ def test_schemes_are_written_in_one_way():
     assert set(KINDS) == {"none", "augmix", "autoaugment", "randaugment", "patch-gaussian", "gaussian", "uniform"}
 
 
+def test_yes_and_no_are_written_in_any_case():
+    assert open_scheme("augmix:whole=True") == open_scheme("augmix:whole=TRUE") == AugMix(whole=True)
+    assert expand_schemes(["augmix:whole=True", "gaussian:0.1,varies=False"]) == ["augmix:whole=true", "gaussian:0.1"]
+
+
 @pytest.mark.parametrize(
     ("address", "message"),
     [
@@ -317,13 +382,16 @@ def test_schemes_are_written_in_one_way():
         ("augmix:severity=high", "severity of the scheme .* cannot be 'high'"),
         ("augmix:whole=yes", "cannot be 'yes'"),
         ("augmix:severity=1,severity=2", "each once"),
-        ("none:1", "it has no options"),
+        ("none:1", "cannot read '1' of the scheme 'none:1'; it has no options$"),
+        ("augmix-jsd", r"is for training .scuff train --augment augmix-jsd.* the scheme is called 'augmix', the loss"),
+        ("augmix-jsd:severity=1", "the scheme is called 'augmix'"),
+        ("agmix-jsd", "did you mean augmix"),
         ("gaussian", "needs sigma"),
         ("gaussian:-1", "at least 0"),
         ("powerset", "is many schemes"),
         ("powerset:turn", "no operation 'turn'"),
         ("powerset:512", "0 to 511"),
-        ("ant", "ant:FILE"),
+        ("ant", r"for training .scuff train --augment ant.* ant:FILE, where FILE is the NAME\.generator\.safetensors"),
         ("ant:nowhere.safetensors", "cannot read nowhere"),
         ("randaugment:level=31", "0 to 30"),
         ("autoaugment:svhn", "no policy 'svhn'"),
@@ -394,4 +462,19 @@ def test_the_module_takes_arrays_and_refuses_wrong_pixels():
         Augment("none")(torch.full((3, 4, 4), 200.0))
     with pytest.raises(ValueError, match="did you mean"):
         Augment("augmx")
+    with pytest.raises(ValueError, match=r"the scheme is called 'augmix', the loss is scuff\.augment\.consistency_loss"):
+        Augment("augmix-jsd")
+    for nothing in (None, 5, AugMix):
+        with pytest.raises(ValueError, match="expected a scheme or its address, as in 'augmix'"):
+            Augment(nothing)
     assert "AugMix" in repr(Augment("augmix"))
+
+
+def test_the_module_may_be_part_of_a_compiled_network():
+    """The compiler goes around it: it cannot read the kernels, and would draw the same numbers in every call."""
+    x, last = pictures(4) / 255, torch.nn.Flatten()
+    network = torch.compile(torch.nn.Sequential(Augment("augmix"), last), backend="eager")
+    alone = Augment("augmix")
+    for _ in range(3):
+        assert torch.equal(network(x), last(alone(x)))
+    assert torch.equal(network.eval()(x), last(x))

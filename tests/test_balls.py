@@ -82,7 +82,14 @@ def test_patterns_have_the_density_of_their_norm(p):
 
 def test_gamma_variates_find_an_accepted_proposal():
     """The stand-in for none of six would be seen by its value; of two, it would stand here a hundred times."""
-    assert not bool((balls._gamma(KEYS[:50], 1000, 1.5) == 1.5 - 1 / 3).any())
+    assert not bool((balls.gamma_variates(KEYS[:50], 1000, 1.5) == 1.5 - 1 / 3).any())
+
+
+@pytest.mark.parametrize("shape", [1.0, 7.5])
+def test_gamma_variates_of_any_shape_from_1(shape):
+    assert follows(balls.gamma_variates(KEYS[:200], 500, shape).flatten().double(), "gamma", shape)
+    with pytest.raises(ValueError, match=r"a shape of at least 1, got 0\.5"):
+        balls.gamma_variates(KEYS[:1], 1, 0.5)
 
 
 @pytest.mark.parametrize("norm", NORMS)

@@ -176,7 +176,7 @@ def test_interrupted_anywhere_it_ends_the_same(made, finished, tmp_path):
 
         return progress
 
-    for word in ("strong 3", "features of contrast 2", "drawing"):
+    for word in ("strong 3", "features of contrast", "drawing"):
         with pytest.raises(KeyboardInterrupt):
             search(made, tmp_path / "cut", progress=stop_at(word))
         with pytest.raises(ValueError, match="is not finished; run the same command again"):
@@ -206,9 +206,7 @@ def test_lost_centres_are_measured_again(made, finished):
     (out / "centres" / "1" / "candidate" / "brownish_noise.npz").unlink()
     seen = []
     again = search(made, out, name="far", progress=lambda what, done, total: seen.append((what, done, total)))
-    assert [one for one in seen if one[0].startswith("features")] == [
-        (f"features of brownish_noise {level}", 24 * level, 144) for level in range(1, 7)
-    ]
+    assert [one for one in seen if one[0].startswith("features")] == [("features of brownish_noise", 144, 144)]
     pd.testing.assert_frame_equal(again.shifts, found.shifts)
 
 

@@ -117,3 +117,9 @@ def test_integer_draws_are_bit_equal(count: int) -> None:
         for low, high in ((0, 0), (1, 1), (-4, 3), (-(2**30), 2**30 - 1)):
             ours, theirs = (kernels.integers(k, stream, count, low, high).cpu() for k in (keys, keys.cuda()))
             assert torch.equal(ours, theirs), (stream, low, high)
+
+
+def test_more_images_draw_at_once_than_one_axis_of_a_grid_has_room_for():
+    keys = random.image_keys("many", None, torch.arange(70_000, device="cuda"))
+    drawn = random.uniform(keys, "few", (5,))
+    assert torch.equal(drawn[-100:].cpu(), random.uniform(keys[-100:].cpu(), "few", (5,)))

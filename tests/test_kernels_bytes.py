@@ -198,6 +198,28 @@ def test_greys_and_mixtures(height: int, width: int) -> None:
 
 
 @pytest.mark.parametrize(("height", "width"), SIZES)
+@pytest.mark.parametrize("layers", [0, 1, 3])
+def test_mix_bytes(height: int, width: int, layers: int) -> None:
+    """Equal bits: numpy rounds every product, and every sum, to float32, too."""
+    stack = _bytes(height, width, 2 * (layers + 1)).unflatten(0, (layers + 1, 2))
+    shares = torch.rand(layers + 1, 2, generator=torch.Generator().manual_seed(0))
+    theirs = np.zeros((2, 3, height, width), np.float32)
+    for layer, share in zip(stack.numpy(), shares.numpy(), strict=True):
+        theirs += layer.astype(np.float32) * share[:, None, None, None]
+    for first in (stack[0], stack[0].contiguous(memory_format=torch.channels_last)):
+        expected, fast = _both(lambda first=first: kernels.mix_bytes(first, stack[1:], shares))
+        assert torch.equal(fast, expected)
+        assert np.array_equal(fast.numpy(), theirs)
+
+
+def test_mix_bytes_of_no_images() -> None:
+    none = torch.zeros(3, 0, 3, 4, 4, dtype=torch.uint8)
+    for mixed in _both(lambda: kernels.mix_bytes(none[0], none, torch.zeros(4, 0))):
+        assert mixed.shape == (0, 3, 4, 4)
+        assert mixed.dtype == torch.float32
+
+
+@pytest.mark.parametrize(("height", "width"), SIZES)
 def test_box_mean(height: int, width: int) -> None:
     x, size = _bytes(height, width, 3), torch.tensor([1, 5, 6], dtype=torch.int32)
     expected, fast = _both(lambda: kernels.box_mean(x, size, 7))

@@ -289,7 +289,7 @@ def test_a_study_whose_networks_are_not_all_trained_says_so(distances, errors):
     part = errors[errors["scheme"].isin(NAMED)]
     page = Page(render_distances(distances, None, part))
     assert page.sections() == ["distances", "errors", "settings"]
-    assert f"So far {len(NAMED)} of {len(distances.schemes)} schemes are done." in verdicts(page)["Trained networks"]
+    assert f"They are {len(NAMED)} of the {len(distances.schemes)} schemes." in verdicts(page)["Trained networks"]
     none_yet = Page(render_distances(distances, None, errors.iloc[:0]))
     assert none_yet.sections() == ["distances", "settings"]
 

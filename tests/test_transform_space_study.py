@@ -9,18 +9,20 @@ import pandas as pd
 import pytest
 import torch
 from made_images import bars
+from torch import nn
 from typer.testing import CliRunner
 
 from scuff.augment import AugMix, NoAugmentation, open_scheme
 from scuff.cli import app
 from scuff.data import open_source
+from scuff.evaluation import evaluate
 from scuff.metrics import mmd, msd
 from scuff.models import Classifier, build, open_model
 from scuff.models.features import hidden_layer
-from scuff.studies import distances, mixing, plan_distances, read_distance_study, subsets
+from scuff.studies import correlation, distances, mixing, plan_distances, read_distance_study, subsets
 from scuff.studies import transform_space as module
 from scuff.studies.features import Encoder, corruption_transform, open_encoder, resampling_seed, scheme_transform
-from scuff.studies.mixing import Mixture
+from scuff.studies.mixing import Mixture, mixture_seed, plan_mixing
 from scuff.studies.subsets import FewDraws, choose_draws
 from scuff.studies.transform_space import measure_scheme
 from scuff.studies.transform_space_plan import short_name
@@ -53,23 +55,57 @@ def encoder(small):
 def test_the_hidden_layer_is_what_the_last_linear_layer_sees():
     net, x = network(), torch.randint(256, (4, 1, 28, 28), dtype=torch.uint8)
     classifier = Classifier(net, mean=(0.3,), std=(0.5,))
-    features = hidden_layer(classifier)(x)
+    features = hidden_layer(classifier, x[:1])(x)
     assert features.shape == (4, 64)
     with torch.inference_mode():
         assert torch.equal(net.fc(features), classifier(x))
+
+
+class Odd(nn.Module):
+    """Its head is registered first, and a softmax follows it."""
+
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(6, 3)
+        self.body = nn.Linear(16, 6)
+
+    def forward(self, x):
+        return self.head(self.body(x.flatten(1))).softmax(1)
+
+
+def test_what_follows_the_head_and_where_it_is_registered_make_no_difference():
+    net, x = Odd().eval(), torch.rand(5, 1, 4, 4)
+    found = hidden_layer(Classifier(net, probabilities=True), x[:2])
+    with torch.inference_mode():
+        assert torch.equal(found(x), net.body(x.flatten(1)))
+        assert torch.equal(found.on("cpu")(x), net.body(x.flatten(1)))  # a copy sees its own network
+
+
+class TwoHeads(nn.Module):
+    """As some transformers have them."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(16, 3), nn.Linear(16, 3)
+
+    def forward(self, x):
+        return (self.a(x.flatten(1)) + self.b(x.flatten(1))) / 2
 
 
 @pytest.mark.parametrize(
     ("model", "said"),
     [
         (lambda x: x.flatten(1), "torch module"),
-        (torch.nn.Flatten(), "no linear layer"),
-        (torch.nn.Linear(4, 2), "pixels themselves"),
+        (nn.Flatten(), "no linear layer"),
+        (nn.Sequential(nn.Linear(4, 4), nn.Conv2d(1, 5, 4), nn.Flatten()), "none of its linear layers"),
+        (TwoHeads(), "any of a, b could have made"),
     ],
 )
 def test_a_model_without_a_hidden_layer_is_refused(model, said):
+    if isinstance(model, nn.Module):
+        model.eval()
     with pytest.raises(ValueError, match=said):
-        hidden_layer(Classifier(model))
+        hidden_layer(Classifier(model), torch.rand(2, 1, 4, 4))
 
 
 def test_one_draw_is_shared_by_all_images(small):
@@ -191,6 +227,7 @@ def test_one_resampling_is_the_first_of_several(tmp_path, small):
         ({"augmentations": 2.5}, "augmentations must be a whole number"),
         ({"extractor": None}, "a recipe to train one by"),
         ({"only": ["foog"]}, "did you mean fog"),
+        ({"precision": "float8"}, "precision must be one of"),
     ],
 )
 def test_what_makes_no_sense_is_refused_before_anything_happens(tmp_path, small, change, said):
@@ -210,9 +247,44 @@ def test_other_settings_need_another_folder(tmp_path, small):
         distances({"mine": AugMix()}, SUITE, small, tmp_path, extractor=network(), **FEW)
 
 
+def test_the_centres_of_another_experiment_are_not_taken(tmp_path, small):
+    few = {"images": 6, "samples": 3, "only": ["fog"], "severities": [3]}
+    options = {"recipe": QUICK, "extractor": network(), "sizes": (1,), "kinds": ["closest"], "draws": 5, "limit": 20}
+    subsets("augmix", SUITE, small, tmp_path, test="fashion", processes=1, **options, **few)
+    with pytest.raises(ValueError, match="images was 6, is now 8"):
+        distances("augmix", SUITE, small, tmp_path, extractor=network(), **few | {"images": 8})
+
+
+@pytest.mark.parametrize(
+    ("schemes", "said"),
+    [
+        ({"mine": lambda images, ids, seed: images}, "a scuff.augment.Scheme for mine, got function"),
+        ([AugMix()], "need names: give them in a mapping"),
+        ([], "no augmentation scheme is given"),
+    ],
+)
+def test_what_is_no_scheme_is_refused(tmp_path, small, schemes, said):
+    with pytest.raises(ValueError, match=said):
+        distances(schemes, SUITE, small, tmp_path, extractor=network(), **FEW)
+
+
+def test_addresses_may_have_other_names(tmp_path, small):
+    one = distances({"mine": "augmix"}, SUITE, small, tmp_path / "a", extractor=network(), **FEW)
+    assert np.array_equal(one.msd, distances("augmix", SUITE, small, tmp_path / "b", extractor=network(), **FEW).msd)
+
+
+def test_joint_sampling_has_no_number_of_samples(tmp_path, small):
+    joint = {"extractor": network(), "sampling": "joint", **FEW}
+    distances("none", SUITE, small, tmp_path, **joint)
+    distances("none", SUITE, small, tmp_path, **joint | {"samples": 77})  # is the same study
+
+
 def test_a_damaged_file_is_named(tmp_path, small):
     distances("none", SUITE, small, tmp_path, extractor=network(), **FEW)
     next((tmp_path / "schemes").rglob("*.npz")).write_bytes(b"PK nothing")
+    with pytest.raises(ValueError, match=r"schemes/0/none.*is damaged"):
+        distances("none", SUITE, small, tmp_path, extractor=network(), **FEW)
+    np.savez(next((tmp_path / "schemes").rglob("*.npz")), other=np.zeros(3))
     with pytest.raises(ValueError, match=r"schemes/0/none.*is damaged"):
         distances("none", SUITE, small, tmp_path, extractor=network(), **FEW)
 
@@ -243,7 +315,7 @@ def test_correlations_from_the_command_line(tmp_path, small):
     assert not out.exists()
     first = CliRunner().invoke(app, arguments)
     assert first.exit_code == 0, first.output
-    assert "cifar10-c/gaussian_noise" in first.output
+    assert "gaussian_noise" in first.output
     assert f"scuff report {out}" in first.output
     errors = pd.read_csv(out / "errors.csv", keep_default_na=False)
     assert len(errors) == 7 * 3
@@ -251,11 +323,76 @@ def test_correlations_from_the_command_line(tmp_path, small):
     table = pd.read_csv(out / "correlations.csv")
     assert table["schemes"].tolist() == [7, 7]
     assert table["rho"].between(-1, 1).all()
+    its = errors[(errors["scheme"] == "gaussian:0.07") & (errors["corruption"] == "cifar10-c/fog")]["error"].item()
+    model = next(path for path in out.rglob("*.safetensors") if path.name.startswith("gaussian-0.07"))
+    rows = evaluate(model, "cifar10-c", small.take(range(100)), only=["fog"], severities=[3], limit=50)
+    assert its == 1 - (rows["label"] == rows["prediction"])[rows["corruption"] == "fog"].mean()
     before = {path: path.stat().st_mtime_ns for path in out.rglob("*.safetensors")}
     second = CliRunner().invoke(app, arguments)
     assert second.exit_code == 0
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*.safetensors")} == before
     assert len(before) == 8
+
+
+def test_schemes_and_seeds_join_the_correlations(tmp_path, small):
+    options = {"recipe": QUICK, "extractor": network(), "test": "fashion", "limit": 50, "processes": 1, **FEW}
+    options |= {"only": ["fog"], "severities": [3]}
+    first = correlation("powerset-5", SUITE, small, tmp_path, **options)
+    more = correlation(["gaussian:0.1"], SUITE, small, tmp_path, **options)
+    assert (first["schemes"].item(), more["schemes"].item()) == (5, 6)
+    again = correlation("powerset-5", SUITE, small, tmp_path, seeds=[1], **options)
+    errors = pd.read_csv(tmp_path / "errors.csv", keep_default_na=False)
+    assert again["schemes"].item() == 6
+    assert errors.groupby("scheme")["seed"].nunique().tolist().count(2) == 5
+    assert json.loads((tmp_path / "trials.json").read_text())["seeds"] == [0, 1]
+
+
+def test_every_image_has_its_own_draw_in_joint_sampling(tmp_path, small):
+    joint = distances("none", SUITE, small, tmp_path / "joint", extractor=network(), sampling="joint", **FEW)
+    encoder = open_encoder(network(), small, images=8)
+    fog = corruption_transform(SUITE, "fog", 1)
+    centre = encoder.extractor(fog(encoder.images, torch.arange(8))).mean(0)
+    clean = encoder.extractor(encoder.images).mean(0)
+    cell = joint.cells.index(("cifar10-c/fog", 1))
+    assert joint.msd[0, 0, cell] == pytest.approx(float((clean - centre).norm()), rel=1e-5)
+
+
+def test_features_that_are_not_finite_are_refused_and_not_kept(tmp_path, small):
+    broken = network()
+    broken.block3[0].weight.data.fill_(torch.nan)
+    with pytest.raises(ValueError, match="are infinite or NaN"):
+        distances("none", SUITE, small, tmp_path, extractor=broken, **FEW)
+    assert not list(tmp_path.rglob("*.npz"))
+
+
+def test_a_study_says_how_fast_it_was(tmp_path, small):
+    distances("augmix", SUITE, small, tmp_path, extractor=network(), **FEW)
+    speed = json.loads((tmp_path / "distances.json").read_text())["images_per_second"]
+    assert speed > 1
+    distances("augmix", SUITE, small, tmp_path, extractor=network(), **FEW)  # does nothing, and forgets nothing
+    assert json.loads((tmp_path / "distances.json").read_text())["images_per_second"] == speed
+
+
+def test_more_images_than_a_batch_are_encoded_in_parts(small):
+    many = open_encoder(network(), small, images=30, batch=8)
+    seen = []
+
+    def watched(images, ids):
+        seen.append(len(images))
+        return images
+
+    found = many.encode(watched, torch.arange(2))
+    assert max(seen) == 8
+    assert torch.allclose(found, many.extractor(many.images).mean(0).expand(2, -1), atol=1e-6)
+
+
+def test_a_mixture_does_not_draw_what_makes_the_centre(tmp_path, small):
+    """With as many augmentations as samples, the mean of the right corruption would otherwise be the centre itself."""
+    table = mixing(
+        "cifar10-c/gaussian_noise", "cifar10-c/contrast", small, tmp_path, severity=5, shares=(0.0,), augmentations=5,
+        recipe=QUICK, extractor=network(), test="fashion", limit=20, processes=1, images=6, samples=5,
+    )  # fmt: skip
+    assert table["mmd"].item() > 1e-4
 
 
 def test_few_draws_are_replayed_and_nothing_else():
@@ -289,12 +426,18 @@ def test_subsets(tmp_path, small):
     ]  # fmt: skip
     assert table["error"].between(0, 1).all()
     assert json.loads((tmp_path / "subsets.json").read_text())["sizes"] == [1, 4]
+    encoder = open_encoder(network(), small, images=6)
+    centre = encoder.centre(corruption_transform(SUITE, "fog", 3), 3)[None]
+    features = torch.cat(list(encoder.features(scheme_transform(AugMix()), 20)))
+    distances = module.distances_between(features, centre)
     with np.load(tmp_path / "order.npz") as file:
-        assert sorted(file["order"].tolist()) == list(range(20))
+        assert file["order"].tolist() == distances[:, 0].argsort(stable=True).tolist()
     more = subsets("augmix", SUITE, small, tmp_path, test="fashion", **options | {"sizes": (1, 2)})
-    assert (
-        more.loc[more["kind"] == "closest", "error"].iloc[0] == table.loc[table["kind"] == "closest", "error"].iloc[0]
-    )
+    assert more.loc[more["kind"] == "closest", "size"].tolist() == [1, 2, 4]  # what was there stays in the table
+    both = table.merge(more, on=["kind", "size", "seed"])
+    assert len(both) == len(table)
+    assert (both["error_x"] == both["error_y"]).all()
+    assert json.loads((tmp_path / "subsets.json").read_text())["sizes"] == [1, 2, 4]
 
 
 def test_a_mixture_is_one_corruption_or_the_other():
@@ -305,7 +448,7 @@ def test_a_mixture_is_one_corruption_or_the_other():
     which = [(mixed == end).flatten(1).all(1) for end in ends]
     assert (which[0] | which[1]).all()
     assert 25 <= which[1].sum() <= 75  # of 200 with probability 1/4: four standard deviations
-    right = corruption_transform(SUITE, "impulse_noise", 3, seed=7)(images, ids)
+    right = corruption_transform(SUITE, "impulse_noise", 3, seed=mixture_seed(7))(images, ids)
     assert torch.equal(ends[0], right)
 
 
@@ -331,6 +474,37 @@ def test_mixing(tmp_path, small):
     assert table["msd"].iloc[1] < table["msd"].iloc[2] / 2  # half of the draws are still right
     assert (tmp_path / "mixing.csv").exists()
     assert json.loads((tmp_path / "mixing.json").read_text())["severity"] == 5
+
+
+def test_corruptions_without_levels_are_mixed_without_a_severity(tmp_path, small):
+    plan = plan_mixing("noc-candidates/rain", "noc-candidates/blur", small, tmp_path, recipe=QUICK, test="fashion")
+    assert plan.settings["severity"] is None
+    plan = plan_mixing("cifar10-c/fog", "cifar10-c/snow", small, tmp_path, recipe=QUICK, test="fashion")
+    assert plan.settings["severity"] == 3
+
+
+def test_two_files_of_one_name_are_not_taken_for_one(tmp_path, small):
+    for place, gain in enumerate((0.1, 0.9)):
+        entries = {"fog": SUITE.entries["fog"], "contrast": {"gain": gain}}
+        suite = replace(SUITE, name="ref", entries=entries, validation=())
+        suite.save(tmp_path / f"{place}.yaml")
+    with pytest.raises(ValueError, match="of one suite"):
+        plan_mixing(f"{tmp_path}/0.yaml/fog", f"{tmp_path}/1.yaml/contrast", small, tmp_path / "x", recipe=QUICK)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"kinds": []}, "kinds of subsets are closest, random, farthest, got none"),
+        ({"kinds": ["near"]}, "got 'near'"),
+        ({"sizes": [0]}, "from 1 to the 20 draws"),
+    ],
+)
+def test_subsets_that_make_no_sense(tmp_path, small, options, said):
+    with pytest.raises(ValueError, match=said):
+        subsets("augmix", SUITE, small, tmp_path, recipe=QUICK, draws=20, **options)
+    with pytest.raises(ValueError, match="all the same"):
+        subsets("none", SUITE, small, tmp_path, recipe=QUICK, draws=20)
 
 
 @pytest.mark.parametrize(

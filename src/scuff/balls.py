@@ -124,18 +124,26 @@ def _draw_pattern(keys: Tensor, d: int, p: float) -> Tensor:
         return torch.where(bernoulli(keys, "sign", (d,), probability=0.5), size, -size)
     # |v|^p has to be Gamma(1/p) = Gamma(1 + 1/p) * U^p: the root takes U out, and the sign goes with it.
     # Roots by exp and log: torch rounds powers otherwise at the end of a tensor than in its middle.
-    root = torch.exp_(_gamma(keys, d, 1 + 1 / p).log_().div_(p))
+    root = torch.exp_(gamma_variates(keys, d, 1 + 1 / p).log_().div_(p))
     return root.mul_(uniform(keys, "coordinates", (d,), -1.0, 1.0))
 
 
-def _gamma(keys: Tensor, d: int, shape: float) -> Tensor:
-    """Gamma variates of a shape from 1 to 2, by Marsaglia and Tsang (2000): float32 (N, d).
+def gamma_variates(keys: Tensor, d: int, shape: float) -> Tensor:
+    """Gamma variates of a shape of at least 1, by Marsaglia and Tsang (2000): float32 (N, d).
+
+    For a smaller shape a, take those of 1 + a times U^(1/a), U uniform. From one key come the same variates at every
+    call: they draw from streams of their own.
 
     A proposal is accepted with probability 0.95 or more. A loop until the last one is would wait for the device again
     and again, so all proposals are made, the last one first, and each that is accepted takes the place of later ones.
     None of six is accepted with probability 1.3e-8: then the mode of the proposals stands in. This changes the
     distribution by less than the 24 bits of a float32 do.
+
+    >>> gamma_variates(torch.arange(2), 1000, 3.0).mean(1).round().tolist()
+    [3.0, 3.0]
     """
+    if shape < 1:
+        raise ValueError(f"gamma variates need a shape of at least 1, got {shape}; use 1 + shape, times U^(1 / shape)")
     scale = shape - 1 / 3
     found = torch.ones(len(keys), d, device=keys.device)
     for attempt in reversed(range(ATTEMPTS)):

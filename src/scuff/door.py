@@ -15,11 +15,9 @@ from scuff.corruptions import Corruption, get
 from scuff.images import Images, OpenedImages, open_images
 from scuff.ops.colour import luma
 from scuff.ops.jpeg import jpeg
-from scuff.random import content_ids, image_keys, integers
+from scuff.random import Ids, ids_tensor, image_keys, integers
 from scuff.ranges import as_range
 from scuff.suites import Suite, load_suite
-
-Ids = Sequence[int] | Tensor | str | None
 
 PUBLISHED_QUALITY = 85  # the JPEG quality of the published ImageNet-C files
 
@@ -243,18 +241,3 @@ def like(batch: Tensor, pixels: Tensor) -> Tensor:
 
 def _nearest_bytes(x: Tensor) -> Tensor:
     return torch.round(x * 255.0).to(torch.uint8)
-
-
-def ids_tensor(ids: Ids, batch: Tensor) -> Tensor:
-    """The ids of a batch as int64 (N,): given, or counted from 0, or made from the pixels."""
-    if ids is None:
-        return torch.arange(len(batch), device=batch.device)
-    if isinstance(ids, str):
-        if ids != "content":
-            raise ValueError(f"ids must be whole numbers, one per image, or 'content'; got {ids!r}")
-        return content_ids(batch if batch.dtype == torch.uint8 else _nearest_bytes(batch))
-    numbers = torch.as_tensor(ids, device=batch.device)
-    if numbers.dtype.is_floating_point or numbers.dtype == torch.bool or numbers.shape != (len(batch),):
-        given = f"{tuple(numbers.shape)} {numbers.dtype}"
-        raise ValueError(f"ids must be {len(batch)} whole numbers, one per image, got {given}")
-    return numbers.long()

@@ -29,6 +29,7 @@ from scuff import kernels
 from scuff.kernels.constants import constant
 
 Shape = Sequence[int]
+Ids = Sequence[int] | Tensor | str | None  # as a caller gives them: see `ids_tensor`
 
 
 # --- keys -----------------------------------------------------------------------------------------------------------
@@ -69,6 +70,21 @@ def content_ids(pixels: Tensor) -> Tensor:
 def _odd_numbers(count: int, device: torch.device) -> Tensor:
     words = kernels.words(torch.zeros(1, dtype=torch.int64, device=device), stream_number("content"), 2 * count)[0]
     return words[::2] << 32 | words[1::2] | 1
+
+
+def ids_tensor(ids: Ids, batch: Tensor) -> Tensor:
+    """The ids of a batch as int64 (N,): given, or counted from 0, or made from the pixels."""
+    if ids is None:
+        return torch.arange(len(batch), device=batch.device)
+    if isinstance(ids, str):
+        if ids != "content":
+            raise ValueError(f"ids must be whole numbers, one per image, or 'content'; got {ids!r}")
+        return content_ids(batch if batch.dtype == torch.uint8 else torch.round(batch * 255.0).to(torch.uint8))
+    numbers = torch.as_tensor(ids, device=batch.device)
+    if numbers.dtype.is_floating_point or numbers.dtype == torch.bool or numbers.shape != (len(batch),):
+        given = f"{tuple(numbers.shape)} {numbers.dtype}"
+        raise ValueError(f"ids must be {len(batch)} whole numbers, one per image, got {given}")
+    return numbers.long()
 
 
 def stream_number(name: str) -> int:

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from scuff import door
 from scuff.corruptions import Corruption
-from scuff.door import Ids, Resolved
+from scuff.door import Resolved
 from scuff.images import ImageError, Images, open_images
-from scuff.random import image_keys
+from scuff.random import Ids, ids_tensor, image_keys
 from scuff.suites import Suite
 
 DIFFICULTIES = 3  # of an entry without levels: there it is the stride of the metric
@@ -112,7 +112,7 @@ def _film(batch: Tensor, plan: Resolved, seed: int, ids: Ids, scale: bool, crop:
     if crop is not None:
         _check_crop(batch, crop)
     parameters = door.scaled_parameters(plan, crop or min(batch.shape[-2:])) if scale else plan.parameters
-    keys = image_keys(plan.entry, plan.level, door.ids_tensor(ids, batch), seed)
+    keys = image_keys(plan.entry, plan.level, ids_tensor(ids, batch), seed)
     if crop is None:
         return _whole_film(plan.corruption, parameters, batch, keys)
     if plan.corruption.before_crop:

@@ -7,6 +7,7 @@ How a generator learns is in `scuff.training.adversarial_noise`.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import math
 import os
@@ -20,13 +21,13 @@ import torch
 from torch import Tensor, nn
 
 from scuff.augment.scheme import Scheme, each
-from scuff.door import pieces_of
 from scuff.files import write_by_rename
 from scuff.random import image_keys, normal
 from scuff.ranges import is_number
 
 HIDDEN = 20
 INITIAL_STD = 0.01
+AT_ONCE = 1 << 22  # values of images: the hidden layers take seven times as much memory, so there is a bound
 STRENGTH = 0.348  # the root mean square per value of the published epsilon: 135 for 224 x 224 x 3
 
 
@@ -101,7 +102,7 @@ class AdversarialNoise(Scheme):
     Parameters
     ----------
     generator
-        It moves to where the images are.
+        It stays where it is; for images on another device a copy is made.
     epsilon
         The length of the noise, for pixels in 0..1. Without it: 0.348 times the root of the number of values, which for
         224 pixels is the published length, and for other sizes a scaling of our own.
@@ -119,13 +120,15 @@ class AdversarialNoise(Scheme):
     @torch.no_grad()
     def __call__(self, images: Tensor, ids: Tensor, seed: int = 0) -> Tensor:
         _, channels, height, width = images.shape
-        generator = self.generator.to(images.device)
+        generator = _bring(self.generator, images.device)
         if channels != generator.channels:
             raise ValueError(f"the generator makes noise of {generator.channels} channels, the images have {channels}")
         keys = self.keys(ids, seed)
         epsilon = default_epsilon(images.shape[1:]) if self.epsilon is None else self.epsilon
         out = torch.empty(images.shape, dtype=torch.float32, device=images.device)
-        for piece in pieces_of(images):  # the hidden layers take seven times the memory of the images
+        count = max(1, AT_ONCE // max(images[:1].numel(), 1))
+        for start in range(0, len(images), count):
+            piece = slice(start, start + count)
             noise = to_sphere(generator(generator.draw(keys[piece], height, width)), 255 * epsilon)
             out[piece] = noise.add_(images[piece]).clamp_(0.0, 255.0)
         return out
@@ -133,6 +136,11 @@ class AdversarialNoise(Scheme):
     def settings(self) -> dict[str, Any]:
         """Everything that decides over pixels: the weights by their fingerprint."""
         return {"scheme": self.kind, "weights": fingerprint(self.generator), "epsilon": self.epsilon}
+
+
+def _bring(generator: NoiseGenerator, device: torch.device) -> NoiseGenerator:
+    """A generator on a device: itself, or a copy if it is elsewhere, because whoever gave it wants it there."""
+    return generator if next(generator.parameters()).device == device else copy.deepcopy(generator).to(device)
 
 
 def generator_of(weights: Mapping[str, Tensor]) -> NoiseGenerator:
@@ -160,7 +168,10 @@ def save_generator(noise: AdversarialNoise, path: str | os.PathLike[str]) -> Non
 
 def open_generator(path: str | os.PathLike[str]) -> AdversarialNoise:
     """Read what `save_generator` wrote."""
-    remedy = "expected a safetensors file of a noise generator, as scuff.augment.ant.save_generator writes it"
+    remedy = (
+        "expected a safetensors file of a noise generator, as scuff.augment.ant.save_generator writes it; training "
+        "NAME.safetensors with ant leaves one beside it, NAME.generator.safetensors"
+    )
     try:
         with safetensors.safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
@@ -168,6 +179,6 @@ def open_generator(path: str | os.PathLike[str]) -> AdversarialNoise:
     except (OSError, safetensors.SafetensorError) as error:
         raise ValueError(f"cannot read {os.fspath(path)}: {error}; {remedy}") from error
     if metadata.get("scheme") != AdversarialNoise.kind:
-        raise ValueError(f"{os.fspath(path)} is not what it should be; {remedy}")
+        raise ValueError(f"{os.fspath(path)} holds no noise generator; {remedy}")
     epsilon = metadata.get("epsilon")
     return AdversarialNoise(generator_of(state), None if epsilon is None else float(epsilon))

@@ -17,9 +17,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from scuff import balls
+from scuff import kernels
 from scuff.augment.operations import operate
-from scuff.augment.scheme import Scheme, each
+from scuff.augment.scheme import Scheme
+from scuff.balls import gamma_variates
 from scuff.kernels.constants import constant
 from scuff.random import bernoulli, integers, uniform
 from scuff.ranges import is_number
@@ -170,11 +171,9 @@ def mix_chains(images: Tensor, chains: Chains) -> Tensor:
     for position in range(depth):
         which, values = (drawn[:, :, position].t().flatten() for drawn in (chains.which, chains.values))
         ends = operate(ends, chains.operations, which, values)
-    # Products and sums one after the other: a fused pair rounds otherwise on some devices.
-    mixed = images * each(1 - chains.share)
-    for end, weight in zip(ends.chunk(width), chains.weights.unbind(1), strict=True):
-        mixed += end * each(chains.share * weight)
-    return mixed
+    shares = torch.cat(((1 - chains.share)[None], chains.share * chains.weights.t()))
+    mixed = kernels.mix_bytes(images, ends.unflatten(0, (width, -1)), shares)
+    return mixed.clamp_(max=255.0)  # rounded shares may add up to a little more than 1
 
 
 def _values(magnitudes: list[Magnitude], which: Tensor, level: Tensor, minus: Tensor) -> Tensor:
@@ -195,4 +194,4 @@ def _log_gamma(keys: Tensor, count: int, alpha: float) -> Tensor:
     if alpha == 1:
         return torch.log(-torch.log(u.clamp_max(1 - 2.0**-25)))  # a 1 would be the logarithm of 0
     # Gamma(alpha) = Gamma(1 + alpha) U^(1 / alpha), which is far below the smallest float for a small alpha.
-    return torch.log(balls._gamma(keys, count, 1 + alpha).double()) + torch.log(u) / alpha
+    return torch.log(gamma_variates(keys, count, 1 + alpha).double()) + torch.log(u) / alpha

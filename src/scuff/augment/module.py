@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 from typing import Self
 
+import torch
 from torch import Tensor, nn
 
 from scuff.augment.scheme import Scheme
 from scuff.augment.schemes import open_scheme
-from scuff.door import Ids, ids_tensor
 from scuff.images import Images, open_images
 from scuff.kernels import bytes_to_unit
 from scuff.ops.tables import round8
+from scuff.random import Ids, ids_tensor
 
 
 class Augment(nn.Module):
@@ -37,6 +38,8 @@ class Augment(nn.Module):
     def __init__(self, scheme: Scheme | str, seed: int = 0, *, check: bool = True) -> None:
         super().__init__()
         self.scheme = open_scheme(scheme) if isinstance(scheme, str) else scheme
+        if not isinstance(self.scheme, Scheme):
+            raise ValueError(f"expected a scheme or its address, as in 'augmix' or AugMix(); got {scheme!r}")
         self.seed, self.check = seed, check
         self.epoch: int | None = None
         self.calls = 0
@@ -47,6 +50,11 @@ class Augment(nn.Module):
         return self
 
     def forward(self, images: Images, ids: Ids = None) -> Images:
+        if torch.compiler.is_compiling():  # kernels are compiled already; as a decorator this would slow down imports
+            return torch.compiler.disable(self._augment)(images, ids)
+        return self._augment(images, ids)
+
+    def _augment(self, images: Images, ids: Ids) -> Images:
         if not self.training:
             return images
         opened = open_images(images, self.check)

@@ -7,7 +7,7 @@ transforms are compared with each other, and how one is repeated.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar
 
 from torch import Tensor
@@ -17,7 +17,10 @@ from scuff.random import image_keys
 
 @dataclass(frozen=True)
 class Scheme:
-    """The base of all schemes. `kind` is the first word of its address."""
+    """The base of all schemes, and of your own: a frozen dataclass, whose fields are what it can be told.
+
+    `kind` is the first word of its address. Draws begin with it, and settings.
+    """
 
     kind: ClassVar[str]
     before_crop: ClassVar[bool] = False  # whether it acts on images before they are mirrored and shifted
@@ -31,12 +34,25 @@ class Scheme:
 
     def settings(self) -> dict[str, Any]:
         """Everything that decides over pixels, as plain data."""
-        fields = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
-        return {"scheme": self.kind, **fields}
+        unseen = sorted(set(vars(self)) - {field.name for field in fields(self)})
+        if unseen:  # two schemes that differ in them would be taken for one
+            raise ValueError(
+                f"{type(self).__name__} has attributes that are no fields: {', '.join(unseen)}; make it a frozen "
+                "dataclass, or define settings()"
+            )
+        values = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        return {"scheme": self._named_kind(), **values}
 
     def keys(self, ids: Tensor, seed: int) -> Tensor:
         """What the draws of each image come from: (N,)."""
-        return image_keys(self.kind, None, ids, seed)
+        return image_keys(self._named_kind(), None, ids, seed)
+
+    def _named_kind(self) -> str:
+        kind = getattr(self, "kind", None)
+        if not isinstance(kind, str) or not kind:
+            name = type(self).__name__
+            raise ValueError(f'{name} has no kind; give its class a name, as in kind: ClassVar[str] = "{name.lower()}"')
+        return kind
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,11 @@ def open_scheme(address: str) -> Scheme:
     kind, _, options = address.strip().partition(":")
     if kind == AdversarialNoise.kind:
         if not options:
-            raise ValueError("'ant' needs the file of a generator: ant:FILE")
+            raise ValueError(
+                "'ant' without a file is for training (scuff train --augment ant), where network and generator learn "
+                "against each other; a scheme is the noise of a generator that has learnt: ant:FILE, where FILE is the "
+                "NAME.generator.safetensors that such a training leaves beside NAME.safetensors"
+            )
         return open_generator(options)
     if kind == "powerset":
         return AugMix(subset_of(_subset_number(options)))
@@ -45,16 +49,29 @@ def open_scheme(address: str) -> Scheme:
 def expand_schemes(addresses: Sequence[str]) -> list[str]:
     """Addresses of single schemes, each once and each in one way of writing.
 
-    "powerset" stands for all subsets of AugMix's nine operations, "powerset-64" for 64 of them.
+    "powerset" stands for all subsets of AugMix's nine operations, "powerset-64" for 64 of them. A subset that is also
+    asked for by another name, as "none" or "augmix", has that name only.
 
-    >>> expand_schemes(["none", "powerset:16", "powerset:rotate", "patch-gaussian:width=25"])
-    ['none', 'powerset:rotate', 'patch-gaussian']
+    >>> expand_schemes(["powerset:16", "powerset:rotate", "powerset:511", "patch-gaussian:width=25", "augmix"])
+    ['powerset:rotate', 'augmix', 'patch-gaussian']
     """
     found: list[str] = []
     for address in addresses:
         whole = re.fullmatch(r"powerset(?:-(\d+))?", address.strip())
         found += powerset(int(whole[1]) if whole[1] else None) if whole else [_canonical(address.strip())]
-    return list(dict.fromkeys(found))
+    names: dict[str, str] = {}  # by what they do
+    for address in found:
+        meaning = _meaning(address)
+        if meaning not in names or names[meaning].startswith("powerset:"):
+            names[meaning] = address
+    return list(names.values())
+
+
+def _meaning(address: str) -> str:
+    """What a scheme does: two of one meaning do the same."""
+    scheme = open_scheme(address)
+    is_nothing = isinstance(scheme, AugMix) and not scheme.operations
+    return repr((NoAugmentation() if is_nothing else scheme).settings())
 
 
 def scheme_address(scheme: Scheme) -> str:
@@ -63,6 +80,8 @@ def scheme_address(scheme: Scheme) -> str:
     >>> scheme_address(RandAugment(3, 4)), scheme_address(GaussianNoise(0.1))
     ('randaugment:count=3,level=4', 'gaussian:0.1')
     """
+    if isinstance(scheme, AugMix) and not scheme.operations:
+        return subset_address(0)
     options = []
     for place, field in enumerate(dataclasses.fields(scheme)):
         value = getattr(scheme, field.name)
@@ -83,6 +102,12 @@ def _canonical(address: str) -> str:
 def _find_kind(kind: str) -> type[Scheme]:
     if kind not in KINDS:
         known = [*KINDS, "powerset", AdversarialNoise.kind]
+        plain = kind.removesuffix("-jsd")
+        if plain != kind and plain in known:
+            raise ValueError(
+                f"{kind!r} is for training (scuff train --augment {kind}), and means {plain} with a loss: the scheme "
+                f"is called {plain!r}, the loss is scuff.augment.consistency_loss"
+            )
         near = difflib.get_close_matches(kind, known, n=3, cutoff=0.5) or known
         raise ValueError(f"no scheme is called {kind!r}; did you mean {', '.join(near)}?")
     return KINDS[kind]
@@ -106,8 +131,10 @@ def _parse_options(address: str, kind: type[Scheme], text: str) -> dict[str, Any
         if not equals and place == 0 and fields:
             name, value = next(iter(fields)), name
         if name not in fields or name in found or not value:
-            known = f"its options are {', '.join(fields)}" if fields else "it has no options"
-            raise ValueError(f"cannot read {part!r} of the scheme {address!r}; {known}, each once and as name=value")
+            known = (
+                f"its options are {', '.join(fields)}, each once and as name=value" if fields else "it has no options"
+            )
+            raise ValueError(f"cannot read {part!r} of the scheme {address!r}; {known}")
         try:
             found[name] = _READERS[fields[name].type](value)
         except (ValueError, KeyError) as error:
@@ -119,7 +146,7 @@ def _parse_options(address: str, kind: type[Scheme], text: str) -> dict[str, Any
 
 # by the annotation of a field, which is text
 _READERS = {
-    "bool": {"true": True, "false": False}.__getitem__,
+    "bool": lambda text: {"true": True, "false": False}[text.lower()],
     "int": int,
     "float": float,
     "str": str,
@@ -132,4 +159,5 @@ def _write(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, tuple):
         return "+".join(value)
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    short = f"{value:g}" if isinstance(value, float) else str(value)
+    return short if not isinstance(value, float) or float(short) == value else repr(value)

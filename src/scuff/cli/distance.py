@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from scuff.metrics import Distances
 
-FEW = 5  # schemes up to which all are printed
+LEAST = 5  # schemes for a correlation
 
 distance_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -197,6 +197,8 @@ def correlation_command(
         device=device,
     )
     announce(plan.distances)
+    if len(plan.distances.settings["schemes"]) < LEAST:
+        typer.echo(f"Note: a correlation needs at least {LEAST} schemes; more may join this folder later")
     missing = len(plan.trials.missing())
     typer.echo(f"Trainings: {len(plan.trials.cells)}, of which {len(plan.trials.cells) - missing} are there")
     if dry_run:
@@ -213,27 +215,27 @@ distance_app.command("mixing")(mixing_command)
 
 
 def _print_distances(found: Distances) -> None:
-    """MSD of every scheme to every corruption; of many schemes, the nearest to each."""
+    """The nearest and the farthest scheme of every corruption; of one scheme, its distances."""
     from rich import box
     from rich.table import Table
 
     from scuff.cli.console import open_console
 
     console, table = open_console(), Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    near = found.by_corruption("msd")
-    few = list(near.index) if len(near) <= FEW else []
-    for heading in ("MSD", "nearest scheme", "MSD", "farthest", *few):
-        table.add_column(heading, justify="left" if heading in ("MSD", "nearest scheme", "farthest") else "right")
-    for corruption in near.columns:
-        column = near[corruption]
-        first, last = column.idxmin(), column.idxmax()
-        table.add_row(
-            corruption,
-            first,
-            f"{column[first]:.3f}",
-            f"{last} {column[last]:.3f}",
-            *(f"{column[name]:.3f}" for name in few),
-        )
+    near, means = found.by_corruption("msd"), found.by_corruption("mmd")
+    is_one = len(near) == 1
+    headings = ("MSD", "MMD") if is_one else ("nearest scheme", "MSD", "farthest", "MSD")
+    table.add_column("corruption", no_wrap=True)
+    for heading in headings:
+        is_number = heading in ("MSD", "MMD")
+        table.add_column(heading, justify="right" if is_number else "left", no_wrap=is_number, overflow="fold")
+    for address in near.columns:
+        column = near[address]
+        ends = (column.idxmin(), column.idxmax())
+        cells = [word for name in ends for word in (name, f"{column[name]:.3f}")]
+        if is_one:
+            cells = [f"{column.iloc[0]:.3f}", f"{means[address].iloc[0]:.3f}"]
+        table.add_row(address.rpartition("/")[2], *cells)
     console.print(table)
     if found.resamplings > 1:
         console.print(
@@ -253,5 +255,5 @@ def _print_correlations(found: pd.DataFrame) -> None:
         table.add_column(heading, justify="left" if heading in ("corruption", "") else "right")
     for row in found.itertuples():
         interval = "" if row.rho != row.rho else f"[{row.low:.2f}, {row.high:.2f}]"
-        table.add_row(row.corruption, f"{row.rho:.2f}", interval, str(row.schemes), row.note)
+        table.add_row(row.corruption.rpartition("/")[2], f"{row.rho:.2f}", interval, str(row.schemes), row.note)
     console.print(table)

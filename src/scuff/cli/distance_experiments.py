@@ -111,7 +111,10 @@ def mixing_command(
     data: Data,
     out: Out,
     recipe: Recipe,
-    severity: Annotated[int, typer.Option("--severity", metavar="LEVEL", help="Of both corruptions.")] = 3,
+    severity: Annotated[
+        int | None,
+        typer.Option("--severity", metavar="LEVEL", help="Of both. Default: 3, if they have levels."),
+    ] = None,
     shares: Annotated[
         str, typer.Option("--shares", metavar="P,P,...", help="Probabilities of the other corruption in training.")
     ] = "0,0.5,0.9,0.99,1",
@@ -194,4 +197,6 @@ def _print_table(found) -> None:
 def _cell(name: str, value) -> str:
     if name.endswith("error"):
         return f"{100 * value:.2f}"
+    if name == "share":
+        return repr(float(value))
     return f"{value:.4g}" if isinstance(value, float) else str(value)

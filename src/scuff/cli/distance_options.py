@@ -80,8 +80,9 @@ def announce(plan: DistancePlan) -> None:
     typer.echo(f"Schemes: {len(names)} ({listed})")
     trained = "" if plan.training is None else ", trained first" if not plan.training.out.exists() else ""
     typer.echo(f"Features: {settings['extractor']['name']}{trained}, on {plan.device} in {settings['precision']}")
+    samples = "one per image" if settings["sampling"] == "joint" else settings["samples"]
     typer.echo(
-        f"Images: {settings['images']} of {settings['data']}; draws: {settings['samples']} of a corruption, "
+        f"Images: {settings['images']} of {settings['data']}; draws: {samples} of a corruption, "
         f"{settings['augmentations']} of a scheme; {settings['resamplings']} times"
     )
     typer.echo(f"To encode: {plan.encodings():,} images; in {plan.out}")

@@ -27,7 +27,8 @@ def resumable_job(*, goes_on: bool = True) -> Iterator[Advance]:
             bar = progress.add_task("starting", total=None)
 
             def advance(what: str, done: int, total: int) -> None:
-                progress.update(bar, description=f"{what:<{WIDTH}}", completed=done, total=total)
+                shown = what if len(what) <= WIDTH else f"{what[: WIDTH - 3]}..."
+                progress.update(bar, description=f"{shown:<{WIDTH}}", completed=done, total=total)
 
             yield advance
     except KeyboardInterrupt as interrupt:

@@ -137,7 +137,10 @@ def _match(
 
 
 def _average_shifts(names: Sequence[str], shifts: np.ndarray, size: int) -> pd.DataFrame:
-    """Shifts (repetitions, candidates) as a table, the largest first; of equal ones the first by name."""
+    """Shifts (repetitions, candidates) as a table, the largest first; of equal ones the first by name.
+
+    `repetitions` says in how many of them a candidate is in any benchmark of the right error, and so has a shift.
+    """
     known = np.isfinite(shifts).sum(axis=0)
     if (known > 0).sum() < size:
         never = [name for name, times in zip(names, known, strict=True) if not times]
@@ -147,7 +150,12 @@ def _average_shifts(names: Sequence[str], shifts: np.ndarray, size: int) -> pd.D
         )
     table = pd.DataFrame(shifts.T, index=list(names))  # of which pandas passes over what is NaN
     lines = pd.DataFrame(
-        {"corruption": names, "shift": table.mean(axis=1).to_numpy(), "sd": table.std(axis=1).to_numpy()}
+        {
+            "corruption": names,
+            "shift": table.mean(axis=1).to_numpy(),
+            "sd": table.std(axis=1).to_numpy(),
+            "repetitions": known,
+        }
     )
     lines = lines.sort_values("shift", ascending=False, kind="stable", ignore_index=True)
     return lines.assign(chosen=lines.index < size)
@@ -183,7 +191,10 @@ def _choose_severities(
 
 
 def _halves(size: int, groups: int) -> np.ndarray:
-    """All ways to part the places 0, 1, ..., of which there are `size`, into two halves: (ways, 2, size / 2)."""
+    """All ways to part the places 0, 1, ..., of which there are `size`, into two halves: (ways, 2, size / 2).
+
+    From 18 places on there are too many, and some ways are drawn, as sets of candidates are then too.
+    """
     others, _ = choose_sets(size - 1, size // 2 - 1, groups, np.random.default_rng(0))
     is_first = np.zeros((len(others), size), bool)
     is_first[:, 0] = True  # to which half it belongs makes no difference

@@ -333,6 +333,15 @@ def operate(pixels: Tensor, names: Sequence[str], codes: Tensor, values: Tensor,
     return _resolve("operate", pixels.device)(pixels, names, codes, values, nearest, fill)
 
 
+def mix_bytes(pixels: Tensor, others: Tensor, shares: Tensor) -> Tensor:
+    """Images and versions of them, mixed: float32 (N, C, H, W), not rounded.
+
+    `pixels` is uint8 (N, C, H, W), `others` uint8 (L, N, C, H, W). `shares` is float32 (L + 1, N), that of `pixels`
+    first. Each product is rounded before it is added, and they are added in this order: bit-equal in every back end.
+    """
+    return _resolve("mix_bytes", pixels.device)(pixels, others, shares)
+
+
 def bytes_to_unit(pixels: Tensor) -> Tensor:
     """uint8 of any strides -> contiguous float32 v / 255."""
     return _resolve("bytes_to_unit", pixels.device)(pixels)

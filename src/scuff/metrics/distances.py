@@ -10,7 +10,8 @@ A study makes one; a file of your own will do:
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -83,6 +84,14 @@ class Distances:
         columns = [corruption for corruption, _ in self.cells]
         means = {name: self.mean(kind)[:, np.array([c == name for c in columns])].mean(1) for name in self.corruptions}
         return pd.DataFrame(means, index=pd.Index(self.schemes, name="scheme"))
+
+    def take(self, schemes: Sequence[str]) -> Distances:
+        """The distances of some schemes, in this order."""
+        unknown = [name for name in schemes if name not in self.schemes]
+        if unknown:
+            raise ValueError(f"there are no distances of {', '.join(unknown)}; there are {', '.join(self.schemes)}")
+        places = [self.schemes.index(name) for name in schemes]
+        return replace(self, schemes=tuple(schemes), msd=self.msd[:, places], mmd=self.mmd[:, places])
 
     def to_frame(self) -> pd.DataFrame:
         """One line per distance: resampling, scheme, corruption, severity (0: it has no levels), mmd, msd."""

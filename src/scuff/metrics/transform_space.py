@@ -229,7 +229,7 @@ def _p_value(x: np.ndarray, y: np.ndarray, rho: float) -> float:
     from scipy.special import stdtr
 
     if abs(rho) == 1:
-        return 0.0
+        return 2 / math.factorial(n)
     return float(2 * stdtr(n - 2, -abs(rho) * math.sqrt((n - 2) / (1 - rho * rho))))
 
 

@@ -1,6 +1,8 @@
 """Questions of the papers as plans of cells, and pure functions over their results."""
 
 from scuff.studies.correlation import CorrelationPlan, correlation, plan_correlation, run_correlation
+from scuff.studies.dissimilar import dissimilar, read_dissimilar, run_dissimilar
+from scuff.studies.dissimilar_plan import DissimilarPlan, plan_dissimilar
 from scuff.studies.mixing import MixingPlan, mixing, plan_mixing, run_mixing
 from scuff.studies.mscr import mscr, run_mscr
 from scuff.studies.mscr_plan import MscrPlan, plan_mscr
@@ -15,28 +17,33 @@ from scuff.studies.transform_space_plan import DistancePlan, plan_distances
 
 __all__ = [
     "CorrelationPlan",
+    "DissimilarPlan",
     "DistancePlan",
     "MixingPlan",
     "MscrPlan",
     "OverlapPlan",
     "SubsetPlan",
     "correlation",
+    "dissimilar",
     "distances",
     "mixing",
     "mscr",
     "overlap",
     "plan_correlation",
+    "plan_dissimilar",
     "plan_distances",
     "plan_mixing",
     "plan_mscr",
     "plan_overlap",
     "plan_subsets",
+    "read_dissimilar",
     "read_distance_study",
     "read_mscr",
     "read_neighbours",
     "read_overlap",
     "read_separation",
     "run_correlation",
+    "run_dissimilar",
     "run_distances",
     "run_mixing",
     "run_mscr",

@@ -29,7 +29,7 @@ from scuff.studies.transform_space_plan import (
     Schemes,
     plan_distances,
 )
-from scuff.studies.trials import Trials, plan_trials, run_trials
+from scuff.studies.trials import Trials, join_tables, plan_trials, run_trials
 from scuff.suites import Suite
 from scuff.training.recipes import Recipe, find_recipe
 from scuff.training.run import adapt
@@ -38,7 +38,7 @@ from scuff.training.treatment import Augmented
 TRIALS = "trials.json"
 ERRORS = "errors.csv"
 CORRELATIONS = {"msd": "correlations.csv", "mmd": "correlations-mmd.csv"}
-NOTED_ONLY = ("seeds", "scuff")  # seeds may join
+NOTED_ONLY = ("test", "seeds", "scuff")  # data may move, and seeds may join
 
 
 @dataclass(frozen=True)
@@ -160,13 +160,19 @@ def plan_correlation(
 def run_correlation(
     plan: CorrelationPlan, *, processes: int | None = None, progress: Progress | None = None
 ) -> pd.DataFrame:
-    """Carry out what `plan_correlation` has planned, and write errors and correlations beside the distances."""
+    """Carry out what `plan_correlation` has planned, and write errors and correlations beside the distances.
+
+    Schemes and seeds that the folder holds from before count as well.
+    """
     progress = progress or (lambda what, done, total: None)
     distances = run_distances(plan.distances, progress=progress)
     store = Store(plan.trials.out)
-    save_settings(store, TRIALS, plan.trials.settings())
     errors = run_trials(plan.trials, processes=processes, progress=progress)
+    errors = join_tables(store, ERRORS, errors, ["scheme", "seed"])
+    save_settings(store, TRIALS, {**plan.trials.settings(), "seeds": sorted(int(seed) for seed in set(errors["seed"]))})
     store.write(ERRORS, errors.to_csv(index=False).encode())
+    trained = set(errors["scheme"])  # the folder may hold distances of others
+    distances = distances.take([name for name in distances.schemes if name in trained])
     found = {kind: scheme_correlations(distances, errors, distance=kind) for kind in CORRELATIONS}
     for kind, name in CORRELATIONS.items():
         store.write(name, found[kind].to_csv(index=False).encode())

@@ -26,7 +26,7 @@ from scuff.evaluation.plan import Cell
 from scuff.evaluation.runner import Progress
 from scuff.store import Store, read_columns, read_settings, save_settings
 from scuff.studies.dissimilar_plan import IMAGES, SAMPLES, SETTINGS, DissimilarPlan, centre_file, plan_dissimilar
-from scuff.studies.features import corruption_transform, open_encoder, resampling_seed
+from scuff.studies.features import open_encoder, resampling_seed
 from scuff.studies.transform_space import load_arrays, save_arrays
 from scuff.suites import Suite
 
@@ -150,7 +150,7 @@ def read_dissimilar(directory: str | os.PathLike[str]) -> Dissimilar:
     if result is None:
         raise ValueError(f"the search in {store.root} is not finished; run the same command again to go on")
     shifts, picks = (pd.read_csv(io.BytesIO(store.read(name))) for name in (SHIFTS, MEMBERS))
-    drawn = load_arrays(store, DRAWN)
+    drawn = load_arrays(store, DRAWN, ["error", "distance"])
     result = {key: tuple(value) if isinstance(value, list) else value for key, value in result.items()}
     members = tuple(dict.fromkeys(picks["corruption"]))
     arrays = {"candidate_errors": drawn["error"], "candidate_distances": drawn["distance"]}
@@ -179,13 +179,11 @@ def _measure_centres(plan: DissimilarPlan, progress: Progress) -> None:
                 device=plan.device,
             )
             opened = (repetition, encoder)
-        levels, centres = plan.levels(role)[entry], []
-        for level in levels:
-            transform = corruption_transform(plan.suite(role), entry, level, seed)
-            centres.append(opened[1].centre(transform, settings["samples"], settings["sampling"]))
-            done += plan.images_per_centre
-            progress(f"features of {entry} {level}", done, total)
-        save_arrays(store, centre_file(repetition, role, entry), centres=torch.stack(centres).cpu().numpy())
+        levels = plan.levels(role)[entry]
+        found = opened[1].centres(plan.suite(role), entry, levels, settings["samples"], settings["sampling"], seed)
+        save_arrays(store, centre_file(repetition, role, entry), centres=found.cpu().numpy())
+        done += len(levels) * plan.images_per_centre
+        progress(f"features of {entry}", done, total)
 
 
 def _scan(plan: DissimilarPlan, repetition: int) -> Scan:
@@ -195,7 +193,7 @@ def _scan(plan: DissimilarPlan, repetition: int) -> Scan:
     for role in ROLES:
         evaluation = plan.evaluations[role]
         for entry, levels in plan.levels(role).items():
-            centres.append(load_arrays(store, centre_file(repetition, role, entry))["centres"])
+            centres.append(load_arrays(store, centre_file(repetition, role, entry), ["centres"])["centres"])
             for level in levels:
                 name = evaluation.rows_name(model, Cell(entry, level))
                 label, prediction = read_columns(evaluation.store, name, ["label", "prediction"])

@@ -21,9 +21,8 @@ from scuff.evaluation.choices import Models, open_models
 from scuff.evaluation.plan import Plan
 from scuff.metrics.tables import CLEAN
 from scuff.models import Classifier
-from scuff.models.features import hidden_layer
 from scuff.store import Store, check_settings
-from scuff.studies.features import SAMPLINGS
+from scuff.studies.features import SAMPLINGS, open_extractor
 from scuff.studies.sources import open_test_source
 from scuff.suites import Levels, Suite, load_suite
 from scuff.training.images import open_training_source
@@ -126,7 +125,7 @@ def plan_dissimilar(
     tested = open_test_source(data, test, None)
     classifiers, seers = open_models(models), open_models(extractors)
     for own in seers.values():
-        hidden_layer(own)  # refuses what has none
+        open_extractor(own, train)
     evaluations = {
         role: plan_evaluation(
             classifiers,

@@ -22,7 +22,8 @@ from scuff.environment import find_device
 from scuff.evaluation.choices import open_models
 from scuff.models import Classifier
 from scuff.models.features import hidden_layer
-from scuff.suites import Suite
+from scuff.pictures import Cut
+from scuff.suites import Levels, Suite
 from scuff.training.augment import shuffled
 from scuff.training.images import open_training_source
 
@@ -48,16 +49,18 @@ class Encoder:
         pieces = math.ceil(draws / max(1, self.batch // len(self.images)))
         at_once = math.ceil(draws / pieces)
         for start in range(first, first + draws, at_once):
-            # Pieces have one size, for which a network is compiled once; what is too much of the last is thrown away.
+            # Pieces have one size, so that a network is not compiled for the rest; what is too much is thrown away.
             numbers = torch.arange(start, start + at_once, device=self.images.device)
             yield self.encode(transform, numbers)[: first + draws - start]
 
     def encode(self, transform: Transform, numbers: Tensor) -> Tensor:
         """f of the draws with these numbers: float32 (d, D)."""
         count = len(self.images)
-        images = self.images.repeat(len(numbers), 1, 1, 1)
-        found = self._look(transform(images, numbers.repeat_interleave(count)))
-        return found.view(len(numbers), count, -1).mean(1)
+        which = torch.arange(len(numbers) * count, device=self.images.device)
+        found = [
+            self._look(transform(self.images[part % count], numbers[part // count])) for part in which.split(self.batch)
+        ]
+        return torch.cat(found).view(len(numbers), count, -1).mean(1)
 
     def centre(self, transform: Transform, samples: int, sampling: str = "independent") -> Tensor:
         """The mean of f over draws, (D,): `samples` draws for all images, or for "joint" one for each image."""
@@ -67,9 +70,17 @@ class Encoder:
         pieces = zip(self.images.split(self.batch), ids.split(self.batch), strict=True)
         return sum(self._look(transform(*piece)).sum(0) for piece in pieces) / len(self.images)
 
+    def centres(
+        self, suite: Suite, entry: str, levels: Levels, samples: int, sampling: str = "independent", seed: int = 0
+    ) -> Tensor:
+        """The centres of an entry at its severities, (severities, D); refused if they are not finite."""
+        transforms = [corruption_transform(suite, entry, level, seed) for level in levels]
+        found = torch.stack([self.centre(one, samples, sampling) for one in transforms])
+        check_finite(found, f"{suite.name}/{entry}")
+        return found
+
     def _look(self, images: Tensor) -> Tensor:
-        found = [self.extractor(part if part.dtype == torch.uint8 else part / 255) for part in images.split(self.batch)]
-        return torch.cat(found)
+        return self.extractor(images if images.dtype == torch.uint8 else images / 255)
 
 
 def open_encoder(
@@ -85,20 +96,40 @@ def open_encoder(
 ) -> Encoder:
     """The hidden layer of a model, and `images` of the training images, drawn without replacement by the seed."""
     device = find_device(device)
-    opened = open_models(model, None, None)
-    if len(opened) > 1:
-        raise ValueError(f"expected one model for the features, got {', '.join(opened)}")
-    classifier = next(iter(opened.values()))
     source = open_training_source(data)
+    classifier = open_extractor(model, source)
     if not 1 <= images <= len(source):
         raise ValueError(f"images must be from 1 to {len(source)}, which {source.name} has, got {images!r}")
     chosen = source.take(shuffled(len(source), image_seed(seed))[:images].sort().values.numpy())
-    cut = (classifier.cut or source.cut) if source.has_pictures else None
-    pixels = next(iter(load_pixels(chosen, cut, device).batches(images)))[1]
+    pixels = next(iter(load_pixels(chosen, _cut(source, classifier), device).batches(images)))[1]
     if batch is None:
         fits = CHUNK.get(device.type, CHUNK["cpu"]) // pixels[0].numel()
         batch = max(1, min(LARGEST[device.type], fits))
-    return Encoder(hidden_layer(classifier).on(device, precision, compile), pixels, batch)
+    seer = hidden_layer(classifier.on("cpu"), pixels[:1].cpu())
+    return Encoder(seer.on(device, precision, compile), pixels, batch)
+
+
+def open_extractor(model: Any, source: Source) -> Classifier:
+    """The one model whose features count; refused if it does not take these images, or has no hidden layer."""
+    opened = open_models(model)
+    if len(opened) > 1:
+        raise ValueError(f"expected one model for the features, got {', '.join(opened)}")
+    classifier = next(iter(opened.values()))
+    hidden_layer(classifier.on("cpu"), source.read([0], _cut(source, classifier)))
+    return classifier
+
+
+def _cut(source: Source, classifier: Classifier) -> Cut | None:
+    """How pictures are brought to one size: as the source demands, else as the model wants it; None for arrays."""
+    return (source.cut or classifier.cut or Cut(256, 224)) if source.has_pictures else None
+
+
+def check_finite(features: Tensor, what: str) -> None:
+    """Refuse features that are infinite or NaN, before they are kept."""
+    if not torch.isfinite(features).all():
+        raise ValueError(
+            f"the network's features of {what} are infinite or NaN; try precision float32, or another network"
+        )
 
 
 def image_seed(seed: int) -> int:

@@ -8,36 +8,41 @@ figure 2b of Mintun, Kirillov and Xie.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import pandas as pd
 from torch import Tensor
 
+from scuff.augment import Scheme
 from scuff.data import Source
 from scuff.door import corrupt, each_its_way, find_entry
 from scuff.evaluation.runner import Progress
 from scuff.metrics.accuracies import CLEAN
-from scuff.random import bernoulli, image_keys
+from scuff.random import bernoulli
 from scuff.ranges import is_number
 from scuff.store import Store, check_settings, save_settings
 from scuff.studies.correlation import CorrelationPlan, plan_correlation
 from scuff.studies.transform_space import run_distances
-from scuff.studies.trials import run_trials
+from scuff.studies.trials import join_tables, run_trials
 from scuff.suites import Suite
 from scuff.training.recipes import Recipe
 
 SETTINGS, MIXING = "mixing.json", "mixing.csv"
-NOTED_ONLY = ("data", "shares", "seeds", "schemes", "environment", "device", "scuff")
+NOTED_ONLY = (
+    "data", "extractor_address", "test", "shares", "seeds", "schemes", "environment", "device", "scuff",
+)  # fmt: skip
 SHARES = (0.0, 0.5, 0.9, 0.99, 1.0)
 DRAWS = 1000
+SEVERITY = 3
 
 
 @dataclass(frozen=True)
-class Mixture:
+class Mixture(Scheme):
     """A scheme: the corruption `other` with the probability `share`, else the corruption `right`, at one severity."""
 
     suite: Suite
@@ -46,11 +51,12 @@ class Mixture:
     share: float
     severity: int | None
 
-    before_crop = False
+    kind: ClassVar[str] = "mixture"
 
     def __call__(self, images: Tensor, ids: Tensor, seed: int = 0) -> Tensor:
-        drawn = bernoulli(image_keys("mixture", None, ids, seed), "other", probability=self.share)
-        options = {"severity": self.severity, "suite": self.suite, "seed": seed, "check": False}
+        drawn = bernoulli(self.keys(ids, seed), "other", probability=self.share)
+        # A seed of its own: with the given one, its draws would be those that make the centres of corruptions.
+        options = {"severity": self.severity, "suite": self.suite, "seed": mixture_seed(seed), "check": False}
         ways = [partial(corrupt, name=entry, **options) for entry in (self.right, self.other)]
         return each_its_way(images, ids, drawn, ways)
 
@@ -67,6 +73,11 @@ class Mixture:
         }
 
 
+def mixture_seed(seed: int) -> int:
+    """The seed of corruptions in a mixture."""
+    return int.from_bytes(hashlib.blake2b(f"mixture|{seed}".encode(), digest_size=8).digest(), "little") >> 1
+
+
 @dataclass(frozen=True)
 class MixingPlan:
     """An experiment that is ready to run: a correlation study whose schemes are mixtures."""
@@ -81,7 +92,7 @@ def mixing(
     data: str | Source,
     out: str | os.PathLike[str],
     *,
-    severity: int | None = 3,
+    severity: int | None = None,
     shares: Sequence[float] = SHARES,
     augmentations: int = DRAWS,
     recipe: str | Recipe,
@@ -98,7 +109,7 @@ def mixing(
         The corruption that is tested, and the one that is mixed in: `"cifar10-c/impulse_noise"` and
         `"cifar10-c/motion_blur"` in the paper. Both of one suite.
     severity
-        Of both.
+        Of both: by default 3, or none for entries without levels.
     shares
         Of the wrong corruption.
     data, out, recipe, seeds, augmentations, options
@@ -125,23 +136,25 @@ def plan_mixing(
     data: str | Source,
     out: str | os.PathLike[str],
     *,
-    severity: int | None = 3,
+    severity: int | None = None,
     shares: Sequence[float] = SHARES,
     augmentations: int = DRAWS,
     **options: Any,
 ) -> MixingPlan:
     """Plan an experiment without computing anything; the arguments are those of `mixing`."""
     (suite, first), (second_suite, second) = find_entry(right), find_entry(other)
-    if suite.name != second_suite.name:
+    if suite.to_dict() != second_suite.to_dict():
         raise ValueError(f"expected two corruptions of one suite, got {right} and {other}")
     if first == second:
         raise ValueError(f"expected two different corruptions, got {right} twice")
-    shares = sorted(set(shares))
     if not shares or not all(is_number(share) and 0 <= share <= 1 for share in shares):
-        raise ValueError(f"shares must be numbers from 0 to 1, got {shares}")
+        raise ValueError(f"shares must be numbers from 0 to 1, got {list(shares)}")
+    shares = sorted(set(map(float, shares)))
+    if severity is None and suite.listed_levels(first):
+        severity = min(SEVERITY, suite.severities)
     for entry in (first, second):  # refuses a severity that one of them does not have
         suite.parameters(entry, severity)
-    schemes = {f"share-{share:g}": Mixture(suite, first, second, share, severity) for share in shares}
+    schemes = {scheme_name(share): Mixture(suite, first, second, share, severity) for share in shares}
     severities = None if severity is None else [severity]
     plan = plan_correlation(
         schemes, suite, data, out, only=[first], severities=severities, augmentations=augmentations, **options
@@ -158,6 +171,11 @@ def plan_mixing(
     return MixingPlan(plan, settings)
 
 
+def scheme_name(share: float) -> str:
+    """What a mixture is called."""
+    return f"share-{float(share)!r}"
+
+
 def run_mixing(plan: MixingPlan, *, processes: int | None = None, progress: Progress | None = None) -> pd.DataFrame:
     """Carry out what `plan_mixing` has planned, and write the table."""
     progress = progress or (lambda what, done, total: None)
@@ -168,13 +186,16 @@ def run_mixing(plan: MixingPlan, *, processes: int | None = None, progress: Prog
     near = {kind: distances.by_corruption(kind).iloc[:, 0] for kind in ("mmd", "msd")}
     lines = []
     for share in plan.settings["shares"]:
-        name = f"share-{share:g}"
+        name = scheme_name(share)
         for seed, its in errors[errors["scheme"] == name].groupby("seed"):
             is_clean = its["corruption"] == CLEAN
             found = {"share": share, "mmd": near["mmd"][name], "msd": near["msd"][name], "seed": seed}
             lines.append(
                 found | {"error": its[~is_clean]["error"].mean(), "clean_error": its[is_clean]["error"].mean()}
             )
-    table = pd.DataFrame(lines)
+    table = join_tables(store, MIXING, pd.DataFrame(lines), ["share", "seed"])
+    table = table.sort_values(["share", "seed"], ignore_index=True)
+    its = {"shares": sorted(set(table["share"].tolist())), "seeds": sorted(set(table["seed"].tolist()))}
+    save_settings(store, SETTINGS, {**plan.settings, **its})
     store.write(MIXING, table.to_csv(index=False).encode())
     return table

@@ -12,7 +12,7 @@ import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -22,12 +22,13 @@ from torch import Tensor
 from scuff.augment import Scheme
 from scuff.data import Source
 from scuff.evaluation.runner import Progress
+from scuff.kernels.constants import constant
 from scuff.metrics.accuracies import CLEAN
 from scuff.metrics.transform_space import closest_order
-from scuff.random import image_keys, integers
+from scuff.random import integers
 from scuff.store import Store, check_settings, save_settings
 from scuff.studies.features import scheme_transform
-from scuff.studies.sources import choose_seeds
+from scuff.studies.sources import choose_seeds, open_test_source
 from scuff.studies.transform_space import (
     distances_between,
     load_arrays,
@@ -36,8 +37,9 @@ from scuff.studies.transform_space import (
     save_arrays,
     train_extractor,
 )
-from scuff.studies.transform_space_plan import IMAGES, SAMPLES, DistancePlan, plan_distances
-from scuff.studies.trials import Trials, plan_trials, run_trials
+from scuff.studies.transform_space_plan import IMAGES, SAMPLES, DistancePlan, is_constant, plan_distances
+from scuff.studies.transform_space_plan import SETTINGS as DISTANCES
+from scuff.studies.trials import Trials, join_tables, plan_trials, run_trials
 from scuff.suites import Suite
 from scuff.training.recipes import Recipe, find_recipe
 from scuff.training.run import adapt
@@ -46,32 +48,31 @@ from scuff.training.treatment import Augmented, Treatment
 SETTINGS, SUBSETS, ORDER = "subsets.json", "subsets.csv", "order.npz"
 KINDS = ("closest", "random", "farthest")
 ALL = "all"
-NOTED_ONLY = ("data", "sizes", "kinds", "seeds", "environment", "device", "scuff")  # more of them may join
+NOTED_ONLY = (  # data may move; sizes, kinds and seeds may join
+    "data", "extractor_address", "test", "sizes", "kinds", "seeds", "environment", "device", "scuff",
+)  # fmt: skip
 SIZES = (1, 3, 10, 30, 100, 300, 1000)
 DRAWS = 100_000
 
 
 @dataclass(frozen=True)
-class FewDraws:
+class FewDraws(Scheme):
     """A scheme of which only some draws are ever used; every image draws one of them anew."""
 
     scheme: Scheme
     draws: tuple[int, ...] = field(repr=False)
     seed: int = 0  # with which the draws of the scheme are numbered
 
-    @property
-    def before_crop(self) -> bool:
-        """As the scheme itself."""
-        return self.scheme.before_crop
+    kind: ClassVar[str] = "few-draws"
 
     def __call__(self, images: Tensor, ids: Tensor, seed: int = 0) -> Tensor:
-        chosen = integers(image_keys("few-draws", None, ids, seed), "draw", low=0, high=len(self.draws) - 1).long()
-        return self.scheme(images, torch.tensor(self.draws, device=ids.device)[chosen], self.seed)
+        chosen = integers(self.keys(ids, seed), "draw", low=0, high=len(self.draws) - 1).long()
+        return self.scheme(images, constant(self.draws, ids.device, torch.int64)[chosen], self.seed)
 
     def settings(self) -> dict[str, Any]:
         """The scheme, and a hash of the draws."""
         digest = hashlib.blake2b(np.array(self.draws, np.int64).tobytes(), digest_size=8).hexdigest()
-        return {"scheme": "few-draws", "of": self.scheme.settings(), "draws": digest, "seed": self.seed}
+        return {"scheme": self.kind, "of": self.scheme.settings(), "draws": digest, "seed": self.seed}
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,9 @@ def subsets(
         scheme, of kind "all" and size 0, is for comparison.
     draws
         How many augmentations are drawn to choose from.
-    suite, data, out, recipe, extractor, seeds, test, limit, images, samples, seed, precision
+    seed
+        Decides over images and draws, and over which subsets are the random ones: all trainings share these.
+    suite, data, out, recipe, extractor, seeds, test, limit, images, samples, precision
         As in `scuff.studies.correlation`.
     """
     plan = plan_subsets(
@@ -189,15 +192,21 @@ def plan_subsets(
         architecture=architecture,
         epochs=epochs,
         augmentations=draws,
+        resamplings=1,
         **options,
     )
     if len(distances.schemes) > 1:
         raise ValueError(f"subsets are those of one scheme, got {', '.join(distances.schemes)}")
-    if next(iter(distances.schemes.values())).before_crop:
+    scheme = next(iter(distances.schemes.values()))
+    if is_constant(scheme):
+        raise ValueError(
+            f"the augmentations of {', '.join(distances.schemes)} are all the same: nothing to choose from"
+        )
+    if scheme.before_crop:
         raise ValueError("the augmentations of this scheme act before flips and shifts, and cannot be replayed after")
-    for kind in kinds:
-        if kind not in KINDS:
-            raise ValueError(f"a kind of subset is one of {', '.join(KINDS)}, got {kind!r}")
+    unknown = [kind for kind in kinds if kind not in KINDS]
+    if unknown or not kinds:
+        raise ValueError(f"kinds of subsets are {', '.join(KINDS)}, got {', '.join(map(repr, unknown)) or 'none'}")
     bad = [size for size in sizes if type(size) is not int or not 1 <= size <= draws]
     if bad or not sizes:
         raise ValueError(f"sizes must be whole numbers from 1 to the {draws} draws, got {list(sizes)}")
@@ -206,8 +215,10 @@ def plan_subsets(
         **distances.settings,
         "recipe": {"name": recipe.name, **recipe.settings()},
         "sizes": sorted(set(sizes)),
-        "kinds": list(kinds),
+        "kinds": [kind for kind in KINDS if kind in kinds],
         "seeds": choose_seeds(seeds),
+        "test": test if test is None or isinstance(test, str) else test.name,
+        "test_fingerprint": open_test_source(data, test, None).fingerprint(),
         "limit": limit,
     }
     check_settings(Store(out), SETTINGS, settings, NOTED_ONLY)
@@ -219,17 +230,29 @@ def run_subsets(plan: SubsetPlan, *, processes: int | None = None, progress: Pro
     progress = progress or (lambda what, done, total: None)
     store = Store(plan.distances.out)
     save_settings(store, SETTINGS, plan.settings)
+    save_settings(store, DISTANCES, plan.distances.settings)  # which the centres depend on
     order = _find_order(plan, store, progress)
     trials = _plan_trials(plan, order)
     table = summarise(run_trials(trials, processes=processes, progress=progress))
+    table = join_tables(store, SUBSETS, table, ["kind", "size", "seed"])
+    table = table.sort_values(["kind", "size", "seed"], key=_in_order, ignore_index=True)
+    chosen = table[table["kind"] != ALL]
+    joined = {"kinds": chosen["kind"], "sizes": chosen["size"].sort_values(), "seeds": table["seed"].sort_values()}
+    joined = {key: values.drop_duplicates().tolist() for key, values in joined.items()}
+    save_settings(store, SETTINGS, {**plan.settings, **joined})
     store.write(SUBSETS, table.to_csv(index=False).encode())
     return table
+
+
+def _in_order(column: pd.Series) -> pd.Series:
+    """Kinds in the order in which they are told; numbers as they are."""
+    return column.map((ALL, *KINDS).index) if column.name == "kind" else column
 
 
 def _find_order(plan: SubsetPlan, store: Store, progress: Progress) -> np.ndarray:
     """The draws of the scheme, those first that come closest to some cell of the suite."""
     if store.exists(ORDER):
-        return load_arrays(store, ORDER)["order"]
+        return load_arrays(store, ORDER, ["order"])["order"]
     distances, settings = plan.distances, plan.settings
     train_extractor(distances, progress)
     done, total = 0, distances.encodings()

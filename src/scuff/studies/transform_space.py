@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import os
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -24,7 +25,7 @@ from scuff.evaluation.runner import Progress
 from scuff.metrics.transform_space import Distances, read_distances
 from scuff.store import Store, read_settings, save_settings
 from scuff.studies.cells import run_trainings
-from scuff.studies.features import Encoder, corruption_transform, open_encoder, resampling_seed, scheme_transform
+from scuff.studies.features import Encoder, check_finite, open_encoder, resampling_seed, scheme_transform
 from scuff.studies.transform_space_plan import (
     AUGMENTATIONS,
     IMAGES,
@@ -123,7 +124,7 @@ def run_distances(plan: DistancePlan, *, progress: Progress | None = None) -> Di
     store = Store(plan.out)
     save_settings(store, SETTINGS, plan.settings)
     train_extractor(plan, progress)
-    done, total = 0, plan.encodings()
+    done, total, started = 0, plan.encodings(), time.perf_counter()
 
     def advance(what: str, images: int) -> None:
         nonlocal done
@@ -139,6 +140,9 @@ def run_distances(plan: DistancePlan, *, progress: Progress | None = None) -> Di
         for name in missing:
             found = measure_scheme(encoder, plan.schemes[name], centres, plan.draws(name), seed, partial(advance, name))
             save_arrays(store, scheme_file(resampling, name), **found)
+    if done:
+        speed = round(done / (time.perf_counter() - started))
+        save_settings(store, SETTINGS, {**plan.settings, "images_per_second": speed})
     return collect(store)
 
 
@@ -171,11 +175,11 @@ def measure_centres(
     store, settings = Store(plan.out), plan.settings
     seed, per_centre = resampling_seed(settings["seed"], resampling), plan.images_per_centre
     for entry in plan.missing_centres(resampling):
-        transforms = [corruption_transform(plan.suite, entry, level, seed) for level in plan.levels[entry]]
-        found = torch.stack([encoder.centre(one, settings["samples"], settings["sampling"]) for one in transforms])
+        levels = plan.levels[entry]
+        found = encoder.centres(plan.suite, entry, levels, settings["samples"], settings["sampling"], seed)
         save_arrays(store, centre_file(resampling, entry), centres=found.cpu().numpy())
-        advance(entry, len(transforms) * per_centre)
-    kept = [load_arrays(store, centre_file(resampling, entry))["centres"] for entry in plan.levels]
+        advance(entry, len(levels) * per_centre)
+    kept = [load_arrays(store, centre_file(resampling, entry), ["centres"])["centres"] for entry in plan.levels]
     return torch.from_numpy(np.concatenate(kept)).to(plan.device)
 
 
@@ -187,7 +191,7 @@ def measure_scheme(
     seed: int = 0,
     advance: Callable[[int], None] | None = None,
 ) -> dict[str, np.ndarray]:
-    """MSD and MMD of a scheme to centres (K, D), each (K,), and its mean feature, (D,). Nothing else is kept.
+    """MSD and MMD of a scheme to centres (K, D), each (K,). Of the draws nothing is kept.
 
     `advance` is called with the number of images that have gone through the network since its last call.
     """
@@ -198,9 +202,9 @@ def measure_scheme(
         total += piece.sum(0)
         if advance is not None:
             advance(len(piece) * len(encoder.images))
-    mean = total / draws
-    mmd = torch.linalg.vector_norm(mean - centres, dim=1)
-    return {name: found.double().cpu().numpy() for name, found in (("msd", nearest), ("mmd", mmd), ("mean", mean))}
+    check_finite(total, "a scheme's augmentations")
+    mmd = torch.linalg.vector_norm(total / draws - centres, dim=1)
+    return {"msd": nearest.double().cpu().numpy(), "mmd": mmd.double().cpu().numpy()}
 
 
 def distances_between(features: Tensor, centres: Tensor) -> Tensor:
@@ -224,8 +228,9 @@ def collect(store: Store) -> Distances:
         for name in settings["schemes"]
         if all(store.exists(scheme_file(resampling, name)) for resampling in resamplings)
     ]
-    found = [[load_arrays(store, scheme_file(resampling, name)) for name in names] for resampling in resamplings]
-    msd, mmd = (np.array([[one[kind] for one in line] for line in found]) for kind in ("msd", "mmd"))
+    kinds = ("msd", "mmd")
+    found = [[load_arrays(store, scheme_file(r, name), kinds) for name in names] for r in resamplings]
+    msd, mmd = (np.array([[one[kind] for one in line] for line in found]) for kind in kinds)
     table = Distances(tuple(names), tuple(cells), msd, mmd)
     store.write(DISTANCES, table.to_frame().to_csv(index=False).encode())
     return table
@@ -248,10 +253,10 @@ def save_arrays(store: Store, name: str, **arrays: np.ndarray) -> None:
     store.write(name, file.getvalue())
 
 
-def load_arrays(store: Store, name: str) -> dict[str, np.ndarray]:
-    """The arrays of an .npz file."""
+def load_arrays(store: Store, name: str, keys: Sequence[str]) -> dict[str, np.ndarray]:
+    """Arrays of an .npz file."""
     try:
         with np.load(io.BytesIO(store.read(name)), allow_pickle=False) as file:
-            return dict(file)
+            return {key: file[key] for key in keys}
     except (BadZipFile, ValueError, KeyError, EOFError) as error:
         raise ValueError(f"{store.root}/{name} is damaged ({error}); delete it and run the same again") from error

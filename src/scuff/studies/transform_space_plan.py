@@ -17,22 +17,23 @@ import scuff
 from scuff.augment import AugMix, NoAugmentation, Scheme, expand_schemes, open_scheme
 from scuff.data import Source
 from scuff.environment import environment, find_device
-from scuff.evaluation.choices import are_sequences, open_models
-from scuff.models.features import hidden_layer
+from scuff.evaluation.choices import are_sequences
+from scuff.models.classifier import PRECISIONS
 from scuff.store import Store, check_settings, read_settings
 from scuff.studies.cells import TrainingCell
-from scuff.studies.features import SAMPLINGS
+from scuff.studies.features import SAMPLINGS, open_extractor
 from scuff.suites import Levels, Suite, load_suite
 from scuff.training.images import open_training_source
 from scuff.training.recipes import Recipe, find_recipe
 from scuff.training.run import adapt, check_origin
 
 SETTINGS = "distances.json"
-NOTED_ONLY = ("data", "schemes", "device", "environment", "scuff")  # data may move, and schemes may join
+# Data may move, and schemes may join.
+NOTED_ONLY = ("data", "extractor_address", "schemes", "device", "environment", "images_per_second", "scuff")
 EXTRACTOR = "extractor"
 EXTRACTOR_SEED = 1_000_000  # of a network that is trained for its features: no classifier of a study has it
 IMAGES, SAMPLES, AUGMENTATIONS = 100, 100, 10_000
-SHORT = 60  # characters of a scheme's name in the name of a file
+SHORT = 50  # characters of a scheme's name in the name of a file
 
 Schemes = str | Sequence[str] | Mapping[str, Scheme]
 
@@ -116,6 +117,8 @@ def plan_distances(
     for key, value in counts.items():
         if type(value) is not int or value < 1:
             raise ValueError(f"{key} must be a whole number of at least 1, got {value!r}")
+    if precision is not None and precision not in PRECISIONS:
+        raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {precision!r}")
     if sampling not in SAMPLINGS:
         raise ValueError(f"sampling must be one of {', '.join(SAMPLINGS)}, got {sampling!r}")
     source = open_training_source(data)
@@ -129,7 +132,9 @@ def plan_distances(
         "levels": {entry: list(its) for entry, its in levels.items()},
         "schemes": {name: scheme.settings() for name, scheme in opened.items()},
         "extractor": origin,
+        "extractor_address": None if training is not None else extractor.address,
         **counts,
+        "samples": samples if sampling == "independent" else 1,
         "sampling": sampling,
         "seed": seed,
         "precision": precision or ("bfloat16" if device.type == "cuda" else "float32"),
@@ -151,6 +156,8 @@ def _join(store: Store, settings: dict[str, Any]) -> None:
         if settings["schemes"].get(name, its) != its:
             raise ValueError(f"{store.root} holds another scheme called {name}; use another folder, or another name")
     settings["schemes"] = {**before["schemes"], **settings["schemes"]}
+    if "images_per_second" in before:
+        settings["images_per_second"] = before["images_per_second"]
 
 
 def _choose_extractor(
@@ -164,11 +171,7 @@ def _choose_extractor(
 ) -> tuple[Any, TrainingCell | None, dict[str, Any]]:
     """The network whose features count: one that is given, or one that is trained without augmentation."""
     if extractor is not None:
-        opened = open_models(extractor)
-        if len(opened) > 1:
-            raise ValueError(f"expected one model for the features, got {', '.join(opened)}")
-        classifier = next(iter(opened.values()))
-        hidden_layer(classifier)  # refuses what has none
+        classifier = open_extractor(extractor, source)
         return classifier, None, {"name": classifier.name, "fingerprint": classifier.fingerprint()}
     if recipe is None:
         raise ValueError("give a model for the features, or a recipe to train one by")
@@ -183,10 +186,15 @@ def _choose_extractor(
 def open_schemes(schemes: Schemes) -> dict[str, Scheme]:
     """Schemes by name: of names, as in "augmix" or "powerset-64", or of schemes of your own that have names."""
     if isinstance(schemes, Mapping):
-        found = dict(schemes)
+        found = {str(name): open_scheme(one) if isinstance(one, str) else one for name, one in schemes.items()}
     else:
         names = [schemes] if isinstance(schemes, str) else list(schemes)
+        if not all(isinstance(name, str) for name in names):
+            raise ValueError("schemes of your own need names: give them in a mapping, as in {'mine': scheme}")
         found = {name: open_scheme(name) for name in expand_schemes(names)}
+    for name, one in found.items():
+        if not isinstance(one, Scheme):
+            raise ValueError(f"expected a scuff.augment.Scheme for {name}, got {type(one).__name__}")
     if not found:
         raise ValueError("no augmentation scheme is given, as in augmix, autoaugment or powerset-64")
     return found
@@ -204,10 +212,10 @@ def short_name(name: str) -> str:
     """The name of a scheme as letters, digits and . _ - only, and not too long; no two names have the same.
 
     >>> short_name("powerset:rotate+shear_x")
-    'powerset-rotate-shear_x-4fb0fb'
+    'powerset-rotate-shear_x-0d23e8fc3dcc2a26'
     """
     plain = re.sub(r"[^\w.-]", "-", name, flags=re.ASCII)[:SHORT]
-    return f"{plain}-{hashlib.blake2b(name.encode(), digest_size=3).hexdigest()}"
+    return f"{plain}-{hashlib.blake2b(name.encode(), digest_size=8).hexdigest()}"
 
 
 def centre_file(resampling: int, entry: str) -> str:

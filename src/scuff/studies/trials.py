@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from scuff.evaluation import plan_evaluation, run_plan
 from scuff.evaluation.plan import Plan
 from scuff.evaluation.runner import Progress
 from scuff.metrics.accuracies import CLEAN
-from scuff.store import read_columns
+from scuff.store import Store, read_columns
 from scuff.studies.cells import TrainingCell, run_trainings
 from scuff.studies.sources import check_classes, open_test_source
 from scuff.studies.transform_space_plan import short_name
@@ -27,6 +28,8 @@ from scuff.training.images import open_training_source
 from scuff.training.recipes import Recipe
 from scuff.training.run import check_origin
 from scuff.training.treatment import Treatment
+
+TESTED = 32  # networks that are tested together, on the same corrupted images: more would fill the memory
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,7 @@ class Trials:
     only: Sequence[str] | None
     severities: Sequence[int] | None
     test: Source
+    test_address: str | None  # where it is not the other split of the training images
     limit: int | None
     device: torch.device
     recipe: Recipe
@@ -51,16 +55,17 @@ class Trials:
         """What errors depend on besides the treatments."""
         return {
             "recipe": {"name": self.recipe.name, **self.recipe.settings()},
+            "test": self.test_address,
             "test_fingerprint": self.test.fingerprint(),
             "limit": self.limit,
             "seeds": sorted({cell.seed for cell in self.cells}),
             "scuff": scuff.__version__,
         }
 
-    def evaluation(self) -> Plan:
-        """The plan of all tests; the networks must be there."""
+    def evaluation(self, cells: Sequence[TrainingCell]) -> Plan:
+        """The plan of the tests of some networks, which must be there."""
         return plan_evaluation(
-            {cell.name: cell.out for cell in self.cells},
+            {cell.name: cell.out for cell in cells},
             self.suite,
             self.test,
             self.out / "evaluation",
@@ -107,7 +112,8 @@ def plan_trials(
     for cell in cells:
         if cell.out.exists():
             check_origin(cell.out, cell.origin())
-    return Trials(Path(out), cells, suite, only, severities, tested, limit, device, recipe)
+    address = test if test is None or isinstance(test, str) else tested.name
+    return Trials(Path(out), cells, suite, only, severities, tested, address, limit, device, recipe)
 
 
 def run_trials(trials: Trials, *, processes: int | None = None, progress: Progress) -> pd.DataFrame:
@@ -117,13 +123,29 @@ def run_trials(trials: Trials, *, processes: int | None = None, progress: Progre
     """
     missing = trials.missing()
     run_trainings(missing, trials.device, processes, progress, 0, sum(cell.images for cell in missing))
-    plan = trials.evaluation()
-    run_plan(plan, device=trials.device, compile=trials.recipe.compile, progress=progress)
     lines = []
-    for cell in trials.cells:
-        for tested in plan.cells:
-            label, prediction = read_columns(plan.store, plan.rows_name(cell.name, tested), ["label", "prediction"])
-            corruption = CLEAN if tested.entry == CLEAN else f"{trials.suite.name}/{tested.entry}"
-            wrong = float(np.mean(label != prediction))
-            lines.append((cell.trained_on, cell.seed, corruption, tested.severity or 0, wrong))
+    for start in range(0, len(trials.cells), TESTED):
+        cells = trials.cells[start : start + TESTED]
+        plan = trials.evaluation(cells)
+        run_plan(plan, device=trials.device, compile=trials.recipe.compile, progress=progress)
+        for cell in cells:
+            for tested in plan.cells:
+                name = plan.rows_name(cell.name, tested)
+                label, prediction = read_columns(plan.store, name, ["label", "prediction"])
+                corruption = CLEAN if tested.entry == CLEAN else f"{trials.suite.name}/{tested.entry}"
+                wrong = float(np.mean(label != prediction))
+                lines.append((cell.trained_on, cell.seed, corruption, tested.severity or 0, wrong))
     return pd.DataFrame(lines, columns=["scheme", "seed", "corruption", "severity", "error"])
+
+
+def join_tables(store: Store, name: str, found: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    """What a table of the folder said before, with what was found now in place of lines with the same keys."""
+    if not store.exists(name):
+        return found
+    try:
+        before = pd.read_csv(io.BytesIO(store.read(name)), dtype={"scheme": str}, keep_default_na=False)
+        known = pd.MultiIndex.from_frame(before[list(keys)])
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError, KeyError) as error:
+        raise ValueError(f"{store.root}/{name} is damaged ({error}); delete it and run the same again") from error
+    is_old = ~known.isin(pd.MultiIndex.from_frame(found[list(keys)]))
+    return pd.concat([before[is_old], found], ignore_index=True)

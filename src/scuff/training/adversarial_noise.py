@@ -5,7 +5,7 @@ from batches of which half is clean, three tenths have noise of the generator, a
 it, so that the classifier does not forget what it could withstand before.
 
 The paper's program for training is not public. The shares of a batch are those of the paper; how often and how long the
-generator learns is our choice. On a GPU its turn comes once in an epoch of CIFAR-10.
+generator learns is our choice: its turn comes at the beginning of every epoch.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from torch.nn import functional as F
 
 from scuff.augment.ant import AdversarialNoise, NoiseGenerator, default_epsilon, generator_of, to_sphere
 from scuff.random import image_keys
+from scuff.ranges import is_number
 from scuff.training.augment import shuffled
 
 CLEAN, CURRENT = 0.5, 0.3  # shares of a batch; the rest is for earlier states
@@ -56,6 +57,8 @@ class AdversarialTraining:
         learning_rate: float = 1e-4,
         restarts: int = 0,
     ) -> None:
+        if epsilon is not None and (not is_number(epsilon) or epsilon < 0):
+            raise ValueError(f"epsilon must be a number of at least 0, got {epsilon!r}")
         if steps < 1 or batch_size < 1 or restarts < 0:
             raise ValueError(
                 "adversarial noise needs at least one step and one image per step, and restarts of 0 or more; "
@@ -66,6 +69,16 @@ class AdversarialTraining:
         self.turns = 0
         self.snapshots: list[NoiseGenerator] = []
         self._use(NoiseGenerator(kernel=kernel))  # until images say how many channels they have
+
+    @property
+    def images_per_turn(self) -> int:
+        """How many images the generator learns from in each of its turns."""
+        return self.steps * self.batch_size
+
+    def fresh(self) -> AdversarialTraining:
+        """Another one of the same settings that has learned nothing yet: each training needs its own."""
+        options = {"steps": self.steps, "batch_size": self.batch_size, "learning_rate": self.learning_rate}
+        return AdversarialTraining(self.kernel, self.epsilon, **options, restarts=self.restarts)
 
     def settings(self) -> dict[str, Any]:
         """What decides over the weights, as plain data."""
@@ -89,7 +102,7 @@ class AdversarialTraining:
         if self.turns:
             self._remember()
         if self.turns == 0 or (self.restarts and self.turns % self.restarts == 0):
-            self._use(NoiseGenerator(images.shape[1], self.kernel, seed=self.turns))
+            self._use(NoiseGenerator(images.shape[1], self.kernel, seed=seed))
         self._move(images.device)
         size = min(self.batch_size, len(images))
         places = torch.cat([shuffled(len(images), seed + k) for k in range(-(-self.steps * size // len(images)))])

@@ -27,7 +27,7 @@ def shuffled(count: int, seed: int) -> Tensor:
 
 
 def augment(images: Tensor, ids: Tensor, seed: int, *, flip: bool, crop: int) -> Tensor:
-    """uint8 images (N, C, H, W), half of them mirrored, all of them shifted by up to `crop` pixels over zeros."""
+    """Images (N, C, H, W), half of them mirrored, all of them shifted by up to `crop` pixels over zeros."""
     keys = image_keys("training", None, ids, seed)
     if flip:
         mirrored = bernoulli(keys, "flip", (1, 1, 1), probability=0.5)

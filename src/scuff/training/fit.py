@@ -20,7 +20,7 @@ from scuff.training.treatment import Augmented, Treatment
 Progress = Callable[[int, int], None]  # steps done, steps to do
 
 # Values of one block of images: an epoch of CIFAR-10 on a GPU, some 1700 pictures of 224 pixels. Corruptions are
-# fastest on many images at once; results do not depend on it.
+# fastest on many images at once; but for dropout, which is seeded per block, results do not depend on it.
 BLOCK = {"cpu": 1 << 24, "cuda": 1 << 28}
 
 
@@ -119,24 +119,27 @@ def blocks(
     treatment: Treatment | None,
     learn: Callable[[Tensor, Tensor, int], None] | None = None,
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """The rest of a step's epoch: places of images (n,) and what became of those images (n, C, H, W), on the device.
+    """The rest of a step's epoch: places of images (n,) and what became of those images, on the device.
 
-    `learn` is called with the images of a block, mirrored and shifted, their places and the seed of the epoch, before
-    they are treated.
+    They are (n, C, H, W), or views (n, 3, C, H, W). `learn` is called where an epoch begins, with the first of its
+    images, mirrored and shifted, their places and the seed of the epoch.
     """
     per_epoch = len(images) // recipe.batch_size
     epoch, done = divmod(step, per_epoch)
     drawn = epoch_seed(seed, epoch)
     order = shuffled(len(images), drawn)[done * recipe.batch_size : per_epoch * recipe.batch_size]
     batches = max(1, BLOCK.get(device.type, BLOCK["cpu"]) // (images[:1].numel() * recipe.batch_size))
+    if learn is not None and done == 0:
+        chosen = order[: treatment.images_per_turn]
+        block = images[chosen.to(images.device)].to(device)
+        chosen = chosen.to(device)
+        learn(augment(block, chosen, drawn, flip=recipe.flip, crop=recipe.crop), chosen, drawn)
     for places in order.split(batches * recipe.batch_size):
         chosen = places.to(device)
         block = images[places.to(images.device)].to(device)
         if treatment is not None and treatment.before_crop:
             block = treatment.treat(block, chosen, drawn, recipe.batch_size)
         block = augment(block, chosen, drawn, flip=recipe.flip, crop=recipe.crop)
-        if learn is not None:
-            learn(block, chosen, drawn)
         if treatment is not None and not treatment.before_crop:
             block = treatment.treat(block, chosen, drawn, recipe.batch_size)
         yield chosen, block
@@ -145,7 +148,7 @@ def blocks(
 def _learner(
     training: Training, labels: Tensor, normalisation: tuple[Tensor, Tensor], treatment: Treatment | None
 ) -> Callable[[Tensor, Tensor, int], None] | None:
-    """How a treatment that learns from the network, adversarial noise, is told of every block."""
+    """How a treatment that learns from the network, adversarial noise, is told of every epoch."""
     if not isinstance(treatment, AdversarialTraining):
         return None
 

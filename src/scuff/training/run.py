@@ -108,6 +108,8 @@ def train_on(
     network = first_weights(recipe, images, start, seed)
     out.parent.mkdir(parents=True, exist_ok=True)
     training = begin(network, recipe, device)
+    if isinstance(treatment, AdversarialTraining):
+        treatment = treatment.fresh()
     partial = partial_file(out)
     resume_training(training, partial, origin, treatment)
     try:
@@ -128,9 +130,9 @@ def train_on(
         raise MemoryError(f"a batch of {recipe.batch_size} does not fit into memory; take a smaller one") from error
     look = {"mean": images.mean, "std": images.std} if recipe.normalises else {}
     classifier = Classifier(network, class_names=images.class_names, cut=images.cut, **look)
-    save_model(classifier, out, architecture=recipe.architecture, origin=origin)
-    if isinstance(treatment, AdversarialTraining):
+    if isinstance(treatment, AdversarialTraining):  # before the weights, whose file says that all is done
         save_generator(AdversarialNoise(treatment.generator, treatment.epsilon), generator_file(out))
+    save_model(classifier, out, architecture=recipe.architecture, origin=origin)
     partial.unlink(missing_ok=True)
     return out
 

@@ -17,7 +17,7 @@ from scuff.augment.losses import consistency_loss
 from scuff.models.classifier import PRECISIONS
 from scuff.training.recipes import Recipe
 
-Step = Callable[[Tensor, Tensor], None]  # levels 0..255 (B, C, H, W), labels (B,)
+Step = Callable[[Tensor, Tensor], None]  # levels 0..255 (B, C, H, W) or views (B, 3, C, H, W), labels (B,)
 Loss = Callable[[nn.Module, Tensor, Tensor, Tensor, Tensor], Tensor]
 
 WARM_UPS = 3  # steps before the recording: they compile, and let libraries take their memory

@@ -6,6 +6,7 @@ from scuff.kernels.numba_cpu.drops import refract_drops
 from scuff.kernels.numba_cpu.edges import chamfer_distance, link_edges
 from scuff.kernels.numba_cpu.filters import correlate, correlate_bytes, resample, sample_bilinear
 from scuff.kernels.numba_cpu.medians import median
+from scuff.kernels.numba_cpu.mixing import mix_bytes
 from scuff.kernels.numba_cpu.operations import operate
 from scuff.kernels.numba_cpu.pixels import bytes_to_unit, local_copies, pixelate, unit_to_bytes
 from scuff.kernels.numba_cpu.poisson import poisson_quantile
@@ -36,6 +37,7 @@ __all__ = [
     "map_colours",
     "mean_grey",
     "median",
+    "mix_bytes",
     "mix_channels",
     "mix_grey",
     "mix_windows",

@@ -5,6 +5,7 @@ from scuff.kernels.reference.drops import refract_drops
 from scuff.kernels.reference.edges import chamfer_distance, link_edges
 from scuff.kernels.reference.filters import box_mean, correlate, correlate_bytes, resample, sample_bilinear
 from scuff.kernels.reference.medians import median
+from scuff.kernels.reference.mixing import mix_bytes
 from scuff.kernels.reference.operations import operate
 from scuff.kernels.reference.pixels import bytes_to_unit, local_copies, pixelate, unit_to_bytes
 from scuff.kernels.reference.poisson import poisson_quantile
@@ -35,6 +36,7 @@ __all__ = [
     "map_colours",
     "mean_grey",
     "median",
+    "mix_bytes",
     "mix_channels",
     "mix_grey",
     "mix_windows",

@@ -13,8 +13,8 @@ LANES = 1024
 @triton.jit
 def _words(keys, stream, LANES: tl.constexpr):
     """The four words of `LANES` consecutive counters of this program's image."""
-    block = tl.program_id(0) * LANES + tl.arange(0, LANES)
-    key = tl.load(keys + tl.program_id(1))
+    block = tl.program_id(1) * LANES + tl.arange(0, LANES)
+    key = tl.load(keys + tl.program_id(0))
     zero = tl.zeros((LANES,), tl.uint32)
     return tl.philox(key, block.to(tl.uint32), zero, zero + stream.to(tl.uint32), zero, n_rounds=10)
 
@@ -32,8 +32,8 @@ def _derive_kernel(ids, cell, out, count, LANES: tl.constexpr):
 def _store(out, count, a, b, c, d, LANES: tl.constexpr):
     """Interleave to a0 b0 c0 d0 a1 ... and store, so that lanes write side by side."""
     values = tl.interleave(tl.interleave(a, c), tl.interleave(b, d))
-    at = tl.program_id(0) * (4 * LANES) + tl.arange(0, 4 * LANES)
-    tl.store(out + tl.program_id(1).to(tl.int64) * count + at, values, mask=at < count)
+    at = tl.program_id(1) * (4 * LANES) + tl.arange(0, 4 * LANES)
+    tl.store(out + tl.program_id(0).to(tl.int64) * count + at, values, mask=at < count)
 
 
 @triton.jit
@@ -84,7 +84,8 @@ def _generate(kernel, dtype: torch.dtype, keys: Tensor, stream: int, count: int,
     out = torch.empty(len(keys), count, dtype=dtype, device=keys.device)
     if out.numel():
         with torch.cuda.device_of(keys):
-            kernel[(triton.cdiv(count, 4 * LANES), len(keys))](keys, stream, out, count, *arguments, LANES=LANES)
+            # Images first: CUDA allows 65535 blocks along the second axis, and far more along the first.
+            kernel[(len(keys), triton.cdiv(count, 4 * LANES))](keys, stream, out, count, *arguments, LANES=LANES)
     return out
 
 

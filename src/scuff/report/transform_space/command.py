@@ -13,7 +13,7 @@ from scuff.suites.suite import suite_from_dict
 from scuff.training.recipes import RECIPES
 
 USUAL = {"images": 100, "samples": 100, "sampling": "independent", "resamplings": 1, "seed": 0, "tolerance": 0.01}
-BY_NAME = "Networks that were given are named here as they were called: put their files in place of the names."
+BY_NAME = "Networks that were given as objects are named here as they were called: put their files in place."
 
 
 def distances_again(settings: Mapping[str, Any], out: str) -> Again:
@@ -64,8 +64,8 @@ def dissimilar_again(settings: Mapping[str, Any], out: str) -> Again:
         "data": settings["data"],
         "test": settings["test"],
         "limit": settings["test_images"],
-        "model": [model["name"] for model in settings["models"]],
-        "extractor": [model["name"] for model in settings["extractors"]],
+        "model": _addresses(settings, "models"),
+        "extractor": _addresses(settings, "extractors"),
         "only": None if list(levels) == candidates.benchmark() else _joined(list(levels)),
         "size": settings["size"],
         "suite-name": settings["name"],
@@ -76,6 +76,12 @@ def dissimilar_again(settings: Mapping[str, Any], out: str) -> Again:
     }
     suites = [suite_word(settings[key]) for key in ("reference", "candidates")]
     return _again(["scuff", "design", "dissimilar", *suites], options)
+
+
+def _addresses(settings: Mapping[str, Any], key: str) -> list[str]:
+    """Where networks were opened from; those that were given as objects have only names."""
+    known = settings.get("addresses", {}).get(key) or [None] * len(settings[key])
+    return [address or model["name"] for address, model in zip(known, settings[key], strict=True)]
 
 
 def suite_word(suite: Mapping[str, Any]) -> str:
@@ -91,7 +97,8 @@ def _shared(settings: Mapping[str, Any]) -> dict[str, Any]:
     recipe = settings.get("recipe") or extractor.get("recipe")
     return {
         "data": settings["data"],
-        "extractor": None if "recipe" in extractor else extractor["name"],
+        "test": settings.get("test"),
+        "extractor": None if "recipe" in extractor else settings.get("extractor_address") or extractor["name"],
         **({} if recipe is None else _recipe_options(recipe)),
         "seeds": seeds if seeds > 1 else None,
         "limit": settings.get("limit"),
@@ -146,5 +153,7 @@ def _again(words: Sequence[str], options: Mapping[str, Any]) -> Again:
         if each is not None
         for word in (f"--{key}", str(each))
     ]
-    names_networks = options.get("extractor") is not None
-    return Again(shlex.join([*words, *given]), (BY_NAME,) if names_networks else ())
+    networks = [options.get("extractor"), options.get("model")]
+    named = [name for one in networks for name in (one if isinstance(one, list) else [one]) if name is not None]
+    is_by_name = any(not {*".:/"} & {*name} for name in named)
+    return Again(shlex.join([*words, *given]), (BY_NAME,) if is_by_name else ())

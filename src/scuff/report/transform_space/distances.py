@@ -211,7 +211,7 @@ def _error_words(scores: DistanceScores) -> str:
     errors = scores.mean_errors.sort_values("value", kind="stable")
     best, worst = (f"{full_name(line.name)}, {_error(line)}" for line in (errors.iloc[0], errors.iloc[-1]))
     over = f"mean over {count(len(scores.msd.columns), 'corruption')}"
-    so_far = f" So far {len(errors)} of {len(scores.by_distance)} schemes are done." if _unfinished(scores) else ""
+    so_far = f" They are {len(errors)} of the {len(scores.by_distance)} schemes." if _unfinished(scores) else ""
     if len(errors) == 1:
         return f"{best}, {over}.{so_far}"
     return f"lowest error with {best}, highest with {worst}; {over}.{so_far}"
