@@ -346,6 +346,30 @@ def test_nothing_depends_on_the_order_of_lines():
     assert np.array_equal(one.candidate_distances, two.candidate_distances)
 
 
+def tied_scan() -> Scan:
+    """Round errors, of which many sets have the same mean, and some are off by the tolerance exactly."""
+    lines = [("reference", f"reference/{i}", s, 0.1 * s) for i in range(3) for s in range(1, 6)]
+    lines += [("candidate", f"candidate/{i}", s, 0.02 * s * (1 + i / 5)) for i in range(10) for s in range(1, 11)]
+    table = pd.DataFrame(lines, columns=["role", "corruption", "severity", "error"])
+    return Scan(table, np.random.default_rng(1).normal(size=(len(table), 5)))
+
+
+@pytest.mark.parametrize("tolerance", [0.05, 0.2])
+def test_ties_do_not_depend_on_the_order_of_lines_either(tolerance):
+    scan, draw = tied_scan(), np.random.default_rng(2)
+    options = {"size": 4, "tolerance": tolerance, "candidates": 300}
+    first, seen = find_dissimilar([scan], **options), set()
+    for _ in range(12):
+        order = draw.permutation(len(scan.table))
+        other = Scan(scan.table.iloc[order], scan.centres[order])
+        seen.add(other.table.loc[other.table["role"] == "reference", "error"].mean())
+        found = find_dissimilar([other], **options)
+        assert (found.target, found.error, found.matched_sets) == (first.target, first.error, first.matched_sets)
+        pd.testing.assert_frame_equal(found.shifts, first.shifts, check_exact=True)
+        pd.testing.assert_frame_equal(found.picks, first.picks, check_exact=True)
+    assert len(seen) > 1  # a plain mean has another last bit in another order
+
+
 def test_a_candidate_far_away_comes_first_and_one_on_top_of_the_reference_last():
     scan = made_scan(5)
     own = (scan.table["corruption"] == "candidate/03").to_numpy()
@@ -389,6 +413,19 @@ def test_the_spread_may_be_given():
     assert given.spreads == (0.3,)
     own = find_dissimilar([scan], size=4, candidates=200)
     assert own.spreads == (average_spread(scan),)
+
+
+@pytest.mark.parametrize("levels", [1, 2])
+def test_a_reference_of_few_severities_needs_the_spread(levels):
+    scan = made_scan(2, reference=levels)
+    with pytest.raises(
+        ValueError, match=rf"at least 3 severities; reference/00 has {levels}\. Give the spread yourself"
+    ):
+        find_dissimilar([scan], size=4, candidates=200)
+    found = find_dissimilar([scan], size=4, candidates=200, spread=0.4, tolerance=0.9)
+    assert found.target == pytest.approx(scan.table.loc[scan.table["role"] == "reference", "error"].mean(), rel=1e-14)
+    assert abs(found.error / found.target - 1) < 0.9
+    assert found.spreads == (0.4,)
 
 
 def bundled_scan(seed: int = 0) -> Scan:
@@ -493,8 +530,8 @@ def test_scans_that_make_no_sense_are_refused():
         Scan(table[table["role"] == "reference"], scan.centres[table["role"] == "reference"])
     with pytest.raises(ValueError, match=r"every candidate needs at least 5 severities; candidate/.. has 4"):
         made_scan(candidate=4)
-    with pytest.raises(ValueError, match=r"every reference needs at least 3 severities; reference/.. has 2"):
-        made_scan(reference=2)
+    with pytest.raises(ValueError, match=r"expected a list of scans, one per repetition; of a single one write .scan."):
+        find_dissimilar(scan)
     with pytest.raises(ValueError, match="only one of the scans 0 and 1 has the candidate candidate/08 1"):
         find_dissimilar([scan, made_scan(candidates=8)], size=4)
     with pytest.raises(ValueError, match="make no errors on the reference"):

@@ -16,7 +16,7 @@ from scuff.design import Scan, find_dissimilar
 from scuff.models import build, open_model, save_model
 from scuff.studies.dissimilar import dissimilar, plan_dissimilar, read_dissimilar
 from scuff.studies.features import corruption_transform, open_encoder, resampling_seed
-from scuff.suites import load_suite
+from scuff.suites import Suite, load_suite
 from scuff.training import Recipe, train
 
 QUICK = Recipe("quick", "small_cnn", epochs=2, batch_size=64, learning_rate=0.1, optimiser="muon")
@@ -30,6 +30,14 @@ entries:
   gaussian_noise: {std: [0.1, 0.2, 0.4]}
   contrast: {gain: [0.5, 0.4, 0.3]}
   brightness: {shift: [0.1, 0.2, 0.3]}
+"""
+DRAWN = """
+suite: drawn
+version: 1
+size: 8
+entries:
+  uniform_noise: {amplitude: {from: 0.3, to: 0.6}}
+  level_shift: {shift: {from: 0.2, to: 0.5}}
 """
 CANDIDATES = """
 suite: pool
@@ -67,6 +75,7 @@ def made(tmp_path_factory):
     """Two suites, and two networks: each is the classifier of one repetition and the extractor of the other."""
     folder = tmp_path_factory.mktemp("made")
     (folder / "known.yaml").write_text(REFERENCE)
+    (folder / "drawn.yaml").write_text(DRAWN)
     (folder / "pool.yaml").write_text(CANDIDATES)
     for seed, name in enumerate(("a", "b")):
         train(TRAIN, QUICK, folder / f"{name}.safetensors", seed=seed, device="cpu")
@@ -201,6 +210,32 @@ def test_what_is_there_is_not_measured_again_when_another_size_is_chosen(made, f
     search(made, out, name="far")
 
 
+def test_a_choice_that_fails_leaves_the_one_before_it(made, finished):
+    out, found = finished
+    files = ["dissimilar.json", "suite.yaml", "members.csv", "shifts.csv", "candidates.npz", "scans/0.csv"]
+    before = {name: (out / name).read_bytes() for name in files}
+    with pytest.raises(ValueError, match="Give a larger tolerance"):
+        search(made, out, tolerance=1e-7, name="other")
+    assert {name: (out / name).read_bytes() for name in files} == before
+    assert read_dissimilar(out).members == found.members
+
+
+def test_a_choice_that_is_interrupted_while_it_is_written_is_not_taken_for_finished(made, finished, monkeypatch):
+    out, found = finished
+
+    def stop(*given, **named):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Suite, "save", stop)
+        with pytest.raises(KeyboardInterrupt):
+            search(made, out, size=2, tolerance=0.9, name="other")
+    with pytest.raises(ValueError, match="is not finished; run the same command again"):
+        read_dissimilar(out)
+    assert search(made, out, name="far").members == found.members
+    assert read_dissimilar(out).members == found.members
+
+
 def test_lost_centres_are_measured_again(made, finished):
     out, found = finished
     (out / "centres" / "1" / "candidate" / "brownish_noise.npz").unlink()
@@ -223,6 +258,9 @@ def test_lost_centres_are_measured_again(made, finished):
         ({"images": 1000}, "has 512 images, fewer than the 1000"),
         ({"sampling": "both"}, "sampling must be one of independent, joint, got 'both'"),
         ({"samples": 0}, "samples must be a whole number of at least 1"),
+        ({"name": "a/b"}, "suite 'a/b': the name must be text without /"),
+        ({"name": ""}, "the name must be text"),
+        ({"spread": 0.0}, "a spread above 0"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused_before_anything_is_computed(made, finished, options, what):
@@ -238,8 +276,12 @@ def test_suites_and_models_that_do_not_fit_are_refused(made, tmp_path):
     models = {"models": made / "a.safetensors", "extractors": made / "b.safetensors", "test": TEST, "device": "cpu"}
     with pytest.raises(ValueError, match="every candidate needs at least 5 severities; in known these have fewer"):
         plan_dissimilar(known, known, TRAIN, tmp_path, size=2, **models)
-    with pytest.raises(ValueError, match="every reference needs at least 3 severities; in noc-candidates"):
+    with pytest.raises(
+        ValueError, match=r"at least 3 severities; in noc-candidates .*\. Say with spread .or --spread. by how much"
+    ):
         plan_dissimilar("noc-candidates", pool, TRAIN, tmp_path, size=4, **models)
+    with pytest.raises(ValueError, match=r"at least 5 severities; in noc-candidates .*\. Leave them out"):
+        plan_dissimilar(known, "noc-candidates", TRAIN, tmp_path, size=4, spread=0.5, **models)
     several = dict.fromkeys("xyz", made / "a.safetensors")
     two = dict.fromkeys("xy", made / "b.safetensors")
     with pytest.raises(ValueError, match="as many of both, or one for all; got 3 models and 2 extractors"):
@@ -272,7 +314,10 @@ def command(made):
     for name, source in (("train", TRAIN), ("test", TEST)):
         images = source.read(range(len(source)), None)
         np.savez(made / f"{name}.npz", images=np.asarray(images).transpose(0, 2, 3, 1), labels=source.labels)
-    save_model(open_model(build("small_cnn", classes=4).eval(), name="untrained"), made / "raw.safetensors")
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        untrained = build("small_cnn", classes=4).eval()
+    save_model(open_model(untrained, name="untrained"), made / "raw.safetensors")
     words = ["design", "dissimilar", str(made / "known.yaml"), str(made / "pool.yaml"), "--device", "cpu"]
     words += ["--data", f"npz:{made}/train.npz", "--test", f"npz:{made}/test.npz", "--limit", "120", "--size", "4"]
     words += ["--model", f"{made}/a.safetensors", "--extractor", f"{made}/raw.safetensors", "--images", "8"]
@@ -302,6 +347,27 @@ def test_the_command_says_what_it_will_do_and_does_it(command, tmp_path):
     assert "Centres: 48 of 8 images, of which 48 are there" in again.output
 
 
+def test_a_reference_without_severities_needs_the_spread(command, made, tmp_path):
+    words = [str(made / "drawn.yaml") if one == str(made / "known.yaml") else one for one in command]
+    words += ["--out", str(tmp_path / "out"), "--tolerance", "0.9"]
+    failed = CliRunner().invoke(app, words)
+    assert failed.exit_code == 2
+    assert "Say with spread" in " ".join(failed.output.split())
+    done = CliRunner().invoke(app, [*words, "--spread", "0.4"])
+    assert done.exit_code == 0, done.output
+    assert "Reference: drawn, 2 corruptions, without severities" in done.output
+    found = read_dissimilar(tmp_path / "out")
+    assert found.spreads == (0.4,)
+    scan = read_scan(tmp_path / "out", 0).table
+    assert scan.loc[scan["role"] == "reference", "severity"].tolist() == [0, 0]
+    rows = scuff.evaluate(made / "a.safetensors", load_suite(made / "drawn.yaml"), TEST, limit=120, device="cpu")
+    rows = rows[rows["corruption"] != "clean"]
+    assert found.target == pytest.approx((rows["label"] != rows["prediction"]).mean(), abs=1e-12)
+    assert (found.picks["severity"] >= 1).all()
+    assert json.loads((tmp_path / "out" / "dissimilar.json").read_text())["spread"] == 0.4
+    assert CliRunner().invoke(app, ["report", str(tmp_path / "out")]).exit_code == 0
+
+
 def test_draws_of_a_centre_are_shared_by_all_images_unless_they_are_joint(made, tmp_path):
     pool = load_suite(made / "pool.yaml")
     options = {"models": made / "a.safetensors", "extractors": made / "b.safetensors", "only": ["strong", "dark"]}
@@ -316,3 +382,8 @@ def test_mistakes_end_in_one_line(command, tmp_path):
     failed = CliRunner().invoke(app, [*command, "--out", str(tmp_path / "x"), "--size", "5"])
     assert failed.exit_code == 2
     assert "an even number, because it has two halves; got 5" in failed.output
+    for dry in ([], ["--dry-run"]):
+        failed = CliRunner().invoke(app, [*command, "--out", str(tmp_path / "x"), "--suite-name", "a/b", *dry])
+        assert failed.exit_code == 2
+        assert "the name must be text without /" in failed.output
+    assert not (tmp_path / "x").exists()

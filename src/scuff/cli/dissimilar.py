@@ -51,6 +51,14 @@ def dissimilar_command(
     tolerance: Annotated[
         float, typer.Option(metavar="SHARE", help="By how much the error of half a benchmark may be off.")
     ] = 0.01,
+    spread: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="By how much errors differ between the middle severity and the outer ones. Default: as in the "
+            "reference, if it has three severities or more.",
+        ),
+    ] = None,
     benchmarks: Annotated[int, typer.Option(metavar="N", help="So many benchmarks are drawn and compared.")] = 100_000,
     seed: Seed = 0,
     precision: Annotated[
@@ -67,7 +75,7 @@ def dissimilar_command(
     that the mean error is that of the reference. So were CIFAR-10-C-bar and ImageNet-C-bar made.
 
     Everything is kept as soon as it is there: interrupt it whenever you like, and run the same command again. Another
-    --size or --tolerance in the same folder chooses anew in seconds.
+    --size, --tolerance or --spread in the same folder chooses anew in seconds.
 
     \b
     Examples:
@@ -96,6 +104,7 @@ def dissimilar_command(
         size=size,
         tolerance=tolerance,
         benchmarks=benchmarks,
+        spread=spread,
         name=name,
         seed=seed,
         precision=precision,
@@ -119,8 +128,9 @@ def _announce(plan: DissimilarPlan) -> None:
     settings = plan.settings
     for role, title in (("reference", "Reference"), ("candidate", "Candidates")):
         levels = plan.levels(role)
-        cells = sum(map(len, levels.values()))
-        typer.echo(f"{title}: {plan.suite(role).name}, {len(levels)} corruptions, {cells} severities in all")
+        cells = sum(level is not None for its in levels.values() for level in its)
+        said = f"{cells} severities in all" if cells else "without severities"
+        typer.echo(f"{title}: {plan.suite(role).name}, {len(levels)} corruptions, {said}")
     typer.echo(f"Repetitions: {len(plan.repetitions)}, on {plan.device}; in {plan.out}")
     missing = sum(len(models) for own in plan.evaluations.values() for models in own.missing().values())
     tests = sum(len(own.cells) * len(own.classifiers) for own in plan.evaluations.values())

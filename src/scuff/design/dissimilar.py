@@ -60,7 +60,7 @@ def find_dissimilar(
         So many benchmarks are drawn in every repetition, to compare those with a corruption to all.
     spread
         The relative difference of errors between the middle severity and the outer ones. By default that of the
-        reference, in each repetition.
+        reference, in each repetition. Give it if the reference has fewer than three severities, or none.
     progress
         Called with (what is being done, repetitions done, repetitions to do).
     """
@@ -240,6 +240,8 @@ def check_count(count: int, size: int) -> None:
 
 
 def _check_scans(scans: Sequence[Scan], size: int) -> None:
+    if isinstance(scans, Scan):
+        raise ValueError("expected a list of scans, one per repetition; of a single one write [scan]")
     if not scans:
         raise ValueError("no scan is given")
     keys = [set(map(tuple, scan.table[["role", "corruption", "severity"]].to_numpy().tolist())) for scan in scans]

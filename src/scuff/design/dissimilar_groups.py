@@ -5,6 +5,7 @@ Steps 3 to 5 of appendix D.1 of Mintun, Kirillov and Xie, by which CIFAR-10-C-ba
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -22,8 +23,8 @@ class Scan:
     """What one classifier and one feature extractor say of a benchmark, the reference, and of candidates for a new one.
 
     `table` has a line per corruption and severity: role ("reference" or "candidate"), corruption (its address,
-    `suite/entry`), severity (1, 2, ...) and error, a share. Line by line, `centres` (lines, D) are the mean features of
-    images that were corrupted so.
+    `suite/entry`), severity (1, 2, ..., or 0 where a reference has none) and error, a share. Line by line, `centres`
+    (lines, D) are the mean features of images that were corrupted so. The order of lines makes no difference.
     """
 
     table: pd.DataFrame = field(repr=False)
@@ -39,7 +40,8 @@ class Scan:
 
     def target(self) -> float:
         """The mean error of the reference."""
-        return float(self.table.loc[self.table["role"] == "reference", "error"].mean())
+        errors = self.table.loc[self.table["role"] == "reference", "error"].tolist()
+        return math.fsum(errors) / len(errors)  # the same in any order of lines, to the last bit
 
     def distances(self) -> dict[str, np.ndarray]:
         """How far every candidate is from the nearest centre of the reference, at each severity in ascending order."""
@@ -77,11 +79,16 @@ def average_spread(scan: Scan) -> float:
     """
     spreads = []
     for name, errors in scan.errors("reference").items():
+        if len(errors) < LEAST_REFERENCE_LEVELS:
+            raise ValueError(
+                f"by how much errors should differ is learnt from a reference of at least {LEAST_REFERENCE_LEVELS} "
+                f"severities; {name} has {len(errors)}. Give the spread yourself, or another reference"
+            )
         first, middle, last = errors.iloc[0], errors.iloc[(len(errors) - 1) // 2], errors.iloc[-1]
         if middle == 0:
             raise ValueError(
                 f"the error on {name} at its middle severity is 0, so it is unknown by how much errors should differ; "
-                "use more images, or a reference without it"
+                "use more images, give the spread yourself, or a reference without it"
             )
         spreads.append((abs(first / middle - 1) + abs(last / middle - 1)) / 2)
     return float(np.mean(spreads))
@@ -155,16 +162,16 @@ def _check_scan(scan: Scan) -> None:
     if twice.any():
         line = table[twice].iloc[0]
         raise ValueError(f"the {line['role']} {line['corruption']} {line['severity']} occurs twice")
-    for role, least in zip(ROLES, (LEAST_REFERENCE_LEVELS, LEVELS), strict=True):
-        counts = table.loc[table["role"] == role, "corruption"].value_counts(sort=False)
-        if counts.empty:
+    for role in ROLES:
+        if role not in set(table["role"]):
             raise ValueError(f"the scan has no {role}")
-        few = counts[counts < least]
-        if len(few):
-            raise ValueError(
-                f"every {role} needs at least {least} severities; {few.index[0]} has {few.iloc[0]}. Choose others with "
-                "only, or give it more levels in its suite"
-            )
+    counts = table.loc[table["role"] == "candidate", "corruption"].value_counts(sort=False)
+    few = counts[counts < LEVELS]
+    if len(few):
+        raise ValueError(
+            f"every candidate needs at least {LEVELS} severities; {few.index[0]} has {few.iloc[0]}. Choose others with "
+            "only, or give it more levels in its suite"
+        )
 
 
 __all__ = ["Groups", "Scan", "average_spread", "group_candidates", "severity_groups"]

@@ -67,7 +67,7 @@ def dissimilar(
     ----------
     reference, candidates, only
         Suites; `only` names entries of the candidates. A reference has at least three severities, as far as it counts
-        for its benchmark, and a candidate at least five, of which five are chosen.
+        for its benchmark, unless `spread` is given; a candidate at least five, of which five are chosen.
     data, test, limit
         The images: transforms are shown by training images, errors are those on test images, `limit` of them evenly
         spread. `test` says where they are if not in the other split of the same address.
@@ -116,7 +116,8 @@ def run_dissimilar(plan: DissimilarPlan, *, progress: Progress | None = None) ->
     """Carry out what `plan_dissimilar` has planned: measure what is missing, choose, and write the benchmark."""
     progress = progress or (lambda what, done, total: None)
     store, settings = Store(plan.out), plan.settings
-    save_settings(store, SETTINGS, settings)
+    if not store.exists(SETTINGS):  # an earlier choice stays until there is a new one
+        save_settings(store, SETTINGS, settings)
     for evaluation in plan.evaluations.values():
         run_plan(evaluation, device=plan.device, progress=progress)
     _measure_centres(plan, progress)
@@ -130,12 +131,14 @@ def run_dissimilar(plan: DissimilarPlan, *, progress: Progress | None = None) ->
         seed=settings["seed"],
         progress=progress,
     )
+    suite = found.to_suite(settings["name"], [plan.suite("candidate")])
+    save_settings(store, SETTINGS, settings)  # without a result, until all files are those of the new choice
     for number, scan in enumerate(scans):
         store.write(f"scans/{number}.csv", _with_distances(scan).to_csv(index=False).encode())
     store.write(SHIFTS, found.shifts.to_csv(index=False).encode())
     store.write(MEMBERS, found.picks.to_csv(index=False).encode())
     save_arrays(store, DRAWN, error=found.candidate_errors, distance=found.candidate_distances)
-    found.to_suite(settings["name"], [plan.suite("candidate")]).save(plan.out / SUITE)
+    suite.save(plan.out / SUITE)
     result = {key: getattr(found, key) for key in NUMBERS}
     save_settings(store, SETTINGS, {**settings, "result": result})
     return found
@@ -197,7 +200,8 @@ def _scan(plan: DissimilarPlan, repetition: int) -> Scan:
             for level in levels:
                 name = evaluation.rows_name(model, Cell(entry, level))
                 label, prediction = read_columns(evaluation.store, name, ["label", "prediction"])
-                lines.append((role, f"{evaluation.suite.name}/{entry}", level, float(np.mean(label != prediction))))
+                error = float(np.mean(label != prediction))
+                lines.append((role, f"{evaluation.suite.name}/{entry}", level or 0, error))
     table = pd.DataFrame(lines, columns=["role", "corruption", "severity", "error"])
     return Scan(table, np.concatenate(centres).astype(float))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -116,8 +116,8 @@ def plan_dissimilar(
     precision = precision or ("bfloat16" if device.type == "cuda" else "float32")
     suites = dict(zip(ROLES, (_load(reference), _load(candidates)), strict=True))
     chosen = {"reference": suites["reference"].choose(), "candidate": suites["candidate"].choose(only)}
-    for role, least in zip(ROLES, (LEAST_REFERENCE_LEVELS, LEVELS), strict=True):
-        _check_levels(suites[role], chosen[role], role, least)
+    _check_levels(suites, chosen, spread)
+    replace(suites["candidate"], name=name)  # refuses what no suite may be called
     check_count(len(chosen["candidate"]), size)
     train = open_training_source(data)
     if images > len(train):
@@ -185,13 +185,19 @@ def _load(suite: str | Suite) -> Suite:
     return suite if isinstance(suite, Suite) else load_suite(suite)
 
 
-def _check_levels(suite: Suite, chosen: dict[str, Levels], role: str, least: int) -> None:
-    few = [entry for entry, levels in chosen.items() if levels == (None,) or len(levels) < least]
-    if few:
-        raise ValueError(
-            f"every {role} needs at least {least} severities; in {suite.name} these have fewer or none: "
-            f"{', '.join(few)}. Leave them out, or give them lists of values in a suite of your own"
-        )
+def _check_levels(suites: dict[str, Suite], chosen: dict[str, dict[str, Levels]], spread: float | None) -> None:
+    needs = {"reference": LEAST_REFERENCE_LEVELS if spread is None else 0, "candidate": LEVELS}
+    remedies = {
+        "reference": "Say with spread (or --spread) by how much errors should differ",
+        "candidate": "Leave them out",
+    }
+    for role, least in needs.items():
+        few = [e for e, levels in chosen[role].items() if len([one for one in levels if one is not None]) < least]
+        if few:
+            raise ValueError(
+                f"every {role} needs at least {least} severities; in {suites[role].name} these have fewer or none: "
+                f"{', '.join(few)}. {remedies[role]}, or give them lists of values in a suite of your own"
+            )
 
 
 def _pair(classifiers: dict[str, Classifier], extractors: dict[str, Classifier]) -> list[tuple[str, Classifier]]:

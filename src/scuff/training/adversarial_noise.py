@@ -180,8 +180,9 @@ class AdversarialTraining:
         self._optimiser = torch.optim.Adam(generator.parameters(), self.learning_rate)
 
     def _move(self, device: torch.device) -> None:
-        """Bring the generator, and what its optimiser remembers, to where the images are."""
-        self.generator.to(device)
+        """Bring the generators, and what the optimiser remembers, to where the images are."""
+        for one in (self.generator, *self.snapshots):
+            one.to(device)
         for memory in self._optimiser.state.values():
             memory |= {what: value.to(device) for what, value in memory.items() if what != "step"}
 

@@ -167,8 +167,10 @@ def choose_treatment(
 
 def _choose_scheme(augment: str | Scheme) -> Augmented | AdversarialTraining:
     """A scheme, or its name: "augmix-jsd" is AugMix with its consistency loss, "ant" learns its noise on the way."""
-    if not isinstance(augment, str):
+    if isinstance(augment, Scheme):
         return Augmented(augment)
+    if not isinstance(augment, str):
+        raise ValueError(f"expected the name of a scheme, or a scuff.augment.Scheme, got {type(augment).__name__}")
     if augment == ADVERSARIAL:
         return AdversarialTraining()
     kind, colon, options = augment.partition(":")

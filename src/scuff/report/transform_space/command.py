@@ -71,6 +71,7 @@ def dissimilar_again(settings: Mapping[str, Any], out: str) -> Again:
         "suite-name": settings["name"],
         **{key: _unless(settings, key, USUAL[key]) for key in ("images", "samples", "sampling", "tolerance", "seed")},
         "benchmarks": settings["benchmarks"],
+        "spread": settings.get("spread"),
         "precision": settings["precision"],
         "out": out,
     }
