@@ -168,7 +168,7 @@ def test_what_cannot_be_trained_with():
         choose_treatment("cifar10-c/fog", augment="augmix")
     with pytest.raises(ValueError, match="did you mean augmix"):
         choose_treatment(augment="augmx")
-    with pytest.raises(ValueError, match="a scuff.augment.Scheme, got int"):
+    with pytest.raises(ValueError, match=r"a scuff\.augment\.Scheme, got int"):
         choose_treatment(augment=5)
     with pytest.raises(ValueError, match="must act after these"):
         choose_treatment(augment="patch-gaussian-jsd")
