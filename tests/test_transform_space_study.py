@@ -158,6 +158,7 @@ def test_a_study_on_embedded_data(tmp_path, small):
         "fashion",
         tmp_path,
         recipe="fashion",
+        epochs=1,
         **FEW | {"images": 20, "augmentations": 100},
     )
     near = found.by_corruption("msd")
@@ -363,6 +364,20 @@ def test_features_that_are_not_finite_are_refused_and_not_kept(tmp_path, small):
     with pytest.raises(ValueError, match="are infinite or NaN"):
         distances("none", SUITE, small, tmp_path, extractor=broken, **FEW)
     assert not list(tmp_path.rglob("*.npz"))
+
+
+def test_the_command_line_measures_distances(tmp_path):
+    asked = (
+        "distance schemes cifar10-c --schemes augmix,randaugment:count=1,level=4 --data fashion --only fog --severity 3"
+    )
+    few = "--images 4 --samples 2 --augmentations 6 --recipe fashion --epochs 1 --out"
+    found = CliRunner().invoke(app, [*shlex.split(asked), *shlex.split(few), str(tmp_path)])
+    assert found.exit_code == 0, found.output
+    assert "Encoded: 56 images, " in found.output  # 4 x (2 + 6 + 6)
+    assert "randaugment:count=1,level=4" in found.output
+    wrong = CliRunner().invoke(app, [*shlex.split(asked.replace("augmix", "augmx")), *shlex.split(few), str(tmp_path)])
+    assert wrong.exit_code == 2
+    assert "did you mean augmix" in wrong.output
 
 
 def test_a_study_says_how_fast_it_was(tmp_path, small):

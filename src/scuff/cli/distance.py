@@ -100,7 +100,9 @@ def schemes_command(
         --sampling joint --extractor torchvision:resnet50 --out runs/imagenet
     """
     from scuff.cli.jobs import resumable_job
+    from scuff.store import Store, read_settings
     from scuff.studies import plan_distances, run_distances
+    from scuff.studies.transform_space_plan import SETTINGS
 
     plan = plan_distances(
         read_schemes(schemes),
@@ -125,9 +127,13 @@ def schemes_command(
     announce(plan)
     if dry_run:
         return
+    wanted = plan.encodings()
     with resumable_job() as advance:
         found = run_distances(plan, progress=advance)
     _print_distances(found)
+    if wanted:
+        speed = read_settings(Store(out), SETTINGS)["images_per_second"]
+        typer.echo(f"Encoded: {wanted:,} images, {speed:,} per second")
     typer.echo(f"Distances: {out}/distances.csv")
     typer.echo(f"Next: scuff report {shlex.quote(out)}")
 

@@ -96,8 +96,7 @@ def open_encoder(
 ) -> Encoder:
     """The hidden layer of a model, and `images` of the training images, drawn without replacement by the seed."""
     device = find_device(device)
-    source = open_training_source(data)
-    classifier = open_extractor(model, source)
+    source, classifier = open_training_source(data), _open_one(model)
     if not 1 <= images <= len(source):
         raise ValueError(f"images must be from 1 to {len(source)}, which {source.name} has, got {images!r}")
     chosen = source.take(shuffled(len(source), image_seed(seed))[:images].sort().values.numpy())
@@ -111,12 +110,16 @@ def open_encoder(
 
 def open_extractor(model: Any, source: Source) -> Classifier:
     """The one model whose features count; refused if it does not take these images, or has no hidden layer."""
+    classifier = _open_one(model)
+    hidden_layer(classifier.on("cpu"), source.read([0], _cut(source, classifier)))
+    return classifier
+
+
+def _open_one(model: Any) -> Classifier:
     opened = open_models(model)
     if len(opened) > 1:
         raise ValueError(f"expected one model for the features, got {', '.join(opened)}")
-    classifier = next(iter(opened.values()))
-    hidden_layer(classifier.on("cpu"), source.read([0], _cut(source, classifier)))
-    return classifier
+    return next(iter(opened.values()))
 
 
 def _cut(source: Source, classifier: Classifier) -> Cut | None:
