@@ -132,6 +132,9 @@ class Hiding(Scheme):
     def __init__(self, by: int) -> None:
         object.__setattr__(self, "by", by)
 
+    def __call__(self, images, ids, seed=0):
+        return images - self.by
+
 
 class HidingToo(AugMix):
     def __init__(self, by: int) -> None:
@@ -157,6 +160,8 @@ def test_schemes_of_ones_own_say_what_they_are():
     with pytest.raises(ValueError, match="Nameless has no kind"):
         Nameless()(pictures(1), torch.arange(1))
     assert NoAugmentation().settings() == {"scheme": "none"}
+    with pytest.raises(TypeError, match="abstract"):  # what does nothing is noticed where it is made
+        type("Idle", (Scheme,), {"kind": "idle"})()
 
 
 # --- AugMix ---------------------------------------------------------------------------------------------------------

@@ -159,6 +159,9 @@ def test_weights_say_what_they_were_trained_with(tmp_path):
     assert origins[1]["operations"] == list(AugMix().operations)
     assert origins[2] == {**origins[1], "consistency": 12.0}
     assert origins[3]["operations"] == ["rotate"]
+    for treatment in (Augmented(AugMix(), 3.0), ANT):  # what names cannot say
+        path = train(bars(), recipe, tmp_path / f"{type(treatment).__name__}.safetensors", augment=treatment)
+        assert read_origin(path)["augment"] == treatment.settings()
     with pytest.raises(ValueError, match="augment differ"):
         train(bars(), recipe, tmp_path / "1.safetensors", augment="autoaugment")
 

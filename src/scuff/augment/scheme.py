@@ -7,6 +7,7 @@ transforms are compared with each other, and how one is repeated.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar
 
@@ -16,7 +17,7 @@ from scuff.random import image_keys
 
 
 @dataclass(frozen=True)
-class Scheme:
+class Scheme(ABC):
     """The base of all schemes, and of your own: a frozen dataclass, whose fields are what it can be told.
 
     `kind` is the first word of its address. Draws begin with it, and settings.
@@ -25,12 +26,12 @@ class Scheme:
     kind: ClassVar[str]
     before_crop: ClassVar[bool] = False  # whether it acts on images before they are mirrored and shifted
 
+    @abstractmethod
     def __call__(self, images: Tensor, ids: Tensor, seed: int = 0) -> Tensor:
         """uint8 images (N, C, H, W) and int64 ids (N,) on their device: uint8, or float32 in 0..255 as it comes.
 
         The images are not modified.
         """
-        raise NotImplementedError
 
     def settings(self) -> dict[str, Any]:
         """Everything that decides over pixels, as plain data."""

@@ -39,7 +39,7 @@ def train(
     corruption: str | Sequence[str] | None = None,
     suite: Suite | str | None = None,
     noise: float | Noise | None = None,
-    augment: str | Scheme | None = None,
+    augment: str | Scheme | Augmented | AdversarialTraining | None = None,
     architecture: str | None = None,
     epochs: int | None = None,
     start: str | os.PathLike[str] | None = None,
@@ -68,7 +68,8 @@ def train(
         `Noise` has other norms.
     augment
         Every image is augmented by this scheme, `"augmix"` say, anew in every epoch: see `scuff.augment`.
-        `"augmix-jsd"` adds the consistency loss of AugMix; `"ant"` learns its noise against the network.
+        `"augmix-jsd"` adds the consistency loss of AugMix; `"ant"` learns its noise against the network. `Augmented`
+        and `AdversarialTraining`, beside this function, have the weight of the loss and what is to be learned.
     architecture, epochs
         Instead of the recipe's.
     start

@@ -139,7 +139,7 @@ def choose_treatment(
     corruption: str | Sequence[str] | None = None,
     suite: Suite | str | None = None,
     noise: float | Noise | None = None,
-    augment: str | Scheme | None = None,
+    augment: str | Scheme | Augmented | AdversarialTraining | None = None,
 ) -> Treatment | None:
     """The entries to train with, of one suite, whose levels images draw; or noise; or a scheme; or nothing."""
     given = [corruption is not None or suite is not None, noise is not None, augment is not None]
@@ -165,8 +165,10 @@ def choose_treatment(
     return Corrupted(replace(next(iter(suites.values())), draws_levels=True), tuple(entry for _, entry in found))
 
 
-def _choose_scheme(augment: str | Scheme) -> Augmented | AdversarialTraining:
+def _choose_scheme(augment: str | Scheme | Augmented | AdversarialTraining) -> Augmented | AdversarialTraining:
     """A scheme, or its name: "augmix-jsd" is AugMix with its consistency loss, "ant" learns its noise on the way."""
+    if isinstance(augment, (Augmented, AdversarialTraining)):
+        return augment
     if isinstance(augment, Scheme):
         return Augmented(augment)
     if not isinstance(augment, str):
