@@ -38,6 +38,7 @@ bench: setup
 	$(BIN)/python benchmarks/corruptions_cpu.py
 	$(BIN)/python benchmarks/syn2nat_cpu.py
 	$(BIN)/python benchmarks/separation.py
+	$(BIN)/python benchmarks/augment.py
 
 clean:
 	rm -rf .venv out build dist

@@ -19,7 +19,7 @@ from scuff.evaluation import evaluate
 from scuff.metrics import mmd, msd
 from scuff.models import Classifier, build, open_model
 from scuff.models.features import hidden_layer
-from scuff.studies import correlation, distances, mixing, plan_distances, read_distance_study, subsets
+from scuff.studies import correlation, distances, mixing, plan_distances, plan_subsets, read_distance_study, subsets
 from scuff.studies import transform_space as module
 from scuff.studies.features import Encoder, corruption_transform, open_encoder, resampling_seed, scheme_transform
 from scuff.studies.mixing import Mixture, mixture_seed, plan_mixing
@@ -441,6 +441,10 @@ def test_subsets(tmp_path, small):
     ]  # fmt: skip
     assert table["error"].between(0, 1).all()
     assert json.loads((tmp_path / "subsets.json").read_text())["sizes"] == [1, 4]
+    planned = {key: value for key, value in options.items() if key != "processes"}
+    assert plan_subsets("augmix", SUITE, small, tmp_path, test="fashion", **planned).encodings() == 0
+    anew = plan_subsets("augmix", SUITE, small, tmp_path / "anew", test="fashion", **planned)
+    assert anew.encodings() == 6 * (3 + 20)  # images x (samples of one cell + draws)
     encoder = open_encoder(network(), small, images=6)
     centre = encoder.centre(corruption_transform(SUITE, "fog", 3), 3)[None]
     features = torch.cat(list(encoder.features(scheme_transform(AugMix()), 20)))

@@ -124,10 +124,10 @@ def schemes_command(
         precision=precision,
         device=device,
     )
-    announce(plan)
+    wanted = plan.encodings()
+    announce(plan, wanted)
     if dry_run:
         return
-    wanted = plan.encodings()
     with resumable_job() as advance:
         found = run_distances(plan, progress=advance)
     _print_distances(found)
@@ -202,7 +202,7 @@ def correlation_command(
         precision=precision,
         device=device,
     )
-    announce(plan.distances)
+    announce(plan.distances, plan.distances.encodings())
     if len(plan.distances.settings["schemes"]) < LEAST:
         typer.echo(f"Note: a correlation needs at least {LEAST} schemes; more may join this folder later")
     missing = len(plan.trials.missing())

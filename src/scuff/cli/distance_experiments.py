@@ -94,7 +94,7 @@ def subsets_command(
         precision=precision,
         device=device,
     )
-    announce(plan.distances)
+    announce(plan.distances, plan.encodings())
     typer.echo(f"Trainings: {plan.trainings()}")
     if dry_run:
         return
@@ -167,7 +167,7 @@ def mixing_command(
         precision=precision,
         device=device,
     )
-    announce(plan.plan.distances)
+    announce(plan.plan.distances, plan.plan.distances.encodings())
     typer.echo(f"Trainings: {len(plan.plan.trials.cells)}, of which {len(plan.plan.trials.missing())} are to do")
     if dry_run:
         return

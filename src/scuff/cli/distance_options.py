@@ -70,8 +70,8 @@ def read_schemes(text: str) -> list[str]:
     return found
 
 
-def announce(plan: DistancePlan) -> None:
-    """Say what will be measured."""
+def announce(plan: DistancePlan, encodings: int) -> None:
+    """Say what will be measured, with so many images through the network."""
     settings = plan.settings
     cells = sum(map(len, plan.levels.values()))
     typer.echo(f"Corruptions: {len(plan.levels)} of {plan.suite.name}, {cells} cells")
@@ -85,4 +85,4 @@ def announce(plan: DistancePlan) -> None:
         f"Images: {settings['images']} of {settings['data']}; draws: {samples} of a corruption, "
         f"{settings['augmentations']} of a scheme; {settings['resamplings']} times"
     )
-    typer.echo(f"To encode: {plan.encodings():,} images; in {plan.out}")
+    typer.echo(f"To encode: {encodings:,} images; in {plan.out}")

@@ -89,6 +89,10 @@ class SubsetPlan:
         """Whose augmentations are chosen from."""
         return next(iter(self.distances.schemes.values()))
 
+    def encodings(self) -> int:
+        """Images that will go through the network of the features: none if the order is known."""
+        return 0 if Store(self.distances.out).exists(ORDER) else self.distances.encodings()
+
     def trainings(self) -> int:
         """How many networks there will be in all."""
         settings = self.settings
@@ -255,7 +259,7 @@ def _find_order(plan: SubsetPlan, store: Store, progress: Progress) -> np.ndarra
         return load_arrays(store, ORDER, ["order"])["order"]
     distances, settings = plan.distances, plan.settings
     train_extractor(distances, progress)
-    done, total = 0, distances.encodings()
+    done, total = 0, plan.encodings()
 
     def advance(what: str, images: int) -> None:
         nonlocal done
