@@ -2,7 +2,8 @@
 
 `find_nonoverlapping` chooses corruptions that do not overlap, `find_categories` groups them, `balanced` takes the same
 number from each category, `find_dissimilar` chooses corruptions that look different from those of another benchmark,
-and `calibrate` finds a range of severities.
+and `calibrate` finds a range of severities. `group_validity` tells how well groups of benchmarks predict robustness to
+natural shifts, and `find_predictive` searches the benchmark that does so best.
 """
 
 from scuff.design.balanced import (
@@ -21,15 +22,22 @@ from scuff.design.dissimilar_groups import Scan, average_spread, severity_groups
 from scuff.design.dissimilar_result import Dissimilar
 from scuff.design.dissimilar_sets import contribution, matched_sets
 from scuff.design.nonoverlapping import Selection, find_nonoverlapping, nonoverlapping, sweep
+from scuff.design.predictive import Predictive, find_predictive
+from scuff.design.validity import benchmark_correlations, group_validity
+from scuff.design.validity_groups import nk_groups, spread_groups, trends
+from scuff.design.validity_result import GroupValidity
 
 __all__ = [
     "Calibration",
     "Categories",
     "Dissimilar",
+    "GroupValidity",
+    "Predictive",
     "Scan",
     "Selection",
     "average_spread",
     "balanced",
+    "benchmark_correlations",
     "calibrate",
     "contribution",
     "correlations",
@@ -37,14 +45,19 @@ __all__ = [
     "find_categories",
     "find_dissimilar",
     "find_nonoverlapping",
+    "find_predictive",
     "generate",
+    "group_validity",
     "least_overlapping",
     "linkage",
     "matched_sets",
+    "nk_groups",
     "nonoverlapping",
     "severity_groups",
+    "spread_groups",
     "spread_of",
     "std_groups",
     "substitute",
     "sweep",
+    "trends",
 ]

@@ -15,9 +15,11 @@ from scuff.metrics.agreement import Agreement, agreement
 from scuff.metrics.balance import Balance, balance, spread
 from scuff.metrics.calibration import ece, reliability
 from scuff.metrics.comparison import compare, difference, differences, ranks, scores, summary
+from scuff.metrics.correlation import Correlation, correlate
 from scuff.metrics.corruption_error import ce, mce
 from scuff.metrics.coverage import coverage, direct_coverage
 from scuff.metrics.distances import Distances, read_distances
+from scuff.metrics.effective import Effective, effective_robustness
 from scuff.metrics.errors import (
     accuracy,
     cell_errors,
@@ -42,17 +44,21 @@ from scuff.metrics.separation import (
     class_separations,
     nearest_other_class,
 )
+from scuff.metrics.shifts import Shifts, complete_shifts, read_shifts
 from scuff.metrics.stability import flip_probability, mfr, mt5d, top5_distance
 from scuff.metrics.tables import Cells, by_model, read_cells
 from scuff.metrics.transform_space import closest_order, mmd, msd, scheme_correlations
+from scuff.metrics.validity import contributions, validity
 
 __all__ = [
     "Accuracies",
     "Agreement",
     "Balance",
     "Cells",
+    "Correlation",
     "Difference",
     "Distances",
+    "Effective",
     "Neighbours",
     "Overlaps",
     "Reference",
@@ -60,6 +66,7 @@ __all__ = [
     "RobustAccuracies",
     "Score",
     "Separation",
+    "Shifts",
     "accuracy",
     "accuracy_table",
     "agreement",
@@ -73,12 +80,16 @@ __all__ = [
     "class_separations",
     "closest_order",
     "compare",
+    "complete_shifts",
+    "contributions",
     "copies_effect",
+    "correlate",
     "coverage",
     "difference",
     "differences",
     "direct_coverage",
     "ece",
+    "effective_robustness",
     "error",
     "example_films",
     "example_rows",
@@ -102,6 +113,7 @@ __all__ = [
     "read_distances",
     "read_overlaps",
     "read_robust_accuracies",
+    "read_shifts",
     "reliability",
     "residual_robustness",
     "robustness_score",
@@ -113,5 +125,6 @@ __all__ = [
     "summary",
     "to_frame",
     "top5_distance",
+    "validity",
     "wilson",
 ]

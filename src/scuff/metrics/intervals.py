@@ -30,7 +30,15 @@ class Resampling:
             raise ValueError(f"expected at least 1 resample and a level between 0 and 1, got {given}")
 
     def __str__(self) -> str:
-        return f"bootstrap over images {percent(self.level)}, {self.count} resamples, seed {self.seed}"
+        return self.over("images")
+
+    def over(self, units: str) -> str:
+        """What is said of an interval from a bootstrap over other units than images.
+
+        >>> Resampling().over("models")
+        'bootstrap over models 95 %, 1000 resamples, seed 0'
+        """
+        return f"bootstrap over {units} {percent(self.level)}, {self.count} resamples, seed {self.seed}"
 
 
 DEFAULT = Resampling()

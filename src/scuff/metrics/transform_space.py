@@ -13,20 +13,19 @@ network robust to it. Distances are Euclidean.
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 
+from scuff.metrics.correlation import spearman_p_value
 from scuff.metrics.distances import Distances, Kind, read_distances
 from scuff.metrics.intervals import Resampling
+from scuff.metrics.resampled import percentiles, resample_models, resampled
 from scuff.metrics.tables import CLEAN
 
 VALUES = 1 << 22  # distances of a block: 32 MiB. This bounds the memory; results do not depend on it
 LEAST_SCHEMES = 5  # of fewer, a rank correlation says nothing
-MOST_PERMUTED = 8  # schemes: up to 40 320 orders are all gone through, beyond that Student's t serves
 COLUMNS = ("scheme", "corruption", "severity", "error")
 
 
@@ -106,7 +105,7 @@ def scheme_correlations(
     near = distances.by_corruption(distance).loc[table.index]
     without = [name for name in distances.schemes if name not in table.index]
     about = [f"without {_several(without)}, of which there are no errors"] if without else []
-    times = _resample(len(table), resampling)
+    times = np.vstack([np.ones(len(table), int), resample_models(len(table), resampling)])  # first as they are
     lines = []
     for corruption in distances.corruptions:
         x, y = near[corruption].to_numpy(), table[corruption].to_numpy()
@@ -114,9 +113,9 @@ def scheme_correlations(
         line = {"corruption": corruption, "rho": np.nan, "low": np.nan, "high": np.nan, "p_value": np.nan}
         notes = [*about, problem] if problem else list(about)
         if not problem:
-            line["rho"] = float(_spearman(x, y, np.ones((1, len(x)), int))[0])
-            line["p_value"] = _p_value(x, y, line["rho"])
-            line["low"], line["high"], note = _interval(_spearman(x, y, times), resampling.level)
+            rho, *draws = resampled("spearman", x[None], y[None], times)[:, 0, 0]
+            line |= {"rho": float(rho), "p_value": spearman_p_value(x, y, rho)}
+            line["low"], line["high"], note = percentiles(np.array(draws), resampling.level, "schemes", "an order")
             notes += [note] if note else []
         lines.append({**line, "schemes": len(table), "note": "; ".join(notes)})
     return pd.DataFrame(lines)
@@ -190,59 +189,6 @@ def _problem(x: np.ndarray, y: np.ndarray, distance: str) -> str:
         if np.ptp(values) == 0:
             return f"{what} is the same for all schemes, which have no order then"
     return ""
-
-
-def _resample(n: int, resampling: Resampling) -> np.ndarray:
-    """How often each of n schemes occurs in every resample, which draws n of them with replacement: (count, n)."""
-    draws = np.random.default_rng(resampling.seed).integers(0, n, (resampling.count, n))
-    lines = np.arange(resampling.count)[:, None] * n
-    return np.bincount((draws + lines).ravel(), minlength=draws.size).reshape(draws.shape)
-
-
-def _spearman(x: np.ndarray, y: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """Rank correlations of x and y (n,), of which each occurs so many `times` (count, n). NaN where all are equal."""
-    x, y = (_ranks(values, times) - (len(values) + 1) / 2 for values in (x, y))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return (times * x * y).sum(1) / np.sqrt((times * x * x).sum(1) * (times * y * y).sum(1))
-
-
-def _ranks(values: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """The ranks of values (n,) that occur so many `times` (count, n); equal values share the mean of theirs.
-
-    >>> _ranks(np.array([5.0, 3.0, 5.0]), np.array([[1, 1, 1], [0, 2, 1]])).tolist()
-    [[2.5, 1.0, 2.5], [3.0, 1.5, 3.0]]
-    """
-    place = np.unique(values, return_inverse=True)[1]
-    order = np.argsort(place, kind="stable")
-    equal = np.add.reduceat(times[:, order], np.flatnonzero(np.diff(place[order], prepend=-1)), axis=1)
-    return (np.cumsum(equal, axis=1) - (equal - 1) / 2)[:, place]
-
-
-def _p_value(x: np.ndarray, y: np.ndarray, rho: float) -> float:
-    """How often a correlation at least as strong, of either sign, comes about without any relation."""
-    n = len(x)
-    if n <= MOST_PERMUTED:
-        once = np.ones((1, n), int)
-        x, y = (_ranks(values, once)[0] - (n + 1) / 2 for values in (x, y))
-        products = y[np.array(list(itertools.permutations(range(n))))] @ x  # of multiples of 1/2: exact
-        return float(np.mean(np.abs(products) >= abs(x @ y)))
-    from scipy.special import stdtr
-
-    if abs(rho) == 1:
-        return 2 / math.factorial(n)
-    return float(2 * stdtr(n - 2, -abs(rho) * math.sqrt((n - 2) / (1 - rho * rho))))
-
-
-def _interval(values: np.ndarray, level: float) -> tuple[float, float, str]:
-    """The percentiles of all resamples; those without any order are left out, and said to be."""
-    finite = values[np.isfinite(values)]
-    if not len(finite):
-        return np.nan, np.nan, "no resample of schemes has an order"
-    tail = (1 - level) / 2
-    left = len(values) - len(finite)
-    note = f"{left} of {len(values)} resamples of schemes have no order and are left out" if left else ""
-    low, high = np.quantile(finite, [tail, 1 - tail])
-    return float(low), float(high), note
 
 
 def _several(names: Sequence[str]) -> str:

@@ -1,0 +1,256 @@
+"""Accuracies of many models on clean, on corrupted, and on naturally shifted images.
+
+Whether a synthetic benchmark predicts robustness to natural shifts is a question about this table. A study makes one
+from evaluations or from any wide table; a CSV file of your own will do:
+
+    model,clean,corrupted:imagenet-c/fog,corrupted:imagenet-c/frost,natural:imagenet-a,reference:imagenet-a
+    resnet50,0.761,0.459,0.381,0.000,0.924
+    ...
+
+`reference:` is the accuracy on clean images of those classes that the natural benchmark has. Where it is absent, the
+benchmark has all classes, and `clean` serves.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pandas as pd
+
+from scuff.metrics.accuracies import read_csv
+
+LEAST_MODELS = 5  # fewer correlate by chance: four models in one order out of 24 is no evidence
+CORRUPTED, NATURAL, REFERENCE, SCORE = "corrupted:", "natural:", "reference:", "score:"
+MEAN = "mean"  # over all natural benchmarks, of the correlations with each
+NAMED = 3  # models or values that a message names before it counts
+
+
+@dataclass(frozen=True, eq=False)
+class Shifts:
+    """Shares of right predictions, one line per model in every table.
+
+    Parameters
+    ----------
+    clean
+        On clean images of all classes.
+    corrupted
+        One column per corruption, `suite/entry`, each the mean over its severities.
+    natural, references
+        One column per natural benchmark: its images, and the clean images of the same classes, scored alike.
+    scores
+        Of synthetic benchmarks that are no accuracies, such as mean flip rates. The larger, the less robust.
+    families
+        Which models are alike. Resampling and cross-validation keep a family together.
+    standard
+        Models without any intervention for robustness, from which effective robustness is counted. None named: all.
+    left_out
+        Why models are not here that were in the table.
+
+    >>> table = {"model": list("abcde"), "clean": 0.8, "corrupted:x/fog": [0.1, 0.2, 0.3, 0.4, 0.5], "natural:y": 0.6}
+    >>> shifts = read_shifts(pd.DataFrame(table))
+    >>> shifts.synthetic_residuals()["x/fog"].round(1).tolist(), shifts.natural_residuals()["y"].round(1).tolist()
+    ([0.7, 0.6, 0.5, 0.4, 0.3], [0.2, 0.2, 0.2, 0.2, 0.2])
+    """
+
+    clean: pd.Series = field(repr=False)
+    corrupted: pd.DataFrame = field(repr=False)
+    natural: pd.DataFrame = field(repr=False)
+    references: pd.DataFrame = field(repr=False)
+    scores: pd.DataFrame = field(repr=False)
+    families: pd.Series | None = field(default=None, repr=False)
+    standard: tuple[str, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        _check_names(self)
+        _check_values(self)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The names of the models."""
+        return tuple(self.clean.index)
+
+    def synthetic_residuals(self) -> pd.DataFrame:
+        """What models lose to each corruption, A_clean - A_corrupted, and beside it the other scores as they are.
+
+        A benchmark's residual robustness is the mean of those of its corruptions.
+        """
+        lost = self.corrupted.rsub(self.clean, axis=0)
+        return pd.concat([lost, self.scores], axis=1)
+
+    def natural_residuals(self) -> pd.DataFrame:
+        """What models lose to each natural shift, on the same classes."""
+        return self.references - self.natural
+
+    def take(self, models: Sequence[str]) -> Shifts:
+        """Some of the models, in this order."""
+        unknown = [name for name in models if name not in self.clean.index]
+        if unknown:
+            raise ValueError(f"there is no model {_listed(unknown)}; there are {_listed(self.models)}")
+        models = list(models)
+        return replace(
+            self,
+            clean=self.clean.loc[models],
+            corrupted=self.corrupted.loc[models],
+            natural=self.natural.loc[models],
+            references=self.references.loc[models],
+            scores=self.scores.loc[models],
+            families=None if self.families is None else self.families.loc[models],
+            standard=tuple(name for name in self.standard if name in models),
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """The table of the CSV file; `read_shifts` reads it."""
+        parts = [self.clean.rename("clean")]
+        for prefix, table in _tables(self).items():
+            parts.append(table.add_prefix(prefix))
+        frame = pd.concat(parts, axis=1).rename_axis("model").reset_index()
+        if self.families is not None:
+            frame.insert(1, "family", self.families.to_numpy())
+        if self.standard:
+            frame.insert(1, "standard", frame["model"].isin(self.standard).astype(int))
+        return frame
+
+
+def read_shifts(source: pd.DataFrame | str | os.PathLike[str]) -> Shifts:
+    """Shifts from a DataFrame or a CSV file with the columns that the text above shows.
+
+    There may be columns `score:NAME`, `family`, and `standard` (1 or 0). Models that lack a value are left out.
+    """
+    words = {"model": str, "family": str}  # a model called "None" or "121" is no missing value and no number
+    frame = source if isinstance(source, pd.DataFrame) else read_csv(source, dtype=words, keep_default_na=False)
+    for column in ("model", "clean"):
+        if column not in frame:
+            raise ValueError(f"a table of shifts needs the columns model and clean; missing: {column}")
+    values = frame.set_index(frame["model"].astype(str))
+    numbers = values.drop(columns=["model", "family", "standard"], errors="ignore").replace("", np.nan)
+    numbers = _to_numbers(numbers)
+    tables = {prefix: _with_prefix(numbers, prefix) for prefix in (CORRUPTED, NATURAL, REFERENCE, SCORE)}
+    return complete_shifts(
+        numbers["clean"],
+        tables[CORRUPTED],
+        tables[NATURAL],
+        tables[REFERENCE],
+        tables[SCORE],
+        families=values.get("family"),
+        standard=list(values.index[_to_numbers(values[["standard"]])["standard"] == 1]) if "standard" in values else (),
+    )
+
+
+def complete_shifts(
+    clean: pd.Series,
+    corrupted: pd.DataFrame,
+    natural: pd.DataFrame,
+    references: pd.DataFrame | None = None,
+    scores: pd.DataFrame | None = None,
+    *,
+    families: pd.Series | None = None,
+    standard: Sequence[str] = (),
+) -> Shifts:
+    """The models that have every value, out of tables that may lack some or be in another order.
+
+    A natural benchmark without a column in `references` has all classes, and is compared with `clean`. What `left_out`
+    says of the others is which values they lack.
+    """
+    given = [table for table in (clean, corrupted, natural, references, scores) if table is not None]
+    twice = list(dict.fromkeys(name for table in given for name in table.index[table.index.duplicated()]))
+    if twice:
+        raise ValueError(f"a model has one line, and {_listed(twice)} has several")
+    empty = pd.DataFrame(index=clean.index)
+    references = empty if references is None else references.reindex(clean.index)
+    references = references.assign(**{name: clean for name in natural if name not in references})
+    strange = [name for name in references if name not in natural]
+    if strange:
+        raise ValueError(f"there is a reference for {_listed(strange)}, but no accuracy on that natural benchmark")
+    tables = {CORRUPTED: corrupted, NATURAL: natural, REFERENCE: references[list(natural)]}
+    tables[SCORE] = empty if scores is None else scores
+    wide = pd.concat([clean.rename("clean"), *(table.add_prefix(p) for p, table in tables.items())], axis=1)
+    lacking = wide.isna()
+    whole = list(wide.index[~lacking.any(axis=1)])
+    left_out = {model: f"lacks {_listed(list(wide.columns[line]))}" for model, line in lacking.iterrows() if line.any()}
+    if len(whole) < LEAST_MODELS:
+        rarest = (~lacking).sum().sort_values(kind="stable").head(NAMED)
+        rare = ", ".join(f"{name} ({count} models)" for name, count in rarest.items())
+        raise ValueError(
+            f"{len(whole)} of {len(wide)} models have every value, and a correlation needs at least {LEAST_MODELS}; "
+            f"least often there is {rare}"
+        )
+    return Shifts(
+        wide.loc[whole, "clean"],
+        *(table.reindex(whole) for table in tables.values()),
+        families=None if families is None else families.reindex(whole),
+        standard=tuple(name for name in standard if name in whole),
+        left_out=left_out,
+    )
+
+
+def _tables(shifts: Shifts) -> dict[str, pd.DataFrame]:
+    names = ("corrupted", "natural", "references", "scores")
+    return {prefix: getattr(shifts, n) for prefix, n in zip((CORRUPTED, NATURAL, REFERENCE, SCORE), names, strict=True)}
+
+
+def _check_names(shifts: Shifts) -> None:
+    models = list(shifts.clean.index)
+    for table in _tables(shifts).values():
+        if list(table.index) != models:
+            raise ValueError("all tables of shifts must have the same models in the same order")
+    if list(shifts.references.columns) != list(shifts.natural.columns):
+        raise ValueError("every natural benchmark needs one reference, in the same order")
+    if shifts.natural.columns.empty:
+        raise ValueError("there is no natural benchmark in the table")
+    synthetic = [*shifts.corrupted.columns, *shifts.scores.columns]
+    if not synthetic:
+        raise ValueError("there is no synthetic benchmark in the table: neither corruptions nor other scores")
+    if MEAN in shifts.natural:
+        raise ValueError(f"a natural benchmark must not be called {MEAN!r}, which is the mean over all of them")
+    for names, what in ((models, "models"), (synthetic, "synthetic names"), (list(shifts.natural), "natural names")):
+        twice = list(dict.fromkeys(name for name in names if names.count(name) > 1))
+        if twice:
+            raise ValueError(f"these {what} occur twice: {_listed(twice)}")
+    if len(models) < LEAST_MODELS:
+        raise ValueError(f"a correlation over models needs at least {LEAST_MODELS} of them, got {len(models)}")
+    families = shifts.families
+    if families is not None and (list(families.index) != models or families.isna().any()):
+        raise ValueError("families must name one for every model, in the same order")
+
+
+def _check_values(shifts: Shifts) -> None:
+    tables = {"clean images": shifts.clean.to_frame(), "corrupted images": shifts.corrupted}
+    tables |= {"natural shifts": shifts.natural, "clean images of the same classes": shifts.references}
+    for what, table in tables.items():
+        values = table.to_numpy(float)
+        bad = ~((values >= 0) & (values <= 1))
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            raise ValueError(
+                f"accuracies are shares from 0 to 1, got {values[row, column]:g} for {table.index[row]} on "
+                f"{table.columns[column]} ({what}); are they in percent?"
+            )
+    if not np.isfinite(shifts.scores.to_numpy(float)).all():
+        raise ValueError("other scores must be finite numbers")
+
+
+def _with_prefix(table: pd.DataFrame, prefix: str) -> pd.DataFrame:
+    names = [name for name in table if name.startswith(prefix)]
+    return table[names].rename(columns=lambda name: name.removeprefix(prefix))
+
+
+def _to_numbers(table: pd.DataFrame) -> pd.DataFrame:
+    """Columns of numbers; a word among them is refused by name."""
+    found = {}
+    for name, column in table.items():
+        numbers = pd.to_numeric(column, errors="coerce")
+        words = column[numbers.isna() & column.notna()]
+        if len(words):
+            raise ValueError(f"the column {name} must hold numbers, got {words.iloc[0]!r} for {words.index[0]}")
+        found[name] = numbers.astype(float)
+    return pd.DataFrame(found, index=table.index)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names in a sentence, not too many of them."""
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(map(str, names[:NAMED])) + more

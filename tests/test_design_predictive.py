@@ -1,0 +1,221 @@
+"""The most predictive benchmark: found where there is one, and a warning where there is none."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from scuff.design import Predictive, find_predictive, predictive_search
+from scuff.design.predictive import split_models
+from scuff.metrics.shifts import Shifts, complete_shifts
+
+NATURAL = ("n0", "n1")
+
+
+def make_shifts(lost: np.ndarray, natural: np.ndarray, families=None) -> Shifts:
+    """Models that lose so much to corruptions x/c0, x/c1, ... and to the natural shifts n0 and n1."""
+    index = [f"m{k}" for k in range(len(lost))]
+    corrupted = pd.DataFrame(0.9 - lost, index, [f"x/c{k}" for k in range(lost.shape[1])])
+    shifted = pd.DataFrame(0.9 - natural, index, NATURAL[: natural.shape[1]])
+    families = None if families is None else pd.Series(families, index)
+    return complete_shifts(pd.Series(0.9, index), corrupted, shifted, families=families)
+
+
+def planted_shifts(models: int, seed: int = 0, noise: float = 0.5) -> Shifts:
+    """Nature asks for the traits that x/c1, x/c4 and x/c6 measure, of eight."""
+    draw = np.random.default_rng(seed)
+    traits = draw.normal(0, 1, (models, 8))
+    natural = traits[:, [1, 4, 6]].sum(axis=1, keepdims=True) + draw.normal(0, noise * np.sqrt(3), (models, 2))
+    return make_shifts(0.45 + 0.03 * traits, 0.45 + 0.03 * natural)
+
+
+def noisy_shifts(models: int = 60, seed: int = 0, families=None) -> Shifts:
+    """Corruptions that have nothing to do with natural shifts."""
+    draw = np.random.default_rng(seed)
+    return make_shifts(draw.uniform(0, 0.8, (models, 10)), draw.uniform(0, 0.8, (models, 2)), families)
+
+
+def mean_correlation(shifts: Shifts, members, models=slice(None)) -> float:
+    x, y = (table.iloc[models] for table in (shifts.synthetic_residuals(), shifts.natural_residuals()))
+    mean = x[list(members)].mean(axis=1)
+    return float(np.mean([np.corrcoef(mean, y[name])[0, 1] for name in y]))
+
+
+def best_of_all(shifts: Shifts, size: int, models=slice(None)) -> tuple[str, ...]:
+    return max(
+        itertools.combinations(shifts.corrupted, size), key=lambda members: mean_correlation(shifts, members, models)
+    )
+
+
+def test_a_planted_benchmark_is_found_and_its_score_is_honest():
+    found = find_predictive(planted_shifts(150), 3)
+    assert found.members == ("x/c1", "x/c4", "x/c6")
+    assert (found.warning, found.exact, found.natural) == ("", True, NATURAL)
+    truth = 1 / np.sqrt(1 + 0.5**2)  # signal of variance 3, noise of variance 0.25 * 3
+    assert found.held_out.value == pytest.approx(truth, abs=0.02)  # the error over 150 models: (1 - r²) / √150 = 0.016
+    assert found.held_out.low < truth < found.held_out.high
+    assert found.gain.low > 0
+    assert found.stability > 0.95
+    assert found.whole.value == pytest.approx(
+        truth * np.sqrt(3 / 8), abs=0.1
+    )  # five of eight traits are beside the point
+
+
+def test_a_choice_that_fits_noise_has_a_warning_with_its_numbers():
+    found = find_predictive(noisy_shifts(), 3)
+    assert found.fitted > 0.2  # chosen among 120 benchmarks, it looks like something
+    assert found.held_out.value < found.fitted - 0.1
+    assert found.gain.low <= 0
+    assert "merely fits these models" in found.warning
+    for number in (found.fitted, found.held_out.value, found.random.value, found.gain.low, found.gain.high):
+        assert f"{number:.2f}" in found.warning
+    assert found.stability < 0.9
+
+
+def test_all_benchmarks_are_tried():
+    shifts = noisy_shifts(40)
+    for size in (1, 2, 4):
+        found = find_predictive(shifts, size, repeats=1)
+        assert found.members == best_of_all(shifts, size)
+        assert found.fitted == pytest.approx(mean_correlation(shifts, found.members), abs=1e-12)
+
+
+def test_scores_are_those_of_a_plain_cross_validation():
+    shifts = noisy_shifts(40)
+    found = find_predictive(shifts, 2, folds=4, repeats=2, seed=5)
+    parts = split_models(shifts, 4, 2, np.random.default_rng(5))
+    chosen = [best_of_all(shifts, 2, np.flatnonzero(~part)) for part in parts]
+    values = [mean_correlation(shifts, *pair) for pair in zip(chosen, map(np.flatnonzero, parts), strict=True)]
+    assert found.held_out.value == pytest.approx(np.mean(values), abs=1e-12)
+    half = stats.t.ppf(0.975, 7) * np.sqrt((1 / 8 + 10 / 30) * np.var(values, ddof=1))
+    assert found.held_out.high - found.held_out.value == pytest.approx(half, abs=1e-12)
+    whole = [mean_correlation(shifts, shifts.corrupted, np.flatnonzero(part)) for part in parts]
+    assert found.whole.value == pytest.approx(np.mean(whole), abs=1e-12)
+    pairs = list(itertools.combinations(shifts.corrupted, 2))
+    all_pairs = np.mean([[mean_correlation(shifts, pair, np.flatnonzero(part)) for pair in pairs] for part in parts])
+    # 1000 draws of 45 pairs, whose correlations differ by about 0.15: an error of 0.005 at most
+    assert found.random.value == pytest.approx(all_pairs, abs=0.015)
+    assert found.gain.value == pytest.approx(found.held_out.value - found.random.value, abs=1e-12)
+    assert found.stability == np.mean([len({*found.members} & {*members}) / 2 for members in chosen])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_climbing_finds_what_trying_all_finds(monkeypatch, seed):
+    draw = np.random.default_rng(seed)
+    common = draw.normal(0, 1, (60, 3)) @ draw.normal(0, 1, (3, 12))  # corruptions that are related, as real ones are
+    lost = 0.45 + 0.02 * (common + draw.normal(0, 1, (60, 12)))
+    shifts = make_shifts(lost, 0.45 + 0.02 * (common[:, :2] + draw.normal(0, 1, (60, 2))))
+    exact = [find_predictive(shifts, size, repeats=1) for size in (3, 6)]
+    monkeypatch.setattr(predictive_search, "MOST_PRODUCTS", 0)
+    climbed = [find_predictive(shifts, size, repeats=1) for size in (3, 6)]
+    assert [one.exact for one in (*exact, *climbed)] == [True, True, False, False]
+    assert [one.members for one in climbed] == [one.members for one in exact]
+    assert [one.fitted for one in climbed] == pytest.approx([one.fitted for one in exact], abs=1e-12)
+
+
+def test_the_same_seed_gives_the_same_result():
+    shifts = noisy_shifts(40)
+    first, again, other = (find_predictive(shifts, 3, repeats=2, seed=seed) for seed in (1, 1, 2))
+    assert first == again
+    assert other.members == first.members
+    assert other.held_out.value != first.held_out.value
+
+
+def test_few_models_make_fewer_folds_and_then_an_error():
+    draw = np.random.default_rng
+    assert split_models(noisy_shifts(60), 5, 3, draw(0)).sum(axis=1).tolist() == [12] * 15
+    assert split_models(noisy_shifts(38), 5, 2, draw(0)).sum(axis=1).tolist() == [13, 13, 12] * 2
+    parts = split_models(noisy_shifts(20), 5, 2, draw(0))
+    assert parts.sum(axis=1).tolist() == [10] * 4
+    assert parts.sum(axis=0).tolist() == [2] * 20  # held out once in each repeat
+    with pytest.raises(ValueError, match="at least 20 are needed; there are 19"):
+        find_predictive(noisy_shifts(19), 3)
+
+
+def test_families_stay_together():
+    families = [f"f{k // 5}" for k in range(60)]
+    parts = split_models(noisy_shifts(60, families=families), 5, 4, np.random.default_rng(0))
+    assert (parts.reshape(-1, 12, 5).all(axis=2) == parts.reshape(-1, 12, 5).any(axis=2)).all()
+    assert parts.sum(axis=1).min() >= 10
+    assert len(np.unique(parts, axis=0)) > 5  # another deal in each repeat
+    with pytest.raises(ValueError, match="there are 60 in 2 families that stay together"):
+        find_predictive(noisy_shifts(60, families=["a"] * 55 + ["b"] * 5), 3)
+
+
+def test_families_that_are_copies_do_not_pass_for_new_models():
+    """Six copies of each model: a choice that fits noise fits the copies as well, unless they are held out with it."""
+    few = noisy_shifts(20, seed=3)
+    tables = {name: pd.concat([getattr(few, name)] * 6, ignore_index=True) for name in ("corrupted", "natural")}
+    copies = make_shifts(0.9 - tables["corrupted"].to_numpy(), 0.9 - tables["natural"].to_numpy())
+    fooled = find_predictive(copies, 3, repeats=5)
+    families = pd.Series([f"f{k % 20}" for k in range(120)], copies.clean.index)
+    honest = find_predictive(replace(copies, families=families), 3, repeats=5)
+    assert fooled.warning == ""
+    assert honest.warning != ""
+
+
+def test_candidates_and_natural_benchmarks_can_be_chosen():
+    shifts = planted_shifts(100)
+    found = find_predictive(shifts, 2, candidates=["x/c6", "x/c4", "x/c0"], natural=["n1"], repeats=2)
+    assert (found.members, found.natural) == (("x/c4", "x/c6"), ("n1",))
+    scores = pd.DataFrame({"flips": 1 - shifts.natural["n0"]})
+    with_score = replace(shifts, scores=scores)  # predicts perfectly, but is no corruption
+    assert "flips" not in find_predictive(with_score, 3, repeats=2).members
+    assert find_predictive(with_score, 1, candidates=["flips", "x/c1"], repeats=2).members == ("flips",)
+
+
+def test_columns_that_do_not_vary():
+    shifts = planted_shifts(60)
+    still = replace(shifts, corrupted=shifts.corrupted.assign(**{"x/c0": 0.5}))
+    assert find_predictive(still, 3, repeats=2).members == ("x/c1", "x/c4", "x/c6")
+    with pytest.raises(ValueError, match="lose the same to n1"):
+        find_predictive(replace(shifts, natural=shifts.natural.assign(n1=0.5)), 3)
+    with pytest.raises(ValueError, match="no candidate differs"):
+        find_predictive(replace(shifts, corrupted=shifts.corrupted * 0 + 0.5), 3)
+
+
+@pytest.mark.parametrize("products", [predictive_search.MOST_PRODUCTS, 0])
+def test_parts_of_the_models_over_which_nature_does_not_vary(monkeypatch, products):
+    monkeypatch.setattr(predictive_search, "MOST_PRODUCTS", products)
+    shifts = noisy_shifts(60)
+    odd = shifts.natural.assign(n1=np.where(np.arange(60) == 7, 0.2, 0.5))  # one model of 60 differs
+    found = find_predictive(replace(shifts, natural=odd), 2, repeats=2)
+    assert np.isfinite([found.held_out.low, found.gain.high]).all()  # n0 varies in every part
+    assert found.held_out.note == ""
+    alone = find_predictive(replace(shifts, natural=odd[["n1"]], references=shifts.references[["n1"]]), 2, repeats=2)
+    # where that model is held out, nothing could be chosen, and elsewhere nothing can be said of the choice
+    assert np.isnan(alone.held_out.value)
+    assert "10 of 10 held-out parts have no correlation" in alone.held_out.note
+    assert alone.warning.startswith("nothing tells whether the choice merely fits these models: 10 of 10")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"size": 0}, "at least 1 and less than the number of candidates, 10; got 0"),
+        ({"size": 10}, "got 10"),
+        ({"size": 1, "candidates": ["x/c1", "x/fog"]}, "x/fog"),
+        ({"size": 2, "natural": ["n7"]}, "some of n0, n1; got n7"),
+        ({"size": 2, "natural": []}, "got none"),
+        ({"size": 2, "folds": 1}, "at least 2 folds and 1 repeat, got 1 and 20"),
+    ],
+)
+def test_wrong_questions_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        find_predictive(noisy_shifts(40), **options)
+
+
+@pytest.mark.parametrize("products", [predictive_search.MOST_PRODUCTS, 0])
+def test_progress_is_told_until_the_end(monkeypatch, products):
+    monkeypatch.setattr(predictive_search, "MOST_PRODUCTS", products)
+    told = []
+    found = find_predictive(noisy_shifts(40), 2, repeats=1, progress=lambda *what: told.append(what))
+    assert isinstance(found, Predictive)
+    assert {what for what, _, _ in told} == {"searching benchmarks"}
+    assert told[0][1] == 0
+    assert told[-1][1] == told[-1][2] > 0
