@@ -39,6 +39,7 @@ bench: setup
 	$(BIN)/python benchmarks/syn2nat_cpu.py
 	$(BIN)/python benchmarks/separation.py
 	$(BIN)/python benchmarks/augment.py
+	$(BIN)/python benchmarks/validity.py
 
 clean:
 	rm -rf .venv out build dist

@@ -39,6 +39,7 @@ _PUBLIC = {
     "write_overlap_report": "scuff.report",
     "write_report": "scuff.report",
     "write_separation_report": "scuff.report",
+    "write_validity_report": "scuff.report",
 }
 _MODULES = ("augment", "design", "metrics", "studies")  # used by their own names: scuff.metrics.mce
 

@@ -24,6 +24,7 @@ from scuff.cli.report import report_command
 from scuff.cli.separation import separation_command
 from scuff.cli.show import show_command
 from scuff.cli.train import train_command
+from scuff.cli.validity import validity_command
 
 
 class Verbs(TyperGroup):
@@ -93,6 +94,7 @@ def _main(
       scuff separation points.csv        how far apart classes are
       scuff mscr --model 1-nn --data points.csv --out runs/points
       scuff distance schemes cifar10-c --schemes augmix --data cifar10:data --recipe cifar-fast --out runs/near
+      scuff validity table.csv --mapping mapping.yaml --out runs/valid
       scuff report runs/mine             one HTML page about whatever is in a folder of results
 
     Each command explains itself: scuff COMMAND --help.
@@ -110,5 +112,6 @@ app.add_typer(design_app, name="design")
 app.command("separation")(separation_command)
 app.command("mscr")(mscr_command)
 app.add_typer(distance_app, name="distance")
+app.command("validity")(validity_command)
 app.command("report")(report_command)
 app.command("demo")(demo_command)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from scuff.suites import Suite
 
 SHOWN = 10  # of benchmarks that were drawn
-ACCURACY_COLUMNS = {"trained_on", "tested_on", "accuracy"}  # one of them tells a table of accuracies
 
 From = Annotated[
     Path,
@@ -172,6 +171,7 @@ def balanced_command(
     from scuff import design
     from scuff.cli.console import open_console
     from scuff.cli.design_tables import groups_table
+    from scuff.design.files import read_categories
 
     _check_ending(out, (".yaml", ".yml") if count is None else (".json", ".yaml", ".yml"))
     overlaps = choose(read_overlaps_of(source, suite or ()), words(only))
@@ -205,19 +205,16 @@ design_app.command("calibrate")(calibrate_command)
 
 def read_overlaps_of(source: Path, suites: list[str] | tuple[str, ...]) -> Overlaps:
     """The overlaps of a study's folder, of a CSV file of accuracies, or in a CSV file; `suites` are suite files."""
-    from scuff.metrics import overlaps, read_accuracies, read_overlaps
+    from scuff.design.files import read_overlaps_file
     from scuff.suites import load_suite
 
     loaded = [load_suite(suite) for suite in suites]
     if source.is_dir():
+        from scuff.metrics import overlaps
         from scuff.studies import read_overlap
 
         return overlaps(read_overlap(source))
-    with source.open(encoding="utf-8", errors="replace") as file:
-        header = {cell.strip(' "') for cell in file.readline().strip().split(",")}
-    if header & ACCURACY_COLUMNS:
-        return overlaps(read_accuracies(source, loaded))
-    return read_overlaps(source, loaded)
+    return read_overlaps_file(source, loaded)
 
 
 def choose(overlaps: Overlaps, only: list[str] | None) -> Overlaps:
@@ -231,19 +228,6 @@ def choose(overlaps: Overlaps, only: list[str] | None) -> Overlaps:
             raise ValueError(f"there is no corruption or suite {word!r} here; there are {', '.join(overlaps.names)}")
         chosen += found
     return overlaps.take(list(dict.fromkeys(chosen)))
-
-
-def read_categories(path: Path) -> dict[str, list[str]]:
-    """A file that maps categories to their corruptions."""
-    import yaml
-
-    try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))  # JSON is YAML, too
-    except yaml.YAMLError as error:
-        raise ValueError(f"cannot read {path}: {error}") from error
-    if not found or not isinstance(found, dict) or not all(isinstance(members, list) for members in found.values()):
-        raise ValueError(f"{path} must map categories to lists of corruptions, as scuff design categories writes them")
-    return {str(category): list(map(str, members)) for category, members in found.items()}
 
 
 def _write(path: Path, content: dict[str, list[str]] | list[tuple[str, ...]]) -> None:

@@ -37,8 +37,9 @@ def report_command(
     matrix of overlaps, categories, benchmarks without overlaps, coverage, balance. Of a study of MSCR: robustness with
     intervals, accuracies by training and test noise, what robustness costs, the separation of the classes; the last
     also of what scuff separation --out left. Of a study of scuff distance: how near augmentations come to corruptions,
-    and whether that explains errors. Of scuff design dissimilar: the benchmark, and how it was found. The page needs
-    neither a network nor a server: open it, send it, print it. What is still running is shown as far as it is.
+    and whether that explains errors. Of scuff design dissimilar: the benchmark, and how it was found. Of a study of
+    validity: whether synthetic benchmarks predict robustness to natural shifts, and which corruptions do. The page
+    needs neither a network nor a server: open it, send it, print it. What is still running is shown as far as it is.
 
     \b
     Examples:
@@ -47,20 +48,29 @@ def report_command(
       scuff report runs/noc --threshold 0.2
       scuff report runs/mscr
       scuff report runs/near
+      scuff report runs/validity
     """
     from scuff.evaluation.plan import SETTINGS as EVALUATION
-    from scuff.report import write_distance_report, write_overlap_report, write_report, write_separation_report
+    from scuff.report import (
+        write_distance_report,
+        write_overlap_report,
+        write_report,
+        write_separation_report,
+        write_validity_report,
+    )
     from scuff.report.transform_space.build import KINDS as TRANSFORM_SPACE
     from scuff.store import Store
     from scuff.studies.mscr_results import SETTINGS as MSCR
     from scuff.studies.overlap import SETTINGS as OVERLAP
     from scuff.studies.separation import SEPARATION
+    from scuff.studies.validity_results import SETTINGS as VALIDITY
 
     store = Store(directory)
     studies = {
         OVERLAP: partial(write_overlap_report, threshold=threshold),
         MSCR: write_separation_report,
         SEPARATION: write_separation_report,
+        VALIDITY: write_validity_report,
         **dict.fromkeys(TRANSFORM_SPACE, write_distance_report),
     }
     if store.exists(EVALUATION):

@@ -8,14 +8,17 @@ from scuff.report.transform_space.dissimilar import render_dissimilar
 from scuff.report.transform_space.distances import render_distances
 from scuff.report.transform_space.mixing import render_mixing
 from scuff.report.transform_space.subsets import render_subsets
+from scuff.report.validity.build import render_validity, write_validity_report
 
 __all__ = [
     "render_dissimilar",
     "render_distances",
     "render_mixing",
     "render_subsets",
+    "render_validity",
     "write_distance_report",
     "write_overlap_report",
     "write_report",
     "write_separation_report",
+    "write_validity_report",
 ]

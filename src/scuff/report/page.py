@@ -27,11 +27,17 @@ def save_page(text: str, directory: str, out: str | os.PathLike[str] | None) -> 
 
 
 def render_page(
-    title: str, lead: str, verdicts: Verdicts, sections: Sequence[Section], models: Sequence[str] = ()
+    title: str,
+    lead: str,
+    verdicts: Verdicts,
+    sections: Sequence[Section],
+    models: Sequence[str] = (),
+    choice: str = "Model",
 ) -> str:
     """The text of the file: the title, the sentence below it, what is found in a sentence each, and the sections.
 
-    `models` are those that figures tell apart by colour, and of which the page shows one at a time.
+    `models` are those that figures tell apart by colour, and of which the page shows one at a time. `choice` is what
+    one of them is called, if it is no model.
     """
     environment, plotly = _drawing_packages()
     style, script = (_read(name) for name in ("style.css", "script.js"))
@@ -41,6 +47,7 @@ def render_page(
         verdicts=verdicts,
         sections=sections,
         models=models,
+        choice=choice,
         marks=[{"model": m} | mark(p) | {"dashes": DASHES[mark(p)["dash"]]} for p, m in enumerate(models)],
         data={"figures": {f.key: f.to_plotly() for s in sections for f in figures_of(s)}, "colours": themes()},
         version=scuff.__version__,

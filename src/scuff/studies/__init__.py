@@ -14,6 +14,10 @@ from scuff.studies.separation import read_neighbours, read_separation, separatio
 from scuff.studies.subsets import SubsetPlan, plan_subsets, run_subsets, subsets
 from scuff.studies.transform_space import distances, read_distance_study, run_distances
 from scuff.studies.transform_space_plan import DistancePlan, plan_distances
+from scuff.studies.validity import ValidityPlan, plan_validity, run_validity, validity
+from scuff.studies.validity_evaluations import read_shift_evaluations
+from scuff.studies.validity_results import Validity, read_validity
+from scuff.studies.validity_table import read_accuracy_table
 
 __all__ = [
     "CorrelationPlan",
@@ -23,6 +27,8 @@ __all__ = [
     "MscrPlan",
     "OverlapPlan",
     "SubsetPlan",
+    "Validity",
+    "ValidityPlan",
     "correlation",
     "dissimilar",
     "distances",
@@ -36,12 +42,16 @@ __all__ = [
     "plan_mscr",
     "plan_overlap",
     "plan_subsets",
+    "plan_validity",
+    "read_accuracy_table",
     "read_dissimilar",
     "read_distance_study",
     "read_mscr",
     "read_neighbours",
     "read_overlap",
     "read_separation",
+    "read_shift_evaluations",
+    "read_validity",
     "run_correlation",
     "run_dissimilar",
     "run_distances",
@@ -49,6 +59,8 @@ __all__ = [
     "run_mscr",
     "run_overlap",
     "run_subsets",
+    "run_validity",
     "separation",
     "subsets",
+    "validity",
 ]

@@ -1,0 +1,1 @@
+"""The report of validity: whether a synthetic benchmark predicts robustness to natural shifts."""

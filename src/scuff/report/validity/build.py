@@ -1,0 +1,114 @@
+"""The report of validity: which sections it has, and the folder that it is read from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from scuff.metrics.shifts import Shifts
+from scuff.report.page import render_page, save_page
+from scuff.report.validity import groups as about_groups
+from scuff.report.validity import sections as about
+from scuff.report.validity.command import validity_again
+from scuff.report.validity.scores import ALL, ValidityScores, measure_validity, suite_name
+from scuff.report.validity.settings import settings_section
+from scuff.report.validity.verdicts import validity_verdicts
+from scuff.report.words import count, listed
+
+MOST_NAMED = 3  # natural benchmarks in a title
+
+
+def write_validity_report(
+    directory: str | os.PathLike[str], out: str | os.PathLike[str] | None = None, *, title: str | None = None
+) -> str:
+    """Write the report of a study of validity, by rename, and return its path.
+
+    Parameters
+    ----------
+    directory
+        The folder of `scuff validity`, on this machine or anywhere that fsspec reaches.
+    out
+        The file, or a folder for report.html; by default the study's own.
+    title
+        The heading, in place of one that names the benchmarks.
+    """
+    from scuff.studies import read_validity
+
+    where = os.fspath(directory)
+    found = read_validity(where)
+    text = render_validity(
+        found.shifts,
+        found.correlations,
+        found.contributions,
+        found.groups,
+        found.trends,
+        found.searches,
+        found.settings,
+        directory=where,
+        title=title,
+    )
+    return save_page(text, where, out)
+
+
+def render_validity(
+    shifts: Shifts,
+    correlations: pd.DataFrame,
+    contributions: pd.DataFrame | None = None,
+    groups: pd.DataFrame | None = None,
+    trends: pd.DataFrame | None = None,
+    searches: pd.DataFrame | None = None,
+    settings: Mapping[str, Any] | None = None,
+    *,
+    directory: str | None = None,
+    title: str | None = None,
+) -> str:
+    """The text of the report, from the tables of `studies.validity`.
+
+    `correlations` is what `metrics.validity` makes, with a column `what` in front: suite, category, corruption or
+    score. `contributions` is that of `metrics.contributions`. What is None, or has no lines, has no section.
+    `directory` is the folder that all of it is in.
+    """
+    settings = settings or {}
+    scores = measure_validity(shifts, correlations, contributions, groups, trends, searches, settings)
+    again = None if directory is None or not settings else validity_again(settings, list(shifts.corrupted), directory)
+    sections = [
+        about.correlation_section(scores),
+        about.scatter_section(scores),
+        about.corruption_section(scores),
+        about.category_section(scores, settings),
+        about_groups.group_section(scores),
+        about_groups.trend_section(scores),
+        about.search_section(scores),
+        settings_section(scores, settings, again),
+    ]
+    return render_page(
+        title or f"Does {_subject(scores)} predict robustness to {_natural(scores)}?",
+        _lead(scores),
+        validity_verdicts(scores),
+        [section for section in sections if section is not None],
+        [suite_name(name) for _, name in scores.drawn],
+        "Benchmark",
+    )
+
+
+def _subject(scores: ValidityScores) -> str:
+    """The only suite by its name, or the number of corruptions."""
+    named = [name for what, name in scores.suites if what == "suite" and name != ALL]
+    return named[0] if len(named) == 1 else "a synthetic benchmark"
+
+
+def _natural(scores: ValidityScores) -> str:
+    names = scores.natural
+    return listed(names) if len(names) <= MOST_NAMED else "natural shifts"
+
+
+def _lead(scores: ValidityScores) -> str:
+    shifts = scores.shifts
+    left = f" ({count(len(shifts.left_out), 'other')} left out for missing values)" if shifts.left_out else ""
+    families = "" if shifts.families is None else f" of {count(shifts.families.nunique(), 'family', 'families')}"
+    synthetic = [count(shifts.corrupted.shape[1], "corruption"), count(shifts.scores.shape[1], "other score")]
+    some = listed([words for words in synthetic if not words.startswith("0 ")])
+    return f"{count(len(shifts.models), 'model')}{families}{left}, {some}, against {listed(scores.natural)}."

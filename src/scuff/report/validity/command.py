@@ -1,0 +1,84 @@
+"""The command line that makes a study of validity again."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from scuff.report.separation.command import Again
+from scuff.report.validity.scores import ALL
+from scuff.suites import list_suites
+
+TABLE = "shifts.csv"  # the copy of the table that a study keeps
+CATEGORIES = "categories.yaml"
+USUAL = {"count": 1000, "resamples": 1000, "seed": 0}
+OBJECTS = "Shifts", "DataFrame", "TableMapping"  # what is written down of a source or a mapping that was no file
+GIVEN_TABLE = "The table was given in Python; this is the copy that the folder keeps."
+GIVEN_CATEGORIES = "Categories were given in Python: put them into this file, category: [corruptions]."
+
+
+def validity_again(settings: Mapping[str, Any], corruptions: Sequence[str], out: str) -> Again:
+    """`scuff validity`, with everything that was not left to itself; `corruptions` are those of the table."""
+    source, notes = settings["source"], []
+    if isinstance(settings["mapping"], dict) or source in OBJECTS or settings["mapping"] in OBJECTS:
+        words, about = [os.path.join(out, TABLE)], {}
+        notes.append(GIVEN_TABLE)
+    else:
+        words = [source] if isinstance(source, str) else list(source)
+        about = {"mapping": settings["mapping"], "natural": _natural_words(settings["natural"])}
+        about["severity"] = _joined(settings["severities"])
+    categories = _categories_word(settings)
+    notes += [GIVEN_CATEGORIES] if categories == CATEGORIES else []
+    options = {
+        **about,
+        "categories": categories,
+        "suite": _suite_words(settings["suites"], corruptions),
+        "pairs": _joined([f"{n},{k}" for n, k in settings["pairs"] or ()], " "),
+        "search": _joined(settings["search"]),
+        **{key: None if settings[key] == usual else settings[key] for key, usual in USUAL.items()},
+        "out": out,
+    }
+    given = [
+        word
+        for key, value in options.items()
+        for each in (value if isinstance(value, list) else [value])
+        if each is not None
+        for word in (f"--{key}", str(each))
+    ]
+    return Again(shlex.join(["scuff", "validity", *words, *given]), tuple(notes))
+
+
+def _natural_words(natural: Any) -> list[str]:
+    """Folders of natural benchmarks as the command takes them: [NAME=]DIR[,REFERENCE]."""
+    if not isinstance(natural, dict):
+        return natural or []
+    return [
+        f"{name}={folder}" + (f",{reference}" if reference else "")
+        for name, folders in natural.items()
+        for folder, reference in folders
+    ]
+
+
+def _categories_word(settings: Mapping[str, Any]) -> str | None:
+    """Where categories are from; families go without saying unless it is for groups of all pairs."""
+    given = settings["categories_from"]
+    if given == "families":
+        return given if settings["groups"] and settings["pairs"] is None else None
+    return given if isinstance(given, str) else CATEGORIES
+
+
+def _suite_words(suites: Mapping[str, Sequence[str]], corruptions: Sequence[str]) -> list[str]:
+    """The suites by name or file, if they are not those that are found in the table anyway."""
+    from scuff.studies.validity_benchmarks import find_suites
+
+    usual, ours = find_suites(corruptions), list_suites()
+    if list(suites) == list(usual):
+        return []
+    of_table = {name for name in usual if name not in ours}
+    return [name if name in ours else f"{name}.yaml" for name in suites if name not in of_table and name != ALL]
+
+
+def _joined(values: Sequence[Any] | None, by: str = ",") -> str | None:
+    return by.join(map(str, values)) if values else None

@@ -1,0 +1,105 @@
+"""How the numbers of validity came about, and what each means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from scuff.report import parts
+from scuff.report.parts import Facts, Section
+from scuff.report.separation.command import Again
+from scuff.report.settings import all_facts
+from scuff.report.validity import tables
+from scuff.report.validity.scores import ALL, ValidityScores
+from scuff.report.words import grouped, listed
+
+# What other parts of the page show.
+OTHERWISE_SAID = {"left_out", "suites", "categories", "notes", "models", "same", "different", "groups"}
+NAMES = {
+    "table": "fingerprint of the table",
+    "categories_from": "categories from",
+    "count": "benchmarks of a group, at most",
+    "search": "sizes of searches",
+}
+DEFINITIONS = {
+    "residual robustness": (
+        "Accuracy on clean images minus accuracy on shifted ones, in percentage points: what a shift costs. Smaller is "
+        "more robust. Of a natural benchmark, both are of the same classes. Of a synthetic benchmark, the mean over "
+        "its corruptions, each the mean over its severities."
+    ),
+    "Pearson, Spearman": (
+        "Correlation over models of the residual robustness on a synthetic and on a natural benchmark; Spearman's is "
+        "that of their ranks. 1: the one predicts the other. 0: it says nothing of it."
+    ),
+    "given clean accuracy": (
+        "Pearson's correlation of what clean accuracy does not explain of both (partial correlation). It tells "
+        "whether a benchmark says anything that is not known from clean images."
+    ),
+    "effective robustness": (
+        "Accuracy on shifted images above what is expected from the accuracy on clean ones: above the line that is "
+        "fitted to models without an intervention for robustness, or to all if none is named, on logits of both "
+        "(Taori et al. 2020). The table has Pearson's correlation of it on both benchmarks. Scores that are no "
+        "accuracies have none."
+    ),
+    "mean": "The mean of the correlations with all natural benchmarks.",
+}
+GROUPS = {
+    "n,k": "Benchmarks of n categories with k corruptions of each, drawn at random (Laugros et al. 2021).",
+    "std": "Standard deviation of the numbers of corruptions per category of a benchmark. At 0, all have as many.",
+}
+SEARCHES = {
+    "held out": (
+        "The benchmark is chosen on some of the models and scored on the others, many times. Fitted is the score on "
+        "the models that it is chosen on, which flatters it. Intervals: Student's t over these repetitions, corrected "
+        "for the models that they share (Nadeau and Bengio 2003)."
+    ),
+    "stability": "The share of members that choices on some of the models have in common with that on all.",
+}
+
+
+def definitions(scores: ValidityScores) -> Facts:
+    """What is said of numbers that are on the page."""
+    units = "models" if scores.shifts.families is None else "whole families of models"
+    found = DEFINITIONS | {"intervals": f"95 %, bootstrap over {units}."}
+    if scores.contributions is not None:
+        found["gain"] = "The correlation of a benchmark minus that of the benchmark without a corruption."
+    if scores.groups is not None:
+        found |= GROUPS
+    return list((found | (SEARCHES if scores.searches is not None else {})).items())
+
+
+def settings_section(scores: ValidityScores, settings: Mapping[str, Any], again: Again | None) -> Section:
+    """How the numbers came about: models, settings, the command, and what each number means."""
+    left_out = scores.shifts.left_out
+    same = []
+    if again is not None:
+        same = [parts.heading("The same again"), parts.command(again.words), *map(parts.note, again.notes)]
+    facts = {NAMES.get(key, key): value for key, value in settings.items() if key not in OTHERWISE_SAID}
+    if isinstance(settings.get("categories_from"), dict):
+        facts[NAMES["categories_from"]] = "as given in Python"
+    return parts.section(
+        "settings",
+        "Settings and environment",
+        *(parts.note(f"{note}.".replace("..", ".")) for note in settings.get("notes", ())),
+        parts.facts([*_model_facts(scores), *all_facts(facts)]),
+        parts.folded(tables.left_out_table(scores), f"The {len(left_out)} left out, and why") if left_out else None,
+        *same,
+        parts.heading("How to read this"),
+        parts.facts(definitions(scores)),
+    )
+
+
+def _model_facts(scores: ValidityScores) -> Facts:
+    """Which models and benchmarks there are."""
+    shifts = scores.shifts
+    models = grouped(len(shifts.models)) + (f"; {len(shifts.left_out)} left out" if shifts.left_out else "")
+    facts = [("Models", models)]
+    if shifts.families is not None:
+        facts.append(("Families", f"{shifts.families.nunique()}, resampled and held out as a whole"))
+    facts.append(("Standard models", listed(list(shifts.standard)) if shifts.standard else "none named"))
+    facts.append(("Natural benchmarks", listed(scores.natural)))
+    return facts + [
+        (suite, listed([scores.shown.get(name, name) for name in members]))
+        for suite, members in scores.members.items()
+        if suite != ALL
+    ]

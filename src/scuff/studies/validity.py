@@ -1,0 +1,235 @@
+"""Does a synthetic benchmark predict robustness to natural shifts? A study of many models.
+
+Over models, residual robustness (accuracy lost) on synthetic benchmarks is correlated with that on natural ones: for
+every suite, every category of corruptions, every corruption alone; and, as Laugros, Caplier and Ospici did for
+ImageNet-Syn2Nat, for groups of thousands of benchmarks that have n categories and k corruptions of each, or that are
+more or less balanced. Beyond the paper, the most predictive benchmark of a given size is sought, and scored on models
+that did not choose it. Everything rests on a table, and takes seconds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+import scuff
+from scuff import design, metrics
+from scuff.metrics import Resampling, Shifts
+from scuff.store import Settings, Store, check_settings
+from scuff.studies.validity_benchmarks import FAMILIES, Categories, Members, find_suites, resolve_categories
+from scuff.studies.validity_evaluations import Pairs
+from scuff.studies.validity_groups import score_groups
+from scuff.studies.validity_mapping import TableMapping, check_severities
+from scuff.studies.validity_results import SETTINGS, Validity, save_validity
+from scuff.studies.validity_sources import Place, Source, described, read_source
+from scuff.suites import Suite
+
+NOTED_ONLY = ("source", "mapping", "natural", "suites_from", "categories_from")  # from where is no matter
+NOTED_ONLY += ("models", "left_out", "notes", "same", "different", "scuff")  # `table` is a hash of what counts
+STEPS = 3  # correlations, groups, searches
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class ValidityPlan:
+    """A study that is ready to run: the table, what is scored, and the settings."""
+
+    shifts: Shifts
+    suites: Members
+    categories: Members
+    pairs: Sequence[tuple[int, int]] | None
+    settings: Settings = field(repr=False)
+    has_groups: bool
+    store: Store | None
+
+    @property
+    def resampling(self) -> Resampling:
+        return Resampling(count=self.settings["resamples"], seed=self.settings["seed"])
+
+
+def validity(
+    source: Source,
+    out: Place | None = None,
+    *,
+    mapping: TableMapping | Mapping[str, Any] | Place | None = None,
+    natural: Pairs | Sequence[str] | None = None,
+    categories: Categories = None,
+    suites: Sequence[Suite | str] | None = None,
+    pairs: Sequence[tuple[int, int]] | None = None,
+    count: int = 1000,
+    search: Sequence[int] = (),
+    severities: Sequence[int] | None = None,
+    seed: int = 0,
+    resamples: int = 1000,
+    progress: Progress | None = None,
+) -> Validity:
+    """Correlate robustness to synthetic benchmarks with robustness to natural shifts, over models.
+
+    Parameters
+    ----------
+    source
+        Shifts; a DataFrame or a CSV file of accuracies; or folders of `scuff evaluate` by suites of corruptions.
+    out
+        A folder for all results, which `read_validity` and `scuff report` read. Without it, nothing is kept.
+    mapping
+        For a table of your own: what its columns mean, see `scuff.studies.validity_mapping`.
+    natural
+        For folders: {benchmark: [(folder, folder of its clean reference or None), ...]}, or texts
+        `[NAME=]DIR[,REFERENCE]`.
+    categories
+        Of corruptions: a mapping, a file of one, the folder or CSV file of an overlap study, or "families", as the
+        registry has them, which is the default.
+    suites
+        Names or files of suites to score. Default: all that come with the package whose corruptions are in the table.
+    pairs, count
+        (n, k) of the groups of benchmarks, and how many of each at most. By default all pairs that are possible if
+        categories are given, and none if they are not.
+    search
+        Sizes for which the most predictive benchmark is sought.
+    severities
+        These alone. Default: all that there are.
+    seed, resamples
+        Of everything random, and of the bootstrap over models.
+    """
+    plan = plan_validity(
+        source,
+        out,
+        mapping=mapping,
+        natural=natural,
+        categories=categories,
+        suites=suites,
+        pairs=pairs,
+        count=count,
+        search=search,
+        severities=severities,
+        seed=seed,
+        resamples=resamples,
+    )
+    return run_validity(plan, progress=progress)
+
+
+def plan_validity(
+    source: Source,
+    out: Place | None = None,
+    *,
+    mapping: TableMapping | Mapping[str, Any] | Place | None = None,
+    natural: Pairs | Sequence[str] | None = None,
+    categories: Categories = None,
+    suites: Sequence[Suite | str] | None = None,
+    pairs: Sequence[tuple[int, int]] | None = None,
+    count: int = 1000,
+    search: Sequence[int] = (),
+    severities: Sequence[int] | None = None,
+    seed: int = 0,
+    resamples: int = 1000,
+) -> ValidityPlan:
+    """Read the table and find out what can be scored, without scoring it; the arguments are those of `validity`."""
+    shifts, notes = read_source(source, mapping, natural, check_severities(severities))
+    corruptions = list(shifts.corrupted)
+    found = find_suites(corruptions, suites)
+    groups, category_notes = resolve_categories(corruptions, categories, suites=suites, seed=seed)
+    has_groups = categories is not None or pairs is not None
+    if has_groups and not groups:
+        raise ValueError(f"none of the {len(corruptions)} corruptions of the table is in a category")
+    pairs = None if pairs is None else [(int(n), int(k)) for n, k in pairs]
+    for n, k in pairs or ():
+        design.count_benchmarks(groups, n, k)  # which refuses what cannot be
+    for size in search:
+        if not 1 <= size <= len(corruptions):
+            raise ValueError(f"a benchmark can be searched among {len(corruptions)} corruptions; got size {size}")
+    settings = {
+        "source": described(source),
+        "mapping": described(mapping),
+        "natural": described(natural),
+        "table": _fingerprint(shifts),
+        "models": list(shifts.models),
+        "left_out": dict(shifts.left_out),
+        "suites": found,
+        "suites_from": described(suites),
+        "categories": groups,
+        "categories_from": FAMILIES if categories is None else described(categories),
+        "groups": has_groups,
+        "pairs": pairs,
+        "count": count,
+        "search": [int(size) for size in search],
+        "severities": None if severities is None else list(severities),
+        "seed": seed,
+        "resamples": resamples,
+        "notes": [*notes, *category_notes],
+        "scuff": scuff.__version__,
+    }
+    store = None if out is None else Store(out)
+    if store is not None:
+        check_settings(store, SETTINGS, settings, NOTED_ONLY)
+    return ValidityPlan(shifts, found, groups, pairs, settings, has_groups, store)
+
+
+def run_validity(plan: ValidityPlan, *, progress: Progress | None = None) -> Validity:
+    """Carry out what `plan_validity` has planned, and write it to its folder."""
+    progress = progress or (lambda what, done, total: None)
+    shifts, settings = plan.shifts, dict(plan.settings)
+    progress("correlations", 0, STEPS)
+    correlations = _correlations(plan)
+    largest = max(plan.suites.values(), key=len, default=None)
+    contributions = metrics.contributions(shifts, largest, resampling=plan.resampling) if largest else None
+    progress("groups of benchmarks", 1, STEPS)
+    groups, trends, notes = (None, None, [])
+    if plan.has_groups:
+        groups, trends, notes = score_groups(shifts, plan.categories, plan.pairs, settings["count"], plan.resampling)
+    settings["notes"] = [*settings["notes"], *notes]
+    settings |= dict(zip(("same", "different"), _agreement(plan), strict=True))
+    progress("searches", 2, STEPS)
+    searches = [_search(plan, size, progress) for size in settings["search"]]
+    found = Validity(
+        shifts, correlations, contributions, groups, trends, pd.DataFrame(searches) if searches else None, settings
+    )
+    if plan.store is not None:
+        save_validity(plan.store, found)
+    progress("done", STEPS, STEPS)
+    return found
+
+
+def _fingerprint(shifts: Shifts) -> str:
+    content = shifts.to_frame().round(9).to_csv(index=False)
+    return hashlib.blake2b(content.encode(), digest_size=8).hexdigest()
+
+
+def _correlations(plan: ValidityPlan) -> pd.DataFrame:
+    """All benchmarks with all natural ones; column `what` says what a benchmark is."""
+    corruptions = {name: [name] for name in plan.shifts.corrupted}
+    scores = {name: [name] for name in plan.shifts.scores}
+    kinds = {"suite": plan.suites, "category": plan.categories, "corruption": corruptions, "score": scores}
+    tables = []
+    for what, benchmarks in kinds.items():
+        if benchmarks:
+            table = metrics.validity(plan.shifts, benchmarks, resampling=plan.resampling)
+            table.insert(0, "what", what)
+            tables.append(table)
+    return pd.concat(tables, ignore_index=True)
+
+
+def _agreement(plan: ValidityPlan) -> tuple[float | None, float | None]:
+    """How far corruptions of one category agree over models, and of different ones: do categories mean anything?"""
+    members = [name for names in plan.categories.values() for name in names]
+    if not members:
+        return None, None
+    found = design.correlations(plan.shifts.synthetic_residuals()[members], plan.categories)
+    return tuple(None if value != value else value for value in found)
+
+
+def _search(plan: ValidityPlan, size: int, progress: Progress) -> dict[str, Any]:
+    """The most predictive benchmark of a size, as a line of a table. Other scores have other units, and do not mix."""
+    candidates = list(plan.shifts.corrupted)
+    found = design.find_predictive(
+        plan.shifts, size, candidates=candidates, seed=plan.settings["seed"], progress=progress
+    )
+    line = {"size": found.size, "members": " ".join(found.members), "fitted": found.fitted}
+    for name in ("held_out", "random", "whole", "gain"):
+        score = getattr(found, name)
+        line |= {name: score.value, f"{name}_low": score.low, f"{name}_high": score.high}
+    return line | {"stability": found.stability, "exact": found.exact, "warning": found.warning}

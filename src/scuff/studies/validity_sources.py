@@ -1,0 +1,78 @@
+"""The table that a study of validity rests on, from whatever was given."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from scuff.metrics import Shifts, read_shifts
+from scuff.metrics.accuracies import read_csv
+from scuff.studies.validity_evaluations import Pairs, natural_folders, read_shift_evaluations
+from scuff.studies.validity_table import read_accuracy_table
+
+Place = str | os.PathLike[str]
+Source = Shifts | pd.DataFrame | Place | Sequence[Place]
+
+
+def read_source(
+    source: Source, mapping: Any, natural: Pairs | Sequence[str] | None, severities: tuple[int, ...] | None
+) -> tuple[Shifts, list[str]]:
+    """The table, and what a reader must know of it."""
+    if isinstance(source, Shifts | pd.DataFrame) or (_is_place(source) and _is_table(source)):
+        if natural:
+            raise ValueError("natural is for folders of evaluations; in a table, a mapping names natural benchmarks")
+        if mapping is not None and not isinstance(source, Shifts):
+            return read_accuracy_table(source, mapping, severities=severities), []
+        if mapping is not None or severities is not None:
+            raise ValueError(
+                "mapping and severities are for wide tables; here columns have names and are means already"
+            )
+        return (source if isinstance(source, Shifts) else _read_plain(source)), []
+    folders = [source] if _is_place(source) else list(source)
+    if mapping is not None:
+        raise ValueError("a mapping is for one table of accuracies, and these are folders of evaluations")
+    tables = [folder for folder in folders if _is_table(folder)]
+    if tables:
+        raise ValueError(f"a table comes alone, and folders of evaluations together; got {tables[0]} among {folders}")
+    if not natural:
+        raise ValueError("folders of evaluations need natural benchmarks to be compared with: natural=, or --natural")
+    shifts = read_shift_evaluations(folders, natural_folders(natural), severities=severities)
+    films = ", ".join(shifts.scores)
+    return shifts, ([f"of {films}: mean flip probability in percent, not divided by AlexNet's"] if films else [])
+
+
+def _is_place(source: Any) -> bool:
+    """Whether a source is the name of a file or a folder."""
+    return isinstance(source, str | os.PathLike)
+
+
+def _is_table(place: Place) -> bool:
+    """Whether a name is that of a CSV file."""
+    return os.path.isfile(place) or os.fspath(place).endswith(".csv")
+
+
+def _read_plain(source: pd.DataFrame | Place) -> Shifts:
+    """Shifts from a table that has the columns of one."""
+    columns = source.columns if isinstance(source, pd.DataFrame) else read_csv(source, nrows=0).columns
+    if not {"model", "clean"} <= set(columns):
+        raise ValueError(
+            "a table without the columns model and clean needs a mapping that says what its columns mean; it has "
+            f"{', '.join(map(str, columns[:3]))} and so on"
+        )
+    return read_shifts(source)
+
+
+def described(given: Any) -> Any:
+    """What was given, as far as JSON can say it."""
+    if given is None or isinstance(given, str | int | float):
+        return given
+    if isinstance(given, os.PathLike):
+        return os.fspath(given)
+    if isinstance(given, Mapping):
+        return {str(key): described(value) for key, value in given.items()}
+    if isinstance(given, list | tuple):
+        return [described(value) for value in given]
+    return getattr(given, "name", type(given).__name__)  # of a suite
