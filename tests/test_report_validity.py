@@ -411,7 +411,7 @@ def test_settings_say_who_is_left_out_and_how_to_do_it_again(page, shifts):
 
 
 def test_the_command_names_what_was_not_left_to_itself(shifts):
-    corruptions, settings = list(shifts.corrupted), made_settings(shifts)
+    settings = made_settings(shifts)
     folders = settings | {
         "source": ["runs/one", "runs/two"],
         "mapping": None,
@@ -420,22 +420,24 @@ def test_the_command_names_what_was_not_left_to_itself(shifts):
         "pairs": [[2, 3], [3, 2]],
         "search": [],
         "severities": [1, 3],
-        "suites": {"mine": SUITES["made-c"], "all": corruptions},
+        "suites_from": ["mine.yaml"],
+        "resample": "models",
     }
-    words = shlex.split(validity_again(folders, corruptions, "runs/v").words)
+    words = shlex.split(validity_again(folders, "runs/v").words)
     assert words == [
         *("scuff", "validity", "runs/one", "runs/two"),
         *("--natural", "imagenet-a=runs/a,runs/val-a", "--natural", "imagenet-a=runs/more a", "--severity", "1,3"),
-        *("--suite", "mine.yaml", "--pairs", "2,3 3,2", "--resamples", "500", "--out", "runs/v"),
+        *("--suite", "mine.yaml", "--pairs", "2,3 3,2", "--resample", "models", "--resamples", "500"),
+        *("--out", "runs/v"),
     ]
     in_python = settings | {"source": "Shifts", "mapping": None, "categories_from": CATEGORIES}
-    again = validity_again(in_python, corruptions, "v")
+    again = validity_again(in_python, "v")
     assert shlex.split(again.words)[:5] == ["scuff", "validity", "v/shifts.csv", "--categories", CATEGORIES_FILE]
     assert again.notes == (GIVEN_TABLE, GIVEN_CATEGORIES)
     facts = settings_section(measure_validity(shifts, make_correlations(shifts)), in_python, None)["parts"][1]["pairs"]
     assert ("Categories from", "as given in Python") in facts
     every = settings | {"categories_from": "families", "pairs": None, "groups": True}
-    assert "--categories families" in validity_again(every, corruptions, "v").words
+    assert "--categories families" in validity_again(every, "v").words
 
 
 def test_what_is_not_there_has_no_section(shifts, correlations, contributions):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -221,6 +222,21 @@ def test_without_categories_there_are_families_and_no_groups(shifts, tmp_path):
     assert list(plan.categories) == ["noise", "blur", "weather", "digital"]
     assert plan_validity(shifts, tmp_path, pairs=[(2, 1)]).has_groups
     assert not list(tmp_path.iterdir())  # a plan leaves nothing behind
+
+
+def test_families_are_kept_together_unless_models_are_asked_for(shifts):
+    families = pd.Series([f"f{place % 8}" for place in range(len(shifts.models))], list(shifts.models))
+    related = replace(shifts, families=families)
+    by_family, by_model = (validity(related, resample=units, resamples=50) for units in (None, "models"))
+    assert by_family.shifts.families is not None
+    assert by_model.shifts.families is None
+    # sums over other resamples in the same product may be rounded otherwise
+    np.testing.assert_allclose(by_family.correlations["value"], by_model.correlations["value"], rtol=1e-12)
+    assert (by_family.correlations["low"] != by_model.correlations["low"]).any()
+    with pytest.raises(ValueError, match="knows no families"):
+        plan_validity(shifts, resample="families")
+    with pytest.raises(ValueError, match="models or families, got 'images'"):
+        plan_validity(shifts, resample="images")
 
 
 def test_categories_too_small_for_groups_leave_a_note(shifts):

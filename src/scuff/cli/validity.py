@@ -58,6 +58,13 @@ def validity_command(
         typer.Option("--suite", metavar="NAME|FILE", help="Score this suite instead of all known; may be repeated."),
     ] = None,
     count: Annotated[int, typer.Option(metavar="N", help="So many benchmarks of a group at most.")] = 1000,
+    resample: Annotated[
+        str | None,
+        typer.Option(
+            metavar="models|families",
+            help="What is drawn anew for intervals, and held out together. Default: families, if the table has any.",
+        ),
+    ] = None,
     resamples: Annotated[int, typer.Option(metavar="N", help="Of the bootstrap over models.")] = 1000,
     seed: Seed = 0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and stop.")] = False,
@@ -105,6 +112,7 @@ def validity_command(
         count=count,
         search=whole_numbers(search, "--search") or (),
         severities=whole_numbers(severity, "--severity"),
+        resample=resample,
         seed=seed,
         resamples=resamples,
     )

@@ -10,10 +10,10 @@ from rich import box
 from rich.table import Table
 
 from scuff.cli.console import open_console
+from scuff.metrics.shifts import MEAN
 from scuff.studies import Validity
 from scuff.suites.combine import entry_names
 
-MEAN = "mean"
 KINDS = {"pearson": "Pearson", "spearman": "Spearman", "partial": "given clean accuracy", "effective": "effective"}
 QUESTIONS = {
     "n": ("More categories at the same size", "category"),
@@ -79,7 +79,9 @@ def group_table(groups: pd.DataFrame) -> Table:
 
 def search_table(searches: pd.DataFrame) -> Table:
     """One row per size."""
-    table = _table("size", "chosen by", "held out", "random", "all together", "gain over random", "stability", left=0)
+    table = _table(
+        "size", "on all models", "held out", "random", "all together", "gain over random", "stability", left=0
+    )
     table.add_column("corruptions")
     for row in searches.to_dict("records"):
         numbers = [_interval(row, name) for name in ("held_out", "random", "whole", "gain")]

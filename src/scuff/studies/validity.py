@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
 
 import pandas as pd
 
@@ -29,10 +29,11 @@ from scuff.studies.validity_sources import Place, Source, described, read_source
 from scuff.suites import Suite
 
 NOTED_ONLY = ("source", "mapping", "natural", "suites_from", "categories_from")  # from where is no matter
-NOTED_ONLY += ("models", "left_out", "notes", "same", "different", "scuff")  # `table` is a hash of what counts
+NOTED_ONLY += ("models", "left_out", "resample", "notes", "same", "different", "scuff")  # `table` is a hash of it all
 STEPS = 3  # correlations, groups, searches
 
 Progress = Callable[[str, int, int], None]
+Units = Literal["models", "families"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +65,7 @@ def validity(
     count: int = 1000,
     search: Sequence[int] = (),
     severities: Sequence[int] | None = None,
+    resample: Units | None = None,
     seed: int = 0,
     resamples: int = 1000,
     progress: Progress | None = None,
@@ -93,8 +95,11 @@ def validity(
         Sizes for which the most predictive benchmark is sought.
     severities
         These alone. Default: all that there are.
+    resample
+        What is drawn anew for intervals, and held out together in searches: "models", or whole "families" of them, the
+        default if the table knows any.
     seed, resamples
-        Of everything random, and of the bootstrap over models.
+        Of everything random, and how many there are.
     """
     plan = plan_validity(
         source,
@@ -107,6 +112,7 @@ def validity(
         count=count,
         search=search,
         severities=severities,
+        resample=resample,
         seed=seed,
         resamples=resamples,
     )
@@ -125,11 +131,13 @@ def plan_validity(
     count: int = 1000,
     search: Sequence[int] = (),
     severities: Sequence[int] | None = None,
+    resample: Units | None = None,
     seed: int = 0,
     resamples: int = 1000,
 ) -> ValidityPlan:
     """Read the table and find out what can be scored, without scoring it; the arguments are those of `validity`."""
     shifts, notes = read_source(source, mapping, natural, check_severities(severities))
+    shifts = _choose_units(shifts, resample)
     corruptions = list(shifts.corrupted)
     found = find_suites(corruptions, suites)
     groups, category_notes = resolve_categories(corruptions, categories, suites=suites, seed=seed)
@@ -158,6 +166,7 @@ def plan_validity(
         "count": count,
         "search": [int(size) for size in search],
         "severities": None if severities is None else list(severities),
+        "resample": resample,
         "seed": seed,
         "resamples": resamples,
         "notes": [*notes, *category_notes],
@@ -192,6 +201,15 @@ def run_validity(plan: ValidityPlan, *, progress: Progress | None = None) -> Val
         save_validity(plan.store, found)
     progress("done", STEPS, STEPS)
     return found
+
+
+def _choose_units(shifts: Shifts, resample: Units | None) -> Shifts:
+    """The table with families of models only if these are to be resampled."""
+    if resample not in (None, *get_args(Units)):
+        raise ValueError(f"resample must be {' or '.join(get_args(Units))}, got {resample!r}")
+    if resample == "families" and shifts.families is None:
+        raise ValueError("the table knows no families of models; a mapping names them, or a column family")
+    return replace(shifts, families=None) if resample == "models" else shifts
 
 
 def _fingerprint(shifts: Shifts) -> str:

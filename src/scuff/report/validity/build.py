@@ -73,7 +73,7 @@ def render_validity(
     """
     settings = settings or {}
     scores = measure_validity(shifts, correlations, contributions, groups, trends, searches, settings)
-    again = None if directory is None or not settings else validity_again(settings, list(shifts.corrupted), directory)
+    again = None if directory is None or not settings else validity_again(settings, directory)
     sections = [
         about.correlation_section(scores),
         about.scatter_section(scores),

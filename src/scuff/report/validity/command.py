@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scuff.report.separation.command import Again
-from scuff.report.validity.scores import ALL
-from scuff.suites import list_suites
 
 TABLE = "shifts.csv"  # the copy of the table that a study keeps
 CATEGORIES = "categories.yaml"
@@ -19,8 +17,8 @@ GIVEN_TABLE = "The table was given in Python; this is the copy that the folder k
 GIVEN_CATEGORIES = "Categories were given in Python: put them into this file, category: [corruptions]."
 
 
-def validity_again(settings: Mapping[str, Any], corruptions: Sequence[str], out: str) -> Again:
-    """`scuff validity`, with everything that was not left to itself; `corruptions` are those of the table."""
+def validity_again(settings: Mapping[str, Any], out: str) -> Again:
+    """`scuff validity`, with everything that was not left to itself."""
     source, notes = settings["source"], []
     if isinstance(settings["mapping"], dict) or source in OBJECTS or settings["mapping"] in OBJECTS:
         words, about = [os.path.join(out, TABLE)], {}
@@ -34,9 +32,10 @@ def validity_again(settings: Mapping[str, Any], corruptions: Sequence[str], out:
     options = {
         **about,
         "categories": categories,
-        "suite": _suite_words(settings["suites"], corruptions),
+        "suite": settings["suites_from"] or [],
         "pairs": _joined([f"{n},{k}" for n, k in settings["pairs"] or ()], " "),
         "search": _joined(settings["search"]),
+        "resample": settings["resample"],
         **{key: None if settings[key] == usual else settings[key] for key, usual in USUAL.items()},
         "out": out,
     }
@@ -67,17 +66,6 @@ def _categories_word(settings: Mapping[str, Any]) -> str | None:
     if given == "families":
         return given if settings["groups"] and settings["pairs"] is None else None
     return given if isinstance(given, str) else CATEGORIES
-
-
-def _suite_words(suites: Mapping[str, Sequence[str]], corruptions: Sequence[str]) -> list[str]:
-    """The suites by name or file, if they are not those that are found in the table anyway."""
-    from scuff.studies.validity_benchmarks import find_suites
-
-    usual, ours = find_suites(corruptions), list_suites()
-    if list(suites) == list(usual):
-        return []
-    of_table = {name for name in usual if name not in ours}
-    return [name if name in ours else f"{name}.yaml" for name in suites if name not in of_table and name != ALL]
 
 
 def _joined(values: Sequence[Any] | None, by: str = ",") -> str | None:

@@ -14,7 +14,10 @@ from scuff.report.validity.scores import ALL, ValidityScores
 from scuff.report.words import grouped, listed
 
 # What other parts of the page show.
-OTHERWISE_SAID = {"left_out", "suites", "categories", "notes", "models", "same", "different", "groups"}
+OTHERWISE_SAID = {"left_out", "suites", "categories", "notes", "models", "same", "different", "groups"} | {
+    "resample",
+    "suites_from",
+}
 NAMES = {
     "table": "fingerprint of the table",
     "categories_from": "categories from",
