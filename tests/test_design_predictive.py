@@ -11,8 +11,8 @@ import pytest
 from scipy import stats
 
 from scuff.design import Predictive, find_predictive, predictive_search
-from scuff.design.predictive import split_models
-from scuff.metrics.shifts import Shifts, complete_shifts
+from scuff.design.held_out import split_models
+from scuff.metrics import Shifts, complete_shifts
 
 NATURAL = ("n0", "n1")
 
@@ -59,22 +59,47 @@ def test_a_planted_benchmark_is_found_and_its_score_is_honest():
     truth = 1 / np.sqrt(1 + 0.5**2)  # signal of variance 3, noise of variance 0.25 * 3
     assert found.held_out.value == pytest.approx(truth, abs=0.02)  # the error over 150 models: (1 - r²) / √150 = 0.016
     assert found.held_out.low < truth < found.held_out.high
-    assert found.gain.low > 0
+    assert min(found.gain.low, found.gain_over_whole.low) > 0
+    assert found.drop.low < 0 < found.drop.high  # the same members in every part: nothing is owed to choosing
     assert found.stability > 0.95
     assert found.whole.value == pytest.approx(
         truth * np.sqrt(3 / 8), abs=0.1
     )  # five of eight traits are beside the point
 
 
-def test_a_choice_that_fits_noise_has_a_warning_with_its_numbers():
-    found = find_predictive(noisy_shifts(), 3)
-    assert found.fitted > 0.2  # chosen among 120 benchmarks, it looks like something
-    assert found.held_out.value < found.fitted - 0.1
-    assert found.gain.low <= 0
-    assert "merely fits these models" in found.warning
-    for number in (found.fitted, found.held_out.value, found.random.value, found.gain.low, found.gain.high):
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_choice_that_fits_noise_has_a_warning_with_its_numbers(seed):
+    found = find_predictive(noisy_shifts(seed=seed), 3)
+    assert found.chosen.low > 0  # chosen among 120 benchmarks, it looks like something
+    assert found.gain.low <= 0 < found.drop.low
+    assert "random benchmarks of its size: on held-out models" in found.warning
+    assert "It merely fits the models that chose it: " in found.warning
+    for score in (found.gain, found.drop):
+        assert f"{score.value:.2f}, from {score.low:.2f} to {score.high:.2f}" in found.warning
+    for number in (found.chosen.value, found.held_out.value, found.random.value):
         assert f"{number:.2f}" in found.warning
+    assert found.warning.startswith("worse than" if found.gain.high < 0 else "not shown to be better than")
     assert found.stability < 0.9
+
+
+def test_equally_good_columns_are_no_overfitting_but_not_worth_a_search_either():
+    """Ten measures of one trait: whichever is chosen predicts new models well, and so do random ones."""
+    draw = np.random.default_rng(0)
+    trait = draw.normal(size=(60, 1))
+    lost, natural = (trait + share * draw.normal(size=(60, count)) for share, count in ((0.3, 10), (0.5, 2)))
+    found = find_predictive(make_shifts(0.45 + 0.03 * lost, 0.45 + 0.03 * natural), 3)
+    assert found.held_out.low > 0.5
+    assert found.gain.low <= 0 <= found.gain.high
+    assert found.warning.startswith("not shown to be better than random benchmarks of its size")
+    assert "merely fits" not in found.warning
+
+
+def test_a_drop_alone_is_no_warning():
+    """Of a planted signal in few models some is lost on new ones, but most of the advantage stays."""
+    found = find_predictive(planted_shifts(60, noise=1.5), 3)
+    assert found.drop.value > 0.02
+    assert found.gain.low > 0
+    assert found.warning == ""
 
 
 def test_all_benchmarks_are_tried():
@@ -101,6 +126,15 @@ def test_scores_are_those_of_a_plain_cross_validation():
     # 1000 draws of 45 pairs, whose correlations differ by about 0.15: an error of 0.005 at most
     assert found.random.value == pytest.approx(all_pairs, abs=0.015)
     assert found.gain.value == pytest.approx(found.held_out.value - found.random.value, abs=1e-12)
+    training = [mean_correlation(shifts, *pair) for pair in zip(chosen, map(np.flatnonzero, ~parts), strict=True)]
+    assert found.chosen.value == pytest.approx(np.mean(training), abs=1e-12)
+    for score, differences in {
+        found.drop: np.subtract(training, values),
+        found.gain_over_whole: np.subtract(values, whole),
+    }.items():
+        assert score.value == pytest.approx(np.mean(differences), abs=1e-12)
+        half = stats.t.ppf(0.975, 7) * np.sqrt((1 / 8 + 10 / 30) * np.var(differences, ddof=1))
+        assert score.high - score.value == pytest.approx(half, abs=1e-12)
     assert found.stability == np.mean([len({*found.members} & {*members}) / 2 for members in chosen])
 
 
@@ -147,6 +181,39 @@ def test_families_stay_together():
         find_predictive(noisy_shifts(60, families=["a"] * 55 + ["b"] * 5), 3)
 
 
+def test_families_of_very_unequal_sizes():
+    sizes = [37, 25, 18, 17, 14, 12, 12, 10, 8, 8, 7, 6, 5, 4, 4, 4, 3]
+    family = np.repeat(np.arange(len(sizes)), sizes)
+    shifts = replace(planted_shifts(194), families=pd.Series(family, [f"m{k}" for k in range(194)]).astype(str))
+    parts = split_models(shifts, 5, 20, np.random.default_rng(0))
+    for one in range(len(sizes)):
+        its = parts[:, family == one]
+        assert (its.all(axis=1) == its.any(axis=1)).all()
+    held_out = parts.sum(axis=1)
+    assert held_out.reshape(20, 5).sum(axis=1).tolist() == [194] * 20
+    assert held_out.min() >= 20  # 194 / 5 = 39, and the largest family has 37
+    assert held_out.max() <= 80
+    assert find_predictive(shifts, 3, repeats=4).members == ("x/c1", "x/c4", "x/c6")
+    # one family of 150 and 44 models on their own: where it is held out, some of the 44 choose
+    family = ["large"] * 150 + [f"f{k}" for k in range(44)]
+    shifts = replace(shifts, families=pd.Series(family, shifts.clean.index))
+    parts = split_models(shifts, 5, 3, np.random.default_rng(0))
+    assert sorted(parts.sum(axis=1).tolist())[-3:] == [154] * 3  # with those that were dealt before it
+    found = find_predictive(shifts, 3, repeats=3)
+    assert found.members == ("x/c1", "x/c4", "x/c6")
+    assert found.warning == ""
+
+
+def test_intervals_of_correlations_end_at_one():
+    draw = np.random.default_rng(0)
+    trait = draw.normal(size=(20, 1))
+    lost = 0.45 + 0.03 * (trait + 0.1 * draw.normal(size=(20, 6)))
+    natural = 0.45 + 0.03 * trait + np.where(np.arange(20) == 3, 0.2, 0)[:, None]  # one model far off
+    found = find_predictive(make_shifts(lost, natural), 2, repeats=3)
+    assert found.held_out.value - found.held_out.low > 0.5  # as far as that it would go up, too
+    assert found.held_out.high == found.random.high == found.whole.high == found.chosen.high == 1
+
+
 def test_families_that_are_copies_do_not_pass_for_new_models():
     """Six copies of each model: a choice that fits noise fits the copies as well, unless they are held out with it."""
     few = noisy_shifts(20, seed=3)
@@ -191,7 +258,7 @@ def test_parts_of_the_models_over_which_nature_does_not_vary(monkeypatch, produc
     # where that model is held out, nothing could be chosen, and elsewhere nothing can be said of the choice
     assert np.isnan(alone.held_out.value)
     assert "10 of 10 held-out parts have no correlation" in alone.held_out.note
-    assert alone.warning.startswith("nothing tells whether the choice merely fits these models: 10 of 10")
+    assert alone.warning.startswith("nothing tells whether it is better than random benchmarks of its size: 10 of 10")
 
 
 @pytest.mark.parametrize(

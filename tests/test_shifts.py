@@ -47,6 +47,34 @@ def test_a_file_holds_all_of_it(tmp_path):
     assert after.standard == ("None", "121", "e")
 
 
+def test_models_without_a_family_are_families_of_their_own(tmp_path):
+    for blank in (None, "", np.nan):
+        shifts = read_shifts(make_table(family=["p", blank, "p", blank, "q", "q"]))
+        assert shifts.families.tolist() == ["p", "b", "p", "d", "q", "q"]
+    path = tmp_path / "shifts.csv"
+    make_table(family=["p", None, "p", None, "q", "q"]).to_csv(path, index=False)
+    assert read_shifts(path).families.tolist() == ["p", "b", "p", "d", "q", "q"]
+
+
+def test_standard_models_that_are_left_out_are_not_the_same_as_none_named(tmp_path):
+    assert read_shifts(make_table()).standard is None
+    table = make_table(standard=[1, 0, 0, 0, 0, 0])
+    table.loc[0, "natural:y"] = np.nan
+    shifts = read_shifts(table)
+    assert shifts.standard == ()
+    assert shifts.take(list("fedcb")).standard == ()
+    path = tmp_path / "shifts.csv"
+    shifts.to_frame().to_csv(path, index=False)
+    assert read_shifts(path).standard == ()
+    assert read_shifts(make_table()).take(list("fedcb")).standard is None
+
+
+def test_a_column_that_is_there_twice_is_refused():
+    table = make_table()
+    with pytest.raises(ValueError, match="twice: natural:y"):
+        read_shifts(pd.concat([table, table[["natural:y"]]], axis=1))
+
+
 def test_models_that_lack_a_value_are_left_out_with_the_reason():
     table = make_table()
     table.loc[2, ["corrupted:x/fog", "natural:z"]] = np.nan
@@ -86,7 +114,10 @@ def test_some_models_can_be_taken():
         ({"score:x-p": [np.inf, 1, 1, 1, 1, 1]}, "finite"),
         ({"reference:q": 0.5}, "a reference for q, but no accuracy"),
         ({"score:x/fog": 0.5}, "synthetic names occur twice: x/fog"),
-        ({"family": [None, *"bcdef"]}, "families must name one for every model"),
+        ({"Natural:n1": 0.5}, "column 'Natural:n1' means nothing.* did you mean natural:n1"),
+        ({"clena": 0.5}, "column 'clena' means nothing.* did you mean clean"),
+        ({"model": ["a", None, *"cdef"]}, "must name its model, and line 2 of 6 does not"),
+        ({"model": ["a", " ", *"cdef"]}, "must name its model, and line 2 of 6 does not"),
     ],
 )
 def test_what_makes_no_sense_is_refused(change, message):

@@ -7,11 +7,12 @@ import pandas as pd
 import pytest
 import typer
 import yaml
+from made_validity import SCORE, make_correlations, make_searches, make_shifts
 from typer.testing import CliRunner
 
 from scuff.cli import Verbs
 from scuff.cli.validity import read_pairs, validity_command
-from scuff.cli.validity_tables import explain_trends
+from scuff.cli.validity_tables import benchmark_table, explain_trends, search_table
 from scuff.studies import read_validity
 
 MAPPING = {
@@ -60,7 +61,12 @@ def test_a_study_prints_tables_and_sentences_and_leaves_a_folder(run):
     assert f"{mean['value']:.2f} [{mean['low']:.2f}, {mean['high']:.2f}]" in said
     group = found.groups.query("group == '2,2' and natural == 'sketch'").iloc[0]
     assert f"{group['value']:.3f}" in said
-    for words in ("given clean accuracy", "category, Pearson", "gain over random", "More corruptions in all: "):
+    for words in (
+        "given clean accuracy",
+        "category, Pearson",
+        "gain over random",
+        "Less balance of the same categories: ",
+    ):
         assert words in said
     assert "Alone, most predictive: made/" in said
     assert said.rstrip().endswith("Next: scuff report out")
@@ -83,6 +89,7 @@ def test_a_dry_run_says_what_would_be_done(run, tmp_path):
         (["table.csv", "--mapping", "nowhere.yaml"], "No such file or directory: nowhere.yaml"),
         (["table.csv", "--mapping", "mapping.yaml", "--pairs", "2"], "--pairs takes pairs of whole numbers"),
         (["table.csv", "--mapping", "mapping.yaml", "--search", "a"], "--search takes whole numbers"),
+        (["table.csv", "--mapping", "mapping.yaml", "--search", "8", "--dry-run"], "number of candidates, 8; got 8"),
         (["table.csv", "--mapping", "mapping.yaml", "--severity", "3"], "has the severities 1, 2, not 3"),
         (["folder"], "folders of evaluations need natural benchmarks to be compared with"),
         (["folder", "--natural", "shift"], "shift is not the folder of an evaluation"),
@@ -95,6 +102,20 @@ def test_mistakes_are_one_line(run, arguments, message):
     assert len(done.output.strip().splitlines()) == 1
 
 
+def test_suites_come_first_and_all_corruptions_last():
+    table = benchmark_table(make_correlations(make_shifts()))
+    assert [name for name in table.columns[0].cells if name] == ["made-c", SCORE, "all"]
+
+
+def test_searches_are_shown_on_both_sides_of_the_choice():
+    table = search_table(make_searches())
+    shown = {column.header: next(iter(column.cells)) for column in table.columns}
+    assert shown["on the choosing models"] == "0.79 [0.74, 0.84]"
+    assert shown["held out"] == "0.76 [0.71, 0.81]"
+    assert shown["gain over random"] == "0.26 [0.21, 0.31]"
+    assert shown["gain over all"] == "0.14 [0.09, 0.19]"
+
+
 def test_pairs_are_numbers_in_twos():
     assert read_pairs(None) is None
     assert read_pairs("6,1  4,3") == [(6, 1), (4, 3)]
@@ -103,14 +124,13 @@ def test_pairs_are_numbers_in_twos():
 
 
 def test_trends_are_told_by_their_intervals():
-    line = {"natural": "mean", "smaller": "all", "larger": "all", "difference": 0.01, "note": ""}
-    intervals = {"n": (0.001, 0.02), "k": (-0.02, -0.001), "size": (-0.1, 0.1), "std": (np.nan, np.nan)}
+    line = {"natural": "mean", "smaller": "all", "larger": "all", "difference": 0.01, "note": "n1 does not vary"}
+    intervals = {"n": (0.001, 0.02), "size": (-0.1, 0.1), "std": (-0.02, -0.001)}
     trends = pd.DataFrame([line | {"question": q, "low": low, "high": high} for q, (low, high) in intervals.items()])
     verdicts = [text.split(": ")[1].split(";")[0] for text in explain_trends(trends)]
-    assert verdicts[0] == "predicts more"
-    assert verdicts[1] == "predicts less"
-    assert verdicts[2] == "makes no difference that these models can show"
-    assert verdicts[3].startswith("unknown")
+    assert verdicts == ["predicts more", "no difference is shown", "predicts less"]
+    unknown = list(explain_trends(trends.assign(low=np.nan)))
+    assert unknown[0] == "More categories at the same size: unknown (n1 does not vary)."
 
 
 def test_help_teaches_with_examples(run):

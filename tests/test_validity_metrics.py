@@ -191,7 +191,8 @@ def test_contributions_are_paired_differences():
     shifts = made_shifts()
     names = ["c/fog", "c/snow", "c/noise"]
     found = contributions(shifts, names, resampling=FEW)
-    columns = "corruption natural alone alone_low alone_high without gain gain_low gain_high note"
+    columns = "corruption natural alone alone_low alone_high alone_gain alone_gain_low alone_gain_high"
+    columns += " without gain gain_low gain_high note"
     assert list(found) == columns.split()
     assert len(found) == 3 * 3
     lost, y = shifts.synthetic_residuals(), shifts.natural_residuals()["a"]
@@ -200,14 +201,19 @@ def test_contributions_are_paired_differences():
     one = line(found, corruption="c/noise", natural="a")
     alone = correlate(lost["c/noise"], y, resampling=FEW)
     assert (one["alone"], one["alone_low"], one["alone_high"]) == pytest.approx((alone.value, alone.low, alone.high))
-    gains = []
+    gains, alone_gains = [], []
     for times in [np.ones(30, int), *resample_models(30, FEW)]:
-        repeated = np.repeat([whole, rest, y], times, axis=1)
-        gains.append(np.corrcoef(repeated)[0, 2] - np.corrcoef(repeated)[1, 2])
+        repeated = np.corrcoef(np.repeat([whole, rest, lost["c/noise"], y], times, axis=1))
+        gains.append(repeated[0, 3] - repeated[1, 3])
+        alone_gains.append(repeated[2, 3] - repeated[0, 3])
     assert one["without"] == pytest.approx(correlate(rest, y).value, abs=1e-12)
     assert one["gain"] == pytest.approx(gains[0], abs=1e-12)
     assert (one["gain_low"], one["gain_high"]) == pytest.approx(
         tuple(np.quantile(gains[1:], [0.025, 0.975])), abs=1e-12
+    )
+    assert one["alone_gain"] == pytest.approx(alone_gains[0], abs=1e-12)
+    assert (one["alone_gain_low"], one["alone_gain_high"]) == pytest.approx(
+        tuple(np.quantile(alone_gains[1:], [0.025, 0.975])), abs=1e-12
     )
     parts = found[(found["corruption"] == "c/noise") & (found["natural"] != "mean")]
     mean = line(found, corruption="c/noise", natural="mean")
@@ -229,6 +235,7 @@ def test_a_benchmark_of_one_has_nothing_without_it():
     found = contributions(made_shifts(), ["c/fog"], resampling=FEW)
     assert found[["without", "gain", "gain_low", "gain_high"]].isna().all(axis=None)
     assert np.isfinite(found["alone"]).all()
+    assert (found["alone_gain"] == 0).all()
     assert (found["note"] == "the benchmark has no other member").all()
 
 
@@ -261,7 +268,7 @@ def test_never_a_nan_without_a_note():
     assert mean["note"] == "the residual robustness to same is the same for all models"
     assert np.isnan(mean["value"])
     effective = line(found, benchmark="fog", natural="a", kind="effective")
-    assert effective["note"] == "a: the clean accuracy of some model is 0 or 1, and has no logit"
+    assert effective["note"] == "on a, the clean accuracy of some model is 0 or 1, and has no logit"
     assert np.isfinite(line(found, benchmark="fog", natural="same", kind="effective")["value"])
 
 
@@ -270,10 +277,38 @@ def test_models_on_the_line_have_no_effective_robustness_to_correlate():
     shifts = made_shifts(n=12, **{"clean": clean, "corrupted:c/fog": expit(0.8 * logit(clean) - 1)})
     found = line(validity(shifts, {"fog": ["c/fog"]}, resampling=FEW), natural="a", kind="effective")
     assert np.isnan(found["value"])
-    assert found["note"] == "fog: all models are as robust as the line says"
+    assert found["note"] == "on fog, all models are as robust as the line says"
     few = made_shifts(standard=[1, 1] + [0] * 28)
     note = line(validity(few, {"fog": ["c/fog"]}, resampling=FEW), natural="v2", kind="effective")["note"]
-    assert note.startswith("fog: the line needs 3 standard models with accuracies between 0 and 1, and has 2; v2: ")
+    assert note.startswith(
+        "on fog, the line needs 3 standard models with accuracies between 0 and 1, and has 2; on v2, "
+    )
+
+
+def test_standard_models_that_are_all_left_out_are_not_replaced_by_others():
+    table = made_shifts().to_frame().assign(standard=[1, 1, 1] + [0] * 27)
+    table.loc[:2, "natural:a"] = np.nan
+    shifts = read_shifts(table)
+    assert shifts.standard == ()
+    found = line(validity(shifts, {"fog": ["c/fog"]}, resampling=FEW), natural="a", kind="effective")
+    assert np.isnan(found["value"])
+    assert found["note"].startswith(
+        "on fog, the line needs 3 standard models with accuracies between 0 and 1, and has 0"
+    )
+    all_serve = read_shifts(table.drop(columns="standard"))
+    assert all_serve.standard is None
+    value = line(validity(all_serve, {"fog": ["c/fog"]}, resampling=FEW), natural="a", kind="effective")["value"]
+    assert np.isfinite(value)
+
+
+def test_models_without_a_logit_are_counted_among_those_that_the_line_is_for():
+    clean, shifted = np.linspace(0.5, 0.8, 10), np.linspace(0.2, 0.5, 10)
+    shifted[[0, 9]] = 0
+    standard = np.arange(10) < 6
+    note = effective_robustness(clean, shifted, standard).note
+    assert note == "the line is not fitted to 1 of 6 standard models, whose accuracy is 0 or 1"
+    note = effective_robustness(clean, shifted).note
+    assert note == "the line is not fitted to 2 of 10 models, whose accuracy is 0 or 1"
 
 
 def test_the_same_clean_accuracy_explains_nothing_and_makes_no_line():
@@ -282,7 +317,7 @@ def test_the_same_clean_accuracy_explains_nothing_and_makes_no_line():
     assert partial["value"] == pytest.approx(pearson["value"], abs=1e-13)
     assert partial["note"] == "clean accuracy is the same for all models, and explains nothing"
     effective = line(found, natural="a", kind="effective")
-    assert effective["note"] == "fog: all 30 models that the line is fitted to have the same clean accuracy"
+    assert effective["note"] == "on fog, all 30 models that the line is fitted to have the same clean accuracy"
 
 
 @pytest.mark.parametrize(
@@ -291,7 +326,7 @@ def test_the_same_clean_accuracy_explains_nothing_and_makes_no_line():
         ({}, "needs at least one benchmark, got none"),
         ({"none": []}, r"none must be a list of synthetic columns, got \[\]"),
         ({"word": "c/fog"}, "word must be a list of synthetic columns, got 'c/fog'"),
-        ({"near": ["c/fogg"]}, "near holds 'c/fogg', which the table lacks; it has c/fog"),
+        ({"near": ["c/fogg"]}, "near holds 'c/fogg', which the table lacks; did you mean c/fog"),
         ({"twice": ["c/fog", "c/fog"]}, "twice holds c/fog twice"),
     ],
 )

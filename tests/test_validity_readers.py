@@ -90,6 +90,25 @@ def test_models_that_lack_one_severity_or_are_not_wanted_are_left_out(tmp_path):
     assert set(shifts.left_out.values()) == {"excluded by the mapping"}
     shifts = read_accuracy_table(table, MAPPING | {"models": {"include": ["_pgd$"]}})
     assert set(shifts.left_out) == set(MODELS)
+    with pytest.raises(
+        ValueError, match=r"no model matches models\.include of the mapping, \^Res, x9; there are None, 121"
+    ):
+        read_accuracy_table(table, MAPPING | {"models": {"include": ["^Res", "x9"]}})
+
+
+def test_a_table_must_name_its_models():
+    table = wide_table()
+    table.loc[1, "model"] = None
+    with pytest.raises(ValueError, match="must name its model, and line 2 of 6 does not"):
+        read_accuracy_table(table, MAPPING)
+
+
+def test_standard_models_that_are_left_out_are_not_the_same_as_none_named():
+    table = pd.concat([wide_table()] * 2, ignore_index=True).assign(model=[*MODELS, *(f"{n}_pgd" for n in MODELS)])
+    without = MAPPING | {"models": {"exclude": ["18$"]}}
+    assert read_accuracy_table(table, without).standard is None
+    assert read_accuracy_table(table, without | {"standard": []}).standard is None
+    assert read_accuracy_table(table, without | {"standard": ["resnet18"]}).standard == ()
 
 
 @pytest.mark.parametrize(
@@ -134,7 +153,10 @@ def test_families_come_from_a_column_or_from_expressions(tmp_path, families, wan
         ({"families": {"r": "("}}, "families.r must be a regular expression"),
         ({"models": {"only": []}}, "models has an unknown key 'only'"),
         ({"models": {"include": "resnet"}}, "models.include must be a list of names"),
-        ({"standard": ["resnet81"]}, "standard names a model 'resnet81' that is not in the table; near: resnet18"),
+        (
+            {"standard": ["resnet81"]},
+            "standard names a model 'resnet81' that is not in the table; did you mean resnet18",
+        ),
     ],
 )
 def test_a_mapping_that_makes_no_sense_is_refused(change, message):
@@ -254,6 +276,18 @@ def test_one_name_must_mean_one_model_with_one_accuracy(folders, tmp_path):
     save_evaluation(replace(found, rows=wrong), tmp_path / "cut")
     with pytest.raises(ValueError, match=r"on clean images in .*; they were evaluated differently"):
         read_shift_evaluations([folders / "c", tmp_path / "cut"], natural)
+
+
+def test_one_model_has_one_flip_rate(folders, tmp_path):
+    found, natural = evaluated(folders, "cifar10-p", 24), {"v2": [(folders / "v2", None)]}
+    save_evaluation(found, tmp_path / "again")
+    alone = read_shift_evaluations([folders / "c", folders / "p"], natural)
+    twice = read_shift_evaluations([folders / "c", folders / "p", tmp_path / "again"], natural)
+    pd.testing.assert_frame_equal(twice.scores, alone.scores)
+    steady = found.rows.assign(prediction=np.where(found.rows["model"] == "bb", 0, found.rows["prediction"]))
+    save_evaluation(replace(found, rows=steady), tmp_path / "steady")
+    with pytest.raises(ValueError, match=r"bb has a flip rate of .* on cifar10-p in .*, and of 0\.0000 in .*steady"):
+        read_shift_evaluations([folders / "c", folders / "p", tmp_path / "steady"], natural)
 
 
 def test_natural_benchmarks_are_called_as_their_source_or_their_folder(folders):

@@ -94,6 +94,11 @@ def test_suites_that_only_the_table_knows_are_benchmarks_too():
     assert find_suites(table) == {"x": ["x/fog", "x/rain"], "y": ["y/dust"], "all": table}
 
 
+def test_the_largest_suite_comes_first_and_all_last():
+    table = ["y/dust", *list_corruptions("imagenet-c"), "x/fog", "x/rain"]
+    assert list(find_suites(table)) == ["imagenet-c", "x", "y", "all"]
+
+
 def test_families_are_those_of_the_registry():
     found, notes = resolve_categories(
         ["imagenet-c/fog", "x/motion_blur", "x/nothing", "noc-candidates/brightness"], None
@@ -161,13 +166,16 @@ def test_groups_say_what_they_are(study):
     assert set(spreads["n"]) == {3}  # all categories have two members
     assert set(groups["natural"]) == {*NATURAL, "mean"}
     assert groups["benchmarks"].between(20, 600).all()
-    assert set(study[0].trends["question"]) == {"n", "k", "size", "std"}
+    assert set(study[0].trends["question"]) == {"n", "size", "std"}
 
 
 def test_a_search_finds_the_planted_corruptions_and_leaves_other_scores_out(study):
     found = study[0].searches.iloc[0]
     assert set(found["members"].split()) <= set(CATEGORIES["noise"])
     assert found["held_out_low"] < found["held_out"] < found["held_out_high"]
+    assert found["drop"] == pytest.approx(found["chosen"] - found["held_out"], abs=1e-12)
+    assert found["gain_over_whole"] == pytest.approx(found["held_out"] - found["whole"], abs=1e-12)
+    assert found["gain_over_whole_low"] < found["gain_over_whole"] < found["gain_over_whole_high"]
     assert found["exact"]
 
 
@@ -252,18 +260,26 @@ def test_scores_alone_can_be_a_table(tmp_path):
     assert set(found.correlations["what"]) == {"score"}
     assert found.contributions is None
     assert read_validity(tmp_path).contributions is None
-    with pytest.raises(ValueError, match="searched among 0 corruptions; got size 1"):
+    with pytest.raises(ValueError, match="less than the number of candidates, 0; got 1"):
         plan_validity(table, search=[1])
 
 
 def test_what_makes_no_sense_is_refused(shifts, tmp_path):
     table = tmp_path / "table.csv"
     pd.DataFrame({"name": ["a"], "val": [0.5]}).to_csv(table, index=False)
+    still = replace(shifts, natural=shifts.natural.assign(sketches=shifts.clean - 0.25))
+    few_families = replace(shifts, families=pd.Series([f"f{k % 4}" for k in range(59)], shifts.clean.index))
     refused = [
         ((table,), {}, "needs a mapping that says what its columns mean; it has name, val"),
         ((shifts,), {"mapping": {}}, "mapping and severities are for wide tables"),
         ((shifts,), {"natural": ["x"]}, "natural is for folders of evaluations"),
-        ((shifts,), {"search": [20]}, "searched among 19 corruptions; got size 20"),
+        ((shifts,), {"search": [20]}, "less than the number of candidates, 19; got 20"),
+        ((shifts,), {"search": [3, 19]}, "less than the number of candidates, 19; got 19"),
+        ((shifts.take(shifts.models[:19]),), {"search": [3]}, "at least 20 are needed; there are 19"),
+        ((still,), {"search": [3]}, "lose the same to sketches, which nothing can predict; leave it out"),
+        ((few_families,), {}, "whole families and needs at least 5 of them, got 4"),
+        ((shifts,), {"resamples": 0}, "at least 1 resample"),
+        ((shifts,), {"count": 0, "pairs": [(2, 1)]}, "at least 1 benchmark of a group, got 0"),
         ((shifts,), {"categories": {"a": ["rain"]}}, "none of the 19 corruptions of the table is in a category"),
         ((shifts,), {"pairs": [(9, 1)]}, "needs 9 categories of at least 1 corruptions"),
         ((tmp_path,), {}, "folders of evaluations need natural benchmarks"),

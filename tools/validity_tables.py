@@ -41,9 +41,8 @@ LIKE_THE_PAPER = (
 )
 QUESTIONS = {
     "n": "a category more, at the same size",
-    "k": "a corruption more of each category",
-    "size": "a corruption more",
-    "std": "1 more of std",
+    "size": "a corruption more, of the same categories",
+    "std": "1 more of std, at the same size",
 }
 
 
@@ -56,16 +55,17 @@ def compute(table: str | Path) -> dict[str, pd.DataFrame]:
         categories = find_categories(overlaps, least_correlation=least).groups()
         assert len(categories) == count
         for units in ("models", "families"):
-            study = studies.validity(shifts, categories=categories, resample=units, search=SIZES)
+            sizes = SIZES if count == 3 else ()  # suites, corruptions and searches are the same for all categories
+            study = studies.validity(shifts, categories=categories, resample=units, search=sizes)
             for name in FILES[:-1]:
                 its = getattr(study, name)
+                if its is None:
+                    continue
+                if name == "correlations" and count != 3:
+                    its = its[its["what"] == "category"].copy()
                 its.insert(0, "resample", units)
-                its.insert(0, "categories", count)
+                its.insert(0, "categories_by", count)
                 found[name].append(its)
-        if count != 3:  # suites and corruptions are the same
-            found["correlations"] = [
-                t[(t["categories"] == 3) | (t["what"] == "category")] for t in found["correlations"]
-            ]
     found["variants"] = [_score_variants(replace(shifts, families=None))]
     return {name: pd.concat(tables, ignore_index=True).round(DECIMALS) for name, tables in found.items()}
 
@@ -97,7 +97,7 @@ def read_results() -> dict[str, pd.DataFrame]:
 def benchmark_lines(found: dict[str, pd.DataFrame]) -> list[str]:
     """ImageNet-C: all kinds of correlation, and the paper's column."""
     table, lines = found["correlations"], []
-    chosen = table[(table["benchmark"] == "imagenet-c") & (table["categories"] == 3)]
+    chosen = table[(table["benchmark"] == "imagenet-c") & (table["categories_by"] == 3)]
     for natural in NATURAL:
         its = chosen[chosen["natural"] == natural].set_index(["resample", "kind"])
         cells = [_interval(its.loc["models", kind]) for kind in ("pearson", "spearman", "partial", "effective")]
@@ -119,7 +119,9 @@ def variant_lines(found: dict[str, pd.DataFrame]) -> list[str]:
 def category_lines(found: dict[str, pd.DataFrame], categories: int = 3) -> list[str]:
     """Pearson's correlations of categories, with intervals over models."""
     table = found["correlations"]
-    table = table[(table["categories"] == categories) & (table["resample"] == "models") & (table["what"] == "category")]
+    table = table[
+        (table["categories_by"] == categories) & (table["resample"] == "models") & (table["what"] == "category")
+    ]
     lines = []
     for category, its in table.groupby("benchmark"):
         wide = its.set_index(["kind", "natural"])
@@ -132,7 +134,7 @@ def category_lines(found: dict[str, pd.DataFrame], categories: int = 3) -> list[
 def corruption_lines(found: dict[str, pd.DataFrame]) -> list[str]:
     """Every corruption alone, the best first."""
     table = found["correlations"]
-    table = table[(table["categories"] == 3) & (table["resample"] == "models") & (table["what"] == "corruption")]
+    table = table[(table["categories_by"] == 3) & (table["resample"] == "models") & (table["what"] == "corruption")]
     wide = table[table["kind"] == "pearson"].set_index(["benchmark", "natural"])
     order = wide.xs("mean", level="natural")["value"].sort_values(ascending=False, kind="stable").index
     lines = []
@@ -147,7 +149,7 @@ def corruption_lines(found: dict[str, pd.DataFrame]) -> list[str]:
 def group_lines(found: dict[str, pd.DataFrame], categories: int, kind: str) -> list[str]:
     """Groups of benchmarks, as in the paper's tables 2 and 3."""
     table = found["groups"]
-    table = table[(table["categories"] == categories) & (table["resample"] == "models") & (table["kind"] == kind)]
+    table = table[(table["categories_by"] == categories) & (table["resample"] == "models") & (table["kind"] == kind)]
     names = list(dict.fromkeys(table["group"]))
     wide = table.set_index(["natural", "group"])
     lines = [f"| | {' | '.join(name.removeprefix('std ') for name in names)} |", "|---" * (len(names) + 1) + "|"]
@@ -162,7 +164,7 @@ def trend_lines(found: dict[str, pd.DataFrame], natural: str = "mean") -> list[s
     """What a step adds to the correlation, with both sets of categories and both kinds of intervals."""
     table = found["trends"]
     table = table[(table["smaller"] == "all") & (table["natural"] == natural)]
-    wide = table.rename(columns={"difference": "value"}).set_index(["question", "categories", "resample"])
+    wide = table.rename(columns={"difference": "value"}).set_index(["question", "categories_by", "resample"])
     lines = []
     for question, words in QUESTIONS.items():
         cells = []
@@ -173,10 +175,21 @@ def trend_lines(found: dict[str, pd.DataFrame], natural: str = "mean") -> list[s
     return lines
 
 
+def step_lines(found: dict[str, pd.DataFrame], categories: int) -> list[str]:
+    """Single comparisons, in the mean over natural benchmarks, with intervals over families."""
+    table = found["trends"]
+    table = table[(table["categories_by"] == categories) & (table["resample"] == "families")]
+    table = table[(table["natural"] == "mean") & (table["smaller"] != "all")].rename(columns={"difference": "value"})
+    return [
+        f"| {row['smaller']} → {row['larger']} | {row['categories']} | {row['value']:+.3f} {_bracket(row, 3, '+')} |"
+        for _, row in table.iterrows()
+    ]
+
+
 def search_lines(found: dict[str, pd.DataFrame]) -> list[str]:
     """The most predictive benchmarks, scored on held-out models and on held-out families."""
     table = found["searches"]
-    wide = table[table["categories"] == 3].set_index(["size", "resample"])
+    wide = table[table["categories_by"] == 3].set_index(["size", "resample"])
     lines = []
     for size in SIZES:
         ours, families = wide.loc[(size, "models")], wide.loc[(size, "families")]
@@ -203,7 +216,7 @@ def main() -> None:
     found = read_results()
     parts = [benchmark_lines(found), variant_lines(found), category_lines(found), corruption_lines(found)]
     parts += [group_lines(found, count, kind) for count in LEAST_CORRELATION for kind in ("n,k", "std")]
-    parts += [trend_lines(found), search_lines(found)]
+    parts += [trend_lines(found), *(step_lines(found, count) for count in LEAST_CORRELATION), search_lines(found)]
     print("\n\n".join("\n".join(lines) for lines in parts))
 
 

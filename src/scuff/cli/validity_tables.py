@@ -12,15 +12,16 @@ from rich.table import Table
 from scuff.cli.console import open_console
 from scuff.metrics.shifts import MEAN
 from scuff.studies import Validity
+from scuff.studies.validity_benchmarks import ALL
 from scuff.suites.combine import entry_names
 
 KINDS = {"pearson": "Pearson", "spearman": "Spearman", "partial": "given clean accuracy", "effective": "effective"}
 QUESTIONS = {
     "n": ("More categories at the same size", "category"),
-    "k": ("More corruptions from each of as many categories", "corruption of each category"),
-    "size": ("More corruptions in all", "corruption"),
-    "std": ("Less balance", "unit of std"),
+    "size": ("More corruptions of the same categories", "corruption"),
+    "std": ("Less balance of the same categories", "unit of std"),
 }
+COMPARED = 4  # groups that are named as an example
 SHOWN = 3  # corruptions that are named for predicting best, or worst
 
 
@@ -32,7 +33,7 @@ def print_validity(found: Validity) -> None:
         console.print(category_table(found.correlations))
     if found.groups is not None:
         for kind in found.groups["kind"].unique():
-            console.print(group_table(found.groups[found.groups["kind"] == kind]))
+            console.print(group_table(found.groups[found.groups["kind"] == kind], found.correlations))
     if found.searches is not None:
         console.print(search_table(found.searches))
     for line in explain(found):
@@ -44,7 +45,9 @@ def benchmark_table(correlations: pd.DataFrame) -> Table:
     chosen = correlations[correlations["what"].isin(["suite", "score"])]
     kinds = [kind for kind in KINDS if kind in set(chosen["kind"])]
     table = _table("benchmark", "natural shift", *(KINDS[kind] for kind in kinds), left=2)
-    for benchmark, its in chosen.groupby("benchmark", sort=False):
+    order = sorted(chosen["benchmark"].unique(), key=lambda benchmark: benchmark == ALL)
+    for benchmark in order:
+        its = chosen[chosen["benchmark"] == benchmark]
         wide = its.set_index(["kind", "natural"])
         for natural in its["natural"].unique():
             cells = [_interval(wide.loc[(k, natural)]) if (k, natural) in wide.index else "" for k in kinds]
@@ -64,29 +67,39 @@ def category_table(correlations: pd.DataFrame) -> Table:
     return table
 
 
-def group_table(groups: pd.DataFrame) -> Table:
-    """Natural benchmarks by groups of synthetic ones, as in the tables 2 and 3 of the paper on ImageNet-Syn2Nat."""
-    names = list(groups["group"].unique())
-    title = "std" if groups["kind"].iloc[0] == "std" else "categories,corruptions of each"
-    table = _table(f"mean Pearson by {title}", *(name.removeprefix("std ") for name in names), left=1)
+def group_table(groups: pd.DataFrame, correlations: pd.DataFrame) -> Table:
+    """Natural benchmarks by groups of synthetic ones, as in the tables 2 and 3 of the paper on ImageNet-Syn2Nat.
+
+    Beside groups by n and k stand suites and scores, as in table 2.
+    """
+    names, is_std = list(groups["group"].unique()), groups["kind"].iloc[0] == "std"
+    title = "std" if is_std else "categories,corruptions of each"
+    pearson = correlations[correlations["what"].isin(["suite", "score"]) & (correlations["kind"] == "pearson")]
+    suites = [] if is_std else list(pearson["benchmark"].unique())
+    table = _table(f"mean Pearson by {title}", *(name.removeprefix("std ") for name in names), *suites, left=1)
     wide = groups.pivot(index="natural", columns="group", values="value")
+    beside = pearson.pivot(index="natural", columns="benchmark", values="value")
     for natural in groups["natural"].unique():
-        table.add_row(natural, *(_number(wide.loc[natural, name], 3) for name in names))
+        cells = [_number(wide.loc[natural, name], 3) for name in names]
+        table.add_row(natural, *cells, *(_number(beside.loc[natural, name], 3) for name in suites))
     counts = groups.drop_duplicates("group").set_index("group")["benchmarks"]
-    table.add_row("benchmarks", *(str(counts[name]) for name in names))
+    table.add_row("benchmarks", *(str(counts[name]) for name in names), *("1" for _ in suites))
     return table
 
 
 def search_table(searches: pd.DataFrame) -> Table:
     """One row per size."""
     table = _table(
-        "size", "on all models", "held out", "random", "all together", "gain over random", "stability", left=0
+        *("size", "on the choosing models", "held out", "random", "all together", "gain over random", "gain over all"),
+        "stability",
+        left=0,
     )
     table.add_column("corruptions")
     for row in searches.to_dict("records"):
-        numbers = [_interval(row, name) for name in ("held_out", "random", "whole", "gain")]
+        scores = ("chosen", "held_out", "random", "whole", "gain", "gain_over_whole")
+        numbers = [_interval(row, name) for name in scores]
         members = ", ".join(entry_names(row["members"].split()).values())
-        table.add_row(str(row["size"]), _number(row["fitted"]), *numbers, _number(row["stability"]), members)
+        table.add_row(str(row["size"]), *numbers, _number(row["stability"]), members)
     return table
 
 
@@ -125,15 +138,19 @@ def explain_trends(trends: pd.DataFrame) -> Iterator[str]:
     slopes = trends[(trends["smaller"] == "all") & (trends["natural"] == MEAN)]
     for row in slopes.itertuples():
         what, unit = QUESTIONS[row.question]
+        steps = trends[
+            (trends["question"] == row.question) & (trends["natural"] == MEAN) & (trends["smaller"] != "all")
+        ]
+        shown = [f"{step.smaller} to {step.larger}" for step in steps.itertuples()]
+        compared = ", ".join([*shown[:COMPARED], *(["..."] if len(shown) > COMPARED else [])])
         if not math.isfinite(row.low):
-            verdict = f"unknown ({row.note})"
-        elif row.low > 0:
-            verdict = "predicts more"
-        elif row.high < 0:
-            verdict = "predicts less"
-        else:
-            verdict = "makes no difference that these models can show"
-        yield f"{what}: {verdict}; {row.difference:+.4f} [{row.low:+.4f}, {row.high:+.4f}] per {unit}."
+            yield f"{what}: unknown ({row.note})."
+            continue
+        verdict = "predicts more" if row.low > 0 else "predicts less" if row.high < 0 else "no difference is shown"
+        yield (
+            f"{what}: {verdict}; {row.difference:+.4f} [{row.low:+.4f}, {row.high:+.4f}] per {unit}, "
+            f"from {len(shown)} comparisons ({compared})."
+        )
 
 
 def _interval(row: pd.Series | dict, name: str = "value") -> str:

@@ -3,7 +3,7 @@
 `find_nonoverlapping` chooses corruptions that do not overlap, `find_categories` groups them, `balanced` takes the same
 number from each category, `find_dissimilar` chooses corruptions that look different from those of another benchmark,
 and `calibrate` finds a range of severities. `group_validity` tells how well groups of benchmarks predict robustness to
-natural shifts, and `find_predictive` searches the benchmark that does so best.
+natural shifts, `trends` what makes them do so, and `find_predictive` searches the benchmark that does so best.
 """
 
 from scuff.design.balanced import (
@@ -23,14 +23,17 @@ from scuff.design.dissimilar_result import Dissimilar
 from scuff.design.dissimilar_sets import contribution, matched_sets
 from scuff.design.nonoverlapping import Selection, find_nonoverlapping, nonoverlapping, sweep
 from scuff.design.predictive import Predictive, find_predictive
+from scuff.design.trends import trends
 from scuff.design.validity import benchmark_correlations, group_validity
-from scuff.design.validity_groups import nk_groups, spread_groups, trends
+from scuff.design.validity_cells import Group
+from scuff.design.validity_groups import nk_groups, spread_groups
 from scuff.design.validity_result import GroupValidity
 
 __all__ = [
     "Calibration",
     "Categories",
     "Dissimilar",
+    "Group",
     "GroupValidity",
     "Predictive",
     "Scan",

@@ -134,22 +134,24 @@ def correlations_of(members: np.ndarray, moments: Moments) -> np.ndarray:
     return np.clip(members @ one.cross[0] * inverse[:, None], -1, 1)
 
 
-def mean_correlations(members: np.ndarray, moments: Moments) -> np.ndarray:
+def mean_correlations(members: np.ndarray, moments: Moments, weights: np.ndarray | None = None) -> np.ndarray:
     """The mean correlation of benchmarks (B, C) with all natural ones, over every set of models: (R, N).
 
-    Benchmarks that do not vary over a set of models are left out there; NaN where none does.
+    Benchmarks count by their weights (B,), or all alike. Those that do not vary over a set of models are left out
+    there; NaN where none does.
 
     >>> moments = find_moments(np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 0.0]]), np.array([[0.0], [1.0], [2.0]]))
     >>> mean_correlations(np.eye(2), moments).round(3).tolist()
     [[0.067]]
     """
-    sums, counts = np.zeros((len(moments.pairs), members.shape[1])), np.zeros((len(moments.pairs), 1))
+    weights = np.ones(len(members)) if weights is None else weights
+    sums, total = np.zeros((len(moments.pairs), members.shape[1])), np.zeros((len(moments.pairs), 1))
     for block, inverse in inverse_deviations(members, moments):
         with threadpool_limits(1, user_api="blas"):
-            sums += inverse @ members[block]
-        counts += np.count_nonzero(inverse, axis=1)[:, None]
-    counts[counts == 0] = np.nan
-    return np.clip(np.einsum("rc,rcn->rn", sums, moments.cross) / counts, -1, 1)
+            sums += inverse @ (members[block] * weights[block, None])
+            total += weights[block].sum() if inverse.all() else (inverse > 0) @ weights[block, None]
+    total[total == 0] = np.nan
+    return np.clip(np.einsum("rc,rcn->rn", sums, moments.cross) / total, -1, 1)
 
 
 __all__ = [

@@ -3,6 +3,8 @@
 Among thousands of benchmarks some correlate well with natural shifts by chance, the more so the fewer the models. So
 the search is repeated on parts of the models, and what it chooses there is correlated over the models left out. Only a
 benchmark that does better on those than random ones of its size was worth the search.
+
+That is honest for new models. It is not for new natural benchmarks, as those that choose are those that score.
 """
 
 from __future__ import annotations
@@ -12,18 +14,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pandas as pd
 
-from scuff.design.moments import Moments, correlations_of, find_moments, inverse_deviations, mean_correlations
+from scuff.design.held_out import LEVEL, score_parts
+from scuff.design.moments import Moments, find_moments, inverse_deviations, mean_correlations
+from scuff.design.predictive_question import ask_predictive
 from scuff.design.predictive_search import find_best, is_exact
-from scuff.design.validity import take_residuals
 from scuff.metrics.intervals import percent
 from scuff.metrics.score import Score
 from scuff.metrics.shifts import Shifts
 
-LEAST_HELD_OUT = 10  # models: a correlation over fewer is hardly more than chance
 RANDOM = 1000  # benchmarks that chance is known by
-LEVEL = 0.95
+MOST_LOST = 0.5  # of the advantage over random benchmarks: if more is gone on held-out models, the choice fits its own
+CORRELATIONS = ("chosen", "held_out", "random", "whole")  # the others are differences of these
 
 
 @dataclass(frozen=True)
@@ -34,12 +36,14 @@ class Predictive:
     ----------
     fitted
         Its mean correlation over all models, which chose it: too high, by how much nobody knows.
-    held_out
-        What the search finds on parts of the models, over the models left out: the honest score.
+    chosen, held_out
+        What the search finds on parts of the models, over these parts, and over the models left out: the honest score.
     random, whole
         The mean of random benchmarks of that size, and the benchmark of all candidates, over the same held-out models.
-    gain
-        `held_out` minus `random`, in the same held-out models.
+    gain, gain_over_whole
+        `held_out` minus `random`, and minus `whole`, in the same held-out models.
+    drop
+        `chosen` minus `held_out`: how much of the correlation is owed to having chosen.
     stability
         The share of members that choices on parts of the models have in common with this one. By chance it would be
         the size divided by the number of candidates.
@@ -53,10 +57,13 @@ class Predictive:
     size: int
     natural: tuple[str, ...]
     fitted: float
+    chosen: Score
     held_out: Score
     random: Score
     whole: Score
     gain: Score
+    gain_over_whole: Score
+    drop: Score
     stability: float
     exact: bool
     warning: str = ""
@@ -88,7 +95,8 @@ def find_predictive(
     progress
         Called with (what is being done, done, to do).
 
-    >>> from scuff.metrics.shifts import read_shifts
+    >>> import pandas as pd
+    >>> from scuff.metrics import read_shifts
     >>> values = np.random.default_rng(0).uniform(0.4, 0.8, (60, 3))
     >>> table = pd.DataFrame(values, columns=["corrupted:x/fog", "corrupted:x/snow", "corrupted:x/rain"])
     >>> table = table.assign(model=table.index.astype(str), clean=0.9, **{"natural:y": values[:, :2].mean(axis=1)})
@@ -97,87 +105,40 @@ def find_predictive(
     (('x/fog', 'x/snow'), 1.0, '')
     """
     told = progress or (lambda what, done, total: None)
-    names = list(shifts.corrupted) if candidates is None else list(dict.fromkeys(candidates))
-    if not 1 <= size < len(names):
-        raise ValueError(
-            f"the size must be at least 1 and less than the number of candidates, {len(names)}; got {size}"
-        )
-    kept = _find_natural(shifts, natural)
-    _, x, y = take_residuals(shifts, [names])
-    names = [name for name in shifts.synthetic_residuals() if name in set(names)]
-    y = y[:, [list(shifts.natural).index(name) for name in kept]]
-    _check_variation(x, y, kept)
-    parts = split_models(shifts, folds, repeats, np.random.default_rng(seed))
-    training = _average_natural(find_moments(x, y, np.vstack([np.ones(len(x)), ~parts])))
-    chosen = find_best(training, size, lambda done, total: told("searching benchmarks", done, total))
-    final, choices = chosen[0], chosen[1:]
+    question = ask_predictive(
+        shifts, size, candidates=candidates, natural=natural, folds=folds, repeats=repeats, seed=seed
+    )
+    x, y, parts = question.x, question.y, question.parts
+    training = _average_natural(find_moments(x, y, np.vstack([np.ones(len(x)), ~parts])))  # all models, then parts
     held_out = _average_natural(find_moments(x, y, parts))
-    some = _random_members(len(names), size, np.random.default_rng([seed, 1]))
+    members = find_best(training, size, lambda done, total: told("searching benchmarks", done, total))
+    final, choices = members[0], members[1:]
+    some = _random_members(x.shape[1], size, np.random.default_rng([seed, 1]))
+    own = _own_correlations(members, training)
     values = {
+        "chosen": own[1:],
         "held_out": _own_correlations(choices, held_out),
         "random": mean_correlations(some, held_out)[:, 0],
-        "whole": mean_correlations(np.ones((1, len(names))), held_out)[:, 0],
+        "whole": mean_correlations(np.ones((1, x.shape[1])), held_out)[:, 0],
     }
     values["gain"] = values["held_out"] - values["random"]
+    values["gain_over_whole"] = values["held_out"] - values["whole"]
+    values["drop"] = values["chosen"] - values["held_out"]
     units = "models" if shifts.families is None else "families"
     how = f"cross-validation over {units} {percent(LEVEL)}, {len(parts)} held-out parts, corrected t, seed {seed}"
-    scores = {what: _score(found, parts, how) for what, found in values.items()}
+    limits = dict.fromkeys(CORRELATIONS, 1.0)
+    scores = {what: score_parts(its, parts, how, ends=limits.get(what, math.inf)) for what, its in values.items()}
     result = Predictive(
-        tuple(name for name, member in zip(names, final, strict=True) if member),
+        tuple(name for name, member in zip(question.candidates, final, strict=True) if member),
         size,
-        kept,
-        float(correlations_of(final[None], training)[0, 0]),
+        question.natural,
+        float(own[0]),
         **scores,
         stability=float((choices @ final).mean() / size),
-        exact=is_exact(len(names), size),
+        exact=is_exact(x.shape[1], size),
     )
-    return replace(result, warning=_warn(result))
-
-
-def _find_natural(shifts: Shifts, natural: Sequence[str] | None) -> tuple[str, ...]:
-    known = tuple(shifts.natural)
-    kept = known if natural is None else tuple(dict.fromkeys(natural))
-    unknown = [name for name in kept if name not in known]
-    if unknown or not kept:
-        given = ", ".join(unknown) or "none"
-        raise ValueError(f"natural benchmarks must be some of {', '.join(known)}; got {given}")
-    return kept
-
-
-def _check_variation(x: np.ndarray, y: np.ndarray, natural: Sequence[str]) -> None:
-    moments = find_moments(x, y)
-    still = [name for name, known in zip(natural, np.isfinite(moments.cross[0, 0]), strict=True) if not known]
-    if still:
-        raise ValueError(f"all models lose the same to {', '.join(still)}, which nothing can predict; leave it out")
-    if not moments.scales.any():
-        raise ValueError("no candidate differs between models, so none can predict anything")
-
-
-def split_models(shifts: Shifts, folds: int, repeats: int, draw: np.random.Generator) -> np.ndarray:
-    """Which models each part holds out: (parts, models). Families stay together."""
-    if folds < 2 or repeats < 1:
-        raise ValueError(f"cross-validation needs at least 2 folds and 1 repeat, got {folds} and {repeats}")
-    models = len(shifts.models)
-    family = np.arange(models) if shifts.families is None else pd.factorize(shifts.families.to_numpy())[0]
-    for fewer in range(min(folds, models // LEAST_HELD_OUT), 1, -1):
-        parts = np.concatenate([_deal(family, fewer, draw) for _ in range(repeats)])
-        if parts.sum(axis=1).min() >= LEAST_HELD_OUT:
-            return parts
-    alike = "" if shifts.families is None else f" in {family.max() + 1} families that stay together"
-    raise ValueError(
-        f"a choice must be tried on at least {LEAST_HELD_OUT} models that did not make it, twice, so that at least "
-        f"{2 * LEAST_HELD_OUT} are needed; there are {models}{alike}"
-    )
-
-
-def _deal(family: np.ndarray, folds: int, draw: np.random.Generator) -> np.ndarray:
-    """Families in random order, each to the fold that has least models so far: (folds, models)."""
-    sizes, fold_of = np.zeros(folds, int), np.zeros(family.max() + 1, int)
-    counts = np.bincount(family)
-    for one in draw.permutation(len(counts)):
-        fold_of[one] = sizes.argmin()
-        sizes[fold_of[one]] += counts[one]
-    return fold_of[family] == np.arange(folds)[:, None]
+    seeming = score_parts(own[1:] - mean_correlations(some, training)[1:, 0], parts, how).value
+    return replace(result, warning=_warn(result, seeming))
 
 
 def _average_natural(moments: Moments) -> Moments:
@@ -204,34 +165,28 @@ def _own_correlations(members: np.ndarray, moments: Moments) -> np.ndarray:
     return np.where(inverse > 0, np.clip(sums * inverse, -1, 1), np.nan)
 
 
-def _score(values: np.ndarray, parts: np.ndarray, interval: str) -> Score:
-    """The mean over held-out parts with Nadeau and Bengio's interval; parts without a correlation are left out."""
-    from scipy.special import stdtrit
-
-    known = np.isfinite(values)
-    count, models = int(known.sum()), parts.shape[1]
-    left = len(values) - count
-    note = f"{left} of {len(values)} held-out parts have no correlation and are left out" if left else ""
-    if count < 2:
-        return Score(math.nan, math.nan, math.nan, models, "no interval", note)
-    mean, variance = values[known].mean(), values[known].var(ddof=1)
-    held_out = parts.sum(axis=1)
-    ratio = float(np.mean(held_out / (models - held_out)))
-    half = stdtrit(count - 1, 0.5 + LEVEL / 2) * math.sqrt((1 / count + ratio) * variance)
-    return Score(float(mean), float(mean - half), float(mean + half), models, interval, note)
-
-
-def _warn(found: Predictive) -> str:
-    gain = found.gain
+def _warn(found: Predictive, seeming: float) -> str:
+    """What speaks against a choice. `seeming` is its advantage over random benchmarks on the models that chose."""
+    gain, drop = found.gain, found.drop
     if gain.low > 0:
         return ""
     if math.isnan(gain.low):
-        return f"nothing tells whether the choice merely fits these models: {gain.note}"
-    return (
-        f"as far as one can tell the choice merely fits these models: over them its correlation is {found.fitted:.2f}, "
-        f"but over held-out models {found.held_out.value:.2f}, where random benchmarks of {found.size} have "
-        f"{found.random.value:.2f} (gain {gain.value:.2f}, from {gain.low:.2f} to {gain.high:.2f})"
+        return f"nothing tells whether it is better than random benchmarks of its size: {gain.note}"
+    text = "worse than" if gain.high < 0 else "not shown to be better than"
+    text += (
+        f" random benchmarks of its size: on held-out models its correlation is {found.held_out.value:.2f}, theirs "
+        f"{found.random.value:.2f} ({_between('gain', gain)})"
     )
+    if drop.low > 0 and gain.value <= (1 - MOST_LOST) * seeming:
+        text += (
+            f". It merely fits the models that chose it: on these its correlation is {found.chosen.value:.2f}, "
+            f"{seeming:.2f} above that of random ones ({_between('drop', drop)})"
+        )
+    return text
 
 
-__all__ = ["Predictive", "find_predictive", "split_models"]
+def _between(name: str, score: Score) -> str:
+    return f"{name} {score.value:.2f}, from {score.low:.2f} to {score.high:.2f}"
+
+
+__all__ = ["Predictive", "find_predictive"]

@@ -7,12 +7,15 @@ intervals by bootstrap over models, and so do differences between groups: the sa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 
 from scuff.design.balanced import Benchmark
 from scuff.design.moments import Moments, correlations_of, find_members, find_moments, mean_correlations
+from scuff.design.validity_cells import Group
 from scuff.design.validity_result import GroupValidity
 from scuff.metrics.correlation import p_values
 from scuff.metrics.intervals import DEFAULT, Resampling
@@ -27,7 +30,7 @@ def benchmark_correlations(shifts: Shifts, benchmarks: Sequence[Benchmark]) -> n
     theirs. NaN where a residual is the same for all models.
 
     >>> import pandas as pd
-    >>> from scuff.metrics.shifts import read_shifts
+    >>> from scuff.metrics import read_shifts
     >>> table = {"model": list("abcde"), "clean": 0.9, "natural:y": [0.1, 0.2, 0.3, 0.4, 0.6]}
     >>> table |= {"corrupted:x/fog": [0.2, 0.1, 0.3, 0.4, 0.5], "corrupted:x/snow": [0.5, 0.4, 0.4, 0.2, 0.3]}
     >>> shifts = read_shifts(pd.DataFrame(table))
@@ -39,31 +42,36 @@ def benchmark_correlations(shifts: Shifts, benchmarks: Sequence[Benchmark]) -> n
 
 
 def group_validity(
-    shifts: Shifts, groups: Mapping[str, Sequence[Benchmark]], *, resampling: Resampling = DEFAULT
+    shifts: Shifts, groups: Mapping[str, Sequence[Benchmark] | Group], *, resampling: Resampling = DEFAULT
 ) -> GroupValidity:
     """The mean correlations of groups of benchmarks with every natural benchmark, by bootstrap over models.
 
-    Where models have families, whole families are resampled. The intervals tell what other models would say of the same
-    benchmarks; they know nothing of other corruptions. A benchmark whose residual is the same for all models has no
-    correlation and is left out; the notes count these.
+    In a plain list, all benchmarks weigh the same, as in the paper's Algorithm 2; in a `Group`, all cells. Where models
+    have families, whole families are resampled. The intervals tell what other models would say of the same benchmarks;
+    they know nothing of other corruptions. A benchmark whose residual is the same for all models has no correlation and
+    is left out; the notes count these.
 
     >>> import pandas as pd
-    >>> from scuff.metrics.shifts import read_shifts
+    >>> from scuff.metrics import read_shifts
     >>> table = {"model": list("abcde"), "clean": 0.9, "natural:y": [0.1, 0.2, 0.3, 0.4, 0.6]}
     >>> table |= {"corrupted:x/fog": [0.2, 0.1, 0.3, 0.4, 0.5], "corrupted:x/snow": [0.5, 0.4, 0.4, 0.2, 0.3]}
     >>> found = group_validity(read_shifts(pd.DataFrame(table)), {"one": [("x/fog",), ("x/snow",)]})
     >>> round(found.score("one").value, 3), found.counts
     (0.076, (2,))
     """
-    empty = [group for group, members in groups.items() if not members]
+    empty = [group for group, members in groups.items() if not len(members)]
     if empty or not groups:
         raise ValueError(f"there must be groups, with a benchmark in each; empty: {', '.join(empty) or 'all'}")
-    place, x, y = take_residuals(shifts, [benchmark for members in groups.values() for benchmark in members])
+    lists = {name: group.benchmarks if isinstance(group, Group) else group for name, group in groups.items()}
+    place, x, y = take_residuals(shifts, itertools.chain(*lists.values()))
     families = None if shifts.families is None else shifts.families.to_numpy()
     once, many = find_moments(x, y), find_moments(x, y, resample_models(len(x), resampling, families))
     varying = np.isfinite(once.cross[0]).all(axis=0)
     still = [name for name, varies in zip(shifts.natural, varying, strict=True) if not varies]
-    found = [_score_group(find_members(members, place), once, many, varying, len(x)) for members in groups.values()]
+    found = []
+    for name, group in groups.items():
+        weights = _weigh(group.cells) if isinstance(group, Group) else np.ones(len(group))
+        found.append(_score_group(find_members(lists[name], place), weights, once, many, varying, len(x)))
     values, spreads, chances, draws, flat = zip(*found, strict=True)
     return GroupValidity(
         tuple(groups),
@@ -83,7 +91,11 @@ def group_validity(
 def take_residuals(shifts: Shifts, benchmarks: Iterable[Benchmark]) -> tuple[dict[str, int], np.ndarray, np.ndarray]:
     """Places of the corruptions that some benchmark has, the residuals of these (models, C), and the natural ones."""
     synthetic = shifts.synthetic_residuals()
-    used = {name for benchmark in benchmarks for name in benchmark}
+    used: set[str] = set()
+    for benchmark in benchmarks:
+        if isinstance(benchmark, str):
+            raise ValueError(f"a benchmark is a tuple of names, got {benchmark!r}")
+        used.update(benchmark)
     unknown = sorted(used.difference(synthetic))
     if unknown:
         some = ", ".join(list(synthetic)[:3])
@@ -94,18 +106,26 @@ def take_residuals(shifts: Shifts, benchmarks: Iterable[Benchmark]) -> tuple[dic
 
 
 def _score_group(
-    members: np.ndarray, once: Moments, many: Moments, varying: np.ndarray, n: int
+    members: np.ndarray, weights: np.ndarray, once: Moments, many: Moments, varying: np.ndarray, n: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, int]:
     """Values, spreads and p-values (N + 1,), draws (R, N + 1), and the number of benchmarks that do not vary."""
     r = correlations_of(members, once)
     kept = np.isfinite(r[:, varying]).all(axis=1)
-    r = r[kept]
+    r, weights = r[kept], weights[kept]
     if not len(r):
         nothing, draws = np.full(r.shape[1] + 1, np.nan), np.full((len(many.pairs), r.shape[1] + 1), np.nan)
         return nothing, nothing, nothing, draws, len(members)
+    weights = weights / weights.sum()
     chances, r = _with_mean(p_values(r, n)), _with_mean(r)
-    draws = _with_mean(mean_correlations(members[kept], many))
-    return r.mean(axis=0), r.std(axis=0), chances.mean(axis=0), draws, int(np.sum(~kept))
+    mean = weights @ r
+    draws = _with_mean(mean_correlations(members[kept], many, weights))
+    return mean, np.sqrt(weights @ (r - mean) ** 2), weights @ chances, draws, int(np.sum(~kept))
+
+
+def _weigh(cells: Sequence[Hashable]) -> np.ndarray:
+    """Weights of benchmarks with which all cells have the same sum."""
+    numbers = pd.factorize(pd.Series(list(cells), dtype=object))[0]
+    return 1 / np.bincount(numbers)[numbers]
 
 
 def _with_mean(table: np.ndarray) -> np.ndarray:

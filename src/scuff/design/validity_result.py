@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,6 +13,7 @@ from scuff.metrics.estimate import without_noise
 from scuff.metrics.resampled import percentiles
 from scuff.metrics.score import Difference, Score
 from scuff.metrics.shifts import MEAN
+from scuff.metrics.words import join_notes
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +28,7 @@ class GroupValidity:
         Benchmarks of each group.
     values, spreads, p_values
         (G, N): the mean over benchmarks of the Pearson correlation, its standard deviation over them, and the mean of
-        its p-values.
+        its p-values; with the same weight for every stratum, where a group has strata.
     draws
         (R, G, N): the means in resamples of models. NaN where the models of a resample do not differ.
     n, level, interval
@@ -60,19 +61,8 @@ class GroupValidity:
             raise ValueError(f"a difference needs two groups, got {larger!r} twice")
         return self._compare({larger: 1.0, smaller: -1.0}, natural)
 
-    def slope(
-        self, levels: Mapping[str, float], natural: str = MEAN, within: Mapping[str, Hashable] | None = None
-    ) -> Difference:
-        """By how much the mean correlation rises per unit of a level: the least squares line through the groups.
-
-        Parameters
-        ----------
-        levels
-            The level of each group that counts.
-        within
-            The kind of each group. Groups are compared with those of their kind only: every kind has its own intercept.
-        """
-        weights = slope_weights(levels, within)
+    def contrast(self, weights: Mapping[str, float], natural: str = MEAN) -> Difference:
+        """A sum of mean correlations of groups, each times its weight, in the same resamples of models."""
         return self._compare({group: weight for group, weight in weights.items() if weight}, natural)
 
     def to_frame(self) -> pd.DataFrame:
@@ -114,9 +104,9 @@ class GroupValidity:
         draws = self.draws[:, places, column] @ factors
         notes = [self.notes[place] for place in places]
         if np.isnan(value):
-            return Score(value, value, value, self.n, "no interval", _join(notes)), draws
+            return Score(value, value, value, self.n, "no interval", join_notes(notes)), draws
         low, high, note = percentiles(draws, self.level)
-        return Score(value, low, high, self.n, self.interval, _join([*notes, note])), draws
+        return Score(value, low, high, self.n, self.interval, join_notes([*notes, note])), draws
 
     def _compare(self, weights: Mapping[str, float], natural: str) -> Difference:
         score, draws = self._combine(weights, natural)
@@ -127,25 +117,4 @@ class GroupValidity:
         return Difference(score.value, score.low, score.high, score.n, interval, score.note, other_sign_share=share)
 
 
-def slope_weights(levels: Mapping[str, float], within: Mapping[str, Hashable] | None = None) -> dict[str, float]:
-    """The factors with which the slope of a least squares line is a sum of the values at these levels.
-
-    >>> slope_weights({"a": 1, "b": 2, "c": 3})
-    {'a': -0.5, 'b': 0.0, 'c': 0.5}
-    >>> slope_weights({"a": 1, "b": 2, "c": 9}, within={"a": "few", "b": "few", "c": "many"})
-    {'a': -1.0, 'b': 1.0, 'c': 0.0}
-    """
-    table = pd.Series(levels, dtype=float)
-    kinds = [0] * len(table) if within is None else [within[group] for group in table.index]
-    centred = table - table.groupby(pd.factorize(np.array(kinds))[0]).transform("mean")
-    squares = float((centred**2).sum())
-    if not squares > 0:
-        raise ValueError(f"a slope needs groups of different levels that can be compared, got {dict(levels)}")
-    return (centred / squares).to_dict()
-
-
-def _join(notes: list[str]) -> str:
-    return "; ".join(dict.fromkeys(filter(None, notes)))
-
-
-__all__ = ["GroupValidity", "slope_weights"]
+__all__ = ["GroupValidity"]

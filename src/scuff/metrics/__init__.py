@@ -44,7 +44,8 @@ from scuff.metrics.separation import (
     class_separations,
     nearest_other_class,
 )
-from scuff.metrics.shifts import Shifts, complete_shifts, read_shifts
+from scuff.metrics.shift_tables import complete_shifts, read_shifts
+from scuff.metrics.shifts import Shifts
 from scuff.metrics.stability import flip_probability, mfr, mt5d, top5_distance
 from scuff.metrics.tables import Cells, by_model, read_cells
 from scuff.metrics.transform_space import closest_order, mmd, msd, scheme_correlations

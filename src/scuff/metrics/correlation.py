@@ -5,10 +5,14 @@
     partial     Pearson's of what is left when both are freed of what a third variable explains by a line
 
 Models that are nearly the same count twice and tell little new. Where models have families, whole families are drawn,
-which gives wider and more honest intervals. P-values know nothing of families.
+which gives wider and more honest intervals. P-values are those of independent models, and know nothing of families.
 
 Percentiles of a bootstrap are a little narrow: of Pearson's correlation of normal variables, 0.7, 95 % intervals held
 the truth in 92 % of 1000 tries with 15, 30 or 60 models, and in 94 % with 194. Spearman's held it in 94 % or more.
+
+Families that are ignored do more harm. Of 194 models in 17 families of 3 to 37, where those of one family correlate by
+0.7 in each variable, 95 % intervals over families held the truth in 91 % of 500 tries, but intervals over models in
+50 % only; so it was for correlations of 0, 0.5 and 0.7.
 """
 
 from __future__ import annotations
@@ -28,6 +32,7 @@ from scuff.metrics.intervals import DEFAULT, Resampling
 from scuff.metrics.resampled import Kind, centre, free_of, percentiles, ranks, resample_models, resampled, varies
 from scuff.metrics.score import Score
 from scuff.metrics.shifts import LEAST_MODELS
+from scuff.metrics.words import join_notes
 
 MOST_PERMUTED = 8  # models: up to 40 320 orders are all gone through, beyond that Student's t serves
 
@@ -88,7 +93,7 @@ def correlate(
     notes = [] if given is None or varies(given) else [f"{names[2]} is the same for all models, and explains nothing"]
     interval = resampling.over("models" if families is None else "families")
     p_value = float(p_values_of(kind, x[None], y[None], draws[:1, None])[0, 0])
-    return Correlation(value, low, high, n, interval, "; ".join(filter(None, [*notes, note])), p_value)
+    return Correlation(value, low, high, n, interval, join_notes([*notes, note]), p_value)
 
 
 # --- p-values -------------------------------------------------------------------------------------------------------

@@ -99,7 +99,8 @@ def _describe(x: np.ndarray, standard: np.ndarray, fitted: np.ndarray) -> str:
         return f"the line needs {LEAST_FITTED} standard models with accuracies between 0 and 1, and has {count}"
     if not _make_a_line(x, fitted[None])[0]:
         return f"all {count} models that the line is fitted to have the same clean accuracy"
-    return f"the line is not fitted to {left} of {len(x)} models, whose accuracy is 0 or 1" if left else ""
+    which = "models" if standard.all() else "standard models"
+    return f"the line is not fitted to {left} of {standard.sum()} {which}, whose accuracy is 0 or 1" if left else ""
 
 
 def _check_accuracies(clean: ArrayLike, shifted: ArrayLike) -> tuple[np.ndarray, np.ndarray]:

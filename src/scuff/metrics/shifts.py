@@ -1,31 +1,22 @@
 """Accuracies of many models on clean, on corrupted, and on naturally shifted images.
 
 Whether a synthetic benchmark predicts robustness to natural shifts is a question about this table. A study makes one
-from evaluations or from any wide table; a CSV file of your own will do:
-
-    model,clean,corrupted:imagenet-c/fog,corrupted:imagenet-c/frost,natural:imagenet-a,reference:imagenet-a
-    resnet50,0.761,0.459,0.381,0.000,0.924
-    ...
-
-`reference:` is the accuracy on clean images of those classes that the natural benchmark has. Where it is absent, the
-benchmark has all classes, and `clean` serves.
+from evaluations or from any wide table; a CSV file of your own will do, see `scuff.metrics.shift_tables`.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
 
-from scuff.metrics.accuracies import read_csv
+from scuff.metrics.words import name_some
 
 LEAST_MODELS = 5  # fewer correlate by chance: four models in one order out of 24 is no evidence
 CORRUPTED, NATURAL, REFERENCE, SCORE = "corrupted:", "natural:", "reference:", "score:"
 MEAN = "mean"  # over all natural benchmarks, of the correlations with each
-NAMED = 3  # models or values that a message names before it counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,10 +36,12 @@ class Shifts:
     families
         Which models are alike. Resampling and cross-validation keep a family together.
     standard
-        Models without any intervention for robustness, from which effective robustness is counted. None named: all.
+        Models without any intervention for robustness, from which effective robustness is counted. None: not named, so
+        that all serve. If those that were named are all left out, it is empty, and there is no effective robustness.
     left_out
         Why models are not here that were in the table.
 
+    >>> from scuff.metrics import read_shifts
     >>> table = {"model": list("abcde"), "clean": 0.8, "corrupted:x/fog": [0.1, 0.2, 0.3, 0.4, 0.5], "natural:y": 0.6}
     >>> shifts = read_shifts(pd.DataFrame(table))
     >>> shifts.synthetic_residuals()["x/fog"].round(1).tolist(), shifts.natural_residuals()["y"].round(1).tolist()
@@ -61,7 +54,7 @@ class Shifts:
     references: pd.DataFrame = field(repr=False)
     scores: pd.DataFrame = field(repr=False)
     families: pd.Series | None = field(default=None, repr=False)
-    standard: tuple[str, ...] = ()
+    standard: tuple[str, ...] | None = None
     left_out: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -89,7 +82,7 @@ class Shifts:
         """Some of the models, in this order."""
         unknown = [name for name in models if name not in self.clean.index]
         if unknown:
-            raise ValueError(f"there is no model {_listed(unknown)}; there are {_listed(self.models)}")
+            raise ValueError(f"there is no model {name_some(unknown)}; there are {name_some(self.models)}")
         models = list(models)
         return replace(
             self,
@@ -99,92 +92,20 @@ class Shifts:
             references=self.references.loc[models],
             scores=self.scores.loc[models],
             families=None if self.families is None else self.families.loc[models],
-            standard=tuple(name for name in self.standard if name in models),
+            standard=None if self.standard is None else tuple(name for name in self.standard if name in models),
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """The table of the CSV file; `read_shifts` reads it."""
+        """The table of the CSV file; `metrics.read_shifts` reads it."""
         parts = [self.clean.rename("clean")]
         for prefix, table in _tables(self).items():
             parts.append(table.add_prefix(prefix))
         frame = pd.concat(parts, axis=1).rename_axis("model").reset_index()
         if self.families is not None:
             frame.insert(1, "family", self.families.to_numpy())
-        if self.standard:
+        if self.standard is not None:
             frame.insert(1, "standard", frame["model"].isin(self.standard).astype(int))
         return frame
-
-
-def read_shifts(source: pd.DataFrame | str | os.PathLike[str]) -> Shifts:
-    """Shifts from a DataFrame or a CSV file with the columns that the text above shows.
-
-    There may be columns `score:NAME`, `family`, and `standard` (1 or 0). Models that lack a value are left out.
-    """
-    words = {"model": str, "family": str}  # a model called "None" or "121" is no missing value and no number
-    frame = source if isinstance(source, pd.DataFrame) else read_csv(source, dtype=words, keep_default_na=False)
-    for column in ("model", "clean"):
-        if column not in frame:
-            raise ValueError(f"a table of shifts needs the columns model and clean; missing: {column}")
-    values = frame.set_index(frame["model"].astype(str))
-    numbers = values.drop(columns=["model", "family", "standard"], errors="ignore").replace("", np.nan)
-    numbers = _to_numbers(numbers)
-    tables = {prefix: _with_prefix(numbers, prefix) for prefix in (CORRUPTED, NATURAL, REFERENCE, SCORE)}
-    return complete_shifts(
-        numbers["clean"],
-        tables[CORRUPTED],
-        tables[NATURAL],
-        tables[REFERENCE],
-        tables[SCORE],
-        families=values.get("family"),
-        standard=list(values.index[_to_numbers(values[["standard"]])["standard"] == 1]) if "standard" in values else (),
-    )
-
-
-def complete_shifts(
-    clean: pd.Series,
-    corrupted: pd.DataFrame,
-    natural: pd.DataFrame,
-    references: pd.DataFrame | None = None,
-    scores: pd.DataFrame | None = None,
-    *,
-    families: pd.Series | None = None,
-    standard: Sequence[str] = (),
-) -> Shifts:
-    """The models that have every value, out of tables that may lack some or be in another order.
-
-    A natural benchmark without a column in `references` has all classes, and is compared with `clean`. What `left_out`
-    says of the others is which values they lack.
-    """
-    given = [table for table in (clean, corrupted, natural, references, scores) if table is not None]
-    twice = list(dict.fromkeys(name for table in given for name in table.index[table.index.duplicated()]))
-    if twice:
-        raise ValueError(f"a model has one line, and {_listed(twice)} has several")
-    empty = pd.DataFrame(index=clean.index)
-    references = empty if references is None else references.reindex(clean.index)
-    references = references.assign(**{name: clean for name in natural if name not in references})
-    strange = [name for name in references if name not in natural]
-    if strange:
-        raise ValueError(f"there is a reference for {_listed(strange)}, but no accuracy on that natural benchmark")
-    tables = {CORRUPTED: corrupted, NATURAL: natural, REFERENCE: references[list(natural)]}
-    tables[SCORE] = empty if scores is None else scores
-    wide = pd.concat([clean.rename("clean"), *(table.add_prefix(p) for p, table in tables.items())], axis=1)
-    lacking = wide.isna()
-    whole = list(wide.index[~lacking.any(axis=1)])
-    left_out = {model: f"lacks {_listed(list(wide.columns[line]))}" for model, line in lacking.iterrows() if line.any()}
-    if len(whole) < LEAST_MODELS:
-        rarest = (~lacking).sum().sort_values(kind="stable").head(NAMED)
-        rare = ", ".join(f"{name} ({count} models)" for name, count in rarest.items())
-        raise ValueError(
-            f"{len(whole)} of {len(wide)} models have every value, and a correlation needs at least {LEAST_MODELS}; "
-            f"least often there is {rare}"
-        )
-    return Shifts(
-        wide.loc[whole, "clean"],
-        *(table.reindex(whole) for table in tables.values()),
-        families=None if families is None else families.reindex(whole),
-        standard=tuple(name for name in standard if name in whole),
-        left_out=left_out,
-    )
 
 
 def _tables(shifts: Shifts) -> dict[str, pd.DataFrame]:
@@ -209,7 +130,7 @@ def _check_names(shifts: Shifts) -> None:
     for names, what in ((models, "models"), (synthetic, "synthetic names"), (list(shifts.natural), "natural names")):
         twice = list(dict.fromkeys(name for name in names if names.count(name) > 1))
         if twice:
-            raise ValueError(f"these {what} occur twice: {_listed(twice)}")
+            raise ValueError(f"these {what} occur twice: {name_some(twice)}")
     if len(models) < LEAST_MODELS:
         raise ValueError(f"a correlation over models needs at least {LEAST_MODELS} of them, got {len(models)}")
     families = shifts.families
@@ -231,26 +152,3 @@ def _check_values(shifts: Shifts) -> None:
             )
     if not np.isfinite(shifts.scores.to_numpy(float)).all():
         raise ValueError("other scores must be finite numbers")
-
-
-def _with_prefix(table: pd.DataFrame, prefix: str) -> pd.DataFrame:
-    names = [name for name in table if name.startswith(prefix)]
-    return table[names].rename(columns=lambda name: name.removeprefix(prefix))
-
-
-def _to_numbers(table: pd.DataFrame) -> pd.DataFrame:
-    """Columns of numbers; a word among them is refused by name."""
-    found = {}
-    for name, column in table.items():
-        numbers = pd.to_numeric(column, errors="coerce")
-        words = column[numbers.isna() & column.notna()]
-        if len(words):
-            raise ValueError(f"the column {name} must hold numbers, got {words.iloc[0]!r} for {words.index[0]}")
-        found[name] = numbers.astype(float)
-    return pd.DataFrame(found, index=table.index)
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Names in a sentence, not too many of them."""
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(map(str, names[:NAMED])) + more

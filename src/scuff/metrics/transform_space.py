@@ -13,7 +13,7 @@ network robust to it. Distances are Euclidean.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -23,9 +23,11 @@ from scuff.metrics.distances import Distances, Kind, read_distances
 from scuff.metrics.intervals import Resampling
 from scuff.metrics.resampled import percentiles, resample_models, resampled
 from scuff.metrics.tables import CLEAN
+from scuff.metrics.words import name_some
 
 VALUES = 1 << 22  # distances of a block: 32 MiB. This bounds the memory; results do not depend on it
 LEAST_SCHEMES = 5  # of fewer, a rank correlation says nothing
+NAMED = 5  # schemes or corruptions that are named before they are counted
 COLUMNS = ("scheme", "corruption", "severity", "error")
 
 
@@ -104,7 +106,7 @@ def scheme_correlations(
     table = _errors_by_corruption(distances, errors)
     near = distances.by_corruption(distance).loc[table.index]
     without = [name for name in distances.schemes if name not in table.index]
-    about = [f"without {_several(without)}, of which there are no errors"] if without else []
+    about = [f"without {name_some(without, NAMED)}, of which there are no errors"] if without else []
     times = np.vstack([np.ones(len(table), int), resample_models(len(table), resampling)])  # first as they are
     lines = []
     for corruption in distances.corruptions:
@@ -166,8 +168,8 @@ def _errors_by_corruption(distances: Distances, errors: pd.DataFrame) -> pd.Data
     schemes = [name for name in distances.schemes if name in having]
     if not schemes:
         raise ValueError(
-            f"no scheme has both distances and errors: there are distances of {_several(distances.schemes)} and errors "
-            f"of {_several(list(pd.unique(errors['scheme'])))}"
+            "no scheme has both distances and errors: there are distances of "
+            f"{name_some(distances.schemes, NAMED)} and errors of {name_some(pd.unique(errors['scheme']), NAMED)}"
         )
     cells = [(name, severity or 0) for name, severity in distances.cells]
     wanted = pd.MultiIndex.from_tuples([(scheme, *cell) for scheme in schemes for cell in cells], names=keys)
@@ -189,13 +191,6 @@ def _problem(x: np.ndarray, y: np.ndarray, distance: str) -> str:
         if np.ptp(values) == 0:
             return f"{what} is the same for all schemes, which have no order then"
     return ""
-
-
-def _several(names: Sequence[str]) -> str:
-    """Names in a sentence, not too many of them."""
-    names = list(names)
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return (", ".join(names[:5]) or "none") + more
 
 
 __all__ = ["Distances", "closest_order", "mmd", "msd", "read_distances", "scheme_correlations"]

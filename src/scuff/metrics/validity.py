@@ -10,9 +10,8 @@ benchmark is a set of corruptions, or of other scores, and its residual robustne
 
 from __future__ import annotations
 
-import difflib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +23,7 @@ from scuff.metrics.estimate import without_noise
 from scuff.metrics.intervals import DEFAULT, Resampling
 from scuff.metrics.resampled import Kind, centre, in_blocks, percentiles, resample_models, resampled, varies, weigh
 from scuff.metrics.shifts import MEAN, Shifts
+from scuff.metrics.words import join_notes, near_names
 
 KINDS = ("pearson", "spearman", "partial", "effective")
 CLEAN = "clean accuracy"
@@ -72,16 +72,19 @@ def contributions(shifts: Shifts, benchmark: Sequence[str], *, resampling: Resam
     Returns
     -------
     A line per corruption and natural benchmark, and one for the mean over these: corruption, natural, alone, alone_low,
-    alone_high, without, gain, gain_low, gain_high, note. `without` is the correlation of the benchmark without the
-    corruption, and `gain` that of the whole benchmark minus this one: below 0, it predicts better without. Intervals as
-    in `validity`; both sides of a gain see the same resamples.
+    alone_high, alone_gain, alone_gain_low, alone_gain_high, without, gain, gain_low, gain_high, note. `alone_gain` is
+    the correlation of the corruption alone minus that of the whole benchmark: above 0, it predicts better alone.
+    `without` is the correlation of the benchmark without the corruption, and `gain` that of the whole benchmark minus
+    this one: below 0, it predicts better without. Intervals as in `validity`; both sides of a difference see the same
+    resamples.
 
     >>> from scuff.metrics import read_shifts
     >>> table = {"model": list("abcde"), "clean": 0.9, "corrupted:x/fog": [0.3, 0.4, 0.5, 0.6, 0.8]}
     >>> table |= {"corrupted:x/snow": [0.5, 0.4, 0.5, 0.4, 0.5], "natural:y": [0.4, 0.4, 0.5, 0.6, 0.7]}
     >>> found = contributions(read_shifts(pd.DataFrame(table)), ["x/fog", "x/snow"])
-    >>> found[found["natural"] == "y"][["corruption", "alone", "without", "gain"]].round(3).values.tolist()
-    [['x/fog', 0.977, 0.14, 0.814], ['x/snow', 0.14, 0.977, -0.023]]
+    >>> found = found[found["natural"] == "y"].set_index("corruption")
+    >>> found[["alone", "alone_gain", "without", "gain"]].round(3).values.tolist()
+    [[0.977, 0.023, 0.14, 0.814], [0.14, -0.814, 0.977, -0.023]]
     """
     whole = "the benchmark"
     rest = {name: [other for other in benchmark if other != name] for name in benchmark}
@@ -92,14 +95,15 @@ def contributions(shifts: Shifts, benchmark: Sequence[str], *, resampling: Resam
     lines = []
     for name in benchmark:
         without = found.get(f"the rest without {name}", found[whole].undefined("the benchmark has no other member"))
-        parts = found[name], without, found[whole].minus(without)
-        for alone, other, gain in zip(*(part.summarise(shifts, resampling) for part in parts), strict=True):
+        parts = found[name], found[name].minus(found[whole]), without, found[whole].minus(without)
+        for alone, better, other, gain in zip(*(part.summarise(shifts, resampling) for part in parts), strict=True):
             lines.append(
                 {"corruption": name, "natural": alone["natural"]}
                 | {"alone": alone["value"], "alone_low": alone["low"], "alone_high": alone["high"]}
+                | {"alone_gain": better["value"], "alone_gain_low": better["low"], "alone_gain_high": better["high"]}
                 | {"without": other["value"]}
                 | {"gain": gain["value"], "gain_low": gain["low"], "gain_high": gain["high"]}
-                | {"note": _join([alone["note"], gain["note"]])}
+                | {"note": join_notes([alone["note"], better["note"], gain["note"]])}
             )
     return pd.DataFrame(lines)
 
@@ -112,8 +116,7 @@ def residuals_of(shifts: Shifts, benchmark: Sequence[str], name: str = "the benc
         raise ValueError(f"{name} must be a list of synthetic columns, got {benchmark!r}")
     for member in members:
         if member not in table:
-            near = ", ".join(difflib.get_close_matches(member, list(table))) or ", ".join(list(table)[:3])
-            raise ValueError(f"{name} holds {member!r}, which the table lacks; it has {near}")
+            raise ValueError(f"{name} holds {member!r}, which the table lacks; {near_names(member, table)}")
         if members.count(member) > 1:
             raise ValueError(f"{name} holds {member} twice")
     return table[members].mean(axis=1).to_numpy()
@@ -131,7 +134,7 @@ class _Found:
     notes: list[str]
 
     def minus(self, other: _Found) -> _Found:
-        notes = [_join(pair) for pair in zip(self.notes, other.notes, strict=True)]
+        notes = [join_notes(pair) for pair in zip(self.notes, other.notes, strict=True)]
         return _Found(self.draws - other.draws, self.p_values * np.nan, notes)
 
     def undefined(self, why: str) -> _Found:
@@ -141,7 +144,7 @@ class _Found:
         """A line per natural benchmark, and one for the mean."""
         draws = np.column_stack([self.draws, self.draws.mean(axis=1)])
         reasons = [note for value, note in zip(self.draws[0], self.notes, strict=True) if np.isnan(value)]
-        notes = [*self.notes, _join(reasons)]
+        notes = [*self.notes, join_notes(reasons)]
         p_values = [*self.p_values, self.p_values.mean()]
         lines = []
         for place, natural in enumerate([*shifts.natural, MEAN]):
@@ -149,7 +152,7 @@ class _Found:
             if np.isfinite(value):
                 low, high, note = percentiles(draws[1:, place], resampling.level)
             line = {"natural": natural, "value": value, "low": low, "high": high, "p_value": float(p_values[place])}
-            lines.append(line | {"models": len(shifts.models), "note": _join([notes[place], note])})
+            lines.append(line | {"models": len(shifts.models), "note": join_notes([notes[place], note])})
         return lines
 
 
@@ -197,7 +200,7 @@ def _correlate_effective(
         name: tuple(table[name].to_numpy(float) for table in (shifts.references, shifts.natural))
         for name in shifts.natural
     }
-    standard = np.isin(shifts.models, shifts.standard) if shifts.standard else None
+    standard = None if shifts.standard is None else np.isin(shifts.models, shifts.standard)
 
     def correlations(times: np.ndarray) -> np.ndarray:
         sides = ([_deviations(*pair, standard, times)[0] for pair in side.values()] for side in (synthetic, natural))
@@ -208,7 +211,9 @@ def _correlate_effective(
     of_synthetic, of_natural = _line_notes(synthetic, standard), _line_notes(natural, standard)
     found = {}
     for place, name in enumerate(synthetic):
-        found[name] = _Found(draws[:, place], p[place], [_join([of_synthetic[place], note]) for note in of_natural])
+        found[name] = _Found(
+            draws[:, place], p[place], [join_notes([of_synthetic[place], note]) for note in of_natural]
+        )
     return found
 
 
@@ -228,9 +233,5 @@ def _line_notes(pairs: Mapping[str, tuple[np.ndarray, np.ndarray]], standard: np
     notes = []
     for name, (clean, shifted) in pairs.items():
         note = _deviations(clean, shifted, standard, np.ones((1, len(clean))))[1]
-        notes.append(f"{name}: {note}" if note else "")
+        notes.append(f"on {name}, {note}" if note else "")
     return notes
-
-
-def _join(notes: Iterable[str]) -> str:
-    return "; ".join(dict.fromkeys(filter(None, notes)))

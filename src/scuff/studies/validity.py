@@ -10,7 +10,7 @@ that did not choose it. Everything rests on a table, and takes seconds.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
@@ -18,13 +18,16 @@ import pandas as pd
 
 import scuff
 from scuff import design, metrics
+from scuff.design.predictive_question import ask_predictive
 from scuff.metrics import Resampling, Shifts
+from scuff.metrics.resampled import resample_models
 from scuff.store import Settings, Store, check_settings
 from scuff.studies.validity_benchmarks import FAMILIES, Categories, Members, find_suites, resolve_categories
 from scuff.studies.validity_evaluations import Pairs
 from scuff.studies.validity_groups import score_groups
 from scuff.studies.validity_mapping import TableMapping, check_severities
 from scuff.studies.validity_results import SETTINGS, Validity, save_validity
+from scuff.studies.validity_searches import Progress, search_line
 from scuff.studies.validity_sources import Place, Source, described, read_source
 from scuff.suites import Suite
 
@@ -32,7 +35,6 @@ NOTED_ONLY = ("source", "mapping", "natural", "suites_from", "categories_from") 
 NOTED_ONLY += ("models", "left_out", "resample", "notes", "same", "different", "scuff")  # `table` is a hash of it all
 STEPS = 3  # correlations, groups, searches
 
-Progress = Callable[[str, int, int], None]
 Units = Literal["models", "families"]
 
 
@@ -147,9 +149,7 @@ def plan_validity(
     pairs = None if pairs is None else [(int(n), int(k)) for n, k in pairs]
     for n, k in pairs or ():
         design.count_benchmarks(groups, n, k)  # which refuses what cannot be
-    for size in search:
-        if not 1 <= size <= len(corruptions):
-            raise ValueError(f"a benchmark can be searched among {len(corruptions)} corruptions; got size {size}")
+    _check_numbers(shifts, Resampling(count=resamples, seed=seed), count, search)
     settings = {
         "source": described(source),
         "mapping": described(mapping),
@@ -193,7 +193,7 @@ def run_validity(plan: ValidityPlan, *, progress: Progress | None = None) -> Val
     settings["notes"] = [*settings["notes"], *notes]
     settings |= dict(zip(("same", "different"), _agreement(plan), strict=True))
     progress("searches", 2, STEPS)
-    searches = [_search(plan, size, progress) for size in settings["search"]]
+    searches = [search_line(shifts, size, settings["seed"], progress) for size in settings["search"]]
     found = Validity(
         shifts, correlations, contributions, groups, trends, pd.DataFrame(searches) if searches else None, settings
     )
@@ -210,6 +210,15 @@ def _choose_units(shifts: Shifts, resample: Units | None) -> Shifts:
     if resample == "families" and shifts.families is None:
         raise ValueError("the table knows no families of models; a mapping names them, or a column family")
     return replace(shifts, families=None) if resample == "models" else shifts
+
+
+def _check_numbers(shifts: Shifts, resampling: Resampling, count: int, search: Sequence[int]) -> None:
+    """Refuse now what intervals, groups and searches would refuse later."""
+    if count < 1:
+        raise ValueError(f"count must be at least 1 benchmark of a group, got {count}")
+    resample_models(len(shifts.models), replace(resampling, count=1), shifts.families)
+    for size in search:
+        ask_predictive(shifts, size, seed=resampling.seed)
 
 
 def _fingerprint(shifts: Shifts) -> str:
@@ -238,16 +247,3 @@ def _agreement(plan: ValidityPlan) -> tuple[float | None, float | None]:
         return None, None
     found = design.correlations(plan.shifts.synthetic_residuals()[members], plan.categories)
     return tuple(None if value != value else value for value in found)
-
-
-def _search(plan: ValidityPlan, size: int, progress: Progress) -> dict[str, Any]:
-    """The most predictive benchmark of a size, as a line of a table. Other scores have other units, and do not mix."""
-    candidates = list(plan.shifts.corrupted)
-    found = design.find_predictive(
-        plan.shifts, size, candidates=candidates, seed=plan.settings["seed"], progress=progress
-    )
-    line = {"size": found.size, "members": " ".join(found.members), "fitted": found.fitted}
-    for name in ("held_out", "random", "whole", "gain"):
-        score = getattr(found, name)
-        line |= {name: score.value, f"{name}_low": score.low, f"{name}_high": score.high}
-    return line | {"stability": found.stability, "exact": found.exact, "warning": found.warning}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from scuff.corruptions import get
 from scuff.design import find_categories
 from scuff.design.files import read_categories, read_overlaps_file
 from scuff.metrics import overlaps
+from scuff.metrics.words import name_some
 from scuff.studies.overlap_results import read_overlap
 from scuff.suites import Suite, list_suites, load_suite
 from scuff.suites.suite import ABOUT_ENTRY
@@ -27,7 +27,7 @@ def find_suites(corruptions: Sequence[str], suites: Sequence[Suite | str] | None
 
     An entry may be there under the name of another suite if that has the same corruption with the same parameters:
     ImageNet-NOC is a part of its candidates. Suites are those of the package, or the given ones, of which each must be
-    there; suites that only the table knows; and "all", if that is none of these.
+    there; suites that only the table knows; and "all", if that is none of these. The largest comes first, "all" last.
 
     >>> find_suites([f"noc-candidates/{entry}" for entry in load_suite("noc-candidates").entries])["imagenet-noc"][:2]
     ['noc-candidates/quantization', 'noc-candidates/blur']
@@ -40,7 +40,7 @@ def find_suites(corruptions: Sequence[str], suites: Sequence[Suite | str] | None
         missing = [entry for entry, place in places.items() if place is None]
         if suites and missing:
             raise ValueError(
-                f"the table lacks {len(missing)} of the {len(places)} corruptions of {suite.name}: {_some(missing)}"
+                f"the table lacks {len(missing)} of the {len(places)} corruptions of {suite.name}: {name_some(missing)}"
             )
         if places and not missing:
             found[suite.name] = list(places.values())
@@ -48,6 +48,7 @@ def find_suites(corruptions: Sequence[str], suites: Sequence[Suite | str] | None
         name = address.rpartition("/")[0]
         if name and name not in known:
             found.setdefault(name, []).append(address)
+    found = {name: found[name] for name in sorted(found, key=lambda name: -len(found[name]))}
     if corruptions and not any(set(members) == set(corruptions) for members in found.values()):
         found[ALL] = list(corruptions)
     return found
@@ -78,7 +79,7 @@ def resolve_categories(
     without = [address for address, category in labels.items() if category is None]
     notes = [f"in no category: {', '.join(without)}"] if without else []
     if unused:
-        notes.append(f"in a category, but not in the table: {len(unused)} corruptions ({_some(unused)})")
+        notes.append(f"in a category, but not in the table: {len(unused)} corruptions ({name_some(unused)})")
     return {category: members for category, members in found.items() if members}, notes
 
 
@@ -157,8 +158,3 @@ def _same_corruption(address: str, names: Iterable[str], known: Mapping[str, Sui
 def _corruption(address: str, known: Mapping[str, Suite]) -> str | None:
     suite, _, entry = address.rpartition("/")
     return known[suite].corruption(entry) if suite in known and entry in known[suite].entries else None
-
-
-def _some(names: Sequence[Any], most: int = 3) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(map(str, names[:most])) + more

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from scuff.data.natural import ALL_CLASSES, SUBSETS
-from scuff.metrics.shifts import Shifts, complete_shifts
+from scuff.metrics.shift_tables import complete_shifts
+from scuff.metrics.shifts import Shifts
 from scuff.store import Store
 from scuff.studies.validity_folders import (
     Evaluated,
@@ -28,6 +29,7 @@ from scuff.studies.validity_table import common_levels
 Pairs = Mapping[str, Sequence[tuple[Folder, Folder | None]]]  # benchmark: its folders, each with that of its reference
 
 ALIKE = 0.005  # by which accuracies of one model on the same images may differ: machines round differently
+PERCENT = 100  # flips are counted in it
 
 
 def read_shift_evaluations(
@@ -110,16 +112,18 @@ def _natural_name(folder: str) -> str:
 # --- columns --------------------------------------------------------------------------------------------------------
 
 
-def _merge(columns: Mapping[str, Mapping[Any, float]], what: str) -> dict[Any, float]:
+def _merge(
+    columns: Mapping[str, Mapping[Any, float]], what: str, value_is: str = "an accuracy", alike: float = ALIKE
+) -> dict[Any, float]:
     """The values of several folders; where two have the same, they must be alike."""
     found: dict[Any, float] = {}
     roots: dict[Any, str] = {}
     for root, column in columns.items():
         for key, value in column.items():
-            if abs(found.setdefault(key, value) - value) > ALIKE:
+            if abs(found.setdefault(key, value) - value) > alike:
                 said = key if isinstance(key, str) else f"{key[0]}, {key[1]} {key[2] or ''}".rstrip()
                 raise ValueError(
-                    f"{said} has an accuracy of {found[key]:.4f} on {what} in {roots[key]}, and of {value:.4f} in "
+                    f"{said} has {value_is} of {found[key]:.4f} on {what} in {roots[key]}, and of {value:.4f} in "
                     f"{root}; they were evaluated differently: leave one of the folders out"
                 )
             roots.setdefault(key, root)
@@ -153,8 +157,8 @@ def _corrupted(folders: Sequence[Evaluated], severities: tuple[int, ...] | None)
 
 def _flips(folders: Sequence[Evaluated]) -> dict[str, dict[str, float]]:
     """{suite of films: {model: mean flip probability}}."""
-    found: dict[str, dict[str, float]] = {}
+    films: dict[str, dict[str, dict[str, float]]] = {}
     for folder in folders:
         if folder.flips:
-            found.setdefault(folder.suite.name, {}).update(folder.flips)
-    return found
+            films.setdefault(folder.suite.name, {})[folder.root] = folder.flips
+    return {suite: _merge(its, suite, "a flip rate", PERCENT * ALIKE) for suite, its in films.items()}

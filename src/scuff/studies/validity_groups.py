@@ -40,7 +40,8 @@ def score_groups(
     table = found.to_frame()
     front = pd.DataFrame([about[label] for label in table["group"]])
     table = pd.concat([table[["group"]], front, table.drop(columns="group")], axis=1)
-    return table, design.trends(found), notes
+    compared = design.trends(shifts, categories, pairs=pairs, count=count, resampling=resampling)
+    return table, compared if len(compared) else None, notes
 
 
 def _about_pair(label: str) -> dict[str, Any]:

@@ -49,7 +49,7 @@ class TableMapping:
     unit: str = "fraction"
     severities: tuple[int, ...] | None = None
     families: Mapping[str, str] = field(default_factory=dict)
-    standard: tuple[str, ...] = ()
+    standard: tuple[str, ...] | None = None
     models: Mapping[str, tuple[re.Pattern[str], ...]] = field(default_factory=dict)
 
 
@@ -77,7 +77,7 @@ def read_mapping(source: str | os.PathLike[str] | Mapping[str, Any]) -> TableMap
         unit=unit,
         severities=check_severities(given.get("severities"), "severities of the mapping"),
         families={name: _family(name, value) for name, value in _entries(given, "families")},
-        standard=tuple(_texts(given.get("standard") or (), "standard")),
+        standard=tuple(_texts(given["standard"], "standard")) if given.get("standard") else None,
         models=_choice(given.get("models") or {}),
     )
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
-from scuff.metrics.shifts import Shifts, read_shifts
+from scuff.metrics.shift_tables import read_shifts
+from scuff.metrics.shifts import Shifts
 from scuff.store import Settings, Store, read_settings, save_settings
 from scuff.studies.validity_table import read_named_table
 
@@ -70,7 +71,7 @@ def read_validity(directory: str | os.PathLike[str]) -> Validity:
         shifts = read_shifts(read_named_table(store.read(SHIFTS), ("model", "family")))
         there = {name: store.exists(f"{name}.csv") or name in ALWAYS for name in TABLES}
         tables = {name: read_named_table(store.read(f"{name}.csv"), TEXTS) if there[name] else None for name in TABLES}
-        return Validity(replace(shifts, left_out=settings["left_out"]), **tables, settings=settings)
+        return Validity(replace(shifts, left_out=settings.get("left_out", {})), **tables, settings=settings)
     except (ValueError, KeyError, OSError) as error:
         raise ValueError(
             f"the study in {store.root} is damaged ({error}); delete the folder and run it again"

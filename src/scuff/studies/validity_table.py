@@ -15,7 +15,9 @@ import numpy as np
 import pandas as pd
 
 from scuff.metrics.accuracies import read_csv
-from scuff.metrics.shifts import Shifts, complete_shifts
+from scuff.metrics.shift_tables import complete_shifts, model_names, name_families, to_numbers
+from scuff.metrics.shifts import Shifts
+from scuff.metrics.words import name_some, near_names
 from scuff.studies.validity_mapping import (
     COLUMN,
     CORRUPTION,
@@ -97,15 +99,15 @@ def common_levels(found: Mapping[str, Iterable[int]], severities: Sequence[int] 
         for name, levels in found.items():
             absent = [level for level in severities if level not in levels]
             if absent:
-                raise ValueError(f"{name} has the severities {_listed(levels)}, not {_listed(absent)}")
+                raise ValueError(f"{name} has the severities {name_some(levels)}, not {name_some(absent)}")
         return {name: list(severities) for name in found}
     if found:
         first, expected = next(iter(found.items()))
         other = next((name for name, levels in found.items() if levels != expected), None)
         if other is not None:
             raise ValueError(
-                f"corruptions must have the same severities to be compared: {first} has {_listed(expected)}, {other} "
-                f"has {_listed(found[other])}; choose severities that all have"
+                f"corruptions must have the same severities to be compared: {first} has {name_some(expected)}, {other} "
+                f"has {name_some(found[other])}; choose severities that all have"
             )
     return found
 
@@ -120,8 +122,7 @@ def _open_table(table: pd.DataFrame | str | os.PathLike[str], mapping: TableMapp
     else:
         words = [mapping.model, *([mapping.families[COLUMN]] if COLUMN in mapping.families else [])]
         frame = read_named_table(Path(table).read_bytes(), words)
-    names = _column(frame, mapping.model)
-    return frame.set_index(names.astype(str).rename("model"))
+    return frame.set_index(model_names(_column(frame, mapping.model)))
 
 
 def _synthetic_columns(
@@ -134,7 +135,7 @@ def _synthetic_columns(
         found |= {f"{suite}/{entry}": its for entry, its in _in_order(suite, columns).items()}
     has_levels = any(isinstance(given, str) and SEVERITY in given for given in mapping.synthetic.values())
     if severities is not None and not has_levels:
-        raise ValueError(f"there are no severities to choose {_listed(severities)} from: no pattern has {SEVERITY}")
+        raise ValueError(f"there are no severities to choose {name_some(severities)} from: no pattern has {SEVERITY}")
     return found
 
 
@@ -150,7 +151,9 @@ def _matching(frame: pd.DataFrame, suite: str, pattern: str, severities: Sequenc
             columns.setdefault(match["corruption"], {})[level] = column
     if not columns:
         near = difflib.get_close_matches(pattern, list(frame), n=3, cutoff=0.3)
-        raise ValueError(f"no column fits the pattern {pattern!r} of {suite}; there are {_listed(near or list(frame))}")
+        raise ValueError(
+            f"no column fits the pattern {pattern!r} of {suite}; there are {name_some(near or list(frame), 5)}"
+        )
     if SEVERITY not in pattern:
         return {corruption: list(its.values()) for corruption, its in columns.items()}
     levels = common_levels({f"{suite}/{corruption}": its for corruption, its in columns.items()}, severities)
@@ -181,9 +184,7 @@ def _refuse_shared(synthetic: Mapping[str, list[str]], mapping: TableMapping) ->
 
 def _column(frame: pd.DataFrame, name: str) -> pd.Series:
     if name not in frame:
-        near = difflib.get_close_matches(name, list(frame), n=3, cutoff=0.5)
-        hint = f"did you mean {', '.join(near)}?" if near else f"there are {_listed(list(frame))}"
-        raise ValueError(f"the table has no column {name!r}; {hint}")
+        raise ValueError(f"the table has no column {name!r}; {near_names(name, frame)}")
     found = frame[name]
     if isinstance(found, pd.DataFrame):
         raise ValueError(f"the table has {found.shape[1]} columns {name!r}")
@@ -191,12 +192,7 @@ def _column(frame: pd.DataFrame, name: str) -> pd.Series:
 
 
 def _numbers(frame: pd.DataFrame, name: str) -> pd.Series:
-    column = _column(frame, name)
-    numbers = pd.to_numeric(column, errors="coerce").astype(float)
-    words = column[numbers.isna() & column.notna() & (column != "")]
-    if len(words):
-        raise ValueError(f"the column {name} must hold numbers, got {words.iloc[0]!r} for {words.index[0]}")
-    return numbers
+    return to_numbers(_column(frame, name))
 
 
 # --- models ---------------------------------------------------------------------------------------------------------
@@ -211,6 +207,11 @@ def _choose_models(frame: pd.DataFrame, mapping: TableMapping) -> tuple[pd.DataF
             left_out[model] = "not among the models that the mapping includes"
         elif any(e.search(model) for e in unwanted):
             left_out[model] = "excluded by the mapping"
+    if wanted is not None and not any(e.search(model) for e in wanted for model in frame.index):
+        given = name_some([e.pattern for e in wanted])
+        raise ValueError(
+            f"no model matches models.include of the mapping, {given}; there are {name_some(list(frame.index))}"
+        )
     return frame[[model not in left_out for model in frame.index]], left_out
 
 
@@ -218,21 +219,17 @@ def _families(frame: pd.DataFrame, families: Mapping[str, str]) -> pd.Series | N
     """The family of every model; one that has none is a family of its own."""
     if not families:
         return None
-    models = frame.index.to_series()
     if COLUMN in families:
-        named = _column(frame, families[COLUMN])
-        return named.where(named.notna() & (named != ""), models).astype(str)
-    return models.map(lambda model: next((name for name, e in families.items() if re.search(e, model)), model))
+        return name_families(_column(frame, families[COLUMN]))
+    return frame.index.to_series().map(
+        lambda model: next((name for name, e in families.items() if re.search(e, model)), model)
+    )
 
 
-def _standard(frame: pd.DataFrame, mapping: TableMapping) -> tuple[str, ...]:
-    for name in mapping.standard:
+def _standard(frame: pd.DataFrame, mapping: TableMapping) -> tuple[str, ...] | None:
+    for name in mapping.standard or ():
         if name not in frame.index:
-            near = difflib.get_close_matches(name, list(frame.index), n=3, cutoff=0.5)
-            raise ValueError(f"standard names a model {name!r} that is not in the table; near: {_listed(near)}")
+            raise ValueError(
+                f"standard names a model {name!r} that is not in the table; {near_names(name, frame.index)}"
+            )
     return mapping.standard
-
-
-def _listed(names: Sequence[Any]) -> str:
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return (", ".join(map(str, names[:5])) or "none") + more

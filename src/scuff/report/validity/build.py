@@ -73,7 +73,7 @@ def render_validity(
     """
     settings = settings or {}
     scores = measure_validity(shifts, correlations, contributions, groups, trends, searches, settings)
-    again = None if directory is None or not settings else validity_again(settings, directory)
+    again = None if directory is None or "source" not in settings else validity_again(settings, directory)
     sections = [
         about.correlation_section(scores),
         about.scatter_section(scores),
@@ -95,9 +95,9 @@ def render_validity(
 
 
 def _subject(scores: ValidityScores) -> str:
-    """The only suite by its name, or the number of corruptions."""
-    named = [name for what, name in scores.suites if what == "suite" and name != ALL]
-    return named[0] if len(named) == 1 else "a synthetic benchmark"
+    """The first suite by its name, if it has one."""
+    name = scores.suites[0][1] if scores.suites else ALL
+    return "a synthetic benchmark" if name == ALL else name
 
 
 def _natural(scores: ValidityScores) -> str:
@@ -107,7 +107,7 @@ def _natural(scores: ValidityScores) -> str:
 
 def _lead(scores: ValidityScores) -> str:
     shifts = scores.shifts
-    left = f" ({count(len(shifts.left_out), 'other')} left out for missing values)" if shifts.left_out else ""
+    left = f" ({count(len(shifts.left_out), 'other')} left out)" if shifts.left_out else ""
     families = "" if shifts.families is None else f" of {count(shifts.families.nunique(), 'family', 'families')}"
     synthetic = [count(shifts.corrupted.shape[1], "corruption"), count(shifts.scores.shape[1], "other score")]
     some = listed([words for words in synthetic if not words.startswith("0 ")])

@@ -18,25 +18,25 @@ GIVEN_CATEGORIES = "Categories were given in Python: put them into this file, ca
 
 
 def validity_again(settings: Mapping[str, Any], out: str) -> Again:
-    """`scuff validity`, with everything that was not left to itself."""
-    source, notes = settings["source"], []
-    if isinstance(settings["mapping"], dict) or source in OBJECTS or settings["mapping"] in OBJECTS:
+    """`scuff validity`, with everything that was not left to itself, as far as it was written down."""
+    source, mapping, notes = settings["source"], settings.get("mapping"), []
+    if isinstance(mapping, dict) or source in OBJECTS or mapping in OBJECTS:
         words, about = [os.path.join(out, TABLE)], {}
         notes.append(GIVEN_TABLE)
     else:
         words = [source] if isinstance(source, str) else list(source)
-        about = {"mapping": settings["mapping"], "natural": _natural_words(settings["natural"])}
-        about["severity"] = _joined(settings["severities"])
+        about = {"mapping": mapping, "natural": _natural_words(settings.get("natural"))}
+        about["severity"] = _joined(settings.get("severities"))
     categories = _categories_word(settings)
     notes += [GIVEN_CATEGORIES] if categories == CATEGORIES else []
     options = {
         **about,
         "categories": categories,
-        "suite": settings["suites_from"] or [],
-        "pairs": _joined([f"{n},{k}" for n, k in settings["pairs"] or ()], " "),
-        "search": _joined(settings["search"]),
-        "resample": settings["resample"],
-        **{key: None if settings[key] == usual else settings[key] for key, usual in USUAL.items()},
+        "suite": settings.get("suites_from") or [],
+        "pairs": _joined([f"{n},{k}" for n, k in settings.get("pairs") or ()], " "),
+        "search": _joined(settings.get("search")),
+        "resample": settings.get("resample"),
+        **{key: settings[key] for key, usual in USUAL.items() if settings.get(key, usual) != usual},
         "out": out,
     }
     given = [
@@ -62,9 +62,9 @@ def _natural_words(natural: Any) -> list[str]:
 
 def _categories_word(settings: Mapping[str, Any]) -> str | None:
     """Where categories are from; families go without saying unless it is for groups of all pairs."""
-    given = settings["categories_from"]
+    given = settings.get("categories_from", "families")
     if given == "families":
-        return given if settings["groups"] and settings["pairs"] is None else None
+        return given if settings.get("groups") and settings.get("pairs") is None else None
     return given if isinstance(given, str) else CATEGORIES
 
 

@@ -30,7 +30,7 @@ def model_scatter(key: str, scores: ValidityScores, what: str, benchmark: str, n
     names = _model_names(scores)
     shown = escape(suite_name(benchmark))
     hover = f"%{{text}}<br>{shown} {x_words}<br>{escape(natural)} %{{y:.1f}} points<extra></extra>"
-    standard = set(scores.shifts.standard)
+    standard = set(scores.shifts.standard or ())
     traces: Traces = []
     for place, (name, look) in enumerate(LOOKS.items()):
         its = [model for model in scores.shifts.models if (model in standard) == (place == 0)]

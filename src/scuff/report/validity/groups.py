@@ -29,7 +29,7 @@ def group_section(scores: ValidityScores) -> Section | None:
             inside += [
                 parts.heading(title),
                 parts.figures([group_figure(f"groups{place}", scores, its, caption)], side_by_side=False),
-                parts.table(tables.group_table(scores, its, f"{caption}, with 95 % intervals")),
+                parts.table(tables.group_table(scores, its, f"{caption}, with 95 % intervals", kind == "n,k")),
                 *(parts.note(words) for words in notes_of(its, "group")),
                 parts.folded(tables.group_facts_table(its), "What the groups are made of"),
             ]
@@ -37,9 +37,10 @@ def group_section(scores: ValidityScores) -> Section | None:
         "groups",
         "Groups of benchmarks",
         parts.text(
-            "Whether it matters how a benchmark is composed: many benchmarks of each kind were drawn at random, and "
-            "this is the mean of their correlations. Groups rest on the same models, so that changes from one to "
-            "another are known better than their intervals suggest; the next section has them."
+            "The mean correlation of many benchmarks that are composed alike. Every set of categories weighs the same, "
+            "and so does every arrangement of uneven numbers. A category with fewer than k corruptions is not in "
+            "benchmarks of k of each, so that groups may differ in their categories, too: the next section compares "
+            "like with like, in the same resamples of models."
         ),
         *inside,
     )
@@ -56,8 +57,9 @@ def trend_section(scores: ValidityScores) -> Section | None:
         "trends",
         "What makes a benchmark predict",
         parts.text(
-            "How the mean correlation changes with the composition of benchmarks, by natural benchmark. An interval "
-            "that holds 0 does not tell."
+            "How the mean correlation changes with the composition of benchmarks, where both sides of a comparison "
+            "have every category equally often. An interval that holds 0 does not tell. Part of a rise is arithmetic: "
+            "a mean over more, and more different, corruptions has less of what is peculiar to each."
         ),
         parts.figures([figure for figure in slopes if figure is not None]),
         *([parts.heading("From group to group"), parts.figures(pairs)] if pairs else []),

@@ -21,6 +21,7 @@ KINDS = {
     "partial": "given clean accuracy",
     "effective": "effective robustness",
 }
+WEAK, STRONG = 0.3, 0.6  # correlations below and from which words say so
 SUITES = ("suite", "score")  # what is a benchmark of its own; the others are parts of one
 
 
@@ -64,10 +65,11 @@ class ValidityScores:
 
     @cached_property
     def suites(self) -> list[tuple[str, str]]:
-        """All benchmarks that are no parts of others, as (what, name), the largest first."""
+        """All benchmarks that are no parts of others, as (what, name): the largest first, but all corruptions last."""
         found = self.correlations[self.correlations["what"].isin(SUITES)].drop_duplicates(["what", "benchmark"])
         found = found.sort_values("size", ascending=False, kind="stable")
-        return list(zip(found["what"], found["benchmark"], strict=True))
+        suites = list(zip(found["what"], found["benchmark"], strict=True))
+        return sorted(suites, key=lambda suite: suite == ("suite", ALL))
 
     @cached_property
     def drawn(self) -> list[tuple[str, str]]:

@@ -38,7 +38,7 @@ def scatter_section(scores: ValidityScores) -> Section | None:
     """What models lose to natural shifts over what they lose to a benchmark, one benchmark at a time."""
     if not scores.drawn:
         return None
-    standard = len(scores.shifts.standard)
+    standard = len(scores.shifts.standard or ())
     marked = f" Diamonds are the {standard} standard ones, without an intervention for robustness." if standard else ""
     panels = {}
     for place, (what, name) in enumerate(scores.drawn):
@@ -114,7 +114,8 @@ def search_section(scores: ValidityScores) -> Section | None:
         "The most predictive benchmarks",
         parts.text(
             "Which corruptions predict best together. A choice fits the models that it is made on, so what counts is "
-            "its correlation over models that had no part in it, and its gain over random benchmarks of the same size."
+            "its correlation over models that had no part in it, and its gain over random benchmarks of the same size. "
+            "That holds for new models, not for new natural benchmarks: the same ones choose and score."
         ),
         *map(parts.text, warnings(scores)),
         parts.table(tables.search_table(scores)),

@@ -10,7 +10,7 @@ from scuff.report.parts import Facts, Section
 from scuff.report.separation.command import Again
 from scuff.report.settings import all_facts
 from scuff.report.validity import tables
-from scuff.report.validity.scores import ALL, ValidityScores
+from scuff.report.validity.scores import ALL, STRONG, WEAK, ValidityScores
 from scuff.report.words import grouped, listed
 
 # What other parts of the page show.
@@ -32,7 +32,8 @@ DEFINITIONS = {
     ),
     "Pearson, Spearman": (
         "Correlation over models of the residual robustness on a synthetic and on a natural benchmark; Spearman's is "
-        "that of their ranks. 1: the one predicts the other. 0: it says nothing of it."
+        "that of their ranks. 1: the one predicts the other. 0: it says nothing of it. Sentences call it weak below "
+        f"{WEAK}, moderate below {STRONG}, and strong from there on."
     ),
     "given clean accuracy": (
         "Pearson's correlation of what clean accuracy does not explain of both (partial correlation). It tells "
@@ -46,15 +47,19 @@ DEFINITIONS = {
     ),
     "mean": "The mean of the correlations with all natural benchmarks.",
 }
+P_VALUES = (
+    "How often as strong a correlation comes about without any relation, if models were independent of each other. "
+    "Models that are alike are not, and make p-values too small; intervals over families take that into account."
+)
 GROUPS = {
-    "n,k": "Benchmarks of n categories with k corruptions of each, drawn at random (Laugros et al. 2021).",
+    "n,k": "Benchmarks of n categories with k corruptions of each (Laugros et al. 2021): many, or all that there are.",
     "std": "Standard deviation of the numbers of corruptions per category of a benchmark. At 0, all have as many.",
 }
 SEARCHES = {
     "held out": (
-        "The benchmark is chosen on some of the models and scored on the others, many times. Fitted is the score on "
-        "the models that it is chosen on, which flatters it. Intervals: Student's t over these repetitions, corrected "
-        "for the models that they share (Nadeau and Bengio 2003)."
+        "The benchmark is chosen on some of the models and scored on the others, many times. On the choosing models "
+        "is the score on those that it is chosen on, which flatters it. Intervals: Student's t over these repetitions, "
+        "corrected for the models that they share (Nadeau and Bengio 2003)."
     ),
     "stability": "The share of members that choices on some of the models have in common with that on all.",
 }
@@ -63,7 +68,7 @@ SEARCHES = {
 def definitions(scores: ValidityScores) -> Facts:
     """What is said of numbers that are on the page."""
     units = "models" if scores.shifts.families is None else "whole families of models"
-    found = DEFINITIONS | {"intervals": f"95 %, bootstrap over {units}."}
+    found = DEFINITIONS | {"intervals": f"95 %, bootstrap over {units}.", "p-values": P_VALUES}
     if scores.contributions is not None:
         found["gain"] = "The correlation of a benchmark minus that of the benchmark without a corruption."
     if scores.groups is not None:
@@ -99,10 +104,16 @@ def _model_facts(scores: ValidityScores) -> Facts:
     facts = [("Models", models)]
     if shifts.families is not None:
         facts.append(("Families", f"{shifts.families.nunique()}, resampled and held out as a whole"))
-    facts.append(("Standard models", listed(list(shifts.standard)) if shifts.standard else "none named"))
+    facts.append(("Standard models", _standard_words(shifts.standard)))
     facts.append(("Natural benchmarks", listed(scores.natural)))
     return facts + [
         (suite, listed([scores.shown.get(name, name) for name in members]))
         for suite, members in scores.members.items()
         if suite != ALL
     ]
+
+
+def _standard_words(standard: tuple[str, ...] | None) -> str:
+    if standard is None:
+        return "none named, so that all serve"
+    return listed(list(standard)) if standard else "all that were named are left out"

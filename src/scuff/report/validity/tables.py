@@ -12,8 +12,7 @@ from scuff.report.words import NOTHING, count, fine, hundredths, percent
 
 QUESTIONS = {
     "n": "categories, at the same size",
-    "k": "corruptions per category, with as many categories",
-    "size": "corruptions in all",
+    "size": "corruptions of the same categories",
     "std": "imbalance of categories (std)",
 }
 
@@ -41,7 +40,9 @@ def p_table(scores: ValidityScores) -> Table:
                 values = [scores.p_value(what, benchmark, natural, kind) for natural in scores.columns]
                 rows.append([Cell(suite_name(benchmark)), Cell(name, is_text=True), *map(p_cell, values)])
     columns = [words("benchmark"), words("correlation"), *map(Column, scores.columns)]
-    return Table("p-values (two-sided); the last column is their mean", columns, rows)
+    caption = "p-values (two-sided), as if models were independent"
+    caption += "" if scores.shifts.families is None else ": they ignore families"
+    return Table(caption + ("; the last column is their mean" if MEAN in scores.columns else ""), columns, rows)
 
 
 def category_table(scores: ValidityScores) -> Table:
@@ -79,15 +80,21 @@ def gain_table(scores: ValidityScores) -> Table:
     return Table(f"Gain: Pearson's r of {scores.contributing} minus that without the corruption", columns, rows)
 
 
-def group_table(scores: ValidityScores, groups: pd.DataFrame, caption: str) -> Table:
-    """Mean correlations, natural benchmarks down and groups across, as in tables 2 and 3 of the paper."""
+def group_table(scores: ValidityScores, groups: pd.DataFrame, caption: str, with_suites: bool) -> Table:
+    """Mean correlations, natural benchmarks down and groups across, as in tables 2 and 3 of the paper.
+
+    As in its table 2, suites and scores may stand beside the groups.
+    """
     names = groups["group"].drop_duplicates().tolist()
     found = {(row.natural, row.group): row for row in groups.itertuples(index=False)}
+    suites = scores.suites if with_suites else []
     rows = []
     for natural in scores.columns:
         cells = [score_cell(_line_score(found.get((natural, group))), fine) for group in names]
+        cells += [score_cell(scores.score(*suite, natural=natural), fine) for suite in suites]
         rows.append([Cell(natural), *cells])
-    return Table(caption, [words("natural benchmark"), *map(Column, names)], rows)
+    heads = [*names, *(suite_name(name) for _, name in suites)]
+    return Table(caption, [words("natural benchmark"), *map(Column, heads)], rows)
 
 
 def group_facts_table(groups: pd.DataFrame) -> Table:
@@ -108,9 +115,10 @@ def trend_table(scores: ValidityScores) -> Table:
         pair = "slope over all" if row.smaller == ALL else f"{row.smaller} to {row.larger}"
         other = Cell(NOTHING if pd.isna(row.other_sign_share) else fine(row.other_sign_share), row.other_sign_share)
         change = score_cell(Score(row.difference, row.low, row.high, 0, ""), signed)
-        about = [Cell(pair, is_text=True), Cell(row.natural, is_text=True)]
+        about = [Cell(pair, is_text=True), Cell(str(row.categories), row.categories), Cell(row.natural, is_text=True)]
         rows.append([Cell(QUESTIONS.get(row.question, row.question)), *about, change, other])
-    columns = [words("more"), words("groups"), words("natural benchmark"), Column("change of r")]
+    columns = [words("more"), words("groups"), Column("out of categories"), words("natural benchmark")]
+    columns += [Column("change of r")]
     return Table(
         "Changes of the mean correlation, with 95 % intervals", [*columns, Column("share of other sign")], rows
     )
@@ -126,13 +134,13 @@ def search_table(scores: ValidityScores) -> Table:
             [
                 Cell(count(int(row.size), "corruption")),
                 Cell(f"{', '.join(members)} ({chosen})", is_text=True),
-                Cell(hundredths(row.fitted), row.fitted),
-                *(score_cell(_named_score(row, key), hundredths) for key in ("held_out", "random", "whole")),
-                score_cell(_named_score(row, "gain"), signed),
+                *(score_cell(_named_score(row, key), hundredths) for key in ("chosen", "held_out", "random", "whole")),
+                *(score_cell(_named_score(row, key), signed) for key in ("gain", "gain_over_whole")),
                 Cell(percent(row.stability, 0), row.stability),
             ]
         )
-    numbers = ("r, fitted", "r, held out", "r of random ones", "r of all", "gain over random", "stability %")
+    numbers = ("r on the choosing models", "r, held out", "r of random ones", "r of all together")
+    numbers += ("gain over random", "gain over all", "stability %")
     columns = [words("size"), words("the most predictive benchmark"), *map(Column, numbers)]
     return Table("Most predictive benchmarks; 95 % intervals over held-out models", columns, rows)
 
@@ -161,7 +169,9 @@ def _line_score(line) -> Score | None:
     return None if line is None else Score(line.value, line.low, line.high, 0, "")
 
 
-def _named_score(line, key: str) -> Score:
-    """A score of a search, whose interval is in the columns `_low` and `_high`; there may be none."""
+def _named_score(line, key: str) -> Score | None:
+    """A score of a search, whose interval is in the columns `_low` and `_high`; None in a study that knew none."""
+    if not hasattr(line, key):
+        return None
     ends = (getattr(line, f"{key}_{end}", float("nan")) for end in ("low", "high"))
     return Score(getattr(line, key), *ends, 0, "")

@@ -8,14 +8,13 @@ from typing import Any
 
 from scuff.metrics import Score
 from scuff.report.page import Verdicts
-from scuff.report.validity.scores import ALL, ValidityScores, signed, suite_name
+from scuff.report.validity.scores import ALL, STRONG, WEAK, ValidityScores, signed
 from scuff.report.words import bracketed, count, hundredths, listed
 
 TRENDS = {  # what is asked, in units of what a slope is, and the sign that the paper found
     "n": ("Number of categories", "per category more, at the same size", 1),
-    "k": ("Corruptions per category", "per corruption more in each category, with as many categories", 1),
-    "size": ("Size", "per corruption more", 1),
-    "std": ("Imbalance", "per unit of std, the same size and categories", -1),
+    "size": ("Size", "per corruption more, of the same categories", 1),
+    "std": ("Imbalance", "per unit of std, at the same size, of the same categories", -1),
 }
 
 
@@ -61,7 +60,7 @@ def _subject(scores: ValidityScores, what: str, benchmark: str) -> str:
 def _suite_words(scores: ValidityScores, what: str, benchmark: str) -> str:
     """Whether a benchmark predicts, with which natural benchmarks, and whether it still does given clean accuracy."""
     found = _by_natural(scores, what, benchmark, "pearson")
-    sentences = [f"{_predicts(found)}."]
+    sentences = [f"{_correlates(found)}."]
     mean = scores.score(what, benchmark)
     if len(scores.natural) > 1 and mean is not None and not math.isnan(mean.value):
         defined = {name: one.value for name, one in found.items() if not math.isnan(one.value)}
@@ -86,19 +85,31 @@ def _by_natural(scores: ValidityScores, what: str, benchmark: str, kind: str) ->
     return {natural: one for natural, one in found.items() if one is not None}
 
 
-def _predicts(found: Mapping[str, Score]) -> str:
-    """With which natural benchmarks correlations are known to be positive, and with which not."""
+def _correlates(found: Mapping[str, Score]) -> str:
+    """With which natural benchmarks correlations are known to be positive, how strong they are, and with which not."""
     sure, against, open_, undefined = _sorted_out(found)
     shifts = count(len(found), "natural shift")
-    if len(sure) == len(found):
-        text = f"predicts robustness to {listed(sure)}" if len(found) < 3 else f"predicts robustness to all {shifts}"
-    elif sure:
-        text = f"predicts robustness to {listed(sure)}"
+    if sure:
+        named = f"all {shifts}" if 2 < len(sure) == len(found) else listed(sure)
+        text = _graded({name: found[name].value for name in sure}, named)
     else:
-        text = f"is not known to predict robustness to {'any of ' if len(found) > 1 else ''}{shifts}"
+        text = f"is not known to correlate with robustness to {'any of ' if len(found) > 1 else ''}{shifts}"
     text += f"; not known to for {listed(open_)}, whose {_intervals(open_)} 0" if sure and open_ else ""
     text += f"; models that are robust to it are less robust to {listed(against)}" if against else ""
     return text + (f"; not defined for {listed(undefined)}" if undefined else "")
+
+
+def _graded(values: Mapping[str, float], named: str) -> str:
+    """How strongly a benchmark correlates, by r as it is written: in one word if one holds for all."""
+    grades: dict[str, list[str]] = {"strongly": [], "moderately": [], "weakly": []}
+    for name, value in values.items():
+        value = round(value, 2)
+        grades["strongly" if value >= STRONG else "moderately" if value >= WEAK else "weakly"].append(name)
+    used = {grade: names for grade, names in grades.items() if names}
+    if len(used) == 1:
+        return f"correlates {next(iter(used))} with robustness to {named}"
+    each = [f"{grade} for {listed(names)}" for grade, names in used.items()]
+    return f"correlates with robustness to {named}, {', '.join(each)}"
 
 
 def _given_words(found: Mapping[str, Score], given: Mapping[str, Score], mean: Score | None) -> str:
@@ -134,23 +145,25 @@ def _corruption_words(scores: ValidityScores) -> str:
     if not known:
         return "no correlation is defined."
     names = list(known)
-    text = f"{scores.shown[names[0]]} predicts best alone, r = {_value(known[names[0]])}"
+    text = f"{scores.shown[names[0]]} correlates best alone, r = {_value(known[names[0]])}"
     text += f", {scores.shown[names[-1]]} least, {_value(known[names[-1]])}"
-    better = _better_alone(scores, known)
-    return f"{text}{' in the mean' if len(scores.natural) > 1 else ''}.{better}"
+    return f"{text}{' in the mean' if len(scores.natural) > 1 else ''}.{_better_alone(scores)}"
 
 
-def _better_alone(scores: ValidityScores, known: Mapping[str, Score]) -> str:
-    """How many corruptions do better alone than the largest suite, if there is one."""
-    if not scores.suites or scores.suites[0][0] == "score":
+def _better_alone(scores: ValidityScores) -> str:
+    """Which corruptions are known to do better alone than the benchmark that contributions are those to."""
+    if scores.contributions is None or "alone_gain_low" not in scores.contributions:
         return ""
-    whole = scores.score(*scores.suites[0])
-    if whole is None or math.isnan(whole.value):
+    its = scores.contributions[scores.contributions["natural"] == scores.overall]
+    its = its[its["alone_gain"].notna()]
+    if len(its) < 2:
         return ""
-    better = sum(one.value > whole.value for one in known.values())
-    name = suite_name(scores.suites[0][1])
-    number = "None" if not better else str(better)
-    return f" {number} of {len(known)} {'does' if better == 1 else 'do'} so better than {name} together."
+    better = [scores.shown.get(name, name) for name in its.loc[its["alone_gain_low"] > 0, "corruption"]]
+    whole = f"better alone than {scores.contributing} together"
+    if not better:
+        return f" Of {len(its)}, none is known to correlate {whole}."
+    verb = "correlates" if len(better) == 1 else "correlate"
+    return f" Of {len(its)}, {listed(better)} {verb} {whole}: the interval of the difference is above 0."
 
 
 def _trend_words(question: str, line, by_natural: Mapping[str, Any]) -> str:

@@ -1,0 +1,102 @@
+"""What the report of validity says of its settings, and of the command that makes it again."""
+
+import shlex
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from made_validity import (
+    CATEGORIES,
+    made_settings,
+    make_contributions,
+    make_correlations,
+    make_shifts,
+)
+from pages import Page, table_of
+from validity_pages import render_all
+
+from scuff.report import render_validity
+from scuff.report.validity.command import CATEGORIES as CATEGORIES_FILE
+from scuff.report.validity.command import GIVEN_CATEGORIES, GIVEN_TABLE, validity_again
+from scuff.report.validity.figures import model_scatter
+from scuff.report.validity.scores import measure_validity
+from scuff.report.validity.settings import settings_section
+
+
+@pytest.fixture(scope="module")
+def shifts():
+    return make_shifts()
+
+
+@pytest.fixture(scope="module")
+def correlations(shifts):
+    return make_correlations(shifts)
+
+
+@pytest.fixture(scope="module")
+def contributions(shifts):
+    return make_contributions(shifts)
+
+
+@pytest.fixture(scope="module")
+def page(shifts, correlations, contributions):
+    return Page(render_all(shifts, correlations, contributions))
+
+
+def test_settings_say_who_is_left_out_and_how_to_do_it_again(page, shifts):
+    text = page.section("settings")
+    assert table_of(page, "Models that are left out") == {"m40": {"why": pytest.approx(np.nan, nan_ok=True)}}
+    assert shifts.left_out["m40"] in text
+    assert "40; 1 left out" in text
+    assert "bootstrap over whole families of models." in text
+    assert "other-c: no suite of that name." in text
+    (command,) = page.texts("pre")
+    options = "--mapping map.yaml --categories runs/noc --search 2,3 --resamples 500 --out runs/valid"
+    assert command == f"scuff validity table.csv {options}"
+
+
+def test_the_command_names_what_was_not_left_to_itself(shifts):
+    settings = made_settings(shifts)
+    folders = settings | {
+        "source": ["runs/one", "runs/two"],
+        "mapping": None,
+        "natural": {"imagenet-a": [["runs/a", "runs/val-a"], ["runs/more a", None]]},
+        "categories_from": "families",
+        "pairs": [[2, 3], [3, 2]],
+        "search": [],
+        "severities": [1, 3],
+        "suites_from": ["mine.yaml"],
+        "resample": "models",
+    }
+    words = shlex.split(validity_again(folders, "runs/v").words)
+    assert words == [
+        *("scuff", "validity", "runs/one", "runs/two"),
+        *("--natural", "imagenet-a=runs/a,runs/val-a", "--natural", "imagenet-a=runs/more a", "--severity", "1,3"),
+        *("--suite", "mine.yaml", "--pairs", "2,3 3,2", "--resample", "models", "--resamples", "500"),
+        *("--out", "runs/v"),
+    ]
+    in_python = settings | {"source": "Shifts", "mapping": None, "categories_from": CATEGORIES}
+    again = validity_again(in_python, "v")
+    assert shlex.split(again.words)[:5] == ["scuff", "validity", "v/shifts.csv", "--categories", CATEGORIES_FILE]
+    assert again.notes == (GIVEN_TABLE, GIVEN_CATEGORIES)
+    facts = settings_section(measure_validity(shifts, make_correlations(shifts)), in_python, None)["parts"][1]["pairs"]
+    assert ("Categories from", "as given in Python") in facts
+    every = settings | {"categories_from": "families", "pairs": None, "groups": True}
+    assert "--categories families" in validity_again(every, "v").words
+
+
+def test_models_may_be_left_out_for_other_reasons_than_missing_values(shifts, correlations):
+    page = render_validity(replace(shifts, left_out={"a": "excluded by the mapping"}), correlations)
+    assert "40 models of 20 families (1 other left out), 8 corruptions" in page
+    assert "missing values" not in page
+
+
+@pytest.mark.parametrize(
+    ("standard", "words"),
+    [(None, "none named, so that all serve"), ((), "all that were named are left out"), (("m0", "m4"), "m0 and m4")],
+)
+def test_settings_say_which_models_are_standard(shifts, correlations, standard, words):
+    scores = measure_validity(replace(shifts, standard=standard), correlations)
+    facts = next(part["pairs"] for part in settings_section(scores, {}, None)["parts"] if part and "pairs" in part)
+    assert ("Standard models", words) in facts
+    assert len(model_scatter("key", scores, "suite", "made-c", "sketches").traces) == (2 if standard else 1)
