@@ -16,6 +16,7 @@ import pandas as pd
 
 import scuff
 from scuff.metrics import Shifts, complete_shifts
+from scuff.metrics.shifts import BETWEEN
 
 CATEGORIES = {
     "noise": ["made-c/gaussian_noise", "made-c/shot_noise", "made-c/impulse_noise"],
@@ -99,8 +100,8 @@ def make_contributions(shifts: Shifts, members: Sequence[str] = tuple(SUITES["al
 
 def make_groups(shifts: Shifts) -> pd.DataFrame:
     """Mean correlations that rise with n and k, and fall with std."""
-    groups = [("n,k", f"{n},{k}", n, k, np.nan, n * k, 0.5 + 0.03 * n + 0.01 * k) for n, k in ((2, 1), (3, 1), (2, 2))]
-    groups += [("std", f"std {std}", np.nan, np.nan, std, 6, 0.6 - 0.05 * std) for std in (0.0, 0.8, 1.4)]
+    groups = [("n,k", f"{n},{k}", n, k, 0.0, n * k, 0.5 + 0.03 * n + 0.01 * k) for n, k in ((2, 1), (3, 1), (2, 2))]
+    groups += [("std", f"std {std}", 3, 2, std, 6, 0.6 - 0.05 * std) for std in (0.0, 0.8, 1.4)]
     lines = []
     for kind, group, n, k, std, size, value in groups:
         about = {"group": group, "kind": kind, "n": n, "k": k, "std": std, "size": size, "benchmarks": 100 + size}
@@ -137,7 +138,7 @@ def make_searches() -> pd.DataFrame:
     }
     lines = []
     for size, (members, fitted, chosen, held_out, random, whole, warning) in found.items():
-        line = {"size": size, "members": " ".join(members), "fitted": fitted}
+        line = {"size": size, "members": BETWEEN.join(members), "fitted": fitted}
         scores = {"chosen": chosen, "held_out": held_out, "random": random, "whole": whole}
         scores |= {"gain": held_out - random, "gain_over_whole": held_out - whole, "drop": chosen - held_out}
         for key, value in scores.items():

@@ -3,7 +3,6 @@
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -130,8 +129,36 @@ def test_one_natural_benchmark_needs_no_mean():
     page = Page(render_validity(one, correlations, make_contributions(one), groups, make_trends(groups)))
     assert page.texts("h1") == ["Does made-c predict robustness to sketches?"]
     assert verdicts(page)["made-c (7 corruptions)"].startswith("correlates strongly with robustness to sketches. r = ")
-    assert list(table_of(page, "Pearson's correlation by category")["noise"]) == ["sketches", "corruptions"]
+    assert list(table_of(page, "Pearson's correlation by category")["noise"]) == ["corruptions", "sketches"]
     assert page.data()["figures"]["slope-n"]["data"][0]["y"] == [0]
+
+
+def test_a_natural_benchmark_without_correlations_does_not_hide_the_others(shifts, correlations, contributions):
+    why = "the residual robustness to cartoons is the same for all models"
+    numbers = {"value", "low", "high", "p_value", "alone", "alone_gain", "gain", "gain_low", "gain_high"}
+
+    def flat(table):
+        its = table["natural"].isin(["cartoons", "mean"])
+        if "kind" in table:  # effective robustness differs where residual robustness does not
+            its &= table["kind"] != "effective"
+        columns = [name for name in table if name in numbers]
+        return table.assign(note=np.where(its, why, ""), **{name: table[name].mask(its) for name in columns})
+
+    page = Page(render_validity(shifts, flat(correlations), flat(contributions)))
+    said = verdicts(page)
+    best = lines(correlations, what="corruption", kind="pearson", natural="sketches").nlargest(1, "value").iloc[0]
+    short = best["benchmark"].removeprefix("made-c/").replace("_", " ")
+    start = "no correlation with cartoons is defined, and so none in the mean. With sketches, "
+    assert said["Single corruptions"].startswith(f"{start}{short} correlates best alone, r = {best['value']:.2f}")
+    assert re.search(r"; not defined for cartoons\. r is from 0\.\d\d with \w+ to 0", said["made-c (7 corruptions)"])
+    alone = table_of(page, "Corruptions alone: correlation with sketches")
+    assert alone[short]["Pearson"] == pytest.approx(best["value"], rel=1e-12)
+    assert f"cartoons No r: {why}." in page.texts("figcaption")
+    gains = [text for text in page.texts("figcaption") if text.startswith("Gain of r")]
+    assert gains == [f"Gain of r by corruption With {natural}." for natural in ("sketches", "renditions")]
+    assert "nan" not in re.sub(r'data-value="nan"', "", page.section("corruptions")).lower()
+    noted = f"Pearson, Spearman and given clean accuracy with cartoons and the mean: {why}."
+    assert noted in page.texts("p")
 
 
 def test_tables_with_numbers_for_names_are_read_as_text(shifts, correlations):
@@ -178,21 +205,15 @@ def test_the_command_line_finds_out_that_a_folder_is_of_validity(folder, tmp_pat
     assert "(validity.json)" in " ".join(refused.output.split())
 
 
-def test_a_folder_of_an_older_study_has_a_report_too(folder):
-    """What it did not write down is not shown."""
-    path = folder / "validity.json"
-    settings = json.loads(path.read_text())
-    kept = {key: settings[key] for key in ("source", "search", "seed")}
-    path.write_text(json.dumps(kept))
-    for name, newer in {"contributions": "alone_gain", "searches": "chosen|drop|gain_over_whole"}.items():
-        table = pd.read_csv(folder / f"{name}.csv")
-        table[[column for column in table if not re.match(newer, column)]].to_csv(folder / f"{name}.csv", index=False)
-    page = Page(Path(write_validity_report(folder)).read_text(encoding="utf-8"))
-    assert page.texts("pre") == [f"scuff validity table.csv --search 2,3 --out {folder}"]
-    assert "together" not in verdicts(page)["Single corruptions"]
-    assert np.isnan(table_of(page, "Most predictive benchmarks")["2 corruptions"]["gain over all"])
-    path.write_text("{}")
-    assert not Page(Path(write_validity_report(folder)).read_text(encoding="utf-8")).texts("pre")
+def test_a_folder_of_another_version_is_refused_in_a_line(folder):
+    table = pd.read_csv(folder / "searches.csv")
+    table.drop(columns=[name for name in table if name.startswith("chosen")]).to_csv(
+        folder / "searches.csv", index=False
+    )
+    result = CliRunner().invoke(app, ["report", str(folder)])
+    assert result.exit_code == 2
+    assert "another version" in " ".join(result.output.split())
+    assert "Traceback" not in result.output
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path):

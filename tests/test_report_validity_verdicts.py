@@ -14,14 +14,16 @@ from made_validity import (
     make_contributions,
     make_correlations,
     make_groups,
+    make_searches,
     make_shifts,
     make_trends,
 )
 from pages import Page, table_of
 from validity_pages import lines, render_all, verdicts
 
+from scuff.metrics.shifts import BETWEEN
 from scuff.report import render_validity
-from scuff.report.validity.notes import suite_notes
+from scuff.report.validity.notes import gather_notes, notes_of, suite_notes
 from scuff.report.validity.scores import KINDS, measure_validity
 from scuff.report.validity.settings import definitions
 from scuff.report.validity.verdicts import validity_verdicts
@@ -72,6 +74,8 @@ def test_p_values_are_there_too(page, correlations):
     rows = table_of(page, "p-values")
     found = lines(correlations, what="score", kind="partial").set_index("natural")["p_value"]  # the last of its name
     assert {natural: rows[SCORE][natural] for natural in NATURAL} == pytest.approx(dict(found[list(NATURAL)]), rel=1e-9)
+    assert MEAN not in rows[SCORE]  # a mean of p-values is no p-value
+    assert "mean of p-values" in table_of(page, "Groups of benchmarks")["2,1"]
 
 
 def test_verdicts_say_what_a_suite_predicts_and_what_not(page, correlations):
@@ -126,6 +130,27 @@ def test_strengths_are_named_one_by_one_where_they_differ(shifts, correlations):
     assert said.startswith(f"correlates with robustness to all 3 natural shifts, {grades}.")
 
 
+def test_a_corruption_is_best_alone_only_if_its_interval_is_above_0(shifts, correlations):
+    def said(changed):
+        return dict(validity_verdicts(measure_validity(shifts, changed)))["Single corruptions"]
+
+    alone = lines(correlations, what="corruption", natural=MEAN, kind="pearson").sort_values("value")
+    first, second = (alone["benchmark"].iloc[place].removeprefix("made-c/").replace("_", " ") for place in (-1, -2))
+    unsure = correlations.assign(low=-0.6)
+    start = (
+        f"none of 8 is known to correlate alone in the mean; the highest r, of {first}, is {alone['value'].max():.2f}"
+    )
+    assert said(unsure).startswith(f"{start} (95 % interval \u22120.60 to ")
+    but_one = unsure.assign(low=np.where(unsure.index == alone.index[-2], 0.1, -0.6))
+    assert said(but_one).startswith(
+        f"{second} correlates best alone in the mean, of those whose interval is above 0, r"
+    )
+    flat = correlations["benchmark"] == "made-c/fog"
+    assert " No correlation is defined for fog (made-c)." in said(
+        correlations.assign(value=correlations["value"].mask(flat))
+    )
+
+
 def test_corruptions_are_better_alone_only_if_the_interval_says_so(shifts, correlations, contributions):
     def said(table):
         return dict(validity_verdicts(measure_validity(shifts, correlations, table)))["Single corruptions"]
@@ -143,11 +168,10 @@ def test_corruptions_are_better_alone_only_if_the_interval_says_so(shifts, corre
 
 def test_p_values_say_what_they_ignore(page, shifts, correlations):
     captions = [text for text in page.texts("caption") if text.startswith("p-values")]
-    ignored = "as if models were independent: they ignore families; the last column is their mean"
-    assert captions == [f"p-values (two-sided), {ignored}"]
+    assert captions == ["p-values (two-sided), as if models were independent: they ignore families"]
     plain = Page(render_validity(replace(shifts, families=None), correlations))
     captions = [text for text in plain.texts("caption") if text.startswith("p-values")]
-    assert captions == ["p-values (two-sided), as if models were independent; the last column is their mean"]
+    assert captions == ["p-values (two-sided), as if models were independent"]
     assert (
         "if models were independent of each other"
         in dict(definitions(measure_validity(shifts, correlations)))["p-values"]
@@ -162,8 +186,26 @@ def test_notes_name_the_suites_only_if_they_are_not_of_all(shifts, correlations)
     assert note == "all corruptions, effective robustness with sketches: a point is far off."
     whole = correlations["what"].isin(("suite", "score")) & (correlations["kind"] == "pearson")
     (note,) = suite_notes(measure_validity(shifts, correlations.assign(note=np.where(whole, "few models", ""))))
-    names = "Pearson with sketches, Pearson with renditions, Pearson with cartoons and Pearson with mean"
-    assert note == f"{names}: few models."
+    assert note == "Pearson: few models."
+    some = whole & correlations["natural"].isin(["sketches", MEAN])
+    (note,) = suite_notes(measure_validity(shifts, correlations.assign(note=np.where(some, "few models", ""))))
+    assert note == "Pearson with sketches and the mean: few models."
+
+
+def test_notes_that_differ_in_names_are_one(shifts, correlations, contributions):
+    its = correlations["kind"] == "effective"
+    few = "the line has 2 models"
+    natural = correlations["natural"].replace("mean", "cartoons")
+    notes = "on " + correlations["benchmark"] + f", {few}; on " + natural + f", {few}"
+    (note,) = suite_notes(measure_validity(shifts, correlations.assign(note=notes.where(its, ""))))
+    assert note == f"effective robustness: on made-c, sketches, renditions, cartoons and 1 more, {few}."
+    flat = "the residual robustness to " + contributions["corruption"] + " is the same for all models"
+    scores = measure_validity(shifts, correlations, contributions.assign(note=flat))
+    (note,) = notes_of(scores, scores.contributions, "corruption", scores.shown)
+    names = "gaussian noise, shot noise, impulse noise, defocus blur and 4 more"
+    assert note == f"{names}: the residual robustness to {names} is the same for all models."
+    to_one = "not fitted to 1 of 80 models"  # which is no benchmark called 1
+    assert gather_notes([(to_one, ["1"], "x"), ("on 1, few", ["1"], "y")]) == {to_one: ["x"], "on 1, few": ["y"]}
 
 
 def test_groups_are_tables_like_those_of_the_paper(page, shifts, correlations):
@@ -176,11 +218,11 @@ def test_groups_are_tables_like_those_of_the_paper(page, shifts, correlations):
         "Mean r of benchmarks by the std": ["std 0.0", "std 0.8", "std 1.4"],
     }.items():
         rows = table_of(page, caption)
-        assert list(rows) == [*NATURAL, MEAN]
-        for natural in rows:
+        assert list(rows) == [*names, *([] if "std" in caption else ["made-c", SCORE, "all corruptions"])]
+        for natural in (*NATURAL, MEAN):
             wanted = {name: groups.loc[(name, natural), "value"] for name in names}
             wanted |= {} if "std" in caption else beside[natural]
-            assert rows[natural] == pytest.approx(wanted, rel=1e-12)
+            assert {name: row[natural] for name, row in rows.items()} == pytest.approx(wanted, rel=1e-12)
     figures = page.data()["figures"]
     for key, mode in {"groups0": "markers", "groups1": "lines+markers"}.items():
         mean = figures[key]["data"][-1]
@@ -194,6 +236,8 @@ def test_trends_are_compared_with_the_paper(page):
     assert said["Number of categories"].startswith("r rises, as in the paper: +0.030 (95 % interval +0.025 to +0.035)")
     assert said["Size"].startswith("r is not known to change with it: +0.002")
     assert said["Imbalance"].startswith("r falls, as in the paper: \u22120.050")
+    assert said["Number of categories"].endswith("at the same size, from 1 comparison (2,1 to 3,1).")
+    assert said["Imbalance"].endswith(", from 2 comparisons (std 0.0 to std 0.8; std 0.8 to std 1.4).")
     (dots,) = page.data()["figures"]["slope-std"]["data"]
     assert dots["x"] == [-0.05] * 4
     (dots,) = page.data()["figures"]["pairs-std"]["data"]
@@ -207,6 +251,13 @@ def test_a_trend_against_the_paper_says_so(shifts, correlations):
     said = dict(validity_verdicts(measure_validity(shifts, correlations, None, groups, turned)))
     assert said["Number of categories"].startswith("r falls, unlike in the paper")
     assert said["Imbalance"].startswith("r rises, unlike in the paper")
+
+
+def test_a_trend_without_a_mean_says_where_there_is_one(shifts, correlations):
+    trends = make_trends(make_groups(shifts))
+    trends.loc[trends["natural"].isin([UNRELATED, MEAN]), ["difference", "low", "high"]] = np.nan
+    said = dict(validity_verdicts(measure_validity(shifts, correlations, None, None, trends)))["Number of categories"]
+    assert said == "no mean r is defined. It rises with sketches and renditions."
 
 
 def test_a_trend_that_differs_by_natural_benchmark_says_with_which(shifts, correlations):
@@ -232,4 +283,19 @@ def test_a_choice_that_merely_fits_is_warned_of_in_plain_sight(page):
     assert rows["3 corruptions"]["r, held out"] == pytest.approx(0.02)
     assert rows["3 corruptions"]["r on the choosing models"] == pytest.approx(0.38)
     assert rows["3 corruptions"]["gain over all"] == pytest.approx(-0.6)
-    assert re.search(r"\(all sets tried\).*\(best found\)", page.section("searches"))
+    assert re.search("all sets tried.*best found", page.section("searches"))
+    assert table_of(page, "All members of")["2 corruptions"]["stability %"] == pytest.approx(0.5)
+
+
+def test_long_searches_are_short_in_the_verdict_and_whole_when_unfolded(shifts, correlations):
+    members = [f"made-c/c{number}" for number in range(150)]
+    warning = "not shown to be better than random ones: its correlation is 0.65"
+    searches = make_searches().head(1).assign(size=150, members=BETWEEN.join(members), warning=warning)
+    page = Page(render_validity(shifts, correlations, searches=searches))
+    found = verdicts(page)["Most predictive 150"]
+    assert found.startswith("made-c/c0, made-c/c1, made-c/c2, made-c/c3, made-c/c4, made-c/c5 and 144 more: r = 0.76")
+    assert found.endswith(" Warning: not shown to be better than random ones.")
+    assert f"Warning, 150 corruptions: {warning}." in page.texts("p")
+    cells = page.texts("td")
+    assert any(text.endswith("made-c/c9 and 140 more") for text in cells)
+    assert ", ".join(members) in cells

@@ -75,6 +75,37 @@ def test_a_column_that_is_there_twice_is_refused():
         read_shifts(pd.concat([table, table[["natural:y"]]], axis=1))
 
 
+def test_a_column_that_is_there_twice_in_a_file_is_refused(tmp_path):
+    table = make_table()
+    path = tmp_path / "shifts.csv"
+    pd.concat([table, table[["natural:y"]]], axis=1).to_csv(path, index=False)
+    with pytest.raises(ValueError, match="twice: natural:y"):
+        read_shifts(path)
+
+
+@pytest.mark.parametrize(("separator", "name"), [(";", "semicolons"), ("\t", "tabs")])
+def test_a_file_without_commas_is_told_so(tmp_path, separator, name):
+    path = tmp_path / "shifts.csv"
+    make_table().to_csv(path, index=False, sep=separator)
+    with pytest.raises(ValueError, match=rf"single column, .*separated by {name}\? Commas are expected"):
+        read_shifts(path)
+
+
+@pytest.mark.parametrize("word", ["", "-", "NaN", "NA", "n/a", "None", "null"])
+def test_words_for_a_missing_number_leave_its_model_out(tmp_path, word):
+    table = make_table().astype({"natural:y": object})
+    table.loc[2, "natural:y"] = word
+    assert read_shifts(table).left_out == {"c": "lacks natural:y"}
+    table.to_csv(tmp_path / "shifts.csv", index=False)
+    assert read_shifts(tmp_path / "shifts.csv").left_out == {"c": "lacks natural:y"}
+
+
+@pytest.mark.parametrize("value", [-0.1, np.inf])
+def test_only_what_may_be_in_percent_is_asked_whether_it_is(value):
+    with pytest.raises(ValueError, match=r"for a on y \(natural shifts\)$"):
+        read_shifts(make_table(**{"natural:y": value}))
+
+
 def test_models_that_lack_a_value_are_left_out_with_the_reason():
     table = make_table()
     table.loc[2, ["corrupted:x/fog", "natural:z"]] = np.nan
@@ -113,6 +144,7 @@ def test_some_models_can_be_taken():
         ({"clean": ["high", 0.5, 0.5, 0.5, 0.5, 0.5]}, "column clean must hold numbers, got 'high' for a"),
         ({"score:x-p": [np.inf, 1, 1, 1, 1, 1]}, "finite"),
         ({"reference:q": 0.5}, "a reference for q, but no accuracy"),
+        ({"score:x;y": 0.5}, "must not have ';' in it, which stands between names: x;y"),
         ({"score:x/fog": 0.5}, "synthetic names occur twice: x/fog"),
         ({"Natural:n1": 0.5}, "column 'Natural:n1' means nothing.* did you mean natural:n1"),
         ({"clena": 0.5}, "column 'clena' means nothing.* did you mean clean"),

@@ -41,6 +41,15 @@ def test_files_come_back_and_are_listed(store):
     assert not store.exists("rows/net")  # a folder is no file
 
 
+def test_a_file_can_be_removed_and_others_stay(store):
+    store.write("a.csv", b"first")
+    store.write("b.csv", b"second")
+    store.remove("a.csv")
+    store.remove("a.csv")  # which is no longer there
+    assert not store.exists("a.csv")
+    assert store.read("b.csv") == b"second"
+
+
 def test_rows_come_back_with_their_types(store):
     first, second = columns(5, 0), columns(7, 1)
     write_rows(store, "rows/a.parquet", CONSTANT, first)

@@ -49,7 +49,7 @@ def run(tmp_path, monkeypatch):
 def test_a_study_prints_tables_and_sentences_and_leaves_a_folder(run):
     done = run(
         *("table.csv", "--mapping", "mapping.yaml", "--categories", "categories.yaml", "--search", "2"),
-        *("--pairs", "2,2 3,1", "--count", 40, "--resamples", 50, "--out", "out"),
+        *("--pairs", "2,2 3,1", "--count", 40, "--resamples", 100, "--out", "out"),
     )
     assert done.exit_code == 0, done.output
     said = done.output
@@ -91,8 +91,10 @@ def test_a_dry_run_says_what_would_be_done(run, tmp_path):
         (["table.csv", "--mapping", "mapping.yaml", "--search", "a"], "--search takes whole numbers"),
         (["table.csv", "--mapping", "mapping.yaml", "--search", "8", "--dry-run"], "number of candidates, 8; got 8"),
         (["table.csv", "--mapping", "mapping.yaml", "--severity", "3"], "has the severities 1, 2, not 3"),
-        (["folder"], "folders of evaluations need natural benchmarks to be compared with"),
-        (["folder", "--natural", "shift"], "shift is not the folder of an evaluation"),
+        (["tabel.csv"], "there is no file or folder tabel.csv"),
+        (["table.csv", "--mapping", "mapping.yaml", "--seed", "-1"], "the seed must not be negative"),
+        (["."], "folders of evaluations need natural benchmarks to be compared with"),
+        ([".", "--natural", "."], ". is not the folder of an evaluation"),
     ],
 )
 def test_mistakes_are_one_line(run, arguments, message):

@@ -16,7 +16,7 @@ from made_evaluations import make_evaluation, save_evaluation
 from scuff.evaluation import Evaluation
 from scuff.metrics import mfr
 from scuff.studies import read_accuracy_table, read_shift_evaluations
-from scuff.studies.validity_evaluations import natural_folders
+from scuff.studies.validity_evaluations import natural_folders, read_noted_evaluations
 
 MODELS = ("None", "121", "resnet18", "resnet50", "vit_b", "vit_l")  # the first two are names like any other
 MAPPING = {
@@ -145,6 +145,13 @@ def test_families_come_from_a_column_or_from_expressions(tmp_path, families, wan
             "natural.sketch has an unknown key 'acuracy'; did you mean accuracy",
         ),
         ({"natural": {"sketch": {"clean": "val"}}}, "natural.sketch must say which column is its accuracy"),
+        ({"natural": {"a": "sk", "b": "sk"}}, "the column sk is natural.a in the mapping, and natural.b as well"),
+        ({"natural": {"a": "val"}}, "the column val is clean in the mapping, and natural.a as well"),
+        (
+            {"natural": {"a": {"accuracy": "a", "clean": "sk"}, "b": "sk"}},
+            "the column sk is natural.b in the mapping, and natural.a.clean as well",
+        ),
+        ({"scores": {"p": "sk"}}, "the column sk is natural.sketch in the mapping, and scores.p as well"),
         ({"natural": ["sk"]}, "natural must map names to columns"),
         ({"clean": "vall"}, "no column 'vall'; did you mean val"),
         ({"scores": {"p": "family"}}, "the column family must hold numbers, got 'x' for None"),
@@ -162,6 +169,62 @@ def test_families_come_from_a_column_or_from_expressions(tmp_path, families, wan
 def test_a_mapping_that_makes_no_sense_is_refused(change, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         read_accuracy_table(wide_table(), MAPPING | change)
+
+
+def test_references_may_be_shared_and_clean_may_serve_as_one():
+    pair = {"clean": "val-a"}
+    natural = {
+        "a": pair | {"accuracy": "a"},
+        "b": pair | {"accuracy": "sk"},
+        "c": {"accuracy": "flips", "clean": "val"},
+    }
+    shifts = read_accuracy_table(wide_table(), MAPPING | {"natural": natural})
+    np.testing.assert_array_equal(shifts.references["a"], shifts.references["b"])
+    np.testing.assert_array_equal(shifts.references["c"], shifts.clean)
+
+
+def test_a_column_in_another_unit_is_named():
+    table = wide_table()
+    numbers = [name for name in table if name not in ("model", "family")]
+    fractions = table.assign(**{name: table[name] / 100 for name in numbers})
+    for column in ("val", "val-a", "sk", "c.frost.2_disk"):
+        with pytest.raises(ValueError, match=rf"but {column} seems to hold fractions.*goes up to 0\.\d+, and other"):
+            read_accuracy_table(table.assign(**{column: fractions[column]}), MAPPING)
+    with pytest.raises(ValueError, match=r"no accuracy is above 1 \(val goes up to 0\.\d+\).*write unit: fraction"):
+        read_accuracy_table(fractions, MAPPING)
+    assert read_accuracy_table(fractions, MAPPING | {"unit": "fraction"}).models == MODELS
+    assert read_accuracy_table(table.assign(sk=0.0), MAPPING).models == MODELS  # which is the same in every unit
+    low = table.assign(sk=[0.5] * 5 + [20.0])  # that models with more than 1 % are not wanted is no matter
+    assert len(read_accuracy_table(low, MAPPING | {"models": {"exclude": ["vit_l"]}}).models) == 5
+
+
+def test_columns_that_a_pattern_nearly_fits_are_not_overlooked():
+    table = wide_table().assign(**{"c.jpeg.q10.1_disk": 50.0, "c.frost(x).1_disk": 50.0})
+    with pytest.raises(ValueError, match=r"c\.jpeg\.q10\.1_disk, c\.frost\(x\)\.1_disk would fit the pattern"):
+        read_accuracy_table(table, MAPPING)
+    of_another = {"imagenet-c": MAPPING["synthetic"]["imagenet-c"], "mine": "c.jpeg.{corruption}.{severity}_disk"}
+    odd = {"natural": {"frosty": "c.frost(x).1_disk"}, "severities": [1]}  # what is something else is no corruption
+    shifts = read_accuracy_table(table, MAPPING | {"synthetic": of_another} | odd)
+    assert list(shifts.corrupted) == ["imagenet-c/shot_noise", "imagenet-c/frost", "mine/q10"]
+
+
+def test_two_columns_for_one_corruption_and_level_are_refused():
+    table = wide_table().assign(**{"c.frost.02_disk": 50.0})
+    with pytest.raises(
+        ValueError, match=r"c\.frost\.2_disk and c\.frost\.02_disk are both imagenet-c/frost at severity 2"
+    ):
+        read_accuracy_table(table, MAPPING)
+
+
+def test_what_is_there_twice_in_a_file_is_refused(tmp_path):
+    table = wide_table()
+    pd.concat([table, table[["sk"]]], axis=1).to_csv(tmp_path / "table.csv", index=False)
+    with pytest.raises(ValueError, match="these columns are there twice: sk"):
+        read_accuracy_table(tmp_path / "table.csv", MAPPING)
+    for twice in ("clean: sk", "natural: {s: sk, s: a}"):
+        (tmp_path / "mapping.yaml").write_text(f"clean: val\nscores: {{p: flips}}\n{twice}\n")
+        with pytest.raises(ValueError, match=r"mapping\.yaml has the key (clean|s) 2 times"):
+            read_accuracy_table(table, tmp_path / "mapping.yaml")
 
 
 # --- folders of evaluations -----------------------------------------------------------------------------------------
@@ -250,6 +313,25 @@ def test_a_part_of_the_classes_needs_a_reference(folders):
         read_shift_evaluations([folders / "c"], {"a": [(folders / "part", None)]})
     with pytest.raises(ValueError, match="does not have the classes of imagenet-a alone"):
         read_shift_evaluations([folders / "c"], {"a": [(folders / "part", folders / "v2")]})
+
+
+def test_images_of_other_classes_than_they_are_compared_with_are_noted(folders, tmp_path):
+    found = shifted(folders, NETS, "folder:SHIFT")
+    few = replace(found, rows=found.rows[found.rows["label"] < 3])
+    save_evaluation(few, tmp_path / "few")
+    save_evaluation(replace(found, rows=found.rows.assign(label=found.rows["label"] + 4)), tmp_path / "alien")
+
+    def notes(*pair):
+        return read_noted_evaluations([folders / "c"], {"mine": [pair]})[1]
+
+    (note,) = notes(tmp_path / "few", None)
+    assert note.startswith("mine: images of 3 classes are compared with the clean images of 8; give a reference")
+    assert notes(tmp_path / "few", tmp_path / "few") == []
+    assert notes(folders / "v2", None) == []
+    (note,) = notes(tmp_path / "alien", None)
+    assert note.endswith("alien has classes that are not in the clean images: 8, 9, 10 and 1 more")
+    (note,) = notes(folders / "v2", tmp_path / "few")
+    assert note.endswith("few: 3, 4, 5 and 2 more")
 
 
 @pytest.mark.parametrize(

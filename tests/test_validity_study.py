@@ -14,13 +14,16 @@ from overlap_matrices import to_overlaps
 
 from scuff import metrics
 from scuff.metrics import Resampling, Shifts, read_shifts
+from scuff.metrics.shifts import BETWEEN
+from scuff.store import Store
 from scuff.studies import plan_validity, read_validity, validity
-from scuff.studies.validity_benchmarks import find_suites, resolve_categories
+from scuff.studies.validity_benchmarks import find_suites, note_incomplete, resolve_categories
+from scuff.studies.validity_results import save_validity
 from scuff.suites import list_corruptions, load_suite
 
 NATURAL = ("sketches", "renditions")
 NOISES = ("gaussian_noise", "shot_noise", "impulse_noise", "speckle_noise")
-FEW = {"count": 60, "resamples": 60}
+FEW = {"count": 60, "resamples": 100}
 
 
 def made_shifts(models: int = 60) -> Shifts:
@@ -99,6 +102,26 @@ def test_the_largest_suite_comes_first_and_all_last():
     assert list(find_suites(table)) == ["imagenet-c", "x", "y", "all"]
 
 
+def test_a_part_of_a_known_suite_is_noted(shifts):
+    some = ["imagenet-c/fog", "imagenet-c/frost", "imagenet-c/spatter", "mine/fog"]  # spatter is not scored
+    assert note_incomplete(some, find_suites(some)) == ["imagenet-c: 2 of 15 corruptions, not scored as such"]
+    whole = list_corruptions("imagenet-c")
+    assert note_incomplete(whole, find_suites(whole)) == []
+    part = replace(shifts, corrupted=shifts.corrupted.iloc[:, :4])
+    assert plan_validity(part).settings["notes"] == ["imagenet-c: 4 of 15 corruptions, not scored as such"]
+
+
+def test_one_name_means_one_benchmark(shifts, tmp_path):
+    with pytest.raises(ValueError, match="a suite must not be called 'all'"):
+        find_suites(["all/fog", "x/fog"])
+    (tmp_path / "mine.yaml").write_text("{suite: all, version: 1, size: 224, entries: {hue: {turn: 0.5}}}")
+    with pytest.raises(ValueError, match="a suite must not be called 'all'"):
+        find_suites(["x/fog"], [str(tmp_path / "mine.yaml")])
+    both = replace(shifts, scores=shifts.scores.rename(columns={"flips": "imagenet-c"}))
+    with pytest.raises(ValueError, match="imagenet-c is both a suite of corruptions and another score"):
+        plan_validity(both)
+
+
 def test_families_are_those_of_the_registry():
     found, notes = resolve_categories(
         ["imagenet-c/fog", "x/motion_blur", "x/nothing", "noc-candidates/brightness"], None
@@ -119,7 +142,9 @@ def test_categories_are_matched_by_address_then_by_corruption_then_by_name():
     # brightness of noc-candidates is another corruption; snow might be of two categories
     assert found == {"one": ["imagenet-c/fog", "imagenet-c/frost"], "two": ["imagenet-c/brightness"]}
     assert notes[0] == "in no category: imagenet-c/snow, imagenet-c/pixelate"
-    assert re.match(r"in a category, but not in the table: 3 corruptions \(noc-candidates/brightness", notes[1])
+    assert (
+        notes[1] == "in a category, but not in the table: noc-candidates/brightness, cifar10-c/fog, cifar10-c/contrast"
+    )
 
 
 def test_categories_come_from_files_and_from_overlaps(tmp_path):
@@ -147,7 +172,7 @@ def test_every_benchmark_is_correlated_with_every_natural_one(study, shifts):
     table = found.correlations
     counts = table[(table["kind"] == "pearson") & (table["natural"] == "mean")]["what"].value_counts().to_dict()
     assert counts == {"corruption": 19, "category": 3, "suite": 2, "score": 1}
-    wanted = metrics.validity(shifts, {"noise": CATEGORIES["noise"]}, resampling=Resampling(60))
+    wanted = metrics.validity(shifts, {"noise": CATEGORIES["noise"]}, resampling=Resampling(100))
     ours = table[(table["what"] == "category") & (table["benchmark"] == "noise")]
     pd.testing.assert_frame_equal(ours.drop(columns="what").reset_index(drop=True), wanted)
     best = table[(table["kind"] == "pearson") & (table["natural"] == "mean")].set_index("benchmark")["value"]
@@ -171,7 +196,7 @@ def test_groups_say_what_they_are(study):
 
 def test_a_search_finds_the_planted_corruptions_and_leaves_other_scores_out(study):
     found = study[0].searches.iloc[0]
-    assert set(found["members"].split()) <= set(CATEGORIES["noise"])
+    assert set(found["members"].split(BETWEEN)) <= set(CATEGORIES["noise"])
     assert found["held_out_low"] < found["held_out"] < found["held_out_high"]
     assert found["drop"] == pytest.approx(found["chosen"] - found["held_out"], abs=1e-12)
     assert found["gain_over_whole"] == pytest.approx(found["held_out"] - found["whole"], abs=1e-12)
@@ -201,11 +226,79 @@ def test_a_folder_holds_all_of_it(study):
     assert sorted(path.name for path in out.iterdir())[-1] == "validity.json"
 
 
+def test_nothing_of_an_earlier_study_is_left(shifts, tmp_path):
+    few = shifts.take(shifts.models[:30])
+    validity(few, tmp_path, categories=CATEGORIES, search=1, **FEW)
+    (tmp_path / "validity.json").unlink()
+    validity(few, tmp_path, resamples=100)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *("validity.json", "shifts.csv", "correlations.csv", "contributions.csv")
+    }
+    assert read_validity(tmp_path).searches is None
+
+
+def test_settings_go_first_and_come_last(study, tmp_path, monkeypatch):
+    store = Store(tmp_path)
+    save_validity(store, study[0])
+
+    def fail(*_):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(Store, "write", fail)
+    with pytest.raises(OSError, match="no space left"):
+        save_validity(store, study[0])
+    assert not store.exists("validity.json")
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("trends", lambda t: t.drop(columns="categories"), "trends.csv has other columns: categories"),
+        ("correlations", lambda t: t.assign(new=1), "correlations.csv has other columns: new"),
+        ("correlations", lambda t: t.assign(models=np.nan), "wrong values in the column models"),
+        ("groups", lambda t: t.assign(value="high"), "wrong values in the column value"),
+        ("contributions", lambda t: t.assign(natural="moon"), "knows a natural benchmark moon"),
+        ("searches", lambda t: t.assign(members="a b"), "fewer or more members than the size says"),
+    ],
+)
+def test_a_folder_of_another_version_or_a_damaged_one_is_refused(study, tmp_path, name, change, message):
+    found, _ = study
+    save_validity(Store(tmp_path), replace(found, **{name: change(getattr(found, name))}))
+    with pytest.raises(ValueError, match=rf"made by another version, or is damaged \(.*{message}.*run it again"):
+        read_validity(tmp_path)
+
+
+def test_settings_of_another_version_are_refused(study, tmp_path):
+    found, _ = study
+    save_validity(Store(tmp_path), replace(found, settings={"seed": 0}))
+    with pytest.raises(ValueError, match=r"another version, or is damaged \(the settings lack source, table"):
+        read_validity(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["shifts.csv", "correlations.csv"])
+def test_a_file_that_is_empty_or_gone_is_named(study, tmp_path, name):
+    store = Store(tmp_path)
+    save_validity(store, study[0])
+    store.write(name, b"")
+    with pytest.raises(ValueError, match=f"damaged .{name} is not there, or not readable"):
+        read_validity(tmp_path)
+    store.remove(name)
+    with pytest.raises(ValueError, match=f"damaged .{name} is not there, or not readable"):
+        read_validity(tmp_path)
+
+
+def test_names_may_have_blanks_in_them(tmp_path):
+    table = made_shifts(30).to_frame().rename(columns=lambda name: name.replace("_", " "))
+    validity(table, tmp_path, search=2, resamples=100)
+    again = read_validity(tmp_path)
+    assert set(again.searches["members"][0].split(BETWEEN)) < set(again.shifts.corrupted)
+
+
 def test_names_that_look_like_numbers_or_nothing_stay_names(tmp_path):
     table = made_shifts(30).to_frame()[["model", "clean", "corrupted:imagenet-c/fog", "natural:sketches"]]
     frame = table.assign(model=[str(k) for k in range(len(table))]).rename(columns={"natural:sketches": "natural:NA"})
     frame.to_csv(tmp_path / "table.csv", index=False)
-    validity(tmp_path / "table.csv", tmp_path / "out", categories={"1": ["fog"]}, resamples=20)
+    validity(tmp_path / "table.csv", tmp_path / "out", categories={"1": ["fog"]}, resamples=100)
     again = read_validity(tmp_path / "out")
     assert again.shifts.models[:2] == ("0", "1")
     assert set(again.correlations["natural"]) == {"NA", "mean"}
@@ -235,7 +328,7 @@ def test_without_categories_there_are_families_and_no_groups(shifts, tmp_path):
 def test_families_are_kept_together_unless_models_are_asked_for(shifts):
     families = pd.Series([f"f{place % 8}" for place in range(len(shifts.models))], list(shifts.models))
     related = replace(shifts, families=families)
-    by_family, by_model = (validity(related, resample=units, resamples=50) for units in (None, "models"))
+    by_family, by_model = (validity(related, resample=units, resamples=100) for units in (None, "models"))
     assert by_family.shifts.families is not None
     assert by_model.shifts.families is None
     # sums over other resamples in the same product may be rounded otherwise
@@ -247,8 +340,26 @@ def test_families_are_kept_together_unless_models_are_asked_for(shifts):
         plan_validity(shifts, resample="images")
 
 
+def test_few_or_uneven_families_are_noted(shifts):
+    def notes(families):
+        related = replace(shifts, families=pd.Series(list(families), list(shifts.models)))
+        return plan_validity(related).settings["notes"], plan_validity(related, resample="models").settings["notes"]
+
+    assert notes(f"f{place % 10}" for place in range(59)) == ([], [])
+    rough = "so that intervals by families are rough; compare those of --resample models"
+    assert notes(f"f{place % 9}" for place in range(59)) == ([f"there are 9 families of models, {rough}"], [])
+    large = notes(["f"] * 30 + [f"f{place}" for place in range(29)])
+    assert large == ([f"the family f has 30 of the 59 models, {rough}"], [])
+
+
+def test_one_size_or_one_pair_may_come_alone(shifts):
+    settings = plan_validity(shifts, search=3, pairs=(2, 1), count=np.int64(50)).settings
+    assert (settings["search"], settings["pairs"], settings["count"]) == ([3], [(2, 1)], 50)
+    json.dumps(settings)  # which NumPy's numbers would not allow
+
+
 def test_categories_too_small_for_groups_leave_a_note(shifts):
-    found = validity(shifts, categories={"a": ["fog", "snow"], "b": ["contrast"]}, resamples=20)
+    found = validity(shifts, categories={"a": ["fog", "snow"], "b": ["contrast"]}, resamples=100)
     assert found.groups is None
     assert found.trends is None
     assert found.settings["notes"][-1] == "no groups by n and k: there are too few different benchmarks"
@@ -256,7 +367,7 @@ def test_categories_too_small_for_groups_leave_a_note(shifts):
 
 def test_scores_alone_can_be_a_table(tmp_path):
     table = made_shifts(30).to_frame()[["model", "clean", "natural:sketches", "score:flips"]]
-    found = validity(table, tmp_path, resamples=20)
+    found = validity(table, tmp_path, resamples=100)
     assert set(found.correlations["what"]) == {"score"}
     assert found.contributions is None
     assert read_validity(tmp_path).contributions is None
@@ -278,7 +389,18 @@ def test_what_makes_no_sense_is_refused(shifts, tmp_path):
         ((shifts.take(shifts.models[:19]),), {"search": [3]}, "at least 20 are needed; there are 19"),
         ((still,), {"search": [3]}, "lose the same to sketches, which nothing can predict; leave it out"),
         ((few_families,), {}, "whole families and needs at least 5 of them, got 4"),
-        ((shifts,), {"resamples": 0}, "at least 1 resample"),
+        ((shifts,), {"resamples": 99}, "an interval needs at least 100 resamples, got 99"),
+        ((shifts,), {"resamples": "100"}, "resamples must be a whole number, got '100'"),
+        ((shifts,), {"seed": -1}, "the seed must not be negative, got -1"),
+        ((shifts,), {"search": [2.5]}, "a size to search must be a whole number, got 2.5"),
+        ((shifts,), {"pairs": [(2, 1.7)]}, "a number of a pair must be a whole number, got 1.7"),
+        ((shifts,), {"pairs": [2, 3, 4]}, "pairs must be pairs of whole numbers, as in [(2, 3), (3, 2)]"),
+        ((shifts,), {"pairs": "2,3"}, "pairs must be pairs of whole numbers, as in [(2, 3), (3, 2)]"),
+        ((shifts,), {"count": 1.5}, "count must be a whole number, got 1.5"),
+        ((shifts,), {"categories": {"a": "fog"}}, "the category a must be a list of corruptions, got 'fog'"),
+        (("nowhere.csv",), {}, "there is no file or folder nowhere.csv"),
+        (("nowhere",), {"natural": [str(tmp_path)]}, "there is no file or folder nowhere"),
+        ((tmp_path,), {"natural": ["nowhere"]}, "there is no file or folder nowhere"),
         ((shifts,), {"count": 0, "pairs": [(2, 1)]}, "at least 1 benchmark of a group, got 0"),
         ((shifts,), {"categories": {"a": ["rain"]}}, "none of the 19 corruptions of the table is in a category"),
         ((shifts,), {"pairs": [(9, 1)]}, "needs 9 categories of at least 1 corruptions"),

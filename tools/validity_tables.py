@@ -21,7 +21,7 @@ from scuff.metrics import Shifts
 from scuff.suites import load_suite
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results" / "validity-imagenet"
-FILES = ("correlations", "groups", "trends", "searches", "variants")
+FILES = ("correlations", "contributions", "groups", "trends", "searches", "variants")
 DECIMALS = 6
 
 NATURAL = ("imagenet-a", "imagenet-r", "imagenet-v2", "objectnet", "imagenet-sketch", "mean")
@@ -59,10 +59,12 @@ def compute(table: str | Path) -> dict[str, pd.DataFrame]:
             study = studies.validity(shifts, categories=categories, resample=units, search=sizes)
             for name in FILES[:-1]:
                 its = getattr(study, name)
-                if its is None:
+                if its is None or (name == "contributions" and count != 3):
                     continue
                 if name == "correlations" and count != 3:
                     its = its[its["what"] == "category"].copy()
+                if name == "contributions":
+                    its = its[its["natural"] == "mean"].copy()
                 its.insert(0, "resample", units)
                 its.insert(0, "categories_by", count)
                 found[name].append(its)
@@ -146,6 +148,17 @@ def corruption_lines(found: dict[str, pd.DataFrame]) -> list[str]:
     return lines
 
 
+def contribution_words(found: dict[str, pd.DataFrame]) -> dict[str, str]:
+    """What is said of snow alone, and of fog among the others; intervals over families."""
+    table = found["contributions"]
+    wide = table[table["resample"] == "families"].set_index("corruption")
+    snow, fog = wide.loc["imagenet-c/snow"], wide.loc["imagenet-c/fog"]
+    return {
+        "snow": f"{snow['alone_gain']:.3f} {_bracket(snow, 3, name='alone_gain')}",
+        "fog": f"{fog['gain']:.3f} {_bracket(fog, 3, name='gain')}",
+    }
+
+
 def group_lines(found: dict[str, pd.DataFrame], categories: int, kind: str) -> list[str]:
     """Groups of benchmarks, as in the paper's tables 2 and 3."""
     table = found["groups"]
@@ -193,9 +206,9 @@ def search_lines(found: dict[str, pd.DataFrame]) -> list[str]:
     lines = []
     for size in SIZES:
         ours, families = wide.loc[(size, "models")], wide.loc[(size, "families")]
-        members = ", ".join(name.partition("/")[2] for name in ours["members"].split())
-        scores = f"{ours['fitted']:.2f} | {_interval(ours, 'held_out')} | {ours['random']:.2f} | {ours['whole']:.2f}"
-        gains = f"{_interval(ours, 'gain')} | {_interval(families, 'gain')}"
+        members = ", ".join(name.partition("/")[2] for name in ours["members"].split(";"))
+        scores = f"{ours['chosen']:.2f} | {_interval(ours, 'held_out')} | {ours['random']:.2f}"
+        gains = f"{_interval(ours, 'gain')} | {_interval(families, 'gain')} | {_interval(families, 'gain_over_whole')}"
         lines.append(f"| {size} | {scores} | {gains} | {members} |")
     return lines
 

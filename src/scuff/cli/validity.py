@@ -65,7 +65,7 @@ def validity_command(
             help="What is drawn anew for intervals, and held out together. Default: families, if the table has any.",
         ),
     ] = None,
-    resamples: Annotated[int, typer.Option(metavar="N", help="Of the bootstrap over models.")] = 1000,
+    resamples: Annotated[int, typer.Option(metavar="N", help="Of the bootstrap over models; at least 100.")] = 1000,
     seed: Seed = 0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and stop.")] = False,
 ) -> None:
@@ -151,16 +151,17 @@ def read_pairs(text: str | None) -> list[tuple[int, int]] | None:
 def _announce(plan: ValidityPlan) -> None:
     from collections import Counter
 
+    from scuff.report.words import count
+
     shifts, settings = plan.shifts, plan.settings
     reasons = Counter(shifts.left_out.values()).most_common()
     typer.echo(f"Models: {len(shifts.models)} of {len(shifts.models) + len(shifts.left_out)}")
-    for reason, count in reasons[:REASONS]:
-        typer.echo(f"Left out: {count} ({reason})")
+    for reason, models in reasons[:REASONS]:
+        typer.echo(f"Left out: {models} ({reason})")
     if len(reasons) > REASONS:
-        typer.echo(
-            f"Left out: {sum(count for _, count in reasons[REASONS:])} for other reasons; see left_out in validity.json"
-        )
-    suites = ", ".join(f"{name} ({len(members)} corruptions)" for name, members in plan.suites.items())
+        others = sum(models for _, models in reasons[REASONS:])
+        typer.echo(f"Left out: {others} for other reasons; see left_out in validity.json")
+    suites = ", ".join(f"{name} ({count(len(members), 'corruption')})" for name, members in plan.suites.items())
     typer.echo(f"Synthetic: {', '.join(filter(None, [suites, *shifts.scores]))}")
     typer.echo(f"Natural: {', '.join(shifts.natural)}")
     categories = ", ".join(f"{name} ({len(members)})" for name, members in plan.categories.items())
@@ -169,4 +170,4 @@ def _announce(plan: ValidityPlan) -> None:
         pairs = "all possible" if plan.pairs is None else " ".join(f"{n},{k}" for n, k in plan.pairs)
         typer.echo(f"Groups of benchmarks: {pairs}, up to {settings['count']} of each; and by balance")
     for size in settings["search"]:
-        typer.echo(f"Search: the most predictive {size} of {len(shifts.corrupted.columns)} corruptions")
+        typer.echo(f"Search: the most predictive {size} of {count(len(shifts.corrupted.columns), 'corruption')}")

@@ -10,7 +10,10 @@ from rich import box
 from rich.table import Table
 
 from scuff.cli.console import open_console
-from scuff.metrics.shifts import MEAN
+from scuff.metrics.shifts import BETWEEN, MEAN
+from scuff.metrics.words import name_some
+from scuff.report.validity.notes import gather_notes
+from scuff.report.validity.verdicts import compared_words
 from scuff.studies import Validity
 from scuff.studies.validity_benchmarks import ALL
 from scuff.suites.combine import entry_names
@@ -21,8 +24,8 @@ QUESTIONS = {
     "size": ("More corruptions of the same categories", "corruption"),
     "std": ("Less balance of the same categories", "unit of std"),
 }
-COMPARED = 4  # groups that are named as an example
 SHOWN = 3  # corruptions that are named for predicting best, or worst
+MEMBERS = 10  # of a benchmark that was searched for, that are named
 
 
 def print_validity(found: Validity) -> None:
@@ -42,12 +45,10 @@ def print_validity(found: Validity) -> None:
 
 def benchmark_table(correlations: pd.DataFrame) -> Table:
     """Every suite and score, with every natural benchmark, by all kinds of correlation."""
-    chosen = correlations[correlations["what"].isin(["suite", "score"])]
+    chosen = _benchmarks(correlations)
     kinds = [kind for kind in KINDS if kind in set(chosen["kind"])]
     table = _table("benchmark", "natural shift", *(KINDS[kind] for kind in kinds), left=2)
-    order = sorted(chosen["benchmark"].unique(), key=lambda benchmark: benchmark == ALL)
-    for benchmark in order:
-        its = chosen[chosen["benchmark"] == benchmark]
+    for benchmark, its in chosen.groupby("benchmark", sort=False):
         wide = its.set_index(["kind", "natural"])
         for natural in its["natural"].unique():
             cells = [_interval(wide.loc[(k, natural)]) if (k, natural) in wide.index else "" for k in kinds]
@@ -74,7 +75,7 @@ def group_table(groups: pd.DataFrame, correlations: pd.DataFrame) -> Table:
     """
     names, is_std = list(groups["group"].unique()), groups["kind"].iloc[0] == "std"
     title = "std" if is_std else "categories,corruptions of each"
-    pearson = correlations[correlations["what"].isin(["suite", "score"]) & (correlations["kind"] == "pearson")]
+    pearson = _benchmarks(correlations).query("kind == 'pearson'")
     suites = [] if is_std else list(pearson["benchmark"].unique())
     table = _table(f"mean Pearson by {title}", *(name.removeprefix("std ") for name in names), *suites, left=1)
     wide = groups.pivot(index="natural", columns="group", values="value")
@@ -98,19 +99,14 @@ def search_table(searches: pd.DataFrame) -> Table:
     for row in searches.to_dict("records"):
         scores = ("chosen", "held_out", "random", "whole", "gain", "gain_over_whole")
         numbers = [_interval(row, name) for name in scores]
-        members = ", ".join(entry_names(row["members"].split()).values())
-        table.add_row(str(row["size"]), *numbers, _number(row["stability"]), members)
+        members = entry_names(row["members"].split(BETWEEN)).values()
+        table.add_row(str(row["size"]), *numbers, _number(row["stability"]), name_some(list(members), MEMBERS))
     return table
 
 
 def explain(found: Validity) -> Iterator[str]:
     """What the tables say."""
-    alone = found.correlations[found.correlations["what"] == "corruption"]
-    alone = alone[(alone["kind"] == "pearson") & (alone["natural"] == MEAN)].sort_values("value", ascending=False)
-    alone = alone[alone["value"].notna()]
-    if len(alone) > 2 * SHOWN:
-        said = [f"{row.benchmark} {_number(row.value)}" for row in alone.itertuples()]
-        yield f"Alone, most predictive: {', '.join(said[:SHOWN])}; least: {', '.join(said[-SHOWN:])}."
+    yield from explain_corruptions(found.correlations)
     same, different = found.settings["same"], found.settings["different"]
     if same is not None and different is not None:
         yield (
@@ -119,18 +115,40 @@ def explain(found: Validity) -> Iterator[str]:
     if found.trends is not None:
         yield from explain_trends(found.trends)
     if found.searches is not None:
+        if (found.searches["size"] > MEMBERS).any():
+            yield "All corruptions of benchmarks that were searched for are in searches.csv."
         for row in found.searches.itertuples():
             if row.warning:
                 yield f"Warning, size {row.size}: {row.warning}"
     for note in found.settings["notes"]:
         yield f"Note: {note}"
-    noted = found.correlations[found.correlations["note"] != ""]
-    for note, its in noted.groupby("note", sort=False):
-        yield f"Note on {', '.join(KINDS[kind] for kind in its['kind'].unique())}: {note}"
+    yield from explain_notes(found.correlations)
     if found.shifts.families is None:
         yield "Intervals: bootstrap over models 95 %."
     else:
         yield f"Intervals: bootstrap over {found.shifts.families.nunique()} families of models 95 %."
+
+
+def explain_corruptions(correlations: pd.DataFrame) -> Iterator[str]:
+    """Which corruptions predict most alone, of those that are known to, in the mean over natural benchmarks."""
+    alone = correlations[(correlations["what"] == "corruption") & (correlations["kind"] == "pearson")]
+    alone = alone[(alone["natural"] == MEAN) & alone["value"].notna()].sort_values("value", ascending=False)
+    if len(alone) <= 2 * SHOWN:
+        return
+    most, least = alone[alone["low"] > 0].head(SHOWN), alone.tail(SHOWN)
+    said = [", ".join(f"{row.benchmark} {_number(row.value)}" for row in its.itertuples()) for its in (most, least)]
+    if most.empty:
+        yield f"Alone, none of {len(alone)} corruptions is known to predict: all intervals of the mean reach 0 or less."
+    else:
+        yield f"Alone, most predictive: {said[0]}; least: {said[1]}."
+
+
+def explain_notes(correlations: pd.DataFrame) -> Iterator[str]:
+    """What correlations note, each clause once for all benchmarks of which it is said."""
+    naturals = correlations["natural"].unique()
+    rows = correlations[correlations["note"] != ""].itertuples()
+    for clause, kinds in gather_notes((row.note, (row.benchmark, *naturals), KINDS[row.kind]) for row in rows).items():
+        yield f"Note on {', '.join(kinds)}: {clause}"
 
 
 def explain_trends(trends: pd.DataFrame) -> Iterator[str]:
@@ -138,19 +156,19 @@ def explain_trends(trends: pd.DataFrame) -> Iterator[str]:
     slopes = trends[(trends["smaller"] == "all") & (trends["natural"] == MEAN)]
     for row in slopes.itertuples():
         what, unit = QUESTIONS[row.question]
-        steps = trends[
-            (trends["question"] == row.question) & (trends["natural"] == MEAN) & (trends["smaller"] != "all")
-        ]
-        shown = [f"{step.smaller} to {step.larger}" for step in steps.itertuples()]
-        compared = ", ".join([*shown[:COMPARED], *(["..."] if len(shown) > COMPARED else [])])
         if not math.isfinite(row.low):
             yield f"{what}: unknown ({row.note})."
             continue
         verdict = "predicts more" if row.low > 0 else "predicts less" if row.high < 0 else "no difference is shown"
-        yield (
-            f"{what}: {verdict}; {row.difference:+.4f} [{row.low:+.4f}, {row.high:+.4f}] per {unit}, "
-            f"from {len(shown)} comparisons ({compared})."
-        )
+        compared = compared_words(trends, row.question, MEAN)
+        amount = f"{row.difference:+.4f} [{row.low:+.4f}, {row.high:+.4f}] per {unit}"
+        yield f"{what}: {verdict}; {amount}{f', from {compared}' if compared else ''}."
+
+
+def _benchmarks(correlations: pd.DataFrame) -> pd.DataFrame:
+    """The lines of suites, of scores, and of all corruptions together, in this order."""
+    chosen = correlations[correlations["what"].isin(["suite", "score"])]
+    return chosen.sort_values("benchmark", key=lambda names: names == ALL, kind="stable")
 
 
 def _interval(row: pd.Series | dict, name: str = "value") -> str:

@@ -21,8 +21,8 @@ def nk_groups(
 ) -> dict[str, Group]:
     """About `count` different (n, k) benchmarks for each pair of n and k, or all that there are.
 
-    By default all pairs of which there are at least 20 different benchmarks. Categories with fewer than k corruptions
-    are not represented.
+    By default all pairs of which there are at least 20 different benchmarks, out of two categories or more. Categories
+    with fewer than k corruptions are not represented.
 
     >>> categories = {"noise": ["shot", "impulse", "iso"], "blur": ["motion", "zoom", "glass"], "light": ["fog", "sun"]}
     >>> {label: len(found) for label, found in nk_groups(categories).items()}
@@ -65,8 +65,9 @@ def spread_groups(
 
 
 def _possible_pairs(categories: Groups) -> list[tuple[int, int]]:
-    sizes = sorted(map(len, categories.values()), reverse=True)
-    pairs = [(n, k) for n in range(1, len(sizes) + 1) for k in range(1, sizes[n - 1] + 1)]
+    sizes = [*sorted(map(len, categories.values()), reverse=True), 0]
+    # of one category alone, there is nothing to be learnt about categories
+    pairs = [(n, k) for n in range(1, len(sizes)) for k in range(1, sizes[max(n, 2) - 1] + 1)]
     return [pair for pair in pairs if count_benchmarks(categories, *pair) >= LEAST_BENCHMARKS]
 
 

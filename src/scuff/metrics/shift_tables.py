@@ -10,8 +10,10 @@ benchmark has all classes, and `clean` serves.
 
 from __future__ import annotations
 
+import io
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -23,16 +25,19 @@ from scuff.metrics.words import name_some, near_names
 WORDS = ("model", "clean", "family", "standard")
 PREFIXES = (CORRUPTED, NATURAL, REFERENCE, SCORE)
 RAREST = 3  # columns that are named for lacking most values
+MISSING = ("", "-", "nan", "NaN", "NA", "N/A", "n/a", "null", "None")  # what tables write for no number
+SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}  # that a table may have where commas are expected
+
+Place = str | os.PathLike[str]
 
 
-def read_shifts(source: pd.DataFrame | str | os.PathLike[str]) -> Shifts:
+def read_shifts(source: pd.DataFrame | Place) -> Shifts:
     """Shifts from a DataFrame or a CSV file with the columns that the text above shows.
 
     There may be columns `score:NAME`, `family`, and `standard` (1 or 0), and no others. Models that lack a value are
     left out. One that lacks a family is a family of its own.
     """
-    words = {"model": str, "family": str}  # a model called "None" or "121" is no missing value and no number
-    frame = source if isinstance(source, pd.DataFrame) else read_csv(source, dtype=words, keep_default_na=False)
+    frame = source if isinstance(source, pd.DataFrame) else read_named_table(source, ("model", "family"))
     _check_columns(frame)
     values = frame.set_index(model_names(frame["model"]))
     numbers = {name: to_numbers(values[name]) for name in values if name not in ("model", "family")}
@@ -93,6 +98,39 @@ def complete_shifts(
     )
 
 
+def read_named_table(source: Place | bytes, words: Sequence[str]) -> pd.DataFrame:
+    """A CSV table in which some columns are words, also those that look like numbers or like nothing.
+
+    >>> read_named_table(b"model,val\\n121,0.5\\nNone,\\n", ["model"]).values.tolist()
+    [['121', 0.5], ['None', nan]]
+    """
+    header = read_header(source)
+    return read_csv(
+        _opened(source),
+        dtype={column: str for column in header if column in words},
+        keep_default_na=False,
+        na_values={column: list(MISSING) for column in header if column not in words},
+    )
+
+
+def read_header(source: Place | bytes) -> list[str]:
+    """The columns of a CSV table. One that is there twice, or none for want of commas, is refused.
+
+    >>> read_header(b"model,val\\na,0.5\\n")
+    ['model', 'val']
+    """
+    # The first line is read as if it were values: as a header, pandas would rename what is there twice.
+    header = read_csv(_opened(source), header=None, nrows=1, dtype=str, keep_default_na=False).iloc[0].tolist()
+    if len(header) == 1:
+        for separator, name in SEPARATORS.items():
+            if separator in header[0]:
+                raise ValueError(
+                    f"the table has a single column, {header[0][:40]!r}: is it separated by {name}? Commas are expected"
+                )
+    _refuse_twice(header)
+    return header
+
+
 def model_names(column: pd.Series) -> pd.Series:
     """The names of the models as texts; a line without one is refused."""
     blank = _is_blank(column)
@@ -112,16 +150,26 @@ def name_families(named: pd.Series) -> pd.Series:
 
 
 def to_numbers(column: pd.Series) -> pd.Series:
-    """A column of numbers, NaN where it is blank; a word in it is refused by name.
+    """A column of numbers, NaN where it has one of the words for a missing one; any other word is refused by name.
 
-    >>> to_numbers(pd.Series(["0.5", ""], name="clean")).tolist()
-    [0.5, nan]
+    >>> to_numbers(pd.Series(["0.5", "", "NA"], name="clean")).tolist()
+    [0.5, nan, nan]
     """
     numbers = pd.to_numeric(column, errors="coerce").astype(float)
-    words = column[numbers.isna() & ~_is_blank(column)]
+    words = column[numbers.isna() & column.notna() & ~column.astype(str).str.strip().isin(MISSING)]
     if len(words):
         raise ValueError(f"the column {column.name} must hold numbers, got {words.iloc[0]!r} for {words.index[0]}")
     return numbers
+
+
+def _opened(source: Place | bytes) -> Place | io.BytesIO:
+    return io.BytesIO(source) if isinstance(source, bytes) else source
+
+
+def _refuse_twice(columns: Iterable[str]) -> None:
+    twice = [name for name, count in Counter(columns).items() if count > 1 and name != ""]
+    if twice:
+        raise ValueError(f"these columns are there twice: {name_some(twice)}")
 
 
 def _is_blank(column: pd.Series) -> pd.Series:
@@ -132,9 +180,7 @@ def _check_columns(frame: pd.DataFrame) -> None:
     for column in ("model", "clean"):
         if column not in frame:
             raise ValueError(f"a table of shifts needs the columns model and clean; missing: {column}")
-    twice = list(frame.columns[frame.columns.duplicated()])
-    if twice:
-        raise ValueError(f"these columns are there twice: {name_some(twice)}")
+    _refuse_twice(frame.columns)
     for column in map(str, frame):
         if column not in WORDS and not column.startswith(PREFIXES):
             name = column.rpartition(":")[2]
@@ -147,4 +193,12 @@ def _with_prefix(numbers: dict[str, pd.Series], prefix: str, models: pd.Index) -
     return pd.DataFrame(its, index=models)
 
 
-__all__ = ["complete_shifts", "model_names", "name_families", "read_shifts", "to_numbers"]
+__all__ = [
+    "complete_shifts",
+    "model_names",
+    "name_families",
+    "read_header",
+    "read_named_table",
+    "read_shifts",
+    "to_numbers",
+]

@@ -17,6 +17,7 @@ from scuff.metrics.words import name_some
 LEAST_MODELS = 5  # fewer correlate by chance: four models in one order out of 24 is no evidence
 CORRUPTED, NATURAL, REFERENCE, SCORE = "corrupted:", "natural:", "reference:", "score:"
 MEAN = "mean"  # over all natural benchmarks, of the correlations with each
+BETWEEN = ";"  # the members of a benchmark, where one cell of a table names them
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +128,9 @@ def _check_names(shifts: Shifts) -> None:
         raise ValueError("there is no synthetic benchmark in the table: neither corruptions nor other scores")
     if MEAN in shifts.natural:
         raise ValueError(f"a natural benchmark must not be called {MEAN!r}, which is the mean over all of them")
+    parted = [name for name in synthetic if BETWEEN in str(name)]
+    if parted:
+        raise ValueError(f"a synthetic name must not have {BETWEEN!r} in it, which stands between names: {parted[0]}")
     for names, what in ((models, "models"), (synthetic, "synthetic names"), (list(shifts.natural), "natural names")):
         twice = list(dict.fromkeys(name for name in names if names.count(name) > 1))
         if twice:
@@ -146,9 +150,10 @@ def _check_values(shifts: Shifts) -> None:
         bad = ~((values >= 0) & (values <= 1))
         if bad.any():
             row, column = np.argwhere(bad)[0]
+            hint = "; are they in percent?" if 1 < values[row, column] < np.inf else ""
             raise ValueError(
                 f"accuracies are shares from 0 to 1, got {values[row, column]:g} for {table.index[row]} on "
-                f"{table.columns[column]} ({what}); are they in percent?"
+                f"{table.columns[column]} ({what}){hint}"
             )
     if not np.isfinite(shifts.scores.to_numpy(float)).all():
         raise ValueError("other scores must be finite numbers")

@@ -55,6 +55,11 @@ class Store:
         self._files.pipe_file(temporary, content)
         self._files.mv(temporary, path)
 
+    def remove(self, name: str) -> None:
+        """Delete a file, if it is there."""
+        if self.exists(name):
+            self._files.rm_file(self._path(name))
+
     def names(self, below: str, suffix: str) -> list[str]:
         """The sorted names of all files in a folder and its folders; none if it does not exist."""
         start = len(self._base.rstrip("/")) + 1

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Any
 
 import pandas as pd
 
@@ -22,7 +22,24 @@ from scuff.design.predictive_question import ask_predictive
 from scuff.metrics import Resampling, Shifts
 from scuff.metrics.resampled import resample_models
 from scuff.store import Settings, Store, check_settings
-from scuff.studies.validity_benchmarks import FAMILIES, Categories, Members, find_suites, resolve_categories
+from scuff.studies.validity_benchmarks import (
+    FAMILIES,
+    Categories,
+    Members,
+    find_suites,
+    note_incomplete,
+    refuse_ambiguous,
+    resolve_categories,
+)
+from scuff.studies.validity_choices import (
+    Units,
+    check_count,
+    check_pairs,
+    check_resampling,
+    check_sizes,
+    choose_units,
+    note_families,
+)
 from scuff.studies.validity_evaluations import Pairs
 from scuff.studies.validity_groups import score_groups
 from scuff.studies.validity_mapping import TableMapping, check_severities
@@ -34,8 +51,6 @@ from scuff.suites import Suite
 NOTED_ONLY = ("source", "mapping", "natural", "suites_from", "categories_from")  # from where is no matter
 NOTED_ONLY += ("models", "left_out", "resample", "notes", "same", "different", "scuff")  # `table` is a hash of it all
 STEPS = 3  # correlations, groups, searches
-
-Units = Literal["models", "families"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +80,7 @@ def validity(
     suites: Sequence[Suite | str] | None = None,
     pairs: Sequence[tuple[int, int]] | None = None,
     count: int = 1000,
-    search: Sequence[int] = (),
+    search: int | Sequence[int] = (),
     severities: Sequence[int] | None = None,
     resample: Units | None = None,
     seed: int = 0,
@@ -101,7 +116,7 @@ def validity(
         What is drawn anew for intervals, and held out together in searches: "models", or whole "families" of them, the
         default if the table knows any.
     seed, resamples
-        Of everything random, and how many there are.
+        Of everything random, and how many resamples there are, at least 100.
     """
     plan = plan_validity(
         source,
@@ -131,25 +146,30 @@ def plan_validity(
     suites: Sequence[Suite | str] | None = None,
     pairs: Sequence[tuple[int, int]] | None = None,
     count: int = 1000,
-    search: Sequence[int] = (),
+    search: int | Sequence[int] = (),
     severities: Sequence[int] | None = None,
     resample: Units | None = None,
     seed: int = 0,
     resamples: int = 1000,
 ) -> ValidityPlan:
     """Read the table and find out what can be scored, without scoring it; the arguments are those of `validity`."""
-    shifts, notes = read_source(source, mapping, natural, check_severities(severities))
-    shifts = _choose_units(shifts, resample)
+    resampling, search, pairs = check_resampling(resamples, seed), check_sizes(search), check_pairs(pairs)
+    count, severities = check_count(count), check_severities(severities)
+    shifts, notes = read_source(source, mapping, natural, severities)
+    shifts = choose_units(shifts, resample)
     corruptions = list(shifts.corrupted)
     found = find_suites(corruptions, suites)
+    refuse_ambiguous(found, shifts.scores)
+    notes += note_incomplete(corruptions, found) if suites is None else []
     groups, category_notes = resolve_categories(corruptions, categories, suites=suites, seed=seed)
     has_groups = categories is not None or pairs is not None
     if has_groups and not groups:
         raise ValueError(f"none of the {len(corruptions)} corruptions of the table is in a category")
-    pairs = None if pairs is None else [(int(n), int(k)) for n, k in pairs]
     for n, k in pairs or ():
         design.count_benchmarks(groups, n, k)  # which refuses what cannot be
-    _check_numbers(shifts, Resampling(count=resamples, seed=seed), count, search)
+    resample_models(len(shifts.models), replace(resampling, count=1), shifts.families)  # which refuses few families
+    for size in search:
+        ask_predictive(shifts, size, seed=resampling.seed)  # which refuses what a search would
     settings = {
         "source": described(source),
         "mapping": described(mapping),
@@ -164,12 +184,12 @@ def plan_validity(
         "groups": has_groups,
         "pairs": pairs,
         "count": count,
-        "search": [int(size) for size in search],
+        "search": search,
         "severities": None if severities is None else list(severities),
         "resample": resample,
-        "seed": seed,
-        "resamples": resamples,
-        "notes": [*notes, *category_notes],
+        "seed": resampling.seed,
+        "resamples": resampling.count,
+        "notes": [*notes, *category_notes, *note_families(shifts)],
         "scuff": scuff.__version__,
     }
     store = None if out is None else Store(out)
@@ -201,24 +221,6 @@ def run_validity(plan: ValidityPlan, *, progress: Progress | None = None) -> Val
         save_validity(plan.store, found)
     progress("done", STEPS, STEPS)
     return found
-
-
-def _choose_units(shifts: Shifts, resample: Units | None) -> Shifts:
-    """The table with families of models only if these are to be resampled."""
-    if resample not in (None, *get_args(Units)):
-        raise ValueError(f"resample must be {' or '.join(get_args(Units))}, got {resample!r}")
-    if resample == "families" and shifts.families is None:
-        raise ValueError("the table knows no families of models; a mapping names them, or a column family")
-    return replace(shifts, families=None) if resample == "models" else shifts
-
-
-def _check_numbers(shifts: Shifts, resampling: Resampling, count: int, search: Sequence[int]) -> None:
-    """Refuse now what intervals, groups and searches would refuse later."""
-    if count < 1:
-        raise ValueError(f"count must be at least 1 benchmark of a group, got {count}")
-    resample_models(len(shifts.models), replace(resampling, count=1), shifts.families)
-    for size in search:
-        ask_predictive(shifts, size, seed=resampling.seed)
 
 
 def _fingerprint(shifts: Shifts) -> str:

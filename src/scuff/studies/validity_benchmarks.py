@@ -33,6 +33,8 @@ def find_suites(corruptions: Sequence[str], suites: Sequence[Suite | str] | None
     ['noc-candidates/quantization', 'noc-candidates/blur']
     """
     known, given = _known(suites)
+    if ALL in (*known, *map(_suite_of, corruptions)):
+        raise ValueError(f"a suite must not be called {ALL!r}, which is the benchmark of all corruptions; rename it")
     laws = {law: address for address in reversed(corruptions) if (law := _law(address, known)) is not None}
     found: Members = {}
     for suite in given if suites else known.values():
@@ -45,13 +47,35 @@ def find_suites(corruptions: Sequence[str], suites: Sequence[Suite | str] | None
         if places and not missing:
             found[suite.name] = list(places.values())
     for address in corruptions:
-        name = address.rpartition("/")[0]
+        name = _suite_of(address)
         if name and name not in known:
             found.setdefault(name, []).append(address)
     found = {name: found[name] for name in sorted(found, key=lambda name: -len(found[name]))}
     if corruptions and not any(set(members) == set(corruptions) for members in found.values()):
         found[ALL] = list(corruptions)
     return found
+
+
+def note_incomplete(corruptions: Sequence[str], scored: Members) -> list[str]:
+    """Notes on suites of the package of which the table has but a part, so that they are not scored.
+
+    >>> note_incomplete(["imagenet-c/fog", "imagenet-c/snow", "mine/fog"], {})
+    ['imagenet-c: 2 of 15 corruptions, not scored as such']
+    """
+    notes = []
+    for name in dict.fromkeys(map(_suite_of, corruptions)):
+        if name in list_suites() and name not in scored:
+            entries = load_suite(name).benchmark()
+            there = sum(f"{name}/{entry}" in corruptions for entry in entries)
+            notes.append(f"{name}: {there} of {len(entries)} corruptions, not scored as such")
+    return notes
+
+
+def refuse_ambiguous(suites: Members, scores: Iterable[str]) -> None:
+    """One name must mean one benchmark."""
+    both = [name for name in scores if name in suites]
+    if both:
+        raise ValueError(f"{both[0]} is both a suite of corruptions and another score; rename one of them")
 
 
 def resolve_categories(
@@ -77,9 +101,9 @@ def resolve_categories(
         unused = [name for name in label_of if name not in matched]
     found = {category: [a for a in corruptions if labels[a] == category] for category in order if category is not None}
     without = [address for address, category in labels.items() if category is None]
-    notes = [f"in no category: {', '.join(without)}"] if without else []
+    notes = [f"in no category: {name_some(without)}"] if without else []
     if unused:
-        notes.append(f"in a category, but not in the table: {len(unused)} corruptions ({name_some(unused)})")
+        notes.append(f"in a category, but not in the table: {name_some(unused)}")
     return {category: members for category, members in found.items() if members}, notes
 
 
@@ -87,6 +111,11 @@ def _known(suites: Sequence[Suite | str] | None) -> tuple[dict[str, Suite], list
     """All suites by name, and those that were given."""
     given = [suite if isinstance(suite, Suite) else load_suite(suite) for suite in suites or ()]
     return {name: load_suite(name) for name in list_suites()} | {suite.name: suite for suite in given}, given
+
+
+def _suite_of(address: str) -> str:
+    """The name of the suite of a corruption; none of a corruption alone."""
+    return address.rpartition("/")[0]
 
 
 # --- suites ---------------------------------------------------------------------------------------------------------
@@ -116,6 +145,9 @@ def _place(suite: Suite, entry: str, corruptions: Sequence[str], laws: Mapping[t
 
 def _read_groups(categories: Mapping[str, Sequence[str]] | str | os.PathLike[str], seed: int) -> Members:
     if isinstance(categories, Mapping):
+        for category, members in categories.items():
+            if isinstance(members, str) or not isinstance(members, Iterable):
+                raise ValueError(f"the category {category} must be a list of corruptions, got {members!r}")
         groups = {str(category): list(map(str, members)) for category, members in categories.items()}
     else:
         path = Path(categories)

@@ -13,6 +13,7 @@ from scuff.data.natural import ALL_CLASSES, SUBSETS
 from scuff.metrics.shift_tables import complete_shifts
 from scuff.metrics.shifts import Shifts
 from scuff.store import Store
+from scuff.studies.validity_columns import common_levels
 from scuff.studies.validity_folders import (
     Evaluated,
     Folder,
@@ -20,11 +21,11 @@ from scuff.studies.validity_folders import (
     check_models,
     check_natural,
     check_suites,
+    compare_classes,
     read_folder,
     settings_of,
 )
 from scuff.studies.validity_mapping import check_severities
-from scuff.studies.validity_table import common_levels
 
 Pairs = Mapping[str, Sequence[tuple[Folder, Folder | None]]]  # benchmark: its folders, each with that of its reference
 
@@ -50,6 +51,13 @@ def read_shift_evaluations(
     severities
         These alone. Default: all that there are.
     """
+    return read_noted_evaluations(synthetic, natural, severities=severities)[0]
+
+
+def read_noted_evaluations(
+    synthetic: Sequence[Folder], natural: Pairs, *, severities: Iterable[int] | None = None
+) -> tuple[Shifts, list[str]]:
+    """The same, and notes on what a reader must know of the images."""
     if not synthetic or not natural:
         raise ValueError("expected evaluations by suites of corruptions, and of natural shifts; one of them is missing")
     corrupted = [read_folder(folder) for folder in synthetic]
@@ -79,7 +87,11 @@ def read_shift_evaluations(
     values = [clean, *(column for table in wide.values() for column in table.values())]
     models = list(dict.fromkeys(model for column in values for model in column))
     tables = {what: pd.DataFrame(table, index=models, dtype=float) for what, table in wide.items()}
-    return complete_shifts(pd.Series(clean, dtype=float).reindex(models), **tables)
+    classes = frozenset().union(*(folder.classes for folder in corrupted))
+    notes = [note for name, folders in pairs.items() for note in compare_classes(name, folders, classes)]
+    films = ", ".join(wide["scores"])
+    notes += [f"of {films}: mean flip probability in percent, not divided by AlexNet's"] if films else []
+    return complete_shifts(pd.Series(clean, dtype=float).reindex(models), **tables), notes
 
 
 def natural_folders(given: Pairs | Sequence[str]) -> dict[str, list[tuple[Folder, Folder | None]]]:

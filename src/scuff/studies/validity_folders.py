@@ -12,6 +12,7 @@ from scuff.data.natural import SUBSETS
 from scuff.evaluation.plan import SETTINGS
 from scuff.metrics import Resampling, by_model, mfr
 from scuff.metrics.tables import CLEAN
+from scuff.metrics.words import name_some
 from scuff.store import Settings, Store, read_columns, read_rows, read_settings
 from scuff.suites import Suite
 from scuff.suites.suite import suite_from_dict
@@ -29,6 +30,7 @@ class Evaluated:
     accuracies: dict[tuple[str, str, int], float]
     flips: dict[str, float]
     fingerprints: dict[str, str]
+    classes: frozenset[int] = frozenset()  # of the uncorrupted images
 
     def clean(self) -> dict[str, float]:
         """The accuracies of the models on uncorrupted images."""
@@ -43,9 +45,16 @@ class Evaluated:
 
 def settings_of(store: Store) -> Settings:
     """The settings of an evaluation."""
+    check_there(store.root)
     if not store.exists(SETTINGS):
         raise ValueError(f"{store.root} is not the folder of an evaluation: there is no {SETTINGS} in it")
     return read_settings(store, SETTINGS)
+
+
+def check_there(place: Folder) -> None:
+    """Refuse a name that was mistyped; whether there is anything at an address on another machine is not known here."""
+    if "://" not in os.fspath(place) and not os.path.exists(place):
+        raise ValueError(f"there is no file or folder {os.fspath(place)}")
 
 
 def read_folder(folder: Folder) -> Evaluated:
@@ -59,12 +68,14 @@ def read_folder(folder: Folder) -> Evaluated:
     if "frame" in read_rows(store, names[:1]):
         flips = _read_flips(store, names, suite)
         return Evaluated(store.root, settings, suite, {}, flips, fingerprints)
-    found = {}
+    found, classes = {}, set()
     for name in names:
         *cell, label, prediction = read_columns(store, name, ["model", "corruption", "severity", "label", "prediction"])
         model, entry, level = (column[0] for column in cell)
         found[str(model), str(entry), int(level)] = float(np.mean(label == prediction))
-    return Evaluated(store.root, settings, suite, found, {}, fingerprints)
+        if entry == CLEAN:
+            classes |= set(np.unique(label).tolist())
+    return Evaluated(store.root, settings, suite, found, {}, fingerprints, frozenset(classes))
 
 
 def _read_flips(store: Store, names: list[str], suite: Suite) -> dict[str, float]:
@@ -100,6 +111,27 @@ def check_natural(name: str, folders: Sequence[tuple[Evaluated, Evaluated | None
             )
     check_images([folder for folder, _ in folders], "source_fingerprint", f"the images of {name}")
     check_images([r for _, r in folders if r], "source_fingerprint", f"the clean images of the classes of {name}")
+
+
+def compare_classes(
+    name: str, folders: Sequence[tuple[Evaluated, Evaluated | None]], clean: frozenset[int]
+) -> list[str]:
+    """Notes on images of a natural benchmark that are of other classes than what they are compared with.
+
+    That is their reference, or else the clean images, of which `clean` are the classes.
+    """
+    notes = []
+    for folder, reference in folders:
+        others, what = (clean, "the clean images") if reference is None else (reference.classes, reference.root)
+        alien = sorted(folder.classes - others)
+        if alien:
+            notes.append(f"{name}: {folder.root} has classes that are not in {what}: {name_some(alien)}")
+        elif folder.classes < others:
+            notes.append(
+                f"{name}: images of {len(folder.classes)} classes are compared with {what} of {len(others)}; give a "
+                f"reference of clean images of the same classes: {name}={folder.root},REFERENCE"
+            )
+    return notes
 
 
 def check_images(folders: Sequence[Evaluated], key: str, what: str) -> None:

@@ -23,6 +23,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -95,8 +96,17 @@ def check_severities(severities: Iterable[int] | None, what: str = "severities")
 def _load(path: str | os.PathLike[str]) -> Mapping[str, Any]:
     import yaml
 
+    class Loader(yaml.SafeLoader):
+        """YAML would silently take the last of several values."""
+
+        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+            for key, count in Counter(str(key.value) for key, _ in node.value).items():
+                if count > 1:
+                    raise ValueError(f"the mapping {path} has the key {key} {count} times; leave one of them")
+            return super().construct_mapping(node, deep)
+
     try:
-        found = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        found = yaml.load(Path(path).read_text(encoding="utf-8"), Loader)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ValueError(f"cannot read the mapping {path}: {error}") from error
     if not isinstance(found, dict):

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
-from scuff.metrics.shift_tables import read_shifts
+from scuff.metrics.shift_tables import read_named_table, read_shifts
 from scuff.metrics.shifts import Shifts
 from scuff.store import Settings, Store, read_settings, save_settings
-from scuff.studies.validity_table import read_named_table
+from scuff.studies.validity_checks import COLUMNS, TEXTS, check_kept_settings, check_kept_table
 
 SETTINGS = "validity.json"
 SHIFTS = "shifts.csv"
-TABLES = ("correlations", "contributions", "groups", "trends", "searches")
 ALWAYS = ("correlations",)
-TEXTS = ("what", "benchmark", "natural", "kind", "corruption", "group", "question", "smaller", "larger")
-TEXTS += ("members", "warning", "note")
+TABLES = tuple(COLUMNS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,11 +51,17 @@ class Validity:
 
 
 def save_validity(store: Store, found: Validity) -> None:
-    """Write all tables, and the settings last: with them, the study is there."""
+    """Write all tables, and the settings last: with them, the study is there.
+
+    Of an earlier study in the folder nothing is left, and first of all its settings go.
+    """
+    store.remove(SETTINGS)
     store.write(SHIFTS, found.shifts.to_frame().to_csv(index=False).encode())
     for name in TABLES:
         table = getattr(found, name)
-        if table is not None:
+        if table is None:
+            store.remove(f"{name}.csv")
+        else:
             store.write(f"{name}.csv", table.to_csv(index=False).encode())
     save_settings(store, SETTINGS, found.settings)
 
@@ -68,11 +73,27 @@ def read_validity(directory: str | os.PathLike[str]) -> Validity:
         raise ValueError(f"{store.root} is not the folder of a study of validity: there is no {SETTINGS} in it")
     settings = read_settings(store, SETTINGS)
     try:
-        shifts = read_shifts(read_named_table(store.read(SHIFTS), ("model", "family")))
-        there = {name: store.exists(f"{name}.csv") or name in ALWAYS for name in TABLES}
-        tables = {name: read_named_table(store.read(f"{name}.csv"), TEXTS) if there[name] else None for name in TABLES}
-        return Validity(replace(shifts, left_out=settings.get("left_out", {})), **tables, settings=settings)
+        check_kept_settings(settings)
+        shifts = read_shifts(_read(store, SHIFTS, ("model", "family")))
+        tables = {name: _read_kept(store, name, shifts) for name in TABLES}
+        return Validity(replace(shifts, left_out=settings["left_out"]), **tables, settings=settings)
     except (ValueError, KeyError, OSError) as error:
         raise ValueError(
-            f"the study in {store.root} is damaged ({error}); delete the folder and run it again"
+            f"the study in {store.root} was made by another version, or is damaged ({error}); delete the folder and "
+            "run it again"
         ) from error
+
+
+def _read(store: Store, name: str, words: Sequence[str]) -> pd.DataFrame:
+    try:
+        return read_named_table(store.read(name), words)
+    except (ValueError, OSError) as error:
+        raise ValueError(f"{name} is not there, or not readable") from error
+
+
+def _read_kept(store: Store, name: str, shifts: Shifts) -> pd.DataFrame | None:
+    if name not in ALWAYS and not store.exists(f"{name}.csv"):
+        return None
+    table = _read(store, f"{name}.csv", TEXTS)
+    check_kept_table(name, table, shifts)
+    return table

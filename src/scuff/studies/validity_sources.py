@@ -9,8 +9,9 @@ from typing import Any
 import pandas as pd
 
 from scuff.metrics import Shifts, read_shifts
-from scuff.metrics.accuracies import read_csv
-from scuff.studies.validity_evaluations import Pairs, natural_folders, read_shift_evaluations
+from scuff.metrics.shift_tables import read_header
+from scuff.studies.validity_evaluations import Pairs, natural_folders, read_noted_evaluations
+from scuff.studies.validity_folders import check_there
 from scuff.studies.validity_table import read_accuracy_table
 
 Place = str | os.PathLike[str]
@@ -21,32 +22,21 @@ def read_source(
     source: Source, mapping: Any, natural: Pairs | Sequence[str] | None, severities: tuple[int, ...] | None
 ) -> tuple[Shifts, list[str]]:
     """The table, and what a reader must know of it."""
-    if isinstance(source, Shifts | pd.DataFrame) or (_is_place(source) and _is_table(source)):
-        if natural:
-            raise ValueError("natural is for folders of evaluations; in a table, a mapping names natural benchmarks")
-        if mapping is not None and not isinstance(source, Shifts):
-            return read_accuracy_table(source, mapping, severities=severities), []
-        if mapping is not None or severities is not None:
-            raise ValueError(
-                "mapping and severities are for wide tables; here columns have names and are means already"
-            )
-        return (source if isinstance(source, Shifts) else _read_plain(source)), []
-    folders = [source] if _is_place(source) else list(source)
+    if isinstance(source, Shifts | pd.DataFrame):
+        return _read_table(source, mapping, natural, severities), []
+    places = [source] if isinstance(source, str | os.PathLike) else list(source)
+    for place in places:
+        check_there(place)
+    if len(places) == 1 and _is_table(places[0]):
+        return _read_table(places[0], mapping, natural, severities), []
     if mapping is not None:
         raise ValueError("a mapping is for one table of accuracies, and these are folders of evaluations")
-    tables = [folder for folder in folders if _is_table(folder)]
+    tables = [place for place in places if _is_table(place)]
     if tables:
-        raise ValueError(f"a table comes alone, and folders of evaluations together; got {tables[0]} among {folders}")
+        raise ValueError(f"a table comes alone, and folders of evaluations together; got {tables[0]} among {places}")
     if not natural:
         raise ValueError("folders of evaluations need natural benchmarks to be compared with: natural=, or --natural")
-    shifts = read_shift_evaluations(folders, natural_folders(natural), severities=severities)
-    films = ", ".join(shifts.scores)
-    return shifts, ([f"of {films}: mean flip probability in percent, not divided by AlexNet's"] if films else [])
-
-
-def _is_place(source: Any) -> bool:
-    """Whether a source is the name of a file or a folder."""
-    return isinstance(source, str | os.PathLike)
+    return read_noted_evaluations(places, natural_folders(natural), severities=severities)
 
 
 def _is_table(place: Place) -> bool:
@@ -54,9 +44,20 @@ def _is_table(place: Place) -> bool:
     return os.path.isfile(place) or os.fspath(place).endswith(".csv")
 
 
+def _read_table(source: Shifts | pd.DataFrame | Place, mapping: Any, natural: Any, severities: Any) -> Shifts:
+    """Shifts from one table, which may be Shifts already."""
+    if natural:
+        raise ValueError("natural is for folders of evaluations; in a table, a mapping names natural benchmarks")
+    if mapping is not None and not isinstance(source, Shifts):
+        return read_accuracy_table(source, mapping, severities=severities)
+    if mapping is not None or severities is not None:
+        raise ValueError("mapping and severities are for wide tables; here columns have names and are means already")
+    return source if isinstance(source, Shifts) else _read_plain(source)
+
+
 def _read_plain(source: pd.DataFrame | Place) -> Shifts:
     """Shifts from a table that has the columns of one."""
-    columns = source.columns if isinstance(source, pd.DataFrame) else read_csv(source, nrows=0).columns
+    columns = source.columns if isinstance(source, pd.DataFrame) else read_header(source)
     if not {"model", "clean"} <= set(columns):
         raise ValueError(
             "a table without the columns model and clean needs a mapping that says what its columns mean; it has "

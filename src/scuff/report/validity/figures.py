@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from html import escape
 from typing import Any
 
 import pandas as pd
 
+from scuff.metrics import Score
 from scuff.report.colours import mark
 from scuff.report.figure import Figure, Traces, error_bars, labels, layout_of, lines_of, numbers, percents
 from scuff.report.separation.figures import LEGEND, titled
@@ -49,19 +51,26 @@ def model_scatter(key: str, scores: ValidityScores, what: str, benchmark: str, n
     x_title = shown if is_score else f"lost to {shown}, points"
     layout = layout_of({"title": {"text": x_title}}, {"title": titled(f"lost to {escape(natural)}, points")})
     layout |= {"showlegend": len(traces) > 1, "legend": LEGEND | {"traceorder": "normal"}}
-    found = scores.score(what, benchmark, natural)
-    note = "" if found is None else f"r = {hundredths(found.value)} ({interval(found.low, found.high, hundredths)})"
+    note = _score_words(scores.score(what, benchmark, natural))
     description = f"Accuracy lost to {natural} over {benchmark}, one point per model; hover over a point for its model."
     return Figure(key, natural, description, 320, traces, layout, note)
 
 
-def gain_forest(key: str, scores: ValidityScores) -> Figure:
-    """What each corruption adds to the benchmark, the largest gain on top."""
-    its = scores.contributions[scores.contributions["natural"] == scores.overall]
-    its = its.sort_values("gain", ascending=False, kind="stable").reset_index(drop=True)
-    names = [scores.shown.get(name, name) for name in its["corruption"]]
-    points = its.rename(columns={"gain": "value", "gain_low": "low", "gain_high": "high"})
-    return forest(key, "Gain of r by corruption", names, points, "r with it minus r without it", over(scores))
+def gain_forests(scores: ValidityScores) -> list[Figure]:
+    """What each corruption adds to the benchmark, the largest gain on top.
+
+    In the mean over natural benchmarks; if there is none, as one of them has no correlation, for each of the others.
+    """
+    found = scores.contributions[scores.contributions["gain"].notna()]
+    figures = []
+    for natural in scores.telling:
+        its = found[found["natural"] == natural].sort_values("gain", ascending=False, kind="stable")
+        if len(its):
+            names = [scores.shown.get(name, name) for name in its["corruption"]]
+            points = its.rename(columns={"gain": "value", "gain_low": "low", "gain_high": "high"})
+            title, axis = "Gain of r by corruption", "r with it minus r without it"
+            figures.append(forest(f"gains{len(figures) or ''}", title, names, points, axis, over(natural)))
+    return figures
 
 
 def group_figure(key: str, scores: ValidityScores, groups: pd.DataFrame, title: str) -> Figure:
@@ -119,9 +128,19 @@ def forest(
     return Figure(key, title, description, 75 + LINE * len(names), [dots], layout_of(x_axis, lines_of(names)), note)
 
 
-def over(scores: ValidityScores) -> str:
+def over(natural: str) -> str:
     """Which natural benchmarks one number is about."""
-    return "Mean over natural benchmarks." if scores.overall == MEAN else f"With {scores.overall}."
+    return "Mean over natural benchmarks." if natural == MEAN else f"With {natural}."
+
+
+def _score_words(found: Score | None) -> str:
+    """A correlation above its figure, or why there is none."""
+    if found is None:
+        return ""
+    if math.isnan(found.value):
+        return f"No r: {found.note}." if found.note else "No r."
+    between = interval(found.low, found.high, hundredths)
+    return f"r = {hundredths(found.value)}" + (f" ({between})" if between else "")
 
 
 def _model_names(scores: ValidityScores) -> dict[str, str]:

@@ -11,7 +11,7 @@ from scuff.report.validity import tables
 from scuff.report.validity.figures import forest, group_figure, over
 from scuff.report.validity.notes import notes_of
 from scuff.report.validity.scores import ALL, ValidityScores
-from scuff.report.validity.verdicts import TRENDS
+from scuff.report.validity.verdicts import TRENDS, compared_words
 
 
 def group_section(scores: ValidityScores) -> Section | None:
@@ -30,7 +30,7 @@ def group_section(scores: ValidityScores) -> Section | None:
                 parts.heading(title),
                 parts.figures([group_figure(f"groups{place}", scores, its, caption)], side_by_side=False),
                 parts.table(tables.group_table(scores, its, f"{caption}, with 95 % intervals", kind == "n,k")),
-                *(parts.note(words) for words in notes_of(its, "group")),
+                *(parts.note(words) for words in notes_of(scores, its, "group")),
                 parts.folded(tables.group_facts_table(its), "What the groups are made of"),
             ]
     return parts.section(
@@ -63,7 +63,7 @@ def trend_section(scores: ValidityScores) -> Section | None:
         ),
         parts.figures([figure for figure in slopes if figure is not None]),
         *([parts.heading("From group to group"), parts.figures(pairs)] if pairs else []),
-        *(parts.note(words) for words in notes_of(scores.trends.assign(about=_asked(scores)), "about")),
+        *(parts.note(words) for words in notes_of(scores, scores.trends.assign(about=_asked(scores)), "about")),
         parts.folded(tables.trend_table(scores)),
     )
 
@@ -75,7 +75,9 @@ def _slopes(scores: ValidityScores, question: str) -> Figure | None:
         return None
     title, unit, _ = TRENDS[question]
     points = its.rename(columns={"difference": "value"})
-    return forest(f"slope-{question}", title, its["natural"].tolist(), points, note=f"{unit[:1].upper()}{unit[1:]}.")
+    compared = compared_words(scores.trends, question, scores.overall)
+    note = f"{unit[:1].upper()}{unit[1:]}{f', from {compared}' if compared else ''}."
+    return forest(f"slope-{question}", title, its["natural"].tolist(), points, note=note)
 
 
 def _pairs(scores: ValidityScores, question: str) -> Figure | None:
@@ -85,7 +87,7 @@ def _pairs(scores: ValidityScores, question: str) -> Figure | None:
         return None
     names = [f"{row.smaller} to {row.larger}" for row in its.itertuples(index=False)]
     points = its.rename(columns={"difference": "value"})
-    return forest(f"pairs-{question}", TRENDS[question][0], names, points, note=over(scores))
+    return forest(f"pairs-{question}", TRENDS[question][0], names, points, note=over(scores.overall))
 
 
 def _asked(scores: ValidityScores) -> pd.Series:

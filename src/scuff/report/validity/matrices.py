@@ -29,7 +29,7 @@ def corruption_matrix(scores: ValidityScores) -> Matrix:
             if one is not None:
                 between = interval(one.low, one.high, hundredths)
                 tip.append(f"{words}: {hundredths(one.value)}" + (f" ({between})" if between else ""))
-        if (name, to) in gains:
+        if (name, to) in gains and not math.isnan(gains[name, to].gain):
             tip.append(f"gain in {scores.contributing}: {signed(gains[name, to].gain)}")
         tip += [f"category {category_of[name]}"] if name in category_of else []
         is_best = value == best[to] and len(scores.corruptions) > 1

@@ -1,37 +1,100 @@
-"""What the tables of validity note, in one sentence for all lines of which the same is said."""
+"""What the tables of validity note: every clause once, for all lines of which it is said."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 import pandas as pd
 
-from scuff.report.validity.scores import KINDS, SUITES, ValidityScores, suite_name
+from scuff.report.validity.scores import KINDS, MEAN, SUITES, ValidityScores, suite_name
 from scuff.report.words import listed
 
 MOST_NAMED = 4  # in a sentence
+BEFORE_NAMES = (" on ", " residual robustness to ", " the rest without ")  # what clauses have before a name
+About = TypeVar("About", bound=Hashable)
+
+
+def gather_notes(
+    notes: Iterable[tuple[str, Sequence[str], About]], shown: Mapping[str, str] | None = None
+) -> dict[str, list[About]]:
+    """All clauses of notes, each once, and what they are about.
+
+    Every note comes with the names that it may mention, and with what it is about. Clauses that differ in such a name
+    become one with all the names, which `shown` says how to write.
+
+    >>> few = "the line has 2 models"
+    >>> notes = [(f"on fog, {few}; on v2, {few}", ["fog", "v2"], "mean"), (f"on snow, {few}", ["snow", "v2"], "v2")]
+    >>> gather_notes(notes)
+    {'on fog, v2 and snow, the line has 2 models': ['mean', 'v2']}
+    """
+    said: dict[tuple[str, str], tuple[dict[str, None], dict[About, None]]] = {}
+    for note, names, about in notes:
+        for clause in note.split("; "):
+            before, name, after = _around_name(clause, names)
+            named, abouts = said.setdefault((before, after), ({}, {}))
+            named[(shown or {}).get(name, name)] = None
+            abouts[about] = None
+    return {
+        f"{before}{listed(some_of(list(named)))}{after}": list(abouts)
+        for (before, after), (named, abouts) in said.items()
+    }
 
 
 def suite_notes(scores: ValidityScores) -> list[str]:
     """What is said of correlations of suites, one sentence for all of which the same is said."""
-    its = scores.correlations[scores.correlations["what"].isin(SUITES)]
+    table = scores.correlations[scores.correlations["what"].isin(SUITES)]
+    rows = table[table["note"] != ""].itertuples(index=False)
+    notes = ((row.note, (row.benchmark, *scores.natural), (row.benchmark, row.kind, row.natural)) for row in rows)
     sentences = []
-    for note, lines in its[its["note"] != ""].groupby("note", sort=False):
-        suites = [suite_name(name) for name in lines["benchmark"].unique()]
-        of = "" if len(suites) == len(scores.suites) else f"{listed(_some(suites))}, "
-        pairs = (lines["kind"].map(KINDS) + " with " + lines["natural"]).unique()
-        sentences.append(f"{of}{listed(_some(list(pairs)))}: {note}.")
+    for clause, lines in gather_notes(notes, {name: suite_name(name) for _, name in scores.suites}).items():
+        suites = list(dict.fromkeys(suite for suite, _, _ in lines))
+        possible = table.loc[table["kind"].isin([kind for _, kind, _ in lines]), "benchmark"].nunique()
+        of = "" if len(suites) == possible else f"{listed(some_of([suite_name(suite) for suite in suites]))}, "
+        about = _about([(KINDS[kind], natural) for _, kind, natural in lines], scores.columns)
+        sentences.append(f"{of}{about}: {clause}.")
     return sentences
 
 
-def notes_of(table: pd.DataFrame, column: str, shown: Mapping[str, str] | None = None) -> list[str]:
+def notes_of(
+    scores: ValidityScores, table: pd.DataFrame, column: str, shown: Mapping[str, str] | None = None
+) -> list[str]:
     """Notes of a table, one sentence for all lines of which the same is said; `shown` says how names are written."""
-    said: dict[str, dict[str, None]] = {}
-    for row in table[table["note"] != ""].itertuples(index=False):
-        about = getattr(row, column)
-        said.setdefault(row.note, {})[f"{(shown or {}).get(about, about)} and {row.natural}"] = None
-    return [f"{listed(_some(list(names)))}: {note}." for note, names in said.items()]
+    shown, lines = shown or {}, table[table["note"] != ""]
+    notes = (
+        (note, (about, *scores.natural), (shown.get(about, about), natural))
+        for note, about, natural in zip(lines["note"], lines[column], lines["natural"], strict=True)
+    )
+    found = gather_notes(notes, shown)
+    return [f"{_about(abouts, scores.columns)}: {clause}." for clause, abouts in found.items()]
 
 
-def _some(names: Sequence[str]) -> list[str]:
-    return [*names[:MOST_NAMED], f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else list(names)
+def some_of(names: Sequence[str], most: int = MOST_NAMED) -> list[str]:
+    """The first names, and how many more there are.
+
+    >>> some_of(["a", "b", "c"], most=2)
+    ['a', 'b', '1 more']
+    """
+    return [*names[:most], f"{len(names) - most} more"] if len(names) > most else list(names)
+
+
+def _around_name(clause: str, names: Sequence[str]) -> tuple[str, str, str]:
+    """A clause in three: what is before a name that it mentions, the name, and what is after it."""
+    for name in names:
+        for start in BEFORE_NAMES:
+            before, found, after = f" {clause}".partition(f"{start}{name}")
+            if found and after[:1] in ("", " ", ","):
+                return f"{before}{start}".lstrip(), name, after
+    return clause, "", ""
+
+
+def _about(pairs: Iterable[tuple[str, str]], columns: Sequence[str]) -> str:
+    """Subjects and the natural benchmarks that go with them, which are not named if they are all that there are."""
+    naturals: dict[str, dict[str, None]] = {}
+    for subject, natural in pairs:
+        naturals.setdefault(subject, {})[natural] = None
+    alike: dict[str, list[str]] = {}
+    for subject, its in naturals.items():
+        names = ["the mean" if name == MEAN else name for name in columns if name in its]
+        alike.setdefault("" if len(names) in (0, len(columns)) else f" with {listed(names)}", []).append(subject)
+    return listed([f"{listed(some_of(subjects))}{ending}" for ending, subjects in alike.items()])

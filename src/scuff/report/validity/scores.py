@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,9 +11,9 @@ from typing import Any
 import pandas as pd
 
 from scuff.metrics import Score
-from scuff.metrics.shifts import Shifts
+from scuff.metrics.shifts import BETWEEN, Shifts
 from scuff.metrics.validity import MEAN
-from scuff.report.words import short_names
+from scuff.report.words import NOTHING, bracketed, hundredths, short_names
 
 ALL = "all"  # corruptions of the table as a benchmark; groups of a trend
 KINDS = {
@@ -78,10 +79,17 @@ class ValidityScores:
 
     @cached_property
     def corruptions(self) -> list[str]:
-        """The corruptions that are scored alone, the one first that predicts best."""
-        lines = [(name, self.score("corruption", name)) for name in self.names("corruption")]
-        found = pd.Series({name: line.value for name, line in lines if line is not None}, dtype=float)
-        return found.sort_values(ascending=False, kind="stable").index.tolist()
+        """The corruptions that are scored alone, the one first that predicts best where it can be told."""
+        its = self._alone[self._alone["natural"] != MEAN]
+        means = its.groupby("benchmark", sort=False)["value"].mean()
+        return means.sort_values(ascending=False, kind="stable").index.tolist()
+
+    @cached_property
+    def telling(self) -> list[str]:
+        """The columns that tell of single corruptions: the last, or all that have correlations if it has none."""
+        known = set(self._alone.loc[self._alone["value"].notna(), "natural"])
+        found = [natural for natural in self.columns if natural in known]
+        return [self.overall] if self.overall in found else found
 
     @cached_property
     def contributing(self) -> str:
@@ -108,11 +116,20 @@ class ValidityScores:
         """How many corruptions a benchmark has."""
         return next(int(line.size) for key, line in self._lines.items() if key[:2] == (what, benchmark))
 
+    def members_of(self, search: Any) -> list[str]:
+        """The corruptions that a search found, by their names for people."""
+        return [self.shown.get(name, name) for name in search.members.split(BETWEEN)]
+
     def residual(self, what: str, benchmark: str) -> pd.Series | None:
         """The residual robustness of all models on a benchmark, or its score; None if its members are not known."""
         if what == "score":
             return self.residuals[benchmark]
         return self.residuals[list(self.members[benchmark])].mean(axis=1) if benchmark in self.members else None
+
+    @property
+    def _alone(self) -> pd.DataFrame:
+        """Pearson's correlations of single corruptions."""
+        return self.correlations[(self.correlations["what"] == "corruption") & (self.correlations["kind"] == "pearson")]
 
     @cached_property
     def _lines(self) -> dict[tuple[str, str, str, str], Any]:
@@ -144,10 +161,19 @@ def suite_name(suite: str) -> str:
 def signed(value: float) -> str:
     """A change of a correlation: three digits after the point, with its sign.
 
-    >>> signed(0.0123), signed(-0.2)
-    ('+0.012', '−0.200')
+    >>> signed(0.0123), signed(-0.2), signed(math.nan)
+    ('+0.012', '−0.200', '–')
     """
-    return f"{value:+.3f}".replace("-", "\u2212")
+    return NOTHING if math.isnan(value) else f"{value:+.3f}".replace("-", "\u2212")
+
+
+def with_interval(score: Score) -> str:
+    """A correlation in a sentence, with its interval if there is one.
+
+    >>> with_interval(Score(0.654, 0.5, 0.75, 40, ""))
+    '0.65 (95 % interval 0.50 to 0.75)'
+    """
+    return f"{hundredths(score.value)}{bracketed(score.low, score.high, hundredths)}"
 
 
 def _tidy(table: pd.DataFrame | None) -> pd.DataFrame | None:

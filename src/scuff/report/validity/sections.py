@@ -8,7 +8,7 @@ from typing import Any
 from scuff.report import parts
 from scuff.report.parts import Part, Section
 from scuff.report.validity import tables
-from scuff.report.validity.figures import gain_forest, model_scatter
+from scuff.report.validity.figures import gain_forests, model_scatter
 from scuff.report.validity.matrices import corruption_matrix
 from scuff.report.validity.notes import notes_of, suite_notes
 from scuff.report.validity.scores import ValidityScores, suite_name
@@ -69,8 +69,8 @@ def corruption_section(scores: ValidityScores) -> Section | None:
                 f"How far the correlation of {scores.contributing} falls without a corruption. Right of 0, the "
                 "benchmark is better with it; left of 0, it would predict better without it."
             ),
-            parts.figures([gain_forest("gains", scores)], side_by_side=False),
-            *(parts.note(words) for words in notes_of(scores.contributions, "corruption", scores.shown)),
+            parts.figures(gain_forests(scores), side_by_side=False),
+            *(parts.note(words) for words in notes_of(scores, scores.contributions, "corruption", scores.shown)),
             parts.folded(tables.gain_table(scores)),
         ]
     return parts.section(
@@ -81,7 +81,7 @@ def corruption_section(scores: ValidityScores) -> Section | None:
             "on top. The best of a column is framed. Hover over a cell, or tap it, for more."
         ),
         parts.matrix(corruption_matrix(scores)),
-        parts.folded(tables.corruption_table(scores)),
+        *(parts.folded(tables.corruption_table(scores, natural)) for natural in scores.telling),
         *gains,
     )
 
@@ -119,4 +119,5 @@ def search_section(scores: ValidityScores) -> Section | None:
         ),
         *map(parts.text, warnings(scores)),
         parts.table(tables.search_table(scores)),
+        parts.folded(tables.member_table(scores), "All members, and how firm the choice is"),
     )

@@ -10,9 +10,11 @@ from scuff.report.parts import Facts, Section
 from scuff.report.separation.command import Again
 from scuff.report.settings import all_facts
 from scuff.report.validity import tables
+from scuff.report.validity.notes import some_of
 from scuff.report.validity.scores import ALL, STRONG, WEAK, ValidityScores
 from scuff.report.words import grouped, listed
 
+MOST_STANDARD = 10  # models that are named
 # What other parts of the page show.
 OTHERWISE_SAID = {"left_out", "suites", "categories", "notes", "models", "same", "different", "groups"} | {
     "resample",
@@ -78,8 +80,12 @@ def definitions(scores: ValidityScores) -> Facts:
 
 def settings_section(scores: ValidityScores, settings: Mapping[str, Any], again: Again | None) -> Section:
     """How the numbers came about: models, settings, the command, and what each number means."""
-    left_out = scores.shifts.left_out
-    same = []
+    left_out, same = [], []
+    if scores.shifts.left_out:
+        left_out = [
+            parts.table(tables.reason_table(scores)),
+            parts.folded(tables.left_out_table(scores), f"All {len(scores.shifts.left_out)} that are left out"),
+        ]
     if again is not None:
         same = [parts.heading("The same again"), parts.command(again.words), *map(parts.note, again.notes)]
     facts = {NAMES.get(key, key): value for key, value in settings.items() if key not in OTHERWISE_SAID}
@@ -90,7 +96,7 @@ def settings_section(scores: ValidityScores, settings: Mapping[str, Any], again:
         "Settings and environment",
         *(parts.note(f"{note}.".replace("..", ".")) for note in settings.get("notes", ())),
         parts.facts([*_model_facts(scores), *all_facts(facts)]),
-        parts.folded(tables.left_out_table(scores), f"The {len(left_out)} left out, and why") if left_out else None,
+        *left_out,
         *same,
         parts.heading("How to read this"),
         parts.facts(definitions(scores)),
@@ -116,4 +122,4 @@ def _model_facts(scores: ValidityScores) -> Facts:
 def _standard_words(standard: tuple[str, ...] | None) -> str:
     if standard is None:
         return "none named, so that all serve"
-    return listed(list(standard)) if standard else "all that were named are left out"
+    return listed(some_of(standard, MOST_STANDARD)) if standard else "all that were named are left out"

@@ -6,9 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pandas as pd
+
 from scuff.metrics import Score
 from scuff.report.page import Verdicts
-from scuff.report.validity.scores import ALL, STRONG, WEAK, ValidityScores, signed
+from scuff.report.validity.notes import some_of
+from scuff.report.validity.scores import ALL, STRONG, WEAK, ValidityScores, signed, with_interval
+from scuff.report.validity.single import corruption_words
 from scuff.report.words import bracketed, count, hundredths, listed
 
 TRENDS = {  # what is asked, in units of what a slope is, and the sign that the paper found
@@ -16,13 +20,15 @@ TRENDS = {  # what is asked, in units of what a slope is, and the sign that the 
     "size": ("Size", "per corruption more, of the same categories", 1),
     "std": ("Imbalance", "per unit of std, at the same size, of the same categories", -1),
 }
+MOST_COMPARED = 4  # pairs of groups that are named for a slope
+MOST_MEMBERS = 6  # of a benchmark that are named in a sentence
 
 
 def validity_verdicts(scores: ValidityScores) -> Verdicts:
     """A sentence or two about every suite, then about corruptions, groups and searches, as far as they are there."""
     verdicts = [(_subject(scores, *suite), _suite_words(scores, *suite)) for suite in scores.suites]
     if len(scores.corruptions) > 1:
-        verdicts.append(("Single corruptions", _corruption_words(scores)))
+        verdicts.append(("Single corruptions", corruption_words(scores)))
     verdicts += trend_verdicts(scores)
     if scores.searches is not None:
         verdicts += [_search_verdict(scores, row) for row in scores.searches.itertuples(index=False)]
@@ -38,8 +44,22 @@ def trend_verdicts(scores: ValidityScores) -> Verdicts:
     for question, (title, *_) in TRENDS.items():
         lines = {row.natural: row for row in slopes[slopes["question"] == question].itertuples(index=False)}
         if scores.overall in lines:
-            verdicts.append((title, _trend_words(question, lines[scores.overall], lines)))
+            compared = compared_words(scores.trends, question, scores.overall)
+            verdicts.append((title, _trend_words(question, lines[scores.overall], lines, compared)))
     return verdicts
+
+
+def compared_words(trends: pd.DataFrame, question: str, natural: str) -> str:
+    """How many comparisons of groups a slope is from, and the first of them.
+
+    >>> steps = {"question": "n", "natural": "mean", "smaller": ["1,2", "all"], "larger": ["2,1", "all"]}
+    >>> compared_words(pd.DataFrame(steps), "n", "mean")
+    '1 comparison (1,2 to 2,1)'
+    """
+    its = trends[(trends["question"] == question) & (trends["natural"] == natural) & (trends["smaller"] != ALL)]
+    pairs = [f"{row.smaller} to {row.larger}" for row in its.itertuples(index=False)]
+    shown = "; ".join([*pairs[:MOST_COMPARED], *(["..."] if len(pairs) > MOST_COMPARED else [])])
+    return f"{count(len(pairs), 'comparison')} ({shown})" if pairs else ""
 
 
 def warnings(scores: ValidityScores) -> list[str]:
@@ -61,23 +81,27 @@ def _suite_words(scores: ValidityScores, what: str, benchmark: str) -> str:
     """Whether a benchmark predicts, with which natural benchmarks, and whether it still does given clean accuracy."""
     found = _by_natural(scores, what, benchmark, "pearson")
     sentences = [f"{_correlates(found)}."]
-    mean = scores.score(what, benchmark)
-    if len(scores.natural) > 1 and mean is not None and not math.isnan(mean.value):
-        defined = {name: one.value for name, one in found.items() if not math.isnan(one.value)}
-        ends = [
-            f"{hundredths(defined[name])} with {name}"
-            for name in (min(defined, key=defined.get), max(defined, key=defined.get))
-        ]
-        sentences.append(f"Mean r = {_value(mean)}, from {ends[0]} to {ends[1]}.")
-    elif mean is not None and not math.isnan(mean.value):
-        sentences.append(f"r = {_value(mean)}.")
+    sentences += _range_words(found, scores.score(what, benchmark))
     given = _by_natural(scores, what, benchmark, "partial")
     if given:
         sentences.append(_given_words(found, given, scores.score(what, benchmark, kind="partial")))
     effective = scores.score(what, benchmark, kind="effective")
     if effective is not None and not math.isnan(effective.value):
-        sentences.append(f"Effective robustness on both: {_mean(scores)}r = {_value(effective)}.")
+        sentences.append(f"Effective robustness on both: {_mean(scores)}r = {with_interval(effective)}.")
     return " ".join(sentences)
+
+
+def _range_words(found: Mapping[str, Score], mean: Score | None) -> list[str]:
+    """The correlations with natural benchmarks in a sentence, if any is defined."""
+    defined = {name: one for name, one in found.items() if not math.isnan(one.value)}
+    if len(found) == 1 and defined:
+        return [f"r = {with_interval(*defined.values())}."]
+    if len(defined) < 2:
+        return [f"With {name}, r = {with_interval(one)}." for name, one in defined.items()]
+    order = sorted(defined, key=lambda name: defined[name].value)
+    ends = " to ".join(f"{hundredths(defined[name].value)} with {name}" for name in (order[0], order[-1]))
+    is_known = mean is not None and not math.isnan(mean.value)
+    return [f"Mean r = {with_interval(mean)}, from {ends}." if is_known else f"r is from {ends}."]
 
 
 def _by_natural(scores: ValidityScores, what: str, benchmark: str, kind: str) -> dict[str, Score]:
@@ -115,7 +139,11 @@ def _graded(values: Mapping[str, float], named: str) -> str:
 def _given_words(found: Mapping[str, Score], given: Mapping[str, Score], mean: Score | None) -> str:
     """Whether a benchmark says more than clean accuracy does."""
     sure, against, open_, undefined = _sorted_out(given)
-    value = "" if mean is None or math.isnan(mean.value) else f"{'mean ' if len(given) > 1 else ''}r = {_value(mean)}"
+    value = (
+        ""
+        if mean is None or math.isnan(mean.value)
+        else f"{'mean ' if len(given) > 1 else ''}r = {with_interval(mean)}"
+    )
     start = "Among models of the same clean accuracy"
     if len(undefined) == len(given):
         return f"{start}, it is not defined."
@@ -139,64 +167,34 @@ def _sorted_out(found: Mapping[str, Score]) -> tuple[list[str], list[str], list[
     return sure, against, [name for name in found if name not in {*undefined, *sure, *against}], undefined
 
 
-def _corruption_words(scores: ValidityScores) -> str:
-    found = {name: scores.score("corruption", name) for name in scores.corruptions}
-    known = {name: one for name, one in found.items() if not math.isnan(one.value)}
-    if not known:
-        return "no correlation is defined."
-    names = list(known)
-    text = f"{scores.shown[names[0]]} correlates best alone, r = {_value(known[names[0]])}"
-    text += f", {scores.shown[names[-1]]} least, {_value(known[names[-1]])}"
-    return f"{text}{' in the mean' if len(scores.natural) > 1 else ''}.{_better_alone(scores)}"
-
-
-def _better_alone(scores: ValidityScores) -> str:
-    """Which corruptions are known to do better alone than the benchmark that contributions are those to."""
-    if scores.contributions is None or "alone_gain_low" not in scores.contributions:
-        return ""
-    its = scores.contributions[scores.contributions["natural"] == scores.overall]
-    its = its[its["alone_gain"].notna()]
-    if len(its) < 2:
-        return ""
-    better = [scores.shown.get(name, name) for name in its.loc[its["alone_gain_low"] > 0, "corruption"]]
-    whole = f"better alone than {scores.contributing} together"
-    if not better:
-        return f" Of {len(its)}, none is known to correlate {whole}."
-    verb = "correlates" if len(better) == 1 else "correlate"
-    return f" Of {len(its)}, {listed(better)} {verb} {whole}: the interval of the difference is above 0."
-
-
-def _trend_words(question: str, line, by_natural: Mapping[str, Any]) -> str:
+def _trend_words(question: str, line, by_natural: Mapping[str, Any], compared: str) -> str:
     """Whether r changes in the mean; if that is not known, with which natural benchmarks it does."""
     _, unit, sign = TRENDS[question]
-    if math.isnan(line.difference):
-        return "not known."
     amount = f"{signed(line.difference)}{bracketed(line.low, line.high, signed)} {unit}"
-    if line.low <= 0 <= line.high:
+    amount += f", from {compared}" if compared else ""
+    if not (line.low > 0 or line.high < 0):
         rising = [name for name, its in by_natural.items() if its.low > 0]
         falling = [name for name, its in by_natural.items() if its.high < 0]
         some = [f"{word} with {listed(names)}" for word, names in (("rises", rising), ("falls", falling)) if names]
-        return f"r is not known to change with it: {amount}." + (f" It {listed(some)}." if some else "")
+        start = "no mean r is defined" if math.isnan(line.difference) else f"r is not known to change with it: {amount}"
+        return f"{start}." + (f" It {listed(some)}." if some else "")
     rises = line.difference > 0
     paper = "as in the paper" if rises == (sign > 0) else "unlike in the paper"
     return f"r {'rises' if rises else 'falls'}, {paper}: {amount}."
 
 
 def _search_verdict(scores: ValidityScores, row) -> tuple[str, str]:
-    members = [scores.shown.get(name, name) for name in row.members.split()]
+    """What was found for a size, and the first words of what warns of it; all of them are in a section."""
+    members = some_of(scores.members_of(row), MOST_MEMBERS)
     held_out = f"{hundredths(row.held_out)}{bracketed(row.held_out_low, row.held_out_high, hundredths)}"
     others = f"random ones have {hundredths(row.random)}, and all candidates together {hundredths(row.whole)}"
     text = f"{listed(members)}: r = {held_out} for held-out models, where {others}."
-    warning = f" Warning: {_sentence(row.warning)}" if row.warning else ""
+    warning = f" Warning: {_sentence(row.warning.partition(': ')[0])}" if row.warning else ""
     return f"Most predictive {int(row.size)}", text + warning
 
 
 def _mean(scores: ValidityScores) -> str:
     return "mean " if len(scores.natural) > 1 else ""
-
-
-def _value(score: Score) -> str:
-    return f"{hundredths(score.value)}{bracketed(score.low, score.high, hundredths)}"
 
 
 def _intervals(names: Sequence[str]) -> str:
