@@ -167,6 +167,12 @@ def test_categories_come_from_files_and_from_overlaps(tmp_path):
 # --- the study ------------------------------------------------------------------------------------------------------
 
 
+def test_a_study_says_what_it_is(study):
+    found, _ = study
+    assert repr(found).startswith("Validity(Shifts(models: ")
+    assert repr(found).endswith("; correlations, contributions, groups, trends, searches)")
+
+
 def test_every_benchmark_is_correlated_with_every_natural_one(study, shifts):
     found, _ = study
     table = found.correlations

@@ -20,7 +20,7 @@ MEAN = "mean"  # over all natural benchmarks, of the correlations with each
 BETWEEN = ";"  # the members of a benchmark, where one cell of a table names them
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Shifts:
     """Shares of right predictions, one line per model in every table.
 
@@ -45,22 +45,29 @@ class Shifts:
     >>> from scuff.metrics import read_shifts
     >>> table = {"model": list("abcde"), "clean": 0.8, "corrupted:x/fog": [0.1, 0.2, 0.3, 0.4, 0.5], "natural:y": 0.6}
     >>> shifts = read_shifts(pd.DataFrame(table))
+    >>> shifts
+    Shifts(models: 5, corruptions: 1, scores: 0, natural: y)
     >>> shifts.synthetic_residuals()["x/fog"].round(1).tolist(), shifts.natural_residuals()["y"].round(1).tolist()
     ([0.7, 0.6, 0.5, 0.4, 0.3], [0.2, 0.2, 0.2, 0.2, 0.2])
     """
 
-    clean: pd.Series = field(repr=False)
-    corrupted: pd.DataFrame = field(repr=False)
-    natural: pd.DataFrame = field(repr=False)
-    references: pd.DataFrame = field(repr=False)
-    scores: pd.DataFrame = field(repr=False)
-    families: pd.Series | None = field(default=None, repr=False)
+    clean: pd.Series
+    corrupted: pd.DataFrame
+    natural: pd.DataFrame
+    references: pd.DataFrame
+    scores: pd.DataFrame
+    families: pd.Series | None = None
     standard: tuple[str, ...] | None = None
-    left_out: Mapping[str, str] = field(default_factory=dict, repr=False)
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _check_names(self)
         _check_values(self)
+
+    def __repr__(self) -> str:
+        tables = {"models": self.clean.index, "corruptions": self.corrupted.columns, "scores": self.scores.columns}
+        counts = ", ".join(f"{what}: {len(its)}" for what, its in tables.items())
+        return f"Shifts({counts}, natural: {', '.join(self.natural)})"
 
     @property
     def models(self) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
@@ -19,7 +19,7 @@ ALWAYS = ("correlations",)
 TABLES = tuple(COLUMNS)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Validity:
     """How well synthetic benchmarks predict natural shifts. Tables are None where there was nothing to say.
 
@@ -34,20 +34,24 @@ class Validity:
         What each corruption of the largest suite says alone, and adds to the others.
     groups, trends
         Mean correlations of many benchmarks with n categories and k corruptions of each, or with a given spread; and
-        whether they rise with n, k, size and spread.
+        whether they rise with n, size and spread, comparing like with like.
     searches
         The most predictive benchmark of each size that was asked for, scored on models that did not choose it.
     settings
         The content of `validity.json`.
     """
 
-    shifts: Shifts = field(repr=False)
-    correlations: pd.DataFrame = field(repr=False)
-    contributions: pd.DataFrame | None = field(repr=False)
-    groups: pd.DataFrame | None = field(repr=False)
-    trends: pd.DataFrame | None = field(repr=False)
-    searches: pd.DataFrame | None = field(repr=False)
-    settings: Settings = field(repr=False)
+    shifts: Shifts
+    correlations: pd.DataFrame
+    contributions: pd.DataFrame | None
+    groups: pd.DataFrame | None
+    trends: pd.DataFrame | None
+    searches: pd.DataFrame | None
+    settings: Settings
+
+    def __repr__(self) -> str:
+        there = ", ".join(name for name in TABLES if getattr(self, name) is not None)
+        return f"Validity({self.shifts!r}; {there})"
 
 
 def save_validity(store: Store, found: Validity) -> None:
