@@ -32,7 +32,7 @@ SUITES = {
     "all": [name for names in CATEGORIES.values() for name in names],
 }
 MEAN = "mean"
-KINDS = ("pearson", "spearman", "partial", "effective")
+KINDS = ("pearson", "spearman", "partial", "curved", "effective")
 
 
 def make_shifts(models: int = 40, natural: Sequence[str] = NATURAL, first: int = 0) -> Shifts:
@@ -68,7 +68,7 @@ def make_correlations(shifts: Shifts) -> pd.DataFrame:
     lines = []
     for (what, benchmark), members in benchmarks.items():
         x = residuals[members].mean(axis=1)
-        for kind in KINDS[: 3 if what == "score" else 4]:
+        for kind in KINDS[: 4 if what == "score" else 5]:
             about = {"what": what, "benchmark": benchmark, "size": len(members), "kind": kind}
             its = [_line(_correlation(x, lost[name], shifts.clean, kind), len(x)) for name in shifts.natural]
             mean = {key: np.mean([line[key] for line in its]) for key in its[0]}
@@ -178,7 +178,7 @@ def made_settings(shifts: Shifts) -> dict[str, Any]:
 def _correlation(x: pd.Series, y: pd.Series, clean: pd.Series, kind: str) -> float:
     if kind == "spearman":
         x, y = x.rank(), y.rank()
-    if kind in ("partial", "effective"):
+    if kind in ("partial", "curved", "effective"):
         x, y = (values - np.polyval(np.polyfit(clean, values, 1), clean) for values in (x, y))
     return float(np.corrcoef(x, y)[0, 1])
 

@@ -129,6 +129,31 @@ def test_weights_are_models_repeated(kind, families, monkeypatch):
     np.testing.assert_allclose(resampled(kind, x, y, times, third), found, atol=1e-14)
 
 
+@pytest.mark.parametrize("degree", [2, 3])
+def test_what_a_curve_leaves_is_what_a_regression_leaves(degree):
+    draw = np.random.default_rng(11)
+    given = draw.uniform(0.2, 0.9, 25)
+    x, y = (np.sin(6 * given) + draw.normal(0, 0.3, 25) for _ in range(2))
+    times = resample_models(25, Resampling(count=20))
+    found = resampled("partial", x[None], y[None], times, given, degree)[:, 0, 0]
+    for number, line in enumerate(times):
+        one = np.repeat(np.arange(25), line)
+        powers = np.vander(given[one], degree + 1)
+        rest = [v[one] - powers @ np.linalg.lstsq(powers, v[one], rcond=None)[0] for v in (x, y)]
+        assert found[number] == pytest.approx(stats.pearsonr(*rest)[0], abs=1e-9)  # powers of 0.2 to 0.9 are alike
+    whole = correlate(x, y, kind="partial", given=given, degree=degree)
+    assert whole.p_value == pytest.approx(float(p_values(whole.value, 25, given=degree)), abs=1e-15)
+
+
+def test_powers_that_add_nothing_explain_nothing():
+    """With three different values a parabola says all there is, and a cubic must not divide by rounding."""
+    draw = np.random.default_rng(12)
+    given = np.repeat([0.5, 0.6, 0.8], 7)
+    x, y = draw.normal(size=(2, 21))
+    parabola, cubic = (correlate(x, y, kind="partial", given=given, degree=degree) for degree in (2, 3))
+    assert cubic.value == pytest.approx(parabola.value, abs=1e-10)
+
+
 def test_an_interval_is_the_percentiles_of_the_same_resamples_for_all():
     x, y = normals(np.random.default_rng(4), 40, 0.5)
     resampling = Resampling(count=60, level=0.8, seed=5)

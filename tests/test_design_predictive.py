@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from scuff.design import Predictive, find_predictive, predictive_search
+from scuff.design import Predictive, find_predictive, predictive, predictive_search
 from scuff.design.held_out import split_models
 from scuff.metrics import Shifts, complete_shifts
 
@@ -100,6 +100,48 @@ def test_a_drop_alone_is_no_warning():
     assert found.drop.value > 0.02
     assert found.gain.low > 0
     assert found.warning == ""
+
+
+def test_a_gain_that_is_shown_but_mostly_gone_has_a_warning():
+    """Each of 24 columns tells a little of nature: those chosen are better than others, but seem better still."""
+    draw = np.random.default_rng(22)  # a sample in which both are shown; in most, one of the two is not
+    lost = draw.normal(size=(300, 24))
+    natural = (lost @ np.abs(draw.normal(size=24)))[:, None] + draw.normal(0, 12, (300, 2))
+    found = find_predictive(make_shifts(0.45 + 0.03 * lost, 0.45 + 0.005 * natural), 4, repeats=5)
+    assert min(found.gain.low, found.drop.low) > 0
+    assert found.warning.startswith("most of what the choice seemed to gain is gone on held-out models: ")
+    for score in (found.gain, found.drop):
+        assert f"{score.value:.2f}, from {score.low:.2f} to {score.high:.2f}" in found.warning
+    for score in (found.chosen, found.held_out):
+        assert f" is {score.value:.2f}" in found.warning
+
+
+@pytest.mark.parametrize(
+    ("gain", "drop", "starts", "has", "has_not"),
+    [
+        ((0.3, 0.2, 0.4), (0.1, 0.05, 0.15), "", "", "models"),
+        ((0.2, 0.1, 0.3), (0.2, -0.1, 0.5), "", "", "models"),  # half is gone, but that may be chance
+        (
+            (0.2, 0.1, 0.3),
+            (0.2, 0.1, 0.3),
+            "most of what the choice seemed to gain is gone",
+            "gain 0.20, from 0.10 to 0.30",
+            "merely",
+        ),
+        ((0.3, -0.1, 0.7), (0.1, 0.05, 0.15), "not shown to be better than", "", "chose it"),
+        ((0.1, -0.1, 0.3), (0.3, 0.2, 0.4), "not shown to be better than", ". It merely fits", "most of"),
+        ((-0.2, -0.3, -0.1), (0.6, 0.5, 0.7), "worse than random", ". It merely fits", "most of"),
+    ],
+)
+def test_warnings_of_chance_and_of_fit_are_two_things(gain, drop, starts, has, has_not):
+    found = find_predictive(noisy_shifts(40), 2, repeats=1)
+    gain, drop = (replace(found.gain, value=value, low=low, high=high) for value, low, high in (gain, drop))
+    warning = predictive._warn(replace(found, gain=gain, drop=drop), 0.4)
+    assert warning.startswith(starts)
+    assert bool(warning) == bool(starts)
+    assert has in warning
+    assert has_not not in warning
+    assert ("0.40 above that of random ones" in warning) == ("that chose" in warning)
 
 
 def test_all_benchmarks_are_tried():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ import pytest
 from test_design_validity import loop, make_shifts
 
 from scuff.design import trends
-from scuff.design.trends import find_comparisons
+from scuff.design.trends import EVERY_CELL, draw_side, find_comparisons
 from scuff.design.validity_cells import draw_benchmarks, even_cells, uneven_cells
 from scuff.metrics import Resampling
 
@@ -49,16 +50,41 @@ def test_only_pairs_that_are_asked_for():
     assert pairs == [("n", "1,2", "2,1"), ("size", "2,1", "2,2")]
 
 
-def test_every_category_is_on_both_sides_as_often():
-    for one in find_comparisons(make_categories(7, 5, 4, 3, 2)):
+@pytest.mark.parametrize("count", [2, 1000])
+def test_every_category_is_on_both_sides_as_often(count):
+    categories = make_categories(7, 5, 4, 3, 2)
+    category_of = {name: category for category, members in categories.items() for name in members}
+    for one in find_comparisons(categories):
         shares = []
         for side in one.sides:
-            counts: dict[str, float] = {}
-            for cell in side:
-                for category, number in cell:
-                    counts[category] = counts.get(category, 0) + number / sum(count for _, count in cell) / len(side)
+            group = draw_side(categories, side, count)
+            numbers = Counter(group.cells)
+            counts = dict.fromkeys(categories, 0.0)
+            for benchmark, cell in zip(group.benchmarks, group.cells, strict=True):
+                for name in benchmark:
+                    counts[category_of[name]] += 1 / len(benchmark) / numbers[cell] / len(numbers)
             shares.append(counts)
         assert shares[0] == pytest.approx(shares[1], abs=1e-12), one
+
+
+def test_few_benchmarks_compare_the_same_as_many_if_those_of_a_cell_are_alike():
+    draw = np.random.default_rng(0)
+    lost = np.repeat(draw.uniform(0, 0.5, (30, 4)), [5, 4, 3, 3], axis=1)  # one and the same within a category
+    shifts = make_shifts(lost, draw.uniform(0, 0.5, (30, 2)))
+    few, many = (
+        trends(shifts, make_categories(5, 4, 3, 3), count=count, resampling=FEW)[["difference", "low", "high"]]
+        for count in (2, 1000)
+    )
+    np.testing.assert_allclose(few, many, rtol=0, atol=1e-12)
+
+
+def test_of_very_many_cells_some_are_drawn():
+    categories = {f"k{number}": [f"k{number}/{letter}" for letter in "abc"] for number in range(9)}
+    (cells,) = (its for spread, its in uneven_cells(list(categories), 6, 2, 3).items() if spread == 0.816)
+    assert len(cells) == 84 * 90  # sets of six of nine categories, arrangements of 3, 3, 2, 2, 1, 1
+    group = draw_side(categories, cells, 2)
+    assert len(group) == len(set(group.cells)) == EVERY_CELL
+    assert len(draw_side(categories, cells[:500], 2)) == 500
 
 
 def test_differences_and_slopes_are_those_of_a_loop():

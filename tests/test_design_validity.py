@@ -220,6 +220,17 @@ def test_cells_of_a_group_weigh_the_same():
     np.testing.assert_allclose(found.draws[7, 0, :-1], weights @ again, atol=1e-12)
 
 
+def test_cells_weigh_the_same_without_benchmarks_that_do_not_vary():
+    natural = np.random.default_rng(0).uniform(0.1, 0.5, (20, 1))
+    lost = np.hstack([natural, np.full((20, 1), 0.3), 0.6 - natural, 0.7 - natural])
+    group = Group([("x/c0",), ("x/c1",), ("x/c2",), ("x/c3",)], ["one", "one", "other", "other"])
+    found = group_validity(make_shifts(lost, natural), {"cells": group}, resampling=FEW)
+    assert found.score("cells").value == pytest.approx(0, abs=1e-12)  # 1 of the one cell, and -1 of the other
+    np.testing.assert_allclose(found.draws, 0, atol=1e-12)
+    assert found.spreads[0] == pytest.approx([1, 1], abs=1e-12)
+    assert found.score("cells").note == "1 of 4 benchmarks are the same for all models and left out"
+
+
 def test_groups_of_spreads():
     found = spread_groups(CATEGORIES, 3, 2, least=1)
     assert list(found) == ["std 0.0", "std 0.8", "std 1.4"]  # 2, 2, 2; then 3, 2, 1; then 4, 1, 1

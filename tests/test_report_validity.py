@@ -157,7 +157,10 @@ def test_a_natural_benchmark_without_correlations_does_not_hide_the_others(shift
     gains = [text for text in page.texts("figcaption") if text.startswith("Gain of r")]
     assert gains == [f"Gain of r by corruption With {natural}." for natural in ("sketches", "renditions")]
     assert "nan" not in re.sub(r'data-value="nan"', "", page.section("corruptions")).lower()
-    noted = f"Pearson, Spearman and given clean accuracy with cartoons and the mean: {why}."
+    noted = (
+        "Pearson, Spearman, given a line in clean accuracy and given a curve in clean accuracy with cartoons and the "
+        f"mean: {why}."
+    )
     assert noted in page.texts("p")
 
 

@@ -51,7 +51,7 @@ def page(shifts, correlations, contributions):
 
 def test_the_table_has_all_kinds_of_all_suites_with_intervals(page, correlations):
     start = next(k for k, (tag, _, _) in enumerate(page.elements) if tag == "caption")
-    cells = [e for e in page.elements[start:] if e[0] == "td"][: 11 * 5]  # 2 suites by 4 kinds and a score by 3
+    cells = [e for e in page.elements[start:] if e[0] == "td"][: 14 * 5]  # 2 suites by 5 kinds and a score by 4
     suites = correlations[correlations["what"].isin(("suite", "score"))]
     wanted = suites.set_index(["kind", "benchmark", "natural"])
     order = [(kind, name) for kind in KINDS for name in ("made-c", SCORE, "all")]
@@ -72,7 +72,7 @@ def test_the_table_has_all_kinds_of_all_suites_with_intervals(page, correlations
 
 def test_p_values_are_there_too(page, correlations):
     rows = table_of(page, "p-values")
-    found = lines(correlations, what="score", kind="partial").set_index("natural")["p_value"]  # the last of its name
+    found = lines(correlations, what="score", kind="curved").set_index("natural")["p_value"]  # the last of its name
     assert {natural: rows[SCORE][natural] for natural in NATURAL} == pytest.approx(dict(found[list(NATURAL)]), rel=1e-9)
     assert MEAN not in rows[SCORE]  # a mean of p-values is no p-value
     assert "mean of p-values" in table_of(page, "Groups of benchmarks")["2,1"]
@@ -84,7 +84,7 @@ def test_verdicts_say_what_a_suite_predicts_and_what_not(page, correlations):
     start = "correlates strongly with robustness to sketches and renditions"
     assert suite.startswith(f"{start}; not known to for {UNRELATED}, whose interval holds 0.")
     mean = lines(correlations, what="suite", benchmark="made-c", natural=MEAN).set_index("kind")
-    for kind, start in {"pearson": "Mean r = ", "partial": "mean r = ", "effective": "on both: mean r = "}.items():
+    for kind, start in {"pearson": "Mean r = ", "curved": "mean r = ", "effective": "on both: mean r = "}.items():
         value, low, high = mean.loc[kind, ["value", "low", "high"]]
         assert f"{start}{value:.2f} (95 % interval {low:.2f} to {high:.2f})" in suite
     assert f"it still does for sketches and renditions, and is not known to for {UNRELATED}" in suite

@@ -71,6 +71,10 @@ def test_imagenet_c_predicts_all_five(found):
     assert (table.query("kind in ('pearson', 'spearman', 'partial')")["low"] > 0).all()
     low = table.query("kind == 'effective' and natural == 'imagenet-a'")["low"]
     assert (low < 0).all()
+    curved = table.query("kind == 'curved'").set_index(["resample", "natural"])
+    known = {units: set(its.index[its["low"] > 0].droplevel(0)) for units, its in curved.groupby("resample")}
+    assert known["families"] == {"imagenet-r", "imagenet-v2", "imagenet-sketch", "mean"}
+    assert known["models"] == known["families"] | {"objectnet"}
     ours = table.query("kind == 'pearson' and resample == 'models'").set_index("natural")
     inside = {name for name, value in tables.PUBLISHED.items() if ours.at[name, "low"] < value < ours.at[name, "high"]}
     assert inside == {"imagenet-a", "imagenet-sketch", "mean"}
@@ -87,6 +91,12 @@ def test_all_three_claims_hold_however_they_are_tested(found):
     assert len(slopes) == 3 * 2 * 2
     assert (slopes.loc[["n", "size"], "low"] > 0).all()
     assert (slopes.loc["std", "high"] < 0).all()
+    each = found["trends"].query("smaller == 'all' and natural != 'mean'")
+    is_std = each["question"] == "std"
+    against = each[(is_std & (each["high"] >= 0)) | (~is_std & (each["low"] <= 0))]
+    exceptions = {("models", "objectnet"), ("families", "objectnet"), ("families", "imagenet-sketch")}
+    assert set(zip(against["resample"], against["natural"], strict=True)) == exceptions
+    assert set(against["categories_by"]) == {6}
     families = found["trends"].query("resample == 'families' and categories_by == 3 and natural == 'mean'")
     single = families[families["question"].eq("size") & families["smaller"].isin(["1,1", "1,2", "1,3"])]
     assert (single["low"] <= 0).all()  # with one category, it is not known

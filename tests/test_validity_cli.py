@@ -55,14 +55,14 @@ def test_a_study_prints_tables_and_sentences_and_leaves_a_folder(run):
     said = done.output
     assert "Models: 38 of 40\nLeft out: 2 (lacks natural:photos)\n" in said
     assert "Synthetic: made (8 corruptions)\n" in said
-    assert "Groups of benchmarks: 2,2 3,1, up to 40 of each" in said
+    assert "Groups of benchmarks: 2,2 3,1, about 40 of each" in said
     found = read_validity("out")
     mean = found.correlations.query("what == 'suite' and kind == 'pearson' and natural == 'mean'").iloc[0]
     assert f"{mean['value']:.2f} [{mean['low']:.2f}, {mean['high']:.2f}]" in said
     group = found.groups.query("group == '2,2' and natural == 'sketch'").iloc[0]
     assert f"{group['value']:.3f}" in said
     for words in (
-        "given clean accuracy",
+        "given clean (curve)",
         "category, Pearson",
         "gain over random",
         "Less balance of the same categories: ",

@@ -8,9 +8,18 @@ import pytest
 from scipy import stats
 from scipy.special import expit, logit
 
-from scuff.metrics import Resampling, Shifts, contributions, correlate, effective_robustness, read_shifts, validity
+from scuff.metrics import (
+    Resampling,
+    Shifts,
+    complete_shifts,
+    contributions,
+    correlate,
+    effective_robustness,
+    read_shifts,
+    validity,
+)
 from scuff.metrics.resampled import resample_models
-from scuff.metrics.validity import KINDS
+from scuff.metrics.validity import DEGREES, KINDS
 
 FEW = Resampling(count=40)
 
@@ -113,19 +122,43 @@ def test_every_line_is_a_correlation_of_residual_robustness():
     found = validity(shifts, {"both": ["c/fog", "c/snow"], "c/noise": ["c/noise"], "p": ["p"]}, resampling=FEW)
     columns = "benchmark size natural kind value low high p_value models note"
     assert list(found) == columns.split()
-    assert len(found) == 3 * (4 + 4 + 3)  # no effective robustness of a score
+    assert len(found) == 3 * (5 + 5 + 4)  # no effective robustness of a score
     lost = shifts.synthetic_residuals()
     for name, x in (("both", lost[["c/fog", "c/snow"]].mean(axis=1)), ("c/noise", lost["c/noise"]), ("p", lost["p"])):
         for natural, y in shifts.natural_residuals().items():
-            for kind in KINDS[:3]:
+            for kind in KINDS[:4]:
                 one = line(found, benchmark=name, natural=natural, kind=kind)
-                given = {"given": shifts.clean} if kind == "partial" else {}
-                wanted = correlate(x, y, kind=kind, resampling=FEW, **given)
+                given = {"given": shifts.clean, "degree": DEGREES[kind]} if kind in DEGREES else {}
+                how = "partial" if kind in DEGREES else kind
+                wanted = correlate(x, y, kind=how, resampling=FEW, **given)
                 for column in ("value", "low", "high", "p_value", "note"):
                     assert one[column] == (
                         pytest.approx(getattr(wanted, column), abs=1e-12) if column != "note" else ""
                     )
                 assert (one["size"], one["models"]) == (2 if name == "both" else 1, 30)
+
+
+def test_a_curve_in_clean_accuracy_explains_what_a_line_does_not():
+    """Both lose most at a middling accuracy, and nothing else relates them: only the curve sees that."""
+    draw = np.random.default_rng(0)
+    clean = pd.Series(draw.uniform(0.3, 0.9, 200), [f"m{k}" for k in range(200)])
+    hump = 0.25 - (clean - 0.6) ** 2
+    lost, other = (hump + draw.normal(0, 0.01, 200) for _ in range(2))
+    shifts = complete_shifts(clean, pd.DataFrame({"c/fog": clean - lost}), pd.DataFrame({"y": clean - other}))
+    found = validity(shifts, {"fog": ["c/fog"]}, resampling=FEW).query("natural == 'y'").set_index("kind")
+    assert found.loc["partial", "low"] > 0.7
+    assert abs(found.loc["curved", "value"]) < 0.2  # 2.8 standard deviations of chance, 1 / sqrt(197)
+    powers = np.vander(clean, 4)
+    rest = [values - powers @ np.linalg.lstsq(powers, values, rcond=None)[0] for values in (lost, other)]
+    assert found.loc["curved", "value"] == pytest.approx(stats.pearsonr(*rest)[0], abs=1e-9)
+
+
+def test_a_curve_through_few_models_is_refused_with_a_note():
+    found = validity(made_shifts().take([f"m{k}" for k in range(9)]), {"fog": ["c/fog"]}, resampling=FEW)
+    curved = found[found["kind"] == "curved"]
+    assert curved["value"].isna().all()
+    assert (curved["note"] == "a curve in clean accuracy needs at least 10 models, there are 9").all()
+    assert found[found["kind"] == "partial"]["value"].notna().all()
 
 
 def test_the_mean_has_a_joint_interval():

@@ -102,7 +102,9 @@ def benchmark_lines(found: dict[str, pd.DataFrame]) -> list[str]:
     chosen = table[(table["benchmark"] == "imagenet-c") & (table["categories_by"] == 3)]
     for natural in NATURAL:
         its = chosen[chosen["natural"] == natural].set_index(["resample", "kind"])
-        cells = [_interval(its.loc["models", kind]) for kind in ("pearson", "spearman", "partial", "effective")]
+        cells = [
+            _interval(its.loc["models", kind]) for kind in ("pearson", "spearman", "partial", "curved", "effective")
+        ]
         by_family = _bracket(its.loc["families", "pearson"])
         lines.append(f"| {natural} | {cells[0]} | {by_family} | {' | '.join(cells[1:])} | {PUBLISHED[natural]:.3f} |")
     return lines

@@ -57,7 +57,9 @@ def validity_command(
         list[str] | None,
         typer.Option("--suite", metavar="NAME|FILE", help="Score this suite instead of all known; may be repeated."),
     ] = None,
-    count: Annotated[int, typer.Option(metavar="N", help="So many benchmarks of a group at most.")] = 1000,
+    count: Annotated[
+        int, typer.Option(metavar="N", help="About so many benchmarks of a group, or all there are.")
+    ] = 1000,
     resample: Annotated[
         str | None,
         typer.Option(
@@ -168,6 +170,6 @@ def _announce(plan: ValidityPlan) -> None:
     typer.echo(f"Categories: {categories or 'none'}, from {settings['categories_from']}")
     if plan.has_groups:
         pairs = "all possible" if plan.pairs is None else " ".join(f"{n},{k}" for n, k in plan.pairs)
-        typer.echo(f"Groups of benchmarks: {pairs}, up to {settings['count']} of each; and by balance")
+        typer.echo(f"Groups of benchmarks: {pairs}, about {settings['count']} of each or all there are; and by balance")
     for size in settings["search"]:
         typer.echo(f"Search: the most predictive {size} of {count(len(shifts.corrupted.columns), 'corruption')}")

@@ -18,7 +18,13 @@ from scuff.studies import Validity
 from scuff.studies.validity_benchmarks import ALL
 from scuff.suites.combine import entry_names
 
-KINDS = {"pearson": "Pearson", "spearman": "Spearman", "partial": "given clean accuracy", "effective": "effective"}
+KINDS = {
+    "pearson": "Pearson",
+    "spearman": "Spearman",
+    "partial": "given clean (line)",
+    "curved": "given clean (curve)",
+    "effective": "effective",
+}
 QUESTIONS = {
     "n": ("More categories at the same size", "category"),
     "size": ("More corruptions of the same categories", "corruption"),

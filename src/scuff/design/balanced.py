@@ -182,7 +182,7 @@ def _pools(categories: Groups, n: int, k: int) -> dict[str, Sequence[str]]:
     if len(large) < n:
         sizes = ", ".join(f"{category}: {len(members)}" for category, members in categories.items())
         raise ValueError(
-            f"an ({n}, {k}) benchmark needs {n} categories of at least {k} corruptions; there are {len(large)} "
+            f"a benchmark of kind ({n}, {k}) needs {n} categories of at least {k} corruptions; there are {len(large)} "
             f"(members by category: {sizes}). Take a smaller n or k"
         )
     return large

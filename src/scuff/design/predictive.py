@@ -24,7 +24,9 @@ from scuff.metrics.score import Score
 from scuff.metrics.shifts import Shifts
 
 RANDOM = 1000  # benchmarks that chance is known by
-MOST_LOST = 0.5  # of the advantage over random benchmarks: if more is gone on held-out models, the choice fits its own
+MOST_LOST = (
+    0.5  # of the advantage over random benchmarks: if so much is gone on held-out models, the choice fits its own
+)
 CORRELATIONS = ("chosen", "held_out", "random", "whole")  # the others are differences of these
 
 
@@ -166,22 +168,30 @@ def _own_correlations(members: np.ndarray, moments: Moments) -> np.ndarray:
 
 
 def _warn(found: Predictive, seeming: float) -> str:
-    """What speaks against a choice. `seeming` is its advantage over random benchmarks on the models that chose."""
+    """What speaks against a choice: that it is no better than chance, that it fits the models that chose, or both.
+
+    `seeming` is its advantage over random benchmarks on the models that chose.
+    """
     gain, drop = found.gain, found.drop
-    if gain.low > 0:
-        return ""
     if math.isnan(gain.low):
         return f"nothing tells whether it is better than random benchmarks of its size: {gain.note}"
-    text = "worse than" if gain.high < 0 else "not shown to be better than"
-    text += (
-        f" random benchmarks of its size: on held-out models its correlation is {found.held_out.value:.2f}, theirs "
-        f"{found.random.value:.2f} ({_between('gain', gain)})"
-    )
-    if drop.low > 0 and gain.value <= (1 - MOST_LOST) * seeming:
-        text += (
-            f". It merely fits the models that chose it: on these its correlation is {found.chosen.value:.2f}, "
-            f"{seeming:.2f} above that of random ones ({_between('drop', drop)})"
+    fits = drop.low > 0 and gain.value <= (1 - MOST_LOST) * seeming
+    on_its_own = f"its correlation is {found.chosen.value:.2f}, {seeming:.2f} above that of random ones"
+    if gain.low > 0:
+        if not fits:
+            return ""
+        return (
+            f"most of what the choice seemed to gain is gone on held-out models: on those that chose, {on_its_own} "
+            f"of its size; on the others it is {found.held_out.value:.2f} ({_between('gain', gain)}; "
+            f"{_between('drop', drop)})"
         )
+    text = (
+        f"{'worse than' if gain.high < 0 else 'not shown to be better than'} random benchmarks of its size: on "
+        f"held-out models its correlation is {found.held_out.value:.2f}, theirs {found.random.value:.2f} "
+        f"({_between('gain', gain)})"
+    )
+    if fits:
+        text += f". It merely fits the models that chose it: on these {on_its_own} ({_between('drop', drop)})"
     return text
 
 

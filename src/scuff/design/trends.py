@@ -4,23 +4,25 @@ Laugros, Caplier and Ospici (ImageNet-Syn2Nat) compare groups of benchmarks that
 comparisons, which takes some care where categories are of different sizes:
 
     n       more categories at the same size, out of the categories that are large enough for both sides
-    size    one corruption more from each of the same categories
+    size    more corruptions from each of the same categories
     std     as many corruptions from the same categories, in more uneven numbers, in every arrangement of these
 
-Both sides of a comparison have every category equally often, so that a difference is not that between categories.
+Both sides of a comparison have every category equally often, so that a difference is not that between categories: each
+cell of a side, which is what a benchmark takes from each category, is there and weighs the same. If there are thousands
+of cells, they are drawn at random, and both sides have every category about equally often.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
 from scuff.design.balanced import Groups
 from scuff.design.validity import group_validity
-from scuff.design.validity_cells import Cell, draw_benchmarks, even_cells, large_categories, uneven_cells
+from scuff.design.validity_cells import Cell, Group, draw_benchmarks, even_cells, large_categories, uneven_cells
 from scuff.design.validity_result import GroupValidity
 from scuff.metrics.intervals import DEFAULT, Resampling
 from scuff.metrics.score import Difference
@@ -30,6 +32,7 @@ ALL = "all"
 FEWEST = 2  # categories that a comparison must rest on
 MOST_UNEVEN = 6  # categories of benchmarks that are made less even: the paper's number, and 462 arrangements
 BASE_K = 2  # corruptions of each category before numbers become uneven, as in the paper
+EVERY_CELL = 4000  # cells of a side that are all there, however few benchmarks are asked for
 COLUMNS = ("question", "natural", "smaller", "larger", "categories")
 COLUMNS += ("difference", "low", "high", "other_sign_share", "note")
 
@@ -63,21 +66,22 @@ def trends(
     pairs
         (n, k) to compare. By default all that can be compared.
     count
-        Benchmarks of a side of a comparison, at most.
+        About so many benchmarks of a side of a comparison; more where it takes more to have one of every cell.
 
     Returns
     -------
     One line per natural benchmark and comparison: the mean correlation of the larger group minus that of the smaller.
     Another one per question, whose groups are both "all", is the slope: what one more (of n, of size, of the spread)
-    adds to the correlation. `categories` says out of how many categories. `other_sign_share` is the share of resamples
-    of models in which the sign is another one.
+    adds to the correlation, as an average over the steps that the categories allow. `categories` says out of how many
+    categories; for "all", that is the largest number among the steps. `other_sign_share` is the share of resamples of
+    models in which the sign is another one.
     """
     comparisons = find_comparisons(categories, pairs, resampling.seed)
     if not comparisons:
         return pd.DataFrame(columns=COLUMNS)
     cells = dict.fromkeys(side for comparison in comparisons for side in comparison.sides)
     names = {side: str(number) for number, side in enumerate(cells)}
-    groups = {names[side]: draw_benchmarks(categories, side, count, resampling.seed) for side in cells}
+    groups = {names[side]: draw_side(categories, side, count, resampling.seed) for side in cells}
     found = group_validity(shifts, groups, resampling=resampling)
     lines = []
     for question, its in itertools.groupby(comparisons, key=lambda comparison: comparison.question):
@@ -112,6 +116,15 @@ def find_comparisons(
         *_compare_sizes(categories, possible, seed),
         *_compare_spreads(categories, seed),
     ]
+
+
+def draw_side(categories: Groups, side: Sequence[Cell], count: int, seed: int = 0) -> Group:
+    """About `count` benchmarks of one side of a comparison, but at least one of every cell, up to 4000 cells.
+
+    >>> sorted(draw_side({"noise": ["shot", "iso"], "blur": ["zoom"]}, [(("noise", 1),), (("blur", 1),)], 1).cells)
+    [0, 1]
+    """
+    return draw_benchmarks(categories, side, max(count, min(len(side), EVERY_CELL)), seed)
 
 
 def _compare_numbers(categories: Groups, pairs: list[tuple[int, int]], seed: int) -> Iterator[Comparison]:
@@ -150,7 +163,10 @@ def _compare_spreads(categories: Groups, seed: int) -> Iterator[Comparison]:
 
 
 def _slope(found: GroupValidity, comparisons: list[Comparison], names: dict, natural: str) -> Difference:
-    """The least squares line through the differences: sum of step · difference over sum of step²."""
+    """The least squares line through 0 and the differences: sum of step · difference over sum of step².
+
+    So larger steps weigh more, and it is an average over the steps that the categories allow.
+    """
     squares = sum(one.step**2 for one in comparisons)
     weights: dict[str, float] = {}
     for one in comparisons:
@@ -164,4 +180,4 @@ def _line(head: tuple, found: Difference) -> dict[str, object]:
     return dict(zip(COLUMNS, (*head, *values), strict=True))
 
 
-__all__ = ["Comparison", "find_comparisons", "trends"]
+__all__ = ["BASE_K", "Comparison", "draw_side", "find_comparisons", "trends"]

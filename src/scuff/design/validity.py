@@ -49,7 +49,7 @@ def group_validity(
     In a plain list, all benchmarks weigh the same, as in the paper's Algorithm 2; in a `Group`, all cells. Where models
     have families, whole families are resampled. The intervals tell what other models would say of the same benchmarks;
     they know nothing of other corruptions. A benchmark whose residual is the same for all models has no correlation and
-    is left out; the notes count these.
+    is left out before cells are weighed; the notes count these.
 
     >>> import pandas as pd
     >>> from scuff.metrics import read_shifts
@@ -70,8 +70,8 @@ def group_validity(
     still = [name for name, varies in zip(shifts.natural, varying, strict=True) if not varies]
     found = []
     for name, group in groups.items():
-        weights = _weigh(group.cells) if isinstance(group, Group) else np.ones(len(group))
-        found.append(_score_group(find_members(lists[name], place), weights, once, many, varying, len(x)))
+        cells = group.cells if isinstance(group, Group) else range(len(group))
+        found.append(_score_group(find_members(lists[name], place), cells, once, many, varying, len(x)))
     values, spreads, chances, draws, flat = zip(*found, strict=True)
     return GroupValidity(
         tuple(groups),
@@ -106,16 +106,18 @@ def take_residuals(shifts: Shifts, benchmarks: Iterable[Benchmark]) -> tuple[dic
 
 
 def _score_group(
-    members: np.ndarray, weights: np.ndarray, once: Moments, many: Moments, varying: np.ndarray, n: int
+    members: np.ndarray, cells: Sequence[Hashable], once: Moments, many: Moments, varying: np.ndarray, n: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, int]:
     """Values, spreads and p-values (N + 1,), draws (R, N + 1), and the number of benchmarks that do not vary."""
     r = correlations_of(members, once)
     kept = np.isfinite(r[:, varying]).all(axis=1)
-    r, weights = r[kept], weights[kept]
+    r = r[kept]
     if not len(r):
         nothing, draws = np.full(r.shape[1] + 1, np.nan), np.full((len(many.pairs), r.shape[1] + 1), np.nan)
         return nothing, nothing, nothing, draws, len(members)
-    weights = weights / weights.sum()
+    # Cells weigh the same by the benchmarks that they have left. In a resample of models, more of these may not vary:
+    # they are left out there, but the others keep their weights and are not weighed anew.
+    weights = _weigh(list(itertools.compress(cells, kept)))
     chances, r = _with_mean(p_values(r, n)), _with_mean(r)
     mean = weights @ r
     draws = _with_mean(mean_correlations(members[kept], many, weights))
@@ -123,9 +125,10 @@ def _score_group(
 
 
 def _weigh(cells: Sequence[Hashable]) -> np.ndarray:
-    """Weights of benchmarks with which all cells have the same sum."""
-    numbers = pd.factorize(pd.Series(list(cells), dtype=object))[0]
-    return 1 / np.bincount(numbers)[numbers]
+    """Weights of benchmarks with which all cells have the same sum; together 1."""
+    numbers = pd.factorize(pd.Series(cells, dtype=object))[0]
+    weights = 1 / np.bincount(numbers)[numbers]
+    return weights / weights.sum()
 
 
 def _with_mean(table: np.ndarray) -> np.ndarray:

@@ -28,7 +28,7 @@ class GroupValidity:
         Benchmarks of each group.
     values, spreads, p_values
         (G, N): the mean over benchmarks of the Pearson correlation, its standard deviation over them, and the mean of
-        its p-values; with the same weight for every stratum, where a group has strata.
+        its p-values; with the same weight for every cell, where a group has cells.
     draws
         (R, G, N): the means in resamples of models. NaN where the models of a resample do not differ.
     n, level, interval

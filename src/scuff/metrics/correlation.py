@@ -2,7 +2,8 @@
 
     pearson     how well a line describes the relation
     spearman    how well the one order of the models is the other: Pearson's of the ranks
-    partial     Pearson's of what is left when both are freed of what a third variable explains by a line
+    partial     Pearson's of what is left when both are freed of what a third variable explains, by a line or, of a
+                higher degree, by a curve
 
 Models that are nearly the same count twice and tell little new. Where models have families, whole families are drawn,
 which gives wider and more honest intervals. P-values are those of independent models, and know nothing of families.
@@ -54,6 +55,7 @@ def correlate(
     *,
     kind: Kind = "pearson",
     given: ArrayLike | None = None,
+    degree: int = 1,
     families: ArrayLike | None = None,
     resampling: Resampling = DEFAULT,
 ) -> Correlation:
@@ -61,8 +63,9 @@ def correlate(
 
     Parameters
     ----------
-    kind, given
-        "pearson", "spearman", or "partial", which needs the third variable `given`.
+    kind, given, degree
+        "pearson", "spearman", or "partial", which needs the third variable `given`. It is freed of the line in it, or
+        of the polynomial of a higher degree: where the relation is curved, a line leaves most of it.
     families
         Which models are alike: the bootstrap draws whole families.
 
@@ -85,14 +88,14 @@ def correlate(
     x, y = (values if varies(values) else np.zeros_like(values) for values in (x, y))  # ranks would count rounding
     n = len(x)
     times = np.vstack([np.ones(n, int), resample_models(n, resampling, families)])  # first the models as they are
-    draws = resampled(kind, x[None], y[None], times, given)[:, 0, 0]
+    draws = resampled(kind, x[None], y[None], times, given, degree)[:, 0, 0]
     value = float(draws[0])
     if np.isnan(value):
-        return Correlation(value, value, value, n, "no interval", why_undefined(x, y, given, names))
+        return Correlation(value, value, value, n, "no interval", why_undefined(x, y, given, names, degree))
     low, high, note = percentiles(draws[1:], resampling.level)
     notes = [] if given is None or varies(given) else [f"{names[2]} is the same for all models, and explains nothing"]
     interval = resampling.over("models" if families is None else "families")
-    p_value = float(p_values_of(kind, x[None], y[None], draws[:1, None])[0, 0])
+    p_value = float(p_values_of(kind, x[None], y[None], draws[:1, None], degree)[0, 0])
     return Correlation(value, low, high, n, interval, join_notes([*notes, note]), p_value)
 
 
@@ -128,11 +131,14 @@ def spearman_p_value(x: np.ndarray, y: np.ndarray, rho: float) -> float:
     return 2 / math.factorial(n) if abs(rho) == 1 else float(p_values(rho, n))
 
 
-def p_values_of(kind: Kind, x: np.ndarray, y: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """The p-values of correlations (a, b) of all x (a, n) with all y (b, n); NaN where there is no correlation."""
+def p_values_of(kind: Kind, x: np.ndarray, y: np.ndarray, values: np.ndarray, degree: int = 1) -> np.ndarray:
+    """The p-values of correlations (a, b) of all x (a, n) with all y (b, n); NaN where there is no correlation.
+
+    `degree` is that of a partial correlation.
+    """
     n = x.shape[1]
     if kind != "spearman":
-        return p_values(values, n, given=int(kind == "partial"))
+        return p_values(values, n, given=degree if kind == "partial" else 0)
     pairs = [[(a, b, rho) for b, rho in zip(y, line, strict=True)] for a, line in zip(x, values, strict=True)]
     return np.array([[math.nan if np.isnan(p[2]) else spearman_p_value(*p) for p in line] for line in pairs])
 
@@ -146,7 +152,11 @@ def _orders(n: int) -> np.ndarray:
 
 
 def why_undefined(
-    x: np.ndarray, y: np.ndarray, given: np.ndarray | None = None, names: Sequence[str] = ("x", "y", "given")
+    x: np.ndarray,
+    y: np.ndarray,
+    given: np.ndarray | None = None,
+    names: Sequence[str] = ("x", "y", "given"),
+    degree: int = 1,
 ) -> str:
     """Why there is no correlation of x and y."""
     constant = [name for name, values in zip(names, (x, y), strict=False) if not varies(values)]
@@ -156,7 +166,7 @@ def why_undefined(
     explained = [
         name
         for name, values in zip(names, (x[None], y[None]), strict=False)
-        if np.isnan(free_of(centre(values, once), values, given, once)).any()
+        if np.isnan(free_of(centre(values, once), values, given, once, degree)).any()
     ]
     return f"{names[2]} explains {' and '.join(explained)} completely"
 

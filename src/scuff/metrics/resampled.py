@@ -19,6 +19,7 @@ from scuff.metrics.shifts import LEAST_MODELS
 
 Kind = Literal["pearson", "spearman", "partial"]
 VALUES = 1 << 20  # of all variables in a block of resamples: 8 MiB. This bounds the memory; results do not depend on it
+SPENT = 1e-16  # of the sum of squares of a power: as little of it is rounding, in what lower powers leave
 ROUNDING = 1e-24  # of a sum of squares: deviations of 1e-12 of the values are rounding, and no variation
 
 
@@ -47,11 +48,12 @@ def resample_models(n: int, resampling: Resampling = DEFAULT, families: ArrayLik
 
 
 def resampled(
-    kind: Kind, x: np.ndarray, y: np.ndarray, times: np.ndarray, given: np.ndarray | None = None
+    kind: Kind, x: np.ndarray, y: np.ndarray, times: np.ndarray, given: np.ndarray | None = None, degree: int = 1
 ) -> np.ndarray:
     """Correlations of all x (a, n) with all y (b, n), of which each model occurs so many `times` (count, n).
 
-    They are (count, a, b), and NaN where a variable does not vary. `given` (n,) belongs to the partial correlation.
+    They are (count, a, b), and NaN where a variable does not vary. `given` (n,) and the degree of the polynomial in it
+    belong to the partial correlation.
 
     >>> x, y = np.array([[1.0, 2, 3, 4]]), np.array([[1.0, 3, 2, 9], [4.0, 3, 2, 1]])
     >>> resampled("spearman", x, y, np.array([[1, 1, 1, 1], [2, 0, 1, 1]])).round(3).tolist()
@@ -62,7 +64,7 @@ def resampled(
         if kind == "spearman":
             variables = np.stack([ranks(values, times) for values in variables], axis=1)
         centred = centre(variables, times)
-        return free_of(centred, variables, given, times) if kind == "partial" else centred
+        return free_of(centred, variables, given, times, degree) if kind == "partial" else centred
 
     return in_blocks(lambda block: weigh(prepare(x, block), prepare(y, block), block), times, len(x) + len(y))
 
@@ -120,12 +122,33 @@ def varies(values: np.ndarray) -> bool:
     return bool(np.isfinite(centre(values[None], np.ones((1, len(values))))).all())
 
 
-def free_of(centred: np.ndarray, origin: np.ndarray, given: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """Centred variables (count, a, n) minus the line in `given` (n,) that is nearest to them."""
-    third = np.nan_to_num(centre(given[None], times))  # without variation it explains nothing
-    squares = _squares(third, times)[..., None]
-    slopes = (centred * times[:, None]) @ third.swapaxes(1, 2) / np.where(squares > 0, squares, 1)
-    return _without_rounding(centred - slopes * third, origin, times)
+def free_of(
+    centred: np.ndarray, origin: np.ndarray, given: np.ndarray, times: np.ndarray, degree: int = 1
+) -> np.ndarray:
+    """Centred variables (count, a, n) minus the polynomial in `given` (n,) that is nearest to them; a line by default.
+
+    Powers are freed of lower ones first, so that one after the other can be taken away.
+    """
+    spread = given.std()
+    scaled = (given - given.mean()) / (spread if spread > 0 else 1.0)  # powers of numbers around 1 are told apart best
+    rest, lower = centred, []
+    for power in range(1, degree + 1):
+        whole = np.nan_to_num(centre(scaled[None] ** power, times))  # without variation it explains nothing
+        column = whole
+        for other in lower:
+            column = column - _nearest(column, other, times)
+        # What lower powers explain but for rounding, as in a resample of few different models, explains nothing more.
+        column[_squares(column, times)[:, 0] <= SPENT * _squares(whole, times)[:, 0]] = 0
+        rest = rest - _nearest(rest, column, times)
+        lower.append(column)
+    return _without_rounding(rest, origin, times)
+
+
+def _nearest(variables: np.ndarray, column: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """The multiples of a centred column (count, 1, n) that are nearest to centred variables (count, a, n)."""
+    squares = _squares(column, times)[..., None]
+    slopes = (variables * times[:, None]) @ column.swapaxes(1, 2) / np.where(squares > 0, squares, 1)
+    return slopes * column
 
 
 def _draw(n: int, resampling: Resampling) -> np.ndarray:

@@ -4,7 +4,9 @@ Over many models, what they lose to the synthetic benchmark is correlated with w
 benchmark is a set of corruptions, or of other scores, and its residual robustness the mean of theirs.
 
     pearson, spearman   of residual robustness on both
-    partial             Pearson's of residual robustness, given clean accuracy: what the benchmark adds to knowing it
+    partial             Pearson's of residual robustness, given a line in clean accuracy
+    curved              the same, given a curve, a polynomial of degree three: whoever knows little has little to lose,
+                        and the best lose less again, so that what shifts cost is no line in clean accuracy
     effective           Pearson's of effective robustness on both, see `metrics.effective`
 """
 
@@ -25,7 +27,9 @@ from scuff.metrics.resampled import Kind, centre, in_blocks, percentiles, resamp
 from scuff.metrics.shifts import MEAN, Shifts
 from scuff.metrics.words import join_notes, near_names
 
-KINDS = ("pearson", "spearman", "partial", "effective")
+KINDS = ("pearson", "spearman", "partial", "curved", "effective")
+DEGREES = {"partial": 1, "curved": 3}  # of the polynomial in clean accuracy
+LEAST_CURVED = 10  # models: a curve through fewer leaves hardly anything to correlate
 CLEAN = "clean accuracy"
 
 
@@ -48,13 +52,13 @@ def validity(
     >>> shifts = read_shifts(pd.DataFrame(table | {"natural:y": [0.3, 0.5, 0.5, 0.6, 0.8, 0.8]}))
     >>> found = validity(shifts, {"all": ["x/fog"]})
     >>> found[found["natural"] == "y"].set_index("kind")["value"].round(3).to_dict()
-    {'pearson': 0.857, 'spearman': 0.82, 'partial': 0.289, 'effective': 0.617}
+    {'pearson': 0.857, 'spearman': 0.82, 'partial': 0.289, 'curved': nan, 'effective': 0.617}
     """
     if not benchmarks:
         raise ValueError("validity needs at least one benchmark, got none")
     residuals = {name: residuals_of(shifts, members, name) for name, members in benchmarks.items()}
     times = _all_and_resamples(shifts, resampling)
-    found = {kind: _correlate_residuals(kind, shifts, residuals, times) for kind in KINDS[:3]}
+    found = {kind: _correlate_residuals(kind, shifts, residuals, times) for kind in KINDS[:-1]}
     found["effective"] = _correlate_effective(shifts, benchmarks, times)
     lines = []
     for name, members in benchmarks.items():
@@ -163,23 +167,29 @@ def _all_and_resamples(shifts: Shifts, resampling: Resampling) -> np.ndarray:
 
 
 def _correlate_residuals(
-    kind: Kind, shifts: Shifts, residuals: Mapping[str, np.ndarray], times: np.ndarray
+    kind: str, shifts: Shifts, residuals: Mapping[str, np.ndarray], times: np.ndarray
 ) -> dict[str, _Found]:
     natural = shifts.natural_residuals()
     x, y = np.array(list(residuals.values())), natural.to_numpy(float).T
     if kind == "spearman":
         x, y = without_noise(x), without_noise(y)  # 0.6 - 0.3 and 0.7 - 0.4 are one rank, and two floating numbers
-    given = shifts.clean.to_numpy(float) if kind == "partial" else None
+    degree = DEGREES.get(kind, 0)
+    if kind == "curved" and len(times[0]) < LEAST_CURVED:
+        why = f"a curve in {CLEAN} needs at least {LEAST_CURVED} models, there are {len(times[0])}"
+        nothing = _Found(np.full((len(times), len(y)), np.nan), np.full(len(y), np.nan), [why] * len(y))
+        return dict.fromkeys(residuals, nothing)
+    given = shifts.clean.to_numpy(float) if degree else None
     idle = given is not None and not varies(given)
     about = f"{CLEAN} is the same for all models, and explains nothing" if idle else ""
-    draws = resampled(kind, x, y, times, given)
-    p_values = p_values_of(kind, x, y, draws[0])
+    how: Kind = "partial" if degree else kind
+    draws = resampled(how, x, y, times, given, degree)
+    p_values = p_values_of(how, x, y, draws[0], degree)
     found = {}
     for place, name in enumerate(residuals):
         notes = [about] * len(y)
         for column in np.flatnonzero(np.isnan(draws[0, place])):
             names = [f"the residual robustness to {what}" for what in (name, natural.columns[column])]
-            notes[column] = why_undefined(x[place], y[column], given, (*names, CLEAN))
+            notes[column] = why_undefined(x[place], y[column], given, (*names, CLEAN), degree)
         found[name] = _Found(draws[:, place], p_values[place], notes)
     return found
 

@@ -106,7 +106,7 @@ def validity(
     suites
         Names or files of suites to score. Default: all that come with the package whose corruptions are in the table.
     pairs, count
-        (n, k) of the groups of benchmarks, and how many of each at most. By default all pairs that are possible if
+        (n, k) of the groups of benchmarks, and about how many of each. By default all pairs that are possible if
         categories are given, and none if they are not.
     search
         Sizes for which the most predictive benchmark is sought.

@@ -8,11 +8,11 @@ from typing import Any
 import pandas as pd
 
 from scuff import design
+from scuff.design.trends import BASE_K
 from scuff.metrics import Resampling, Shifts
 from scuff.studies.validity_benchmarks import Members
 
 FEWEST_GROUPS = 2  # one alone shows no trend
-BASE_K = 2  # of the benchmarks that substitutions make less even, as in the paper
 
 
 def score_groups(
@@ -24,12 +24,12 @@ def score_groups(
 ) -> tuple[pd.DataFrame | None, pd.DataFrame | None, list[str]]:
     """Mean correlations of groups of benchmarks, trends in them, and why some may be missing.
 
-    There are up to `count` benchmarks for each of the pairs (n, k), by default for all that are possible; and those
-    that substitutions make of two corruptions from each of as many categories as possible, by their spread.
+    There are about `count` benchmarks for each of the pairs (n, k), by default for all that are possible; and those,
+    often more, that substitutions make of two corruptions from each of as many categories as possible, by their spread.
     """
     even = design.nk_groups(categories, pairs, count, resampling.seed)
     n, uneven = _spread_groups(categories, count, resampling.seed)
-    notes = [] if uneven else ["no groups by spread: categories are too small to make benchmarks less even"]
+    notes = [] if uneven else ["no groups by spread: too few benchmarks of different spread"]
     if not even and not uneven:
         return None, None, [*notes, "no groups by n and k: there are too few different benchmarks"]
     found = design.group_validity(shifts, even | uneven, resampling=resampling)
@@ -49,7 +49,7 @@ def _about_pair(label: str) -> dict[str, Any]:
     return {"kind": "n,k", "n": n, "k": k, "std": 0.0, "size": n * k}
 
 
-def _spread_groups(categories: Members, count: int, seed: int) -> tuple[int, dict[str, list]]:
+def _spread_groups(categories: Members, count: int, seed: int) -> tuple[int, dict[str, design.Group]]:
     """The number of categories, and groups of benchmarks of these with the same spread; none if no n gives several."""
     most = sum(len(members) >= BASE_K for members in categories.values())
     for n in range(most, 1, -1):

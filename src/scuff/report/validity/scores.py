@@ -19,7 +19,8 @@ ALL = "all"  # corruptions of the table as a benchmark; groups of a trend
 KINDS = {
     "pearson": "Pearson",
     "spearman": "Spearman",
-    "partial": "given clean accuracy",
+    "partial": "given a line in clean accuracy",
+    "curved": "given a curve in clean accuracy",
     "effective": "effective robustness",
 }
 WEAK, STRONG = 0.3, 0.6  # correlations below and from which words say so

@@ -23,7 +23,7 @@ OTHERWISE_SAID = {"left_out", "suites", "categories", "notes", "models", "same",
 NAMES = {
     "table": "fingerprint of the table",
     "categories_from": "categories from",
-    "count": "benchmarks of a group, at most",
+    "count": "benchmarks of a group, about",
     "search": "sizes of searches",
 }
 DEFINITIONS = {
@@ -38,8 +38,10 @@ DEFINITIONS = {
         f"{WEAK}, moderate below {STRONG}, and strong from there on."
     ),
     "given clean accuracy": (
-        "Pearson's correlation of what clean accuracy does not explain of both (partial correlation). It tells "
-        "whether a benchmark says anything that is not known from clean images."
+        "Pearson's correlation of what clean accuracy does not explain of both, by a line, the usual partial "
+        "correlation, or by a curve, a polynomial of degree three. It tells whether a benchmark says anything that is "
+        "not known from clean images. What shifts cost is often curved in clean accuracy, as whoever knows little has "
+        "little to lose; then a line explains next to nothing, and the curve is to be trusted."
     ),
     "effective robustness": (
         "Accuracy on shifted images above what is expected from the accuracy on clean ones: above the line that is "

@@ -66,7 +66,9 @@ def corruption_table(scores: ValidityScores, natural: str) -> Table:
         rows.append([Cell(scores.shown[name]), *cells])
     with_what = "natural benchmarks, mean" if natural == MEAN else natural
     columns = [words("corruption"), *(Column(name) for name in KINDS.values())]
-    return Table(f"Corruptions alone: correlation with {with_what}", columns, mark_best(rows, range(1, 5), max))
+    return Table(
+        f"Corruptions alone: correlation with {with_what}", columns, mark_best(rows, range(1, 1 + len(KINDS)), max)
+    )
 
 
 def gain_table(scores: ValidityScores) -> Table:

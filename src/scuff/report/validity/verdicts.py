@@ -82,9 +82,9 @@ def _suite_words(scores: ValidityScores, what: str, benchmark: str) -> str:
     found = _by_natural(scores, what, benchmark, "pearson")
     sentences = [f"{_correlates(found)}."]
     sentences += _range_words(found, scores.score(what, benchmark))
-    given = _by_natural(scores, what, benchmark, "partial")
+    given = _by_natural(scores, what, benchmark, "curved")
     if given:
-        sentences.append(_given_words(found, given, scores.score(what, benchmark, kind="partial")))
+        sentences.append(_given_words(found, given, scores.score(what, benchmark, kind="curved")))
     effective = scores.score(what, benchmark, kind="effective")
     if effective is not None and not math.isnan(effective.value):
         sentences.append(f"Effective robustness on both: {_mean(scores)}r = {with_interval(effective)}.")
@@ -144,7 +144,7 @@ def _given_words(found: Mapping[str, Score], given: Mapping[str, Score], mean: S
         if mean is None or math.isnan(mean.value)
         else f"{'mean ' if len(given) > 1 else ''}r = {with_interval(mean)}"
     )
-    start = "Among models of the same clean accuracy"
+    start = "Given a curve in clean accuracy"
     if len(undefined) == len(given):
         return f"{start}, it is not defined."
     still = "still " if sure and _sorted_out(found)[0] else ""
