@@ -87,7 +87,7 @@ def test_verdicts_say_what_a_suite_predicts_and_what_not(page, correlations):
     for kind, start in {"pearson": "Mean r = ", "curved": "mean r = ", "effective": "on both: mean r = "}.items():
         value, low, high = mean.loc[kind, ["value", "low", "high"]]
         assert f"{start}{value:.2f} (95 % interval {low:.2f} to {high:.2f})" in suite
-    assert f"it still does for sketches and renditions, and is not known to for {UNRELATED}" in suite
+    assert f"it still correlates with sketches and renditions, and is not known to with {UNRELATED}" in suite
     assert "All 8 corruptions" in said
     assert "Effective robustness" not in said[SCORE]
     alone = lines(correlations, what="corruption", natural=MEAN, kind="pearson").set_index("benchmark")["value"]

@@ -149,13 +149,13 @@ def _given_words(found: Mapping[str, Score], given: Mapping[str, Score], mean: S
         return f"{start}, it is not defined."
     still = "still " if sure and _sorted_out(found)[0] else ""
     if len(sure) == len(given):
-        text = f"it {still}does{' for all of them' if len(given) > 1 else ''}"
+        text = f"it {still}correlates{' with all of them' if len(given) > 1 else ''}"
     elif sure:
-        text = f"it {still}does for {listed(sure)}"
-        text += f", and is not known to for {listed(open_)}" if open_ else ""
+        text = f"it {still}correlates with {listed(sure)}"
+        text += f", and is not known to with {listed(open_)}" if open_ else ""
     else:
-        text = "it is not known to" + (" for any of them" if len(given) > 1 else "")
-    text += f"; it is the other way round for {listed(against)}" if against else ""
+        text = "it is not known to correlate" + (" with any of them" if len(given) > 1 else "")
+    text += f"; it is the other way round with {listed(against)}" if against else ""
     return f"{start}, {text}{f': {value}' if value else ''}."
 
 
