@@ -1,28 +1,19 @@
 """The numbers of docs/results/transform-space-cifar10.md follow from the tables beside it, and so do its claims."""
 
-import importlib.util
 import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from tool_modules import ROOT, load_tool
 
 from scuff.metrics import read_distances, scheme_correlations
 
-ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "results" / "transform-space-cifar10.md"
 BOTH = ("msd", "mmd")
 
 
-def load_tool():
-    spec = importlib.util.spec_from_file_location("tables", ROOT / "tools" / "transform_space_tables.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-tables = load_tool()
+tables = load_tool("transform_space_tables")
 
 
 @pytest.fixture(scope="module")

@@ -1,27 +1,18 @@
 """The numbers of docs/results/validity-imagenet.md follow from the files beside it, and so do its claims."""
 
-import importlib.util
 import re
-from pathlib import Path
 
 import pytest
+from tool_modules import ROOT, load_tool
 
 from scuff.design import find_categories
 from scuff.design.files import read_overlaps_file
 from scuff.studies.validity_mapping import read_mapping
 
-ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "results" / "validity-imagenet.md"
 
 
-def load_tool():
-    spec = importlib.util.spec_from_file_location("tables", ROOT / "tools" / "validity_tables.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-tables = load_tool()
+tables = load_tool("validity_tables")
 
 
 @pytest.fixture(scope="module")

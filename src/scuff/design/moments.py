@@ -53,7 +53,7 @@ def find_moments(x: np.ndarray, y: np.ndarray, times: np.ndarray | None = None) 
     >>> found.pairs.round(3).tolist(), found.cross.round(3).tolist()
     ([[0.667, 2.0, 2.0]], [[[0.707], [1.414]]])
     """
-    x, y = centre(x), centre(y)
+    x, y = centre_columns(x), centre_columns(y)
     times = np.ones((1, len(x))) if times is None else times
     shares = times / times.sum(axis=1, keepdims=True)
     first, second = np.triu_indices(x.shape[1])
@@ -69,10 +69,10 @@ def find_moments(x: np.ndarray, y: np.ndarray, times: np.ndarray | None = None) 
     return Moments(pairs, cross, np.mean(x * x, axis=0))
 
 
-def centre(columns: np.ndarray) -> np.ndarray:
+def centre_columns(columns: np.ndarray) -> np.ndarray:
     """Columns minus their means; exactly 0 where a column does not vary, which rounding would hide.
 
-    >>> centre(np.array([[0.1, 1.0], [0.1, 2.0], [0.1, 3.0]])).tolist()
+    >>> centre_columns(np.array([[0.1, 1.0], [0.1, 2.0], [0.1, 3.0]])).tolist()
     [[0.0, -1.0], [0.0, 0.0], [0.0, 1.0]]
     """
     centred = columns - columns.mean(axis=0)
@@ -156,7 +156,7 @@ def mean_correlations(members: np.ndarray, moments: Moments, weights: np.ndarray
 
 __all__ = [
     "Moments",
-    "centre",
+    "centre_columns",
     "correlations_of",
     "find_members",
     "find_moments",

@@ -10,7 +10,7 @@ import numpy as np
 
 from scuff.data.natural import SUBSETS
 from scuff.evaluation.plan import SETTINGS
-from scuff.metrics import Resampling, by_model, mfr
+from scuff.metrics import Resampling, mfr
 from scuff.metrics.tables import CLEAN
 from scuff.metrics.words import name_some
 from scuff.store import Settings, Store, read_columns, read_rows, read_settings
@@ -80,13 +80,15 @@ def read_folder(folder: Folder) -> Evaluated:
 
 def _read_flips(store: Store, names: list[str], suite: Suite) -> dict[str, float]:
     """Mean flip probabilities in percent, of the models whose sequences are all there."""
-    models = by_model(read_rows(store, names))
-    cells = {model: len(rows[["corruption", "severity"]].drop_duplicates()) for model, rows in models.items()}
+    cells: dict[str, list[str]] = {}
+    for name in names:
+        cells.setdefault(str(read_columns(store, name, ["model"])[0][0]), []).append(name)
+    whole = max(map(len, cells.values()))
     one = Resampling(count=1)  # only the value is wanted
-    return {
-        model: mfr(rows, baseline=None, suite=suite, resampling=one).value
-        for model, rows in models.items()
-        if cells[model] == max(cells.values())
+    return {  # films are large: the rows of one model at a time
+        model: mfr(read_rows(store, own), baseline=None, suite=suite, resampling=one).value
+        for model, own in cells.items()
+        if len(own) == whole
     }
 
 

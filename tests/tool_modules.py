@@ -1,0 +1,17 @@
+"""The scripts in tools/ as modules: tests hold pages to the tables that they make."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+ROOT = Path(__file__).parent.parent
+
+
+def load_tool(name: str) -> ModuleType:
+    """The module of a script in tools/, by its name without the ending."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
