@@ -2,7 +2,9 @@
 
 import contextlib
 import errno
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +17,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from scuff.cli import app
+from scuff.engine import LocalEngine
 from scuff.export import export
 
 SCUFF = [sys.executable, "-c", "from scuff.cli import app; app()"]
@@ -32,7 +35,9 @@ def run(tmp_path, monkeypatch):
 
 
 def files(folder: str) -> list[str]:
-    return sorted(p.relative_to(folder).as_posix() for p in Path(folder).rglob("*") if p.is_file())
+    """All files but the journals of runs."""
+    found = (p.relative_to(folder) for p in Path(folder).rglob("*") if p.is_file())
+    return sorted(p.as_posix() for p in found if p.parts[0] != "progress")
 
 
 def assert_refused(result, *words: str) -> None:
@@ -59,14 +64,24 @@ def test_as_published_is_jpeg(run, option):
     assert run("in", "out", *FEW, *option).exit_code == 0
     with Image.open("out/contrast/1/deep/b.jpg") as picture:
         assert picture.format == "JPEG"
-    export("in", "same", save="jpeg", only=["contrast", "brightness"], severities=[1, 3], workers=0)
+    export("in", "same", save="jpeg", only=["contrast", "brightness"], severities=[1, 3], engine=LocalEngine(1))
     assert Path("out/contrast/1/deep/b.jpg").read_bytes() == Path("same/contrast/1/deep/b.jpg").read_bytes()
 
 
 def test_every_option_reaches_the_export(run):
     options = ["--suite", "cifar10-c", "--seed", 7, "--resize", 12, "--crop", 10, "--layout", "folder"]
     assert run("in", "out", *options, "--only", "gaussian_noise", "--severity", 2, "--workers", 0).exit_code == 0
-    export("in", "same", "cifar10-c", seed=7, resize=12, crop=10, only=["gaussian_noise"], severities=[2], workers=0)
+    export(
+        "in",
+        "same",
+        "cifar10-c",
+        seed=7,
+        resize=12,
+        crop=10,
+        only=["gaussian_noise"],
+        severities=[2],
+        engine=LocalEngine(1),
+    )
     assert files("out") == files("same")
     for name in files("out"):
         assert Path("out", name).read_bytes() == Path("same", name).read_bytes()
@@ -80,6 +95,30 @@ def test_an_array(run):
     assert "contrast/3.npz" in files("out2")
 
 
+def test_shards(run):
+    result = run("in", "out", "--layout", "webdataset", "--shard", 1, *FEW)
+    assert result.exit_code == 0, result.output
+    assert "To make: 8 shards; there already: 0." in result.stdout
+    assert "contrast/3/shard-000001.tar" in files("out")
+    assert "shards.json" in files("out")
+
+
+def test_what_shards_lack_is_said_by_every_run(run):
+    Path("in/text.png").write_text("hello")
+    for made in (4, 0):
+        result = run("in", "out", "--layout", "webdataset", *FEW)
+        assert result.exit_code == 1
+        assert result.stderr.splitlines() == ["1 files could not be read:", "  text.png: not a picture"]
+        assert f"Made {made};" in result.stdout
+
+
+def test_a_destination_elsewhere(run):
+    result = run("in", "memory://corrupt-elsewhere", *FEW)
+    assert result.exit_code == 0, result.output
+    assert "Made 8; there already: 0; in memory://corrupt-elsewhere." in result.stdout
+    assert "there already: 8." in run("in", "memory://corrupt-elsewhere", "--dry-run", *FEW).stdout
+
+
 def test_validation_corruptions_are_asked_for(run):
     assert "saturate" not in run("in", "out", "--dry-run").stdout
     assert "saturate" not in run("in", "out", "--dry-run", "--no-validation").stdout
@@ -90,7 +129,15 @@ def test_a_dry_run_writes_nothing(run):
     result = run("in", "out", "--dry-run")
     assert result.exit_code == 0
     assert "To make: 150 files; there already: 0" in result.stdout
+    assert re.search(r"To compute: \S+ CPU hours; \d+ kB of files\.\n", result.stdout)
+    assert re.search(r"With \d workers? on this machine: about \d+ s\.\n", result.stdout)
     assert not Path("out").exists()
+
+
+def test_a_dry_run_says_when_there_is_nothing_to_go_by(run):
+    for name in ("in/a.png", "in/deep/b.jpg"):
+        Path(name).write_text("hello")
+    assert "no estimate" in run("in", "out", "--dry-run").stdout
 
 
 def test_unreadable_files_are_listed_at_the_end(run):
@@ -123,6 +170,9 @@ def test_unreadable_files_are_listed_at_the_end(run):
         (["in", "out", "--as-published", "--save", "png"], ["--as-published means --save jpeg"]),
         (["in", "out", "--layout", "npz"], ["layout folder"]),
         (["in", "out", "--workers", "-1"], ["workers must be at least 0"]),
+        (["in", "out", "--address", "auto"], ["--engine ray"]),
+        (["in", "out", "--shard", "5"], ["only the layout webdataset has shards"]),
+        (["s3://bucket/in", "out"], ["the source must be a folder or file of this machine"]),
     ],
 )
 def test_refusals(run, arguments, words):
@@ -151,7 +201,7 @@ def test_a_full_disk_is_explained(run, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("scuff.export.folder._encode", full)
+    monkeypatch.setattr("scuff.export.images.encode", full)
     result = run("in", "out", *FEW)
     assert result.exit_code == 1
     assert (
@@ -174,7 +224,7 @@ def start(run):
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         process = subprocess.Popen([*SCUFF, "corrupt", "in", "out", *arguments], start_new_session=True, **pipes)
         started.append(process)
-        assert wait_for(lambda: any(Path().glob("out/*/*/*.png")), 60)
+        assert wait_for(lambda: [p for p in Path().glob("out/*/*/*") if p.suffix in (".png", ".tar")], 60)
         return process
 
     yield begin
@@ -216,18 +266,34 @@ def test_ctrl_c_stops_promptly_and_the_same_command_goes_on(run, start, workers)
     assert f"there already: {len(written)}." in run("in", "out", "--dry-run").stdout
 
 
-def test_a_killed_worker_is_explained(start):
-    process = start("--workers", "1")
-    (worker,) = [pid for pid, command in living_processes(process.pid).items() if "spawn_main" in command]
-    os.kill(worker, signal.SIGKILL)
-    _, errors = process.communicate(timeout=30)
-    assert process.returncode == 1
-    assert errors.startswith("Error: a worker process was killed")
-    assert "fewer workers" in errors
+def workers_of(process: subprocess.Popen) -> list[int]:
+    """The worker processes of a run."""
+    return [pid for pid, command in living_processes(process.pid).items() if "spawn_main" in command]
 
 
-def test_workers_do_not_outlive_a_main_process_that_was_killed(start):
-    process = start("--workers", "1")
+def test_a_killed_worker_is_replaced(start):
+    process = start("--workers", "2", "--only", "contrast,brightness")
+    before = workers_of(process)
+    assert len(before) == 2
+    os.kill(before[0], signal.SIGKILL)
+    output, errors = process.communicate(timeout=120)
+    assert (process.returncode, errors) == (0, "")
+    assert f"Made {18 * 10}; there already: 0" in output
+    assert len(files("out")) == 18 * 10 + 1
+    (journal,) = Path("out/progress").glob("*.json")
+    assert json.loads(journal.read_text())["cells"]["corrupt"]["retried"] > 0
+
+
+def test_workers_do_not_outlive_a_main_process_that_was_killed_and_its_shards_are_whole(run, start):
+    options = ["--layout", "webdataset", "--shard", "2", "--only", "contrast,brightness"]
+    process = start("--workers", "2", *options)
     process.kill()
     process.communicate(timeout=30)
     assert wait_for(lambda: not living_processes(process.pid), 10), living_processes(process.pid)
+    resumed = run("in", "out", "--workers", "0", *options)
+    assert resumed.exit_code == 0
+    assert "there already: 0;" not in resumed.stdout
+    run("in", "fresh", "--workers", "0", *options)
+    whole = [name for name in files("out") if not name.endswith(".tmp")]
+    assert whole == files("fresh")
+    assert [n for n in whole if Path("out", n).read_bytes() != Path("fresh", n).read_bytes()] == []

@@ -15,6 +15,8 @@ from PIL import Image
 
 import scuff
 from scuff.data import ClassMap, CorruptedSource, Source, known_by_stems, open_source
+from scuff.data.stored import StoredArray
+from scuff.engine import LocalEngine
 from scuff.export import export
 from scuff.images import ImageError
 from scuff.pictures import Cut
@@ -429,7 +431,7 @@ def test_arrays_as_cifar10_c_was_published(tmp_path, suite, entries):
 def test_what_corrupt_writes_can_be_opened(tmp_path):
     images = random_images(6, 32, 32, 3)
     np.savez(tmp_path / "clean.npz", images=images, labels=np.arange(6))
-    options = {"only": ["contrast"], "workers": 0}
+    options = {"only": ["contrast"], "engine": LocalEngine(1)}
     export(tmp_path / "clean.npz", tmp_path / "out", "cifar10-c", severities=[2, 5], **options)
     source = open_source(f"cifar10-c:{tmp_path / 'out'}")
     assert source.entries == {"contrast": (2, 5)}
@@ -444,7 +446,7 @@ def test_what_corrupt_writes_can_be_opened(tmp_path):
     expected = scuff.corrupt(random_images(224, 224, 3)[None], "imagenet-c/contrast", 3)
     np.testing.assert_array_equal(pixels_of(cell), expected)
 
-    export(tmp_path / "clean", tmp_path / "levelless", "imagenet-noc", only=["border"], workers=0)
+    export(tmp_path / "clean", tmp_path / "levelless", "imagenet-noc", only=["border"], engine=LocalEngine(1))
     source = open_source(f"imagenet-noc:{tmp_path / 'levelless'}")
     assert source.entries == {"border": (None,)}
     assert source.cell("border").labels.tolist() == [1]
@@ -633,3 +635,17 @@ def test_labels_of_a_json_file_are_numbers_or_names(tmp_path):
     (tmp_path / "labels.json").write_text(json.dumps({"a.png": 1.5}))
     with pytest.raises(ValueError, match="class index"):
         open_source(f"folder:{tmp_path}")
+
+
+def test_images_that_are_mapped_from_a_file_are_not_sent_to_other_processes_but_mapped_again(tmp_path):
+    images = np.random.default_rng(0).integers(0, 256, (100, 4, 4, 3), np.uint8)
+    np.save(tmp_path / "images.npy", images)
+    mapped = StoredArray(np.load(tmp_path / "images.npy", mmap_mode="r"))
+    some = mapped.take(np.arange(30, 70)).take(np.arange(5, 20))
+    sent = pickle.dumps(some)
+    assert len(sent) < 500
+    again = pickle.loads(sent)
+    assert again.is_mapped
+    assert np.array_equal(again.array, images[35:50])
+    scattered = pickle.loads(pickle.dumps(StoredArray(mapped.array[:, :2])))  # not all of a stretch: sent as they are
+    assert np.array_equal(scattered.array, images[:, :2])

@@ -185,7 +185,7 @@ def test_interrupted_anywhere_it_ends_the_same(made, finished, tmp_path):
 
         return progress
 
-    for word in ("strong 3", "features of contrast", "drawing"):
+    for word in ("test strong 3", "centres contrast", "drawing"):
         with pytest.raises(KeyboardInterrupt):
             search(made, tmp_path / "cut", progress=stop_at(word))
         with pytest.raises(ValueError, match="is not finished; run the same command again"):
@@ -227,7 +227,7 @@ def test_a_choice_that_is_interrupted_while_it_is_written_is_not_taken_for_finis
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(Suite, "save", stop)
+        patched.setattr(Suite, "to_yaml", stop)
         with pytest.raises(KeyboardInterrupt):
             search(made, out, size=2, tolerance=0.9, name="other")
     with pytest.raises(ValueError, match="is not finished; run the same command again"):
@@ -241,7 +241,7 @@ def test_lost_centres_are_measured_again(made, finished):
     (out / "centres" / "1" / "candidate" / "brownish_noise.npz").unlink()
     seen = []
     again = search(made, out, name="far", progress=lambda what, done, total: seen.append((what, done, total)))
-    assert [one for one in seen if one[0].startswith("features")] == [("features of brownish_noise", 144, 144)]
+    assert [one for one in seen if one[0].startswith("centres")] == [("centres brownish_noise 2", 144, 144)]
     pd.testing.assert_frame_equal(again.shifts, found.shifts)
 
 

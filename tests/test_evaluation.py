@@ -18,6 +18,7 @@ from torch import nn
 import scuff
 from scuff.data import array_source, open_source
 from scuff.data.source import ClassMap
+from scuff.engine import CellsFailed, LocalEngine
 from scuff.evaluation import CLEAN, EvaluationStopped, plan_evaluation, read_evaluation, run_plan
 from scuff.export import export
 from scuff.models import Classifier
@@ -129,7 +130,7 @@ def pictures(tmp_path):
         severities=[2],
         resize=256,
         crop=224,
-        workers=0,
+        engine=LocalEngine(1),
     )
     return tmp_path
 
@@ -525,7 +526,7 @@ def test_nan_is_refused_and_names_the_cell(source, tmp_path):
             logits[3:5] = torch.nan
         return logits
 
-    with pytest.raises(ValueError, match="gave NaN for 2 predictions of contrast"):
+    with pytest.raises(CellsFailed, match="gave NaN for 2 predictions of contrast"):
         scuff.evaluate({"sick": sick}, "cifar10-c", source, tmp_path, only=["contrast"], severities=[5])
     assert [name.split("-")[0] for name in files(tmp_path)] == ["rows/sick/clean"]
 

@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 import scuff
 from scuff.balls import sample_ball
 from scuff.cli import app
+from scuff.engine import LocalEngine
 from scuff.metrics import class_separation, mscr_scores
 from scuff.models import Classifier, open_model
 from scuff.studies import mscr, plan_mscr, read_mscr, run_mscr
@@ -27,6 +28,7 @@ from scuff.studies.mscr_plan import read_noise
 from scuff.studies.protocols import PROTOCOLS
 from scuff.training import Recipe
 
+ONE = LocalEngine(processes=1)
 QUICK = Recipe("quick", "small_cnn", epochs=1, batch_size=64, learning_rate=0.1, optimiser="muon")
 SMALL = {"train_noise": (0, "1x"), "test_noise": (0, "1x", "4x"), "copies": 3, "runs": 2}
 
@@ -48,7 +50,7 @@ def cell_files(folder):
 
 
 def test_a_study_of_estimators(tmp_path):
-    found = mscr(["random-forest", "1-nn"], rings(), tmp_path, **SMALL, processes=1)
+    found = mscr(["random-forest", "1-nn"], rings(), tmp_path, **SMALL, engine=ONE)
     assert found.epsilon_min == class_separation(*rings()).epsilon_min
     assert found.models == ("random-forest", "1-nn")
     assert found.train_noise == (0.0, found.epsilon_min)
@@ -65,7 +67,7 @@ def test_a_study_of_estimators(tmp_path):
 def test_a_cell_is_what_algorithm_1_says(tmp_path, offsets):
     """The whole of it again, by hand: the split, the copies, the fit and the two accuracies."""
     x, labels = rings()
-    found = mscr("1-nn", (x, labels), tmp_path, **{**SMALL, "runs": [7]}, offsets=offsets, processes=1)
+    found = mscr("1-nn", (x, labels), tmp_path, **{**SMALL, "runs": [7]}, offsets=offsets, engine=ONE)
     train, test = train_test_split(np.arange(len(x)), test_size=0.2, random_state=7)
     plan = plan_mscr("1-nn", (x, labels), tmp_path, **{**SMALL, "runs": [7]}, offsets=offsets)
     radius = found.epsilon_min
@@ -113,7 +115,7 @@ def test_originals_are_trained_on_too_if_asked_for(tmp_path):
     x, labels = rings(60)
     labels = labels.copy()
     labels[:4] = 1 - labels[:4]  # points that their neighbours contradict
-    options = {"train_noise": ("50x",), "test_noise": (0, "1x"), "copies": 1, "runs": 1, "processes": 1}
+    options = {"train_noise": ("50x",), "test_noise": (0, "1x"), "copies": 1, "runs": 1, "engine": ONE}
     points = replace(
         scuff.data.open_points((np.concatenate((x, x)), np.concatenate((labels, labels)))),
         is_test=np.repeat([False, True], 60),
@@ -139,7 +141,7 @@ def test_networks_are_trained_with_noise_and_tested_as_evaluations_are(tmp_path)
     images = bars(512)
     data = (images.images.array, images.labels)
     options = {"train_noise": (0, 0.1), "test_noise": (0, 0.2), "copies": 2, "runs": 1}
-    found = mscr({"net": QUICK}, data, tmp_path, **options, device="cpu", processes=1)
+    found = mscr({"net": QUICK}, data, tmp_path, **options, device="cpu", engine=ONE)
     radius = found.epsilon_min
     weights = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.glob("models/**/*.safetensors"))
     assert weights == [f"models/net/train-{noise}/run-0.safetensors" for noise in (0.0, 0.1)]
@@ -160,7 +162,7 @@ def test_networks_are_trained_with_noise_and_tested_as_evaluations_are(tmp_path)
 def test_networks_are_trained_once_for_all_numbers_of_copies(tmp_path):
     """In every epoch they see one fresh copy of an image: what is tested makes no difference to them."""
     images = bars(128)
-    options = {"train_noise": (0.1,), "test_noise": (0,), "runs": 1, "device": "cpu", "processes": 1}
+    options = {"train_noise": (0.1,), "test_noise": (0,), "runs": 1, "device": "cpu", "engine": ONE}
     mscr({"net": QUICK}, (images.images.array, images.labels), tmp_path, copies=(1, 2), **options)
     assert len(list(tmp_path.glob("models/**/*.safetensors"))) == 1
     assert len(cell_files(tmp_path)) == 2
@@ -232,7 +234,7 @@ def test_what_models_can_be():
 
 def test_several_processes_write_the_same_files(tmp_path):
     for processes in (1, 2):
-        mscr(["random-forest"], rings(), tmp_path / str(processes), **SMALL, processes=processes)
+        mscr(["random-forest"], rings(), tmp_path / str(processes), **SMALL, engine=LocalEngine(processes))
     one, two = (cell_files(tmp_path / str(processes)) for processes in (1, 2))
     assert one.keys() == two.keys()
     for name in one:
@@ -243,26 +245,26 @@ def test_several_processes_write_the_same_files(tmp_path):
 
 def test_an_interrupted_study_goes_on_and_computes_nothing_twice(tmp_path):
     def stop(what, done, total):
-        if what.startswith("1-nn") and done >= total // 2:
+        if what.startswith("fit 1-nn") and done >= total // 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        mscr(["1-nn"], rings(), tmp_path, **SMALL, processes=1, progress=stop)
+        mscr(["1-nn"], rings(), tmp_path, **SMALL, engine=ONE, progress=stop)
     with pytest.raises(ValueError, match="is not finished; run the same command again"):
         read_mscr(tmp_path)
     before = {path: path.stat().st_mtime_ns for path in tmp_path.glob("cells/**/*.npz")}
     assert 0 < len(before) < 4
-    mscr(["1-nn"], rings(), tmp_path, **SMALL, processes=1)
+    mscr(["1-nn"], rings(), tmp_path, **SMALL, engine=ONE)
     assert all(path.stat().st_mtime_ns == written for path, written in before.items())
     assert len(cell_files(tmp_path)) == 4
 
 
 def test_runs_and_models_join_a_study(tmp_path):
-    mscr(["1-nn"], rings(), tmp_path, **SMALL, processes=1)
+    mscr(["1-nn"], rings(), tmp_path, **SMALL, engine=ONE)
     before = cell_files(tmp_path)
-    found = mscr(["1-nn"], rings(), tmp_path, **{**SMALL, "runs": 3}, processes=1)
+    found = mscr(["1-nn"], rings(), tmp_path, **{**SMALL, "runs": 3}, engine=ONE)
     assert found.runs == (0, 1, 2)
-    found = mscr({"other": KNeighborsClassifier(3)}, rings(), tmp_path, **SMALL, processes=1)
+    found = mscr({"other": KNeighborsClassifier(3)}, rings(), tmp_path, **SMALL, engine=ONE)
     assert found.models == ("1-nn", "other")
     assert found.runs == (0, 1)  # the third is not there of the other one
     assert cell_files(tmp_path).items() >= before.items()
@@ -291,7 +293,9 @@ def test_models_of_the_current_folder_work_in_several_processes(tmp_path, monkey
     text = "from sklearn.neighbors import KNeighborsClassifier\nclass Mine(KNeighborsClassifier): pass\n"
     (tmp_path / "mscr_test_models.py").write_text(text)
     monkeypatch.chdir(tmp_path)
-    found = mscr("mscr_test_models:Mine", rings(), "study", **{**SMALL, "train_noise": (0,)}, processes=2)
+    found = mscr(
+        "mscr_test_models:Mine", rings(), "study", **{**SMALL, "train_noise": (0,)}, engine=LocalEngine(processes=2)
+    )
     assert found.models == ("Mine",)
 
 
@@ -301,10 +305,10 @@ class Failing(KNeighborsClassifier):
 
 
 def test_a_model_that_fails_does_not_spoil_what_is_finished(tmp_path):
-    before = mscr("1-nn", rings(), tmp_path, **SMALL, processes=1)
+    before = mscr("1-nn", rings(), tmp_path, **SMALL, engine=ONE)
     with pytest.raises(ValueError, match="failing cannot be fitted to these points: not today"):
-        mscr({"failing": Failing()}, rings(), tmp_path, **SMALL, processes=1)
-    after = mscr("1-nn", rings(), tmp_path, **SMALL, processes=1)
+        mscr({"failing": Failing()}, rings(), tmp_path, **SMALL, engine=ONE)
+    after = mscr("1-nn", rings(), tmp_path, **SMALL, engine=ONE)
     assert after.models == ("1-nn",)
     assert np.array_equal(after.values, before.values)
 
@@ -326,11 +330,11 @@ def test_a_folder_with_the_separation_of_other_data_is_refused(tmp_path):
 
 def test_a_damaged_cell_is_named(tmp_path):
     plan = plan_mscr(["1-nn"], rings(), tmp_path, **SMALL)
-    run_mscr(plan, processes=1)
+    run_mscr(plan)
     file = next(tmp_path.glob("cells/**/*.npz"))
     file.write_bytes(file.read_bytes()[:50])
     with pytest.raises(ValueError, match=r"run-\d.npz is damaged .*; delete it and run the same command again"):
-        run_mscr(plan, processes=1)
+        run_mscr(plan)
 
 
 # --- the command line -------------------------------------------------------------------------------------------------

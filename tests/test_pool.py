@@ -1,13 +1,13 @@
 """Workers stop when they are told to."""
 
-import contextlib
 import time
+from concurrent.futures import FIRST_COMPLETED, wait
 from pathlib import Path
 
-from scuff.pool import Stopping, raise_if_stopping, run_tasks
+from scuff.pool import Pool, Stopping, raise_if_stopping
 
 
-def work(task: tuple[str, Path]) -> str:
+def work(task: tuple[str, Path], advance) -> str:
     """Return at once, or stay for a minute: ready to leave, or deaf."""
     kind, left = task
     for _ in range(0 if kind == "quick" else 600):
@@ -23,14 +23,12 @@ def work(task: tuple[str, Path]) -> str:
 
 def test_tasks_that_have_begun_are_stopped(tmp_path):
     left = tmp_path / "left"
-    with contextlib.closing(run_tasks(work, [(kind, left) for kind in ("quick", "ready", "deaf")], 2)) as results:
-        assert next(results)[1] == "quick"
-        time.sleep(1.0)
-        began = time.monotonic()
+    pool = Pool(work, 2)
+    futures = [pool.submit((kind, left)) for kind in ("quick", "ready", "deaf")]
+    done, _ = wait(futures, return_when=FIRST_COMPLETED)
+    assert done.pop().result()[0] == "quick"
+    time.sleep(1.0)
+    began = time.monotonic()
+    pool.close()
     assert time.monotonic() - began < 10
     assert left.exists()
-
-
-def test_without_workers_tasks_run_here_in_order(tmp_path):
-    tasks = [("quick", tmp_path / str(number)) for number in range(3)]
-    assert list(run_tasks(work, tasks, 0)) == [(task, "quick") for task in tasks]

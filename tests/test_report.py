@@ -16,6 +16,7 @@ from PIL import Image
 import scuff
 from scuff import metrics
 from scuff.data import open_source
+from scuff.engine import LocalEngine
 from scuff.evaluation import read_evaluation
 from scuff.export import export
 from scuff.report import write_report
@@ -398,7 +399,7 @@ def test_other_images_are_not_shown_for_those_that_were_evaluated(small, tmp_pat
 
 def test_published_images_are_shown_as_they_were_published(small, tmp_path):
     evaluation = small()
-    export(tmp_path / "data" / "images.npz", tmp_path / "published", "cifar10-c-bar", workers=0)
+    export(tmp_path / "data" / "images.npz", tmp_path / "published", "cifar10-c-bar", engine=LocalEngine(1))
     address = f"cifar10-c-bar:{tmp_path / 'published'}"
     fingerprint = open_source(address).fingerprint()
     settings = evaluation.settings | {"source": address, "source_fingerprint": fingerprint, "published": True}

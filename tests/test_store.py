@@ -1,6 +1,5 @@
 """Results lie in files that are whole or absent, here or anywhere that fsspec reaches."""
 
-import multiprocessing
 import os
 import uuid
 
@@ -101,28 +100,6 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypat
         store.write("cell", b"new")
     assert [p.name for p in tmp_path.iterdir()] == ["cell"]
     assert store.read("cell") == b"old"
-
-
-def write_often(root, content):
-    for _ in range(200):
-        Store(root).write("cell", content)
-
-
-def test_writers_at_the_same_time_never_mix(tmp_path):
-    """While two processes write one file again and again, every reading is one of the two whole contents."""
-    contents = [bytes([letter]) * 300_000 for letter in b"ab"]
-    store = Store(tmp_path)
-    store.write("cell", contents[0])
-    context = multiprocessing.get_context("spawn")
-    writers = [context.Process(target=write_often, args=(tmp_path, content)) for content in contents]
-    for writer in writers:
-        writer.start()
-    readings = set()
-    while any(writer.is_alive() for writer in writers):
-        readings.add(store.read("cell"))
-    assert readings <= set(contents)
-    assert [writer.exitcode for writer in writers] == [0, 0]
-    assert [p.name for p in tmp_path.iterdir()] == ["cell"]
 
 
 def test_settings_must_stay_the_same(store):

@@ -15,16 +15,26 @@ from typer.testing import CliRunner
 from scuff.augment import AugMix, NoAugmentation, open_scheme
 from scuff.cli import app
 from scuff.data import open_source
+from scuff.engine import LocalEngine
 from scuff.evaluation import evaluate
 from scuff.metrics import mmd, msd
 from scuff.models import Classifier, build, open_model
 from scuff.models.features import hidden_layer
-from scuff.studies import correlation, distances, mixing, plan_distances, plan_subsets, read_distance_study, subsets
-from scuff.studies import transform_space as module
+from scuff.studies import (
+    correlation,
+    distances,
+    mixing,
+    plan_distances,
+    plan_subsets,
+    read_distance_study,
+    run_distances,
+    subsets,
+)
+from scuff.studies import scheme_cells as module
 from scuff.studies.features import Encoder, corruption_transform, open_encoder, resampling_seed, scheme_transform
 from scuff.studies.mixing import Mixture, mixture_seed, plan_mixing
+from scuff.studies.scheme_cells import distances_between, measure_scheme
 from scuff.studies.subsets import FewDraws, choose_draws
-from scuff.studies.transform_space import measure_scheme
 from scuff.studies.transform_space_plan import short_name
 from scuff.suites import load_suite
 from scuff.training import find_recipe
@@ -32,6 +42,7 @@ from scuff.training import find_recipe
 SUITE = load_suite("cifar10-c")
 FEW = {"images": 8, "samples": 5, "augmentations": 12, "only": ["fog", "gaussian_noise"], "severities": [1, 5]}
 QUICK = replace(find_recipe("fashion"), epochs=1, batch_size=64)
+ONE = LocalEngine(processes=1)
 
 
 def network(seed=0, channels=1):
@@ -195,8 +206,8 @@ def test_an_interrupted_study_goes_on(tmp_path, small, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         distances(["none", "augmix"], SUITE, small, tmp_path, extractor=network(), **FEW)
     plan = plan_distances(["none", "augmix"], SUITE, small, tmp_path, extractor=network(), **FEW)
-    assert plan.missing_centres(0) == []
-    assert plan.missing_schemes(0) == ["augmix"]
+    assert plan.missing_centres() == []
+    assert [cell.name for cell in plan.missing_schemes()] == ["augmix"]
     assert plan.encodings() == 12 * 8
     monkeypatch.setattr(module, "measure_scheme", original)
     gone_on = distances(["none", "augmix"], SUITE, small, tmp_path, extractor=network(), **FEW)
@@ -251,7 +262,7 @@ def test_other_settings_need_another_folder(tmp_path, small):
 def test_the_centres_of_another_experiment_are_not_taken(tmp_path, small):
     few = {"images": 6, "samples": 3, "only": ["fog"], "severities": [3]}
     options = {"recipe": QUICK, "extractor": network(), "sizes": (1,), "kinds": ["closest"], "draws": 5, "limit": 20}
-    subsets("augmix", SUITE, small, tmp_path, test="fashion", processes=1, **options, **few)
+    subsets("augmix", SUITE, small, tmp_path, test="fashion", engine=ONE, **options, **few)
     with pytest.raises(ValueError, match="images was 6, is now 8"):
         distances("augmix", SUITE, small, tmp_path, extractor=network(), **few | {"images": 8})
 
@@ -336,7 +347,7 @@ def test_correlations_from_the_command_line(tmp_path, small):
 
 
 def test_schemes_and_seeds_join_the_correlations(tmp_path, small):
-    options = {"recipe": QUICK, "extractor": network(), "test": "fashion", "limit": 50, "processes": 1, **FEW}
+    options = {"recipe": QUICK, "extractor": network(), "test": "fashion", "limit": 50, "engine": ONE, **FEW}
     options |= {"only": ["fog"], "severities": [3]}
     first = correlation("powerset-5", SUITE, small, tmp_path, **options)
     more = correlation(["gaussian:0.1"], SUITE, small, tmp_path, **options)
@@ -405,7 +416,7 @@ def test_a_mixture_does_not_draw_what_makes_the_centre(tmp_path, small):
     """With as many augmentations as samples, the mean of the right corruption would otherwise be the centre itself."""
     table = mixing(
         "cifar10-c/gaussian_noise", "cifar10-c/contrast", small, tmp_path, severity=5, shares=(0.0,), augmentations=5,
-        recipe=QUICK, extractor=network(), test="fashion", limit=20, processes=1, images=6, samples=5,
+        recipe=QUICK, extractor=network(), test="fashion", limit=20, engine=ONE, images=6, samples=5,
     )  # fmt: skip
     assert table["mmd"].item() > 1e-4
 
@@ -433,22 +444,20 @@ def test_which_draws_are_chosen():
 
 def test_subsets(tmp_path, small):
     options = {"recipe": QUICK, "extractor": network(), "sizes": (1, 4), "draws": 20, "limit": 100, "images": 6}
-    options |= {"processes": 1}
-    options |= {"samples": 3, "only": ["fog"], "severities": [3]}
+    options |= {"samples": 3, "only": ["fog"], "severities": [3], "engine": ONE}
     table = subsets("augmix", SUITE, small, tmp_path, test="fashion", **options)
     assert table[["kind", "size"]].to_numpy().tolist() == [
         ["all", 0], ["closest", 1], ["closest", 4], ["random", 1], ["random", 4], ["farthest", 1], ["farthest", 4],
     ]  # fmt: skip
     assert table["error"].between(0, 1).all()
     assert json.loads((tmp_path / "subsets.json").read_text())["sizes"] == [1, 4]
-    planned = {key: value for key, value in options.items() if key != "processes"}
-    assert plan_subsets("augmix", SUITE, small, tmp_path, test="fashion", **planned).encodings() == 0
-    anew = plan_subsets("augmix", SUITE, small, tmp_path / "anew", test="fashion", **planned)
+    assert plan_subsets("augmix", SUITE, small, tmp_path, test="fashion", **options).encodings() == 0
+    anew = plan_subsets("augmix", SUITE, small, tmp_path / "anew", test="fashion", **options)
     assert anew.encodings() == 6 * (3 + 20)  # images x (samples of one cell + draws)
     encoder = open_encoder(network(), small, images=6)
     centre = encoder.centre(corruption_transform(SUITE, "fog", 3), 3)[None]
     features = torch.cat(list(encoder.features(scheme_transform(AugMix()), 20)))
-    distances = module.distances_between(features, centre)
+    distances = distances_between(features, centre)
     with np.load(tmp_path / "order.npz") as file:
         assert file["order"].tolist() == distances[:, 0].argsort(stable=True).tolist()
     more = subsets("augmix", SUITE, small, tmp_path, test="fashion", **options | {"sizes": (1, 2)})
@@ -484,7 +493,7 @@ def test_mixing(tmp_path, small):
         extractor=network(),
         test="fashion",
         limit=100,
-        processes=1,
+        engine=ONE,
         images=6,
         samples=10,
     )
@@ -541,8 +550,8 @@ def test_a_mixture_of_what_cannot_be_mixed(tmp_path, small, right, other, said):
 def test_a_trained_network_can_be_the_extractor(tmp_path, small):
     plan = plan_distances("none", SUITE, small, tmp_path, recipe=QUICK, **FEW)
     assert plan.training is not None
-    assert plan.training.out.name == "extractor.safetensors"
-    module.run_distances(plan)
-    trained = open_model(str(plan.training.out))
+    assert plan.training.out.endswith("/models/extractor.safetensors")
+    run_distances(plan)
+    trained = open_model(plan.training.out)
     again = distances("none", SUITE, small, tmp_path / "given", extractor=trained, **FEW)
     assert np.array_equal(again.msd, read_distance_study(tmp_path).msd)

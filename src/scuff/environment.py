@@ -26,7 +26,7 @@ def find_device(device: str | torch.device | None) -> torch.device:
 
 def environment(device: torch.device) -> dict[str, str]:
     """Versions, and the processor that models run on."""
-    on_gpu = device.type == "cuda"
+    on_gpu = device.type == "cuda" and torch.cuda.is_available()  # it may be that of another machine
     return {
         "scuff": scuff.__version__,
         "python": platform.python_version(),

@@ -17,6 +17,15 @@ class Stopped(RuntimeError):
     """The machine could not go on. Every file that is there is valid; a new run continues from there."""
 
 
+def as_place(address: str | os.PathLike[str]) -> Path | str:
+    """A path of this machine as a Path, and any other address as it is.
+
+    >>> as_place("s3://bucket/net.safetensors"), as_place("runs//net.safetensors").as_posix()
+    ('s3://bucket/net.safetensors', 'runs/net.safetensors')
+    """
+    return address if isinstance(address, str) and "://" in address else Path(address)
+
+
 @contextlib.contextmanager
 def write_by_rename(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Write a binary file under a temporary name beside `path`, and give it its real name when it is complete.

@@ -1,4 +1,4 @@
-"""Run tasks in this process or in several, and stop them all promptly and cleanly.
+"""Processes that can all be stopped promptly and cleanly.
 
 Python's process pool has three habits that a long export cannot live with. Ctrl-C in a terminal reaches the workers
 too, which then print tracebacks: here they ignore it, and hear from the main process when to stop. A cancelled pool
@@ -15,18 +15,16 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import pickle
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from itertools import islice
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
 from multiprocessing.connection import Connection
-from typing import TypeVar
-
-Task = TypeVar("Task")
-Result = TypeVar("Result")
+from multiprocessing.queues import SimpleQueue
+from typing import Any
 
 GRACE = 1.0  # seconds that a task has to reach the end of its file
 
@@ -43,49 +41,62 @@ def raise_if_stopping() -> None:
         raise Stopping
 
 
-def run_tasks(work: Callable[[Task], Result], tasks: Iterable[Task], workers: int) -> Iterator[tuple[Task, Result]]:
-    """Yield each task with its result, in the order of completion; with 0 workers, run them here, one by one.
+class Pool:
+    """Processes that hold one `work`, which came to them once, and call it with whatever is submitted.
 
-    The first exception of a task ends the run. Each process computes on one thread, for two reasons: there are as many
-    processes as processors, and sums that are split over threads may round differently.
+    Each computes on one thread, for two reasons: there are as many processes as processors, and sums that are split
+    over threads may round differently. With `gpus`, every process sees one of them, in turn.
     """
-    if workers == 0:
-        with _one_thread():
-            for task in tasks:
-                yield task, work(task)
-    else:
-        yield from _run_in_processes(work, iter(tasks), workers)
 
+    def __init__(self, work: Callable[[Any, Callable], Any], processes: int, gpus: int = 0) -> None:
+        context = multiprocessing.get_context("spawn")  # a forked child inherits torch's threads in an unknown state
+        self._lifeline, self._our_end = context.Pipe(duplex=False)
+        numbers = context.SimpleQueue() if gpus else None
+        for number in range(processes if gpus else 0):
+            numbers.put(_visible_gpus(gpus)[number % gpus])
+        # As bytes, which a worker reads when it is ready to be stopped: what they hold may take its time to import.
+        initial = (self._lifeline, pickle.dumps(work), numbers)
+        self._executor = ProcessPoolExecutor(processes, context, initializer=_start_worker, initargs=initial)
 
-def _run_in_processes(work, tasks: Iterator[Task], workers: int) -> Iterator[tuple[Task, Result]]:
-    context = multiprocessing.get_context("spawn")  # a forked child inherits torch's threads in an unknown state
-    lifeline, our_end = context.Pipe(duplex=False)
-    executor = ProcessPoolExecutor(workers, context, initializer=_start_worker, initargs=(lifeline,))
-    running = {}
-    try:
+    def submit(self, task: Any) -> Future:
+        """Begin a task; the future's result is that of the work, and the seconds that it took."""
         with interrupts_held():
-            running = {executor.submit(work, task): task for task in islice(tasks, 2 * workers)}
-        while running:
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                task = running.pop(future)
-                yield task, future.result()
-                for following in islice(tasks, 1):
-                    running[executor.submit(work, following)] = following
-    finally:
-        our_end.close()
-        executor.shutdown(wait=True, cancel_futures=True)
-        lifeline.close()
+            return self._executor.submit(_do, task)
+
+    def close(self) -> None:
+        """End all processes within a second or two, whatever they are doing."""
+        self._our_end.close()
+        self._executor.shutdown(wait=True, cancel_futures=True)
+        self._lifeline.close()
 
 
-def _start_worker(lifeline: Connection) -> None:
+def _visible_gpus(gpus: int) -> list[str]:
+    """What processes must set to see one GPU each, of those that we may see ourselves."""
+    ours = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return ours.split(",") if ours else [str(number) for number in range(gpus)]
+
+
+_work: Callable[[Any, Callable], Any] | None = None  # in a worker: what it is there for
+
+
+def _do(task: Any) -> tuple[Any, float]:
+    began = time.perf_counter()
+    result = _work(task, lambda done, total: None)
+    return result, time.perf_counter() - began
+
+
+def _start_worker(lifeline: Connection, work: bytes, gpus: SimpleQueue | None) -> None:
+    global _work
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_follow, args=(lifeline,), daemon=True).start()
     sys.path.append(os.getcwd())  # a model may be of a module there
+    if gpus is not None:
+        os.environ["CUDA_VISIBLE_DEVICES"] = gpus.get()
 
     import torch
 
     torch.set_num_threads(1)
+    _work = pickle.loads(work)
 
 
 def _follow(lifeline: Connection) -> None:
@@ -97,11 +108,12 @@ def _follow(lifeline: Connection) -> None:
 
 
 @contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
+def threads_limited(count: int | None) -> Iterator[None]:
+    """Let torch compute on so many threads in the block; None: on as many as ever."""
     import torch
 
     before = torch.get_num_threads()
-    torch.set_num_threads(1)
+    torch.set_num_threads(count or before)
     try:
         yield
     finally:

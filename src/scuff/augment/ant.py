@@ -16,14 +16,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import safetensors
-import safetensors.torch
 import torch
 from torch import Tensor, nn
 
 from scuff.augment.scheme import Scheme, each
-from scuff.files import write_by_rename
 from scuff.random import image_keys, normal
 from scuff.ranges import is_number
+from scuff.tensors import read_tensors, write_tensors
 
 HIDDEN = 20
 INITIAL_STD = 0.01
@@ -160,10 +159,8 @@ def fingerprint(generator: NoiseGenerator) -> str:
 
 def save_generator(noise: AdversarialNoise, path: str | os.PathLike[str]) -> None:
     """Write a generator and its epsilon into a safetensors file."""
-    state = {name: value.detach().cpu().contiguous() for name, value in noise.generator.state_dict().items()}
     metadata = {"scheme": noise.kind} | ({} if noise.epsilon is None else {"epsilon": repr(float(noise.epsilon))})
-    with write_by_rename(path) as file:
-        file.write(safetensors.torch.save(state, metadata))
+    write_tensors(path, noise.generator.state_dict(), metadata)
 
 
 def open_generator(path: str | os.PathLike[str]) -> AdversarialNoise:
@@ -173,9 +170,7 @@ def open_generator(path: str | os.PathLike[str]) -> AdversarialNoise:
         "NAME.safetensors with ant leaves one beside it, NAME.generator.safetensors"
     )
     try:
-        with safetensors.safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            state = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+        state, metadata = read_tensors(path)
     except (OSError, safetensors.SafetensorError) as error:
         raise ValueError(f"cannot read {os.fspath(path)}: {error}; {remedy}") from error
     if metadata.get("scheme") != AdversarialNoise.kind:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scuff.cli.options import Resize, Seed, decimals, words
+from scuff.cli.options import Address, Device, EngineName, Resize, Seed, decimals, words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,7 +49,10 @@ def calibrate_command(
         str | None, typer.Option(metavar="NUMBERS", help="Normalisation: (pixel - mean) / std, pixels in 0..1.")
     ] = None,
     std: Annotated[str | None, typer.Option(metavar="NUMBERS", help="As in 0.229,0.224,0.225.")] = None,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1. Default: the GPU if there is one.")] = None,
+    device: Device = None,
+    engine: EngineName = "local",
+    address: Address = None,
+    processes: Annotated[int | None, typer.Option(metavar="N", help="Cells at once. Default: as many as fit.")] = None,
 ) -> None:
     """Find severity ranges for your model and your images.
 
@@ -67,7 +70,7 @@ def calibrate_command(
       scuff design calibrate torchvision:resnet18 --data folder:val --only rain,hue,shear --out mine.yaml
       scuff evaluate net.safetensors --suite cifar10-noc.yaml --data cifar10:data --out runs/noc
     """
-    from scuff.cli.jobs import resumable_job
+    from scuff.cli.jobs import chosen_engine, resumable_job
     from scuff.studies.calibrate import calibrate_suite
 
     with resumable_job() as advance:
@@ -86,6 +89,7 @@ def calibrate_command(
             mean=decimals(mean, "--mean"),
             std=decimals(std, "--std"),
             device=device,
+            engine=chosen_engine(engine, address, processes),
             out=out,
             progress=advance,
         )

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Column
+from rich.text import Text
 
 TEXT_WIDTH = 100
 PIPE_WIDTH = 1000  # a pipe has no width of its own, and 80 columns would cut tables
@@ -21,12 +31,30 @@ def open_progress() -> Progress:
     """A progress bar with the time left, on stderr, and only where somebody is watching."""
     console = open_console(stderr=True)
     return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
+        TextColumn("{task.description}", table_column=Column(no_wrap=True)),
+        BarColumn(bar_width=30),
+        _Counts(table_column=Column(no_wrap=True)),
+        TimeElapsedColumn(table_column=Column(no_wrap=True)),
         TextColumn("left:"),
-        TimeRemainingColumn(),
+        _Left(table_column=Column(no_wrap=True)),
         console=console,
         disable=not console.is_terminal,
     )
+
+
+class _Counts(MofNCompleteColumn):
+    """The words in the field `counts`, or how much is done of how much."""
+
+    def render(self, task: Task) -> Text:
+        words = task.fields.get("counts")
+        return super().render(task) if words is None else Text(words)
+
+
+class _Left(TimeRemainingColumn):
+    """The words in the field `left`, or the time that is left at the same pace; and what comes `then`."""
+
+    def render(self, task: Task) -> Text:
+        words = task.fields.get("left")
+        time = super().render(task) if words is None else Text(words)
+        then = task.fields.get("then")
+        return Text.assemble(time, f", {then}") if then else time

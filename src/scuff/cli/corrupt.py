@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scuff.cli.options import Only, Resize, Seed, Severity, Validation, whole_numbers, words
+from scuff.cli.options import (
+    Address,
+    EngineName,
+    Only,
+    Resize,
+    Seed,
+    Severity,
+    Validation,
+    whole_numbers,
+    words,
+)
 
 if TYPE_CHECKING:
+    from scuff.engine import Engine
     from scuff.export import ExportResult, Plan
+
+UNITS = {
+    "folder": "files",
+    "npy": "parts (some images of a corruption at a severity)",
+    "npz": "cells (a corruption at a severity)",
+    "webdataset": "shards",
+}
 
 
 def corrupt_command(
-    source: Annotated[Path, typer.Argument(metavar="SRC", help="A folder of pictures, or an array: .npz or .npy.")],
-    destination: Annotated[Path, typer.Argument(metavar="DST", help="A folder for the results, outside SRC.")],
+    source: Annotated[str, typer.Argument(metavar="SRC", help="A folder of pictures, or an array: .npz or .npy.")],
+    destination: Annotated[
+        str, typer.Argument(metavar="DST", help="A folder for the results, outside SRC; or an address, as s3://b/out.")
+    ],
     suite: Annotated[str, typer.Option(help="A suite's name (see scuff list), or a suite file.")] = "imagenet-c",
     only: Only = None,
     severity: Severity = None,
@@ -32,15 +51,24 @@ def corrupt_command(
     layout: Annotated[
         str | None,
         typer.Option(
-            metavar="folder|npz|npy",
-            help="Of the results. For a folder: folder. For an array: npy (default), one file per corruption, as in "
-            "CIFAR-10-C; or npz, one file per corruption and severity.",
+            metavar="folder|npz|npy|webdataset",
+            help="Of the results. For a folder: folder (default). For an array: npy (default), one file per "
+            "corruption, as in CIFAR-10-C; or npz, one file per corruption and severity. For both: webdataset, tar "
+            "files.",
         ),
     ] = None,
-    workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Processes. Default: one per processor; 0: none but this one.")
+    shard: Annotated[
+        int | None, typer.Option(metavar="N", help="Pictures per tar file of the layout webdataset. Default: 500.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and stop.")] = False,
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="Processes. Default: one per processor; 0 or 1: none but this one.")
+    ] = None,
+    engine: EngineName = "local",
+    address: Address = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Say what would be done, how large it is and how long it takes; then stop."),
+    ] = False,
 ) -> None:
     """Corrupt a folder of pictures, or an array of images.
 
@@ -51,25 +79,36 @@ def corrupt_command(
     Interrupt it whenever you like: the same command goes on where it stopped. Files that cannot be read are left out
     and listed at the end.
 
+    Millions of files are hard on any file system. With --layout webdataset, DST/CORRUPTION/SEVERITY/ holds
+    shard-000000.tar and so on, for the webdataset library: KEY.png and, if SRC has a folder per class, KEY.cls, the
+    class's number. DST/shards.json lists them all. With --engine ray, a cluster does the work; all of its machines must
+    see SRC and DST under the same paths, or DST is an address like s3://bucket/out.
+
     \b
     Examples:
       scuff corrupt photos/ out/ --only fog,snow --severity 1,3
       scuff corrupt val/ imagenet-c/ --resize 256 --crop 224 --as-published
       scuff corrupt cifar10-test.npz cifar10-c/ --suite cifar10-c
       scuff corrupt val/ noc/ --suite imagenet-noc --resize 256 --crop 224
+      scuff corrupt /nfs/train s3://bucket/train-c --layout webdataset --engine ray --address auto
 
     \b
     Exit codes:
         0  all done
-        1  some files could not be read, or the disk is full
+        1  some files could not be read, some work failed, or the disk is full
         2  the command makes no sense
       130  interrupted
     """
     if as_published and save == "png":
         raise ValueError("--as-published means --save jpeg; leave out --save png")
 
+    if workers is not None and workers < 0:
+        raise ValueError(f"--workers must be at least 0, got {workers}")
+
+    from scuff.cli.jobs import chosen_engine, resumable_job
     from scuff.export import plan_export, run_plan
 
+    place = chosen_engine(engine, address, None if workers is None else max(workers, 1), "--workers")
     plan = plan_export(
         source,
         destination,
@@ -82,15 +121,14 @@ def corrupt_command(
         crop=crop,
         save="jpeg" if as_published else save or "png",
         layout=layout,
+        shard=shard,
     )
     _announce(plan)
     if dry_run:
+        _tell_cost(plan, place)
         return
-
-    from scuff.cli.jobs import resumable_job
-
     with resumable_job() as advance:
-        result = run_plan(plan, workers, lambda done, total: advance("corrupting", done, total))
+        result = run_plan(plan, place, lambda done, total: advance("corrupting", done, total))
     _conclude(plan, result)
 
 
@@ -99,8 +137,28 @@ def _announce(plan: Plan) -> None:
     at = f" x severities {','.join(map(str, severities))}" if severities else ""
     typer.echo(f"{plan.images} images x {len(plan.levels)} corruptions{at} -> {plan.destination}")
     typer.echo(f"Corruptions: {', '.join(plan.levels)}")
-    unit = "files" if plan.settings["layout"] == "folder" else "cells (a corruption at a severity)"
-    typer.echo(f"To make: {plan.missing} {unit}; there already: {plan.work.outputs - plan.missing}.")
+    typer.echo(
+        f"To make: {plan.missing} {UNITS[plan.settings['layout']]}; there already: {plan.work.outputs - plan.missing}."
+    )
+
+
+def _tell_cost(plan: Plan, place: Engine) -> None:
+    """What a few images that were really corrupted say about all."""
+    from scuff.cli.costs import print_costs, show_duration
+    from scuff.engine import LocalEngine, Needs
+    from scuff.export import estimate_study
+
+    if not plan.tasks:
+        return
+    cost = estimate_study(plan)
+    if not cost.bytes:
+        typer.echo("None of the pictures that were tried can be read: no estimate.")
+        return
+    print_costs(cost, place.name)
+    if isinstance(place, LocalEngine):
+        workers = place.count(Needs(cpus=1), plan.tasks)
+        plural = "" if workers == 1 else "s"
+        typer.echo(f"With {workers} worker{plural} on this machine: about {show_duration(cost.wall_seconds(workers))}.")
 
 
 def _conclude(plan: Plan, result: ExportResult) -> None:

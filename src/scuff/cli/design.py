@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 SHOWN = 10  # of benchmarks that were drawn
 
 From = Annotated[
-    Path,
+    str,
     typer.Argument(
         metavar="FROM",
         help="The folder of scuff overlap; or a CSV file: accuracies (trained_on, tested_on, accuracy) or a square "
@@ -203,13 +204,13 @@ design_app.command("calibrate")(calibrate_command)
 # --- files ----------------------------------------------------------------------------------------------------------
 
 
-def read_overlaps_of(source: Path, suites: list[str] | tuple[str, ...]) -> Overlaps:
+def read_overlaps_of(source: str, suites: list[str] | tuple[str, ...]) -> Overlaps:
     """The overlaps of a study's folder, of a CSV file of accuracies, or in a CSV file; `suites` are suite files."""
     from scuff.design.files import read_overlaps_file
     from scuff.suites import load_suite
 
     loaded = [load_suite(suite) for suite in suites]
-    if source.is_dir():
+    if os.path.isdir(source) or "://" in source:
         from scuff.metrics import overlaps
         from scuff.studies import read_overlap
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scuff.cli.options import Device, Seed, words
+from scuff.cli.options import Address, Device, EngineName, Seed, words
 
 if TYPE_CHECKING:
     from scuff.design import Dissimilar
@@ -65,6 +65,9 @@ def dissimilar_command(
         str | None, typer.Option(metavar="NAME", help="float32, bfloat16 or float16. Default: bfloat16 on a GPU.")
     ] = None,
     device: Device = None,
+    engine: EngineName = "local",
+    address: Address = None,
+    processes: Annotated[int | None, typer.Option(metavar="N", help="Cells at once. Default: as many as fit.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and stop.")] = False,
 ) -> None:
     """Choose corruptions that look different from those of another benchmark, and are as hard.
@@ -86,6 +89,7 @@ def dissimilar_command(
         --model a1=a/1.safetensors --extractor b1=b/1.safetensors --out runs/six
       scuff evaluate net.safetensors --suite runs/c-bar/suite.yaml --data cifar10:data --out runs/net
     """
+    from scuff.cli.jobs import chosen_engine, resumable_job
     from scuff.studies.dissimilar import plan_dissimilar, run_dissimilar
 
     plan = plan_dissimilar(
@@ -109,13 +113,11 @@ def dissimilar_command(
         seed=seed,
         precision=precision,
         device=device,
+        engine=chosen_engine(engine, address, processes),
     )
     _announce(plan)
     if dry_run:
         return
-
-    from scuff.cli.jobs import resumable_job
-
     with resumable_job() as advance:
         found = run_dissimilar(plan, progress=advance)
     _print_result(found)
@@ -131,13 +133,13 @@ def _announce(plan: DissimilarPlan) -> None:
         cells = sum(level is not None for its in levels.values() for level in its)
         said = f"{cells} severities in all" if cells else "without severities"
         typer.echo(f"{title}: {plan.suite(role).name}, {len(levels)} corruptions, {said}")
-    typer.echo(f"Repetitions: {len(plan.repetitions)}, on {plan.device}; in {plan.out}")
+    typer.echo(f"Repetitions: {len(plan.repetitions)}, on {plan.device}; in {plan.store.root}")
     missing = sum(len(models) for own in plan.evaluations.values() for models in own.missing().values())
     tests = sum(len(own.cells) * len(own.classifiers) for own in plan.evaluations.values())
     typer.echo(f"Tests: {tests} of {settings['test_images']} images, of which {tests - missing} are there")
     levels = {role: plan.levels(role) for role in plan.evaluations}
     centres = len(plan.repetitions) * sum(len(own) for its in levels.values() for own in its.values())
-    left = sum(len(levels[role][entry]) for _, role, entry in plan.missing_centres())
+    left = sum(len(cell.levels) for cell in plan.missing_centres())
     typer.echo(f"Centres: {centres} of {plan.images_per_centre} images, of which {centres - left} are there")
     for remark in plan.remarks():
         typer.echo(f"Note: {remark}")

@@ -31,7 +31,7 @@ from scuff.cli.distance_options import (
     announce,
     read_schemes,
 )
-from scuff.cli.options import Device, Only, Recipe, Seed, Severity, whole_numbers, words
+from scuff.cli.options import Address, Device, EngineName, Only, Recipe, Seed, Severity, whole_numbers, words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,6 +83,9 @@ def schemes_command(
     seed: Seed = 0,
     precision: Precision = None,
     device: Device = None,
+    engine: EngineName = "local",
+    address: Address = None,
+    processes: Processes = None,
     dry_run: DryRun = False,
 ) -> None:
     """Measure MSD and MMD of schemes to every corruption and severity of a suite.
@@ -99,7 +102,7 @@ def schemes_command(
       scuff distance schemes imagenet-c --schemes autoaugment:imagenet --data folder:train --images 10000 \\
         --sampling joint --extractor torchvision:resnet50 --out runs/imagenet
     """
-    from scuff.cli.jobs import resumable_job
+    from scuff.cli.jobs import chosen_engine, resumable_job
     from scuff.store import Store, read_settings
     from scuff.studies import plan_distances, run_distances
     from scuff.studies.transform_space_plan import SETTINGS
@@ -123,6 +126,7 @@ def schemes_command(
         seed=seed,
         precision=precision,
         device=device,
+        engine=chosen_engine(engine, address, processes),
     )
     wanted = plan.encodings()
     announce(plan, wanted)
@@ -161,6 +165,8 @@ def correlation_command(
     seed: Seed = 0,
     precision: Precision = None,
     device: Device = None,
+    engine: EngineName = "local",
+    address: Address = None,
     processes: Processes = None,
     dry_run: DryRun = False,
 ) -> None:
@@ -176,7 +182,7 @@ def correlation_command(
       scuff distance correlation cifar10-c --schemes powerset-8 --data fashion --recipe fashion --out runs/small \\
         --images 20 --samples 10 --augmentations 100 --limit 500
     """
-    from scuff.cli.jobs import resumable_job
+    from scuff.cli.jobs import chosen_engine, resumable_job
     from scuff.studies import plan_correlation, run_correlation
 
     plan = plan_correlation(
@@ -201,6 +207,7 @@ def correlation_command(
         seed=seed,
         precision=precision,
         device=device,
+        engine=chosen_engine(engine, address, processes),
     )
     announce(plan.distances, plan.distances.encodings())
     if len(plan.distances.settings["schemes"]) < LEAST:
@@ -210,7 +217,7 @@ def correlation_command(
     if dry_run:
         return
     with resumable_job() as advance:
-        found = run_correlation(plan, processes=processes, progress=advance)
+        found = run_correlation(plan, progress=advance)
     _print_correlations(found)
     typer.echo(f"Correlations: {out}/correlations.csv; errors: {out}/errors.csv; distances: {out}/distances.csv")
     typer.echo(f"Next: scuff report {shlex.quote(out)}")

@@ -26,7 +26,18 @@ from scuff.cli.distance_options import (
     announce,
     read_schemes,
 )
-from scuff.cli.options import Device, Only, Recipe, Seed, Severity, decimals, whole_numbers, words
+from scuff.cli.options import (
+    Address,
+    Device,
+    EngineName,
+    Only,
+    Recipe,
+    Seed,
+    Severity,
+    decimals,
+    whole_numbers,
+    words,
+)
 
 
 def subsets_command(
@@ -57,6 +68,8 @@ def subsets_command(
     seed: Seed = 0,
     precision: Precision = None,
     device: Device = None,
+    engine: EngineName = "local",
+    address: Address = None,
     processes: Processes = None,
     dry_run: DryRun = False,
 ) -> None:
@@ -68,7 +81,7 @@ def subsets_command(
     Example:
       scuff distance subsets cifar10-c --data cifar10:data --recipe cifar-fast --out runs/subsets
     """
-    from scuff.cli.jobs import resumable_job
+    from scuff.cli.jobs import chosen_engine, resumable_job
     from scuff.studies import plan_subsets, run_subsets
 
     plan = plan_subsets(
@@ -93,13 +106,14 @@ def subsets_command(
         seed=seed,
         precision=precision,
         device=device,
+        engine=chosen_engine(engine, address, processes),
     )
     announce(plan.distances, plan.encodings())
     typer.echo(f"Trainings: {plan.trainings()}")
     if dry_run:
         return
     with resumable_job() as advance:
-        found = run_subsets(plan, processes=processes, progress=advance)
+        found = run_subsets(plan, progress=advance)
     _print_table(found)
     typer.echo(f"Table: {out}/subsets.csv")
     typer.echo(f"Next: scuff report {shlex.quote(out)}")
@@ -130,6 +144,8 @@ def mixing_command(
     seed: Seed = 0,
     precision: Precision = None,
     device: Device = None,
+    engine: EngineName = "local",
+    address: Address = None,
     processes: Processes = None,
     dry_run: DryRun = False,
 ) -> None:
@@ -143,7 +159,7 @@ def mixing_command(
       scuff distance mixing cifar10-c/impulse_noise cifar10-c/motion_blur --data cifar10:data --recipe cifar-fast \\
         --out runs/mixing
     """
-    from scuff.cli.jobs import resumable_job
+    from scuff.cli.jobs import chosen_engine, resumable_job
     from scuff.studies import plan_mixing, run_mixing
 
     plan = plan_mixing(
@@ -166,13 +182,14 @@ def mixing_command(
         seed=seed,
         precision=precision,
         device=device,
+        engine=chosen_engine(engine, address, processes),
     )
     announce(plan.plan.distances, plan.plan.distances.encodings())
     typer.echo(f"Trainings: {len(plan.plan.trials.cells)}, of which {len(plan.plan.trials.missing())} are to do")
     if dry_run:
         return
     with resumable_job() as advance:
-        found = run_mixing(plan, processes=processes, progress=advance)
+        found = run_mixing(plan, progress=advance)
     _print_table(found)
     typer.echo(f"Table: {out}/mixing.csv")
     typer.echo(f"Next: scuff report {shlex.quote(out)}")

@@ -50,7 +50,7 @@ Seeds = Annotated[int, typer.Option("--seeds", metavar="N", help="So many traini
 Test = Annotated[str | None, typer.Option(metavar="DATA", help="Test images. Default: the test split of --data.")]
 Limit = Annotated[int | None, typer.Option("--limit", metavar="N", help="So many test images, evenly spread.")]
 Processes = Annotated[
-    int | None, typer.Option("--processes", metavar="N", help="Networks trained at once. Default: as many as fit.")
+    int | None, typer.Option("--processes", metavar="N", help="Cells at once. Default: as many as fit.")
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and stop.")]
 
@@ -78,11 +78,11 @@ def announce(plan: DistancePlan, encodings: int) -> None:
     names = list(plan.schemes)
     listed = ", ".join(names) if len(names) <= 6 else f"{', '.join(names[:5])}, ..."
     typer.echo(f"Schemes: {len(names)} ({listed})")
-    trained = "" if plan.training is None else ", trained first" if not plan.training.out.exists() else ""
+    trained = "" if plan.training is None else ", trained first" if not plan.is_trained() else ""
     typer.echo(f"Features: {settings['extractor']['name']}{trained}, on {plan.device} in {settings['precision']}")
     samples = "one per image" if settings["sampling"] == "joint" else settings["samples"]
     typer.echo(
         f"Images: {settings['images']} of {settings['data']}; draws: {samples} of a corruption, "
         f"{settings['augmentations']} of a scheme; {settings['resamplings']} times"
     )
-    typer.echo(f"To encode: {encodings:,} images; in {plan.out}")
+    typer.echo(f"To encode: {encodings:,} images; in {plan.store.root}")

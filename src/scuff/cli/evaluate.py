@@ -7,7 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scuff.cli.options import Baseline, Device, Only, Resize, Seed, Severity, Validation, decimals, whole_numbers, words
+from scuff.cli.options import (
+    Address,
+    Baseline,
+    Device,
+    EngineName,
+    Only,
+    Resize,
+    Seed,
+    Severity,
+    Validation,
+    decimals,
+    whole_numbers,
+    words,
+)
 
 if TYPE_CHECKING:
     from scuff.evaluation import Plan, Timing
@@ -69,6 +82,8 @@ def evaluate_command(
     workers: Annotated[
         int | None, typer.Option(metavar="N", help="Processes that decode pictures. 0: none but this one.")
     ] = None,
+    engine: EngineName = "local",
+    address: Address = None,
     baseline: Baseline = "alexnet",
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be done and what it costs, and stop.")
@@ -96,6 +111,7 @@ def evaluate_command(
         2  the command makes no sense
       130  interrupted
     """
+    from scuff.cli.jobs import chosen_engine, resumable_job
     from scuff.evaluation import plan_evaluation, run_plan
 
     plan = plan_evaluation(
@@ -120,14 +136,18 @@ def evaluate_command(
     _check_baseline(plan, baseline)
     _announce(plan)
     if dry_run:
-        _estimate(plan, device)
+        _estimate(plan, device, compile, engine)
         return
-
-    from scuff.cli.jobs import resumable_job
 
     with resumable_job() as advance:
         timing = run_plan(
-            plan, device=device, batch_size=batch_size, compile=compile, workers=workers, progress=advance
+            plan,
+            device=device,
+            batch_size=batch_size,
+            compile=compile,
+            workers=workers,
+            engine=chosen_engine(engine, address, None),
+            progress=advance,
         )
     _conclude(plan, timing, baseline)
 
@@ -150,30 +170,26 @@ def _announce(plan: Plan) -> None:
     typer.echo(f"Cells: {total}, of which {total - missing} are there already; in {plan.store.root}")
 
 
-def _estimate(plan: Plan, device: str | None) -> None:
+def _estimate(plan: Plan, device: str | None, compile: bool, engine: str) -> None:
+    from scuff.cli.costs import print_costs
     from scuff.evaluation.cost import estimate
 
     missing = plan.missing()
     for cell, models in missing.items():
         level = "" if cell.severity is None else f" {cell.severity}"
         typer.echo(f"  {cell.entry}{level}: {', '.join(models)}")
-    cost = estimate(plan, device)
-    typer.echo(f"To compute: {cost.predictions} predictions; about {_duration(cost.seconds)} on {cost.device}.")
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+    typer.echo(f"Predictions: {plan.settings['images'] * sum(map(len, missing.values()))}")
+    print_costs(estimate(plan, device, compile=compile), engine)
 
 
 def _conclude(plan: Plan, timing: Timing, baseline: str) -> None:
+    from scuff.cli.costs import show_duration
     from scuff.cli.scores import print_scores
     from scuff.evaluation import read_evaluation
 
     if timing.predictions:
         typer.echo(
-            f"{timing.predictions} predictions in {_duration(timing.seconds)}: {timing.per_second:.0f} per second; "
+            f"{timing.predictions} predictions in {show_duration(timing.seconds)}: {timing.per_second:.0f} per second; "
             f"corrupting took {timing.corrupting_share:.0%} of the work; pixels {timing.pixels}."
         )
     print_scores(read_evaluation(plan.store.root), baseline)

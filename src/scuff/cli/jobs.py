@@ -4,33 +4,43 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import typer
 
 from scuff.cli.console import open_progress
+from scuff.cli.display import Display
 from scuff.files import DISK_FULL, Stopped
+
+if TYPE_CHECKING:
+    from scuff.engine import Engine
 
 Advance = Callable[[str, int, int], None]  # what is being done, how much is done, how much there is to do
 
-WIDTH = 28  # of what is being done
+
+def chosen_engine(
+    name: str, address: str | None, processes: int | None, option: str = "--processes", share: int | None = None
+) -> Engine:
+    """The engine that the options name; `option` is what the number of processes is called."""
+    from scuff.engine import open_engine
+
+    if processes is not None and processes < 1:
+        raise ValueError(f"{option} must be at least 1, got {processes}")
+    if name == "local" and address is not None:
+        raise ValueError("--address is that of a Ray cluster; add --engine ray")
+    return open_engine(name, address=address, workers=processes, share=share)
 
 
 @contextlib.contextmanager
 def resumable_job(*, goes_on: bool = True) -> Iterator[Advance]:
     """Show the progress of the block, and let it end in one line.
 
-    Exit code 1 if the disk is full or memory ran out, 130 after Ctrl-C. Whatever was finished is kept, so that the same
-    command goes on from there; `goes_on` is False where there is too little of it to promise that.
+    Exit code 1 if cells failed, the disk is full or memory ran out, 130 after Ctrl-C. Whatever was finished is kept,
+    so that the same command goes on from there; `goes_on` is False where there is too little of it to promise that.
     """
     try:
         with open_progress() as progress:
-            bar = progress.add_task("starting", total=None)
-
-            def advance(what: str, done: int, total: int) -> None:
-                shown = what if len(what) <= WIDTH else f"{what[: WIDTH - 3]}..."
-                progress.update(bar, description=f"{shown:<{WIDTH}}", completed=done, total=total)
-
-            yield advance
+            yield Display(progress)
     except KeyboardInterrupt as interrupt:
         typer.echo(f"Interrupted.{' Run the same command again to go on from here.' if goes_on else ''}", err=True)
         raise typer.Exit(130) from interrupt

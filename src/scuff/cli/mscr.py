@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scuff.cli.options import Device, whole_numbers, words
+from scuff.cli.options import Address, Device, EngineName, whole_numbers, words
 
 if TYPE_CHECKING:
     from scuff.metrics import RobustAccuracies
@@ -84,9 +84,14 @@ def mscr_command(
         typer.Option("--as-paper", help="Print ratios of means and intervals as the paper's tables have them."),
     ] = False,
     processes: Annotated[int | None, typer.Option(metavar="N", help="Cells at once. Default: as many as fit.")] = None,
+    engine: EngineName = "local",
+    address: Address = None,
     device: Device = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be done, and stop; the separation is computed.")
+        bool,
+        typer.Option(
+            "--dry-run", help="Say what would be done and what it costs, and stop; the separation is computed."
+        ),
     ] = False,
 ) -> None:
     """Measure minimal separation corruption robustness (MSCR).
@@ -115,7 +120,7 @@ def mscr_command(
         2  the command makes no sense
       130  interrupted
     """
-    from scuff.cli.jobs import resumable_job
+    from scuff.cli.jobs import chosen_engine, resumable_job
     from scuff.studies import plan_mscr, run_mscr
     from scuff.studies.protocols import find_protocol
 
@@ -149,13 +154,18 @@ def mscr_command(
             crop=crop,
             drop_duplicates=drop_duplicates,
             device=device,
+            engine=chosen_engine(engine, address, processes),
             progress=advance,
         )
     _announce(plan)
     if dry_run:
+        from scuff.cli.costs import print_costs
+        from scuff.studies.mscr_cost import estimate_mscr
+
+        print_costs(estimate_mscr(plan), engine)
         return
     with resumable_job() as advance:
-        accuracies = run_mscr(plan, processes=processes, progress=advance)
+        accuracies = run_mscr(plan, progress=advance)
     _print_matrices(accuracies, as_paper)
     if len(accuracies.runs) < len(plan.settings["runs"]) or len(accuracies.models) < len(plan.settings["models"]):
         typer.echo(
@@ -180,7 +190,7 @@ def _announce(plan: MscrPlan) -> None:
     k = ", ".join(map(str, settings["copies"]))
     typer.echo(f"Runs: {len(settings['runs'])}; copies of a point: {k}; offsets: {settings['offsets']}")
     typer.echo(
-        f"Trainings with tests: {len(plan.cells)}, of which {len(plan.cells) - missing} are there; in {plan.out}"
+        f"Trainings with tests: {len(plan.cells)}, of which {len(plan.cells) - missing} are there; in {plan.store.root}"
     )
 
 

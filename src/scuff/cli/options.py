@@ -20,6 +20,22 @@ Recipe = Annotated[
 ]
 Classes = Annotated[str | None, typer.Option(metavar="NAME", help="imagenet-100: every tenth class of ImageNet.")]
 Device = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1. Default: the GPU if there is one.")]
+EngineName = Annotated[
+    str,
+    typer.Option("--engine", metavar="local|ray", help="Where cells run: on this machine, or on a Ray cluster."),
+]
+Address = Annotated[
+    str | None,
+    typer.Option(
+        "--address", metavar="HOST:PORT|auto", help="Of the Ray cluster. Default: one that is started here and now."
+    ),
+]
+Share = Annotated[
+    int | None,
+    typer.Option(
+        "--share", metavar="N", help="Trainings at once on one GPU. Default: 1, or what is fastest if there are many."
+    ),
+]
 Baseline = Annotated[str, typer.Option(metavar="alexnet|MODEL|none", help="What corruption errors are relative to.")]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scuff.cli.options import Classes, Device, Recipe, words
+from scuff.cli.options import Address, Classes, Device, EngineName, Recipe, Share, words
 
 if TYPE_CHECKING:
     from scuff.metrics import Overlaps
@@ -52,7 +52,12 @@ def overlap_command(
     processes: Annotated[
         int | None, typer.Option(metavar="N", help="Models trained at once. Default: as many as fit.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and stop.")] = False,
+    engine: EngineName = "local",
+    address: Address = None,
+    share: Share = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done and what it costs, and stop.")
+    ] = False,
 ) -> None:
     """Measure how far corruptions overlap: does training with one help against the other, and the other way round?
 
@@ -77,6 +82,7 @@ def overlap_command(
         2  the command makes no sense
       130  interrupted
     """
+    from scuff.cli.jobs import chosen_engine, resumable_job
     from scuff.metrics import overlaps
     from scuff.studies import plan_overlap, read_overlap, run_overlap
 
@@ -96,18 +102,21 @@ def overlap_command(
         fine_tune=fine_tune,
         standard_from=compare_to if fine_tune is not None else None,
         device=device,
+        engine=chosen_engine(engine, address, processes, share=share),
     )
     other = None if compare_to is None else overlaps(read_overlap(compare_to))
     if other is not None and len(set(other.names) & set(plan.settings["corruptions"])) < 2:
         raise ValueError(f"the study in {compare_to} shares no two corruptions with this one")
     _announce(plan)
     if dry_run:
+        from scuff.cli.costs import print_costs
+        from scuff.studies.overlap_cost import estimate_overlap
+
+        print_costs(estimate_overlap(plan), engine)
         return
 
-    from scuff.cli.jobs import resumable_job
-
     with resumable_job() as advance:
-        run_overlap(plan, processes=processes, progress=advance)
+        run_overlap(plan, progress=advance)
     matrix = overlaps(read_overlap(out))
     _print_matrix(matrix)
     if other is not None:
@@ -127,7 +136,7 @@ def _announce(plan: OverlapPlan) -> None:
     typer.echo(f"Data: {settings['data']}; tests on {settings['limit'] or len(plan.test)} images")
     typer.echo(f"Recipe: {settings['recipe']['name']}, {settings['recipe']['architecture']}, on {plan.device}")
     typer.echo(f"Models: {models} ({seeds} seed{'s' if seeds > 1 else ''}), of which {models - len(missing)} are there")
-    typer.echo(f"Tests: {tests}, each model on clean images and on every corruption; in {plan.out}")
+    typer.echo(f"Tests: {tests}, each model on clean images and on every corruption; in {plan.store.root}")
 
 
 def _print_matrix(matrix: Overlaps) -> None:

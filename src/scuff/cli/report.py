@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,7 +15,7 @@ def report_command(
         str, typer.Argument(metavar="DIR", help="The folder of an evaluation or a study; any fsspec path.")
     ],
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE.html", help="The page's file. Default: report.html in DIR.")
+        str | None, typer.Option(metavar="FILE.html", help="The page's file. Default: report.html in DIR.")
     ] = None,
     baseline: Baseline = "alexnet",
     data: Annotated[

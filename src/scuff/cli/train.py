@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +18,9 @@ def train_command(
             "--data", metavar="DATA", help="Training images: fashion, cifar10:DIR, folder:DIR, npz:FILE, hf:DIR."
         ),
     ],
-    out: Annotated[Path, typer.Option(metavar="FILE.safetensors", help="The file for the weights.")],
+    out: Annotated[
+        str, typer.Option(metavar="FILE.safetensors", help="The file for the weights, or an address: s3://bucket/file.")
+    ],
     recipe: Recipe,
     corruption: Annotated[
         str | None,
@@ -43,7 +46,7 @@ def train_command(
     architecture: Annotated[str | None, typer.Option(help="A network instead of the recipe's.")] = None,
     epochs: Annotated[int | None, typer.Option(metavar="N", help="Epochs instead of the recipe's.")] = None,
     start: Annotated[
-        Path | None,
+        str | None,
         typer.Option(metavar="FILE", help="Go on from these weights, at a lower learning rate: fine-tuning."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Decides over first weights, order and draws.")] = 0,
@@ -53,11 +56,22 @@ def train_command(
         typer.Option(metavar="DATA", help="Test images. Default: the test split of --data, where it has one."),
     ] = None,
     device: Device = None,
+    nproc: Annotated[
+        int | None,
+        typer.Option(
+            "--nproc",
+            metavar="N",
+            help="Train one network with N processes on this machine, each with a GPU of its own.",
+        ),
+    ] = None,
 ) -> None:
     """Train a classifier, on clean images or with a corruption, noise or an augmentation scheme.
 
     Images stay on the device as one tensor; flips, crops and corruptions happen there. The file can be evaluated at
     once. Interrupt it whenever you like: the same command goes on where it was last saved, at most a minute before.
+
+    With --nproc 8 eight processes share the images and every batch (see docs/training.md). On several machines, run the
+    same command by torchrun: torchrun --nnodes 2 --nproc-per-node 8 ... -m scuff train ...
 
     \b
     Recipes:
@@ -81,11 +95,17 @@ def train_command(
       scuff train --data cifar10:data --recipe cifar-augmentation --augment augmix-jsd --out augmix.safetensors
       scuff train --data cifar10:data --recipe cifar-fast --suite cifar10-c --out c.safetensors --start rain.safetensors
       scuff train --data folder:train --test folder:val --classes imagenet-100 --recipe imagenet-100 --out n.safetensors
+      scuff train --data folder:train --test folder:val --recipe imagenet-100 --nproc 8 --out n.safetensors
     """
-    from scuff.cli.jobs import resumable_job
-    from scuff.training import train
+    from scuff.cli.team import started_processes, training_job
 
-    with resumable_job() as advance:
+    if started_processes(nproc, device, sys.argv[1:]):
+        return
+    from scuff.training import train
+    from scuff.training.distributed import find_team, leave
+
+    team = find_team()
+    with training_job(team.rank) as advance:
         path = train(
             data,
             recipe,
@@ -102,11 +122,15 @@ def train_command(
             device=device,
             progress=lambda done, total: advance("training", done, total),
         )
+    if team.size > 1:
+        leave()
+    if not team.is_first:
+        return
     typer.echo(f"Weights: {path}")
     _test(path, data, test, classes, device)
 
 
-def _test(path: Path, data: str, test: str | None, classes: str | None, device: str | None) -> None:
+def _test(path: Path | str, data: str, test: str | None, classes: str | None, device: str | None) -> None:
     """Print the accuracy on test images, if there are any."""
     from scuff.data.open import forms
     from scuff.evaluation import evaluate

@@ -62,6 +62,11 @@ class StoredArray:
         """Whether the pixels lie in a file, to be read as they are needed."""
         return isinstance(self.array, np.memmap)
 
+    def __reduce__(self) -> tuple[Callable, tuple]:
+        """For other processes: pixels that lie in a file are not sent, but mapped from it again."""
+        place = _place_in_file(self.array) if self.is_mapped else None
+        return (StoredArray, (np.asarray(self.array),)) if place is None else (_map_again, place)
+
     def name(self, position: int) -> str:
         """What to call an image in a message."""
         return f"image {position}"
@@ -79,6 +84,21 @@ class StoredArray:
         state.update(repr((height, width, *(channels or [1]))).encode())
         for piece in pieces(self.array, PIECE):
             state.update(np.ascontiguousarray(piece))
+
+
+def _place_in_file(array: np.memmap) -> tuple[str, int, tuple[int, ...]] | None:
+    """The file, the first byte in it and the shape of mapped images; None if they are not all of a stretch."""
+    whole = array
+    while isinstance(whole.base, np.memmap):
+        whole = whole.base
+    if not array.flags.c_contiguous or whole.filename is None:
+        return None
+    first, zero = (one.__array_interface__["data"][0] for one in (array, whole))
+    return os.fspath(whole.filename), whole.offset + first - zero, array.shape
+
+
+def _map_again(file: str, first: int, shape: tuple[int, ...]) -> StoredArray:
+    return StoredArray(np.memmap(file, np.uint8, "r", first, shape))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,5 +1,26 @@
-"""Where cells run."""
+"""Where cells run: on this machine, or on a Ray cluster."""
 
-from scuff.engine.local import count_processes, run_cells
+from scuff.engine.cells import Advance, CellsFailed, Engine, Failure, Needs, Work
+from scuff.engine.cluster import RayEngine
+from scuff.engine.journal import read_journals
+from scuff.engine.local import LocalEngine
+from scuff.engine.open import open_engine
+from scuff.engine.run import Progress, Run
+from scuff.engine.status import Status, read_statuses
 
-__all__ = ["count_processes", "run_cells"]
+__all__ = [
+    "Advance",
+    "CellsFailed",
+    "Engine",
+    "Failure",
+    "LocalEngine",
+    "Needs",
+    "Progress",
+    "RayEngine",
+    "Run",
+    "Status",
+    "Work",
+    "open_engine",
+    "read_journals",
+    "read_statuses",
+]

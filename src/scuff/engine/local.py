@@ -1,55 +1,167 @@
-"""Run cells on this machine: one after the other on a GPU, one per processor without one.
-
-A cell is a piece of work whose result is a file, whole or absent. So it may be interrupted at any time, and of a run
-that is started again only the cells whose files are missing are left.
-"""
+"""Run cells on this machine: in this process, or in several."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from typing import TypeVar
+from dataclasses import dataclass
 
 import torch
 
 from scuff.data.memory import available_memory
-from scuff.files import Stopped
-from scuff.pool import run_tasks
-
-Cell = TypeVar("Cell")
-Result = TypeVar("Result")
+from scuff.engine.cells import Cell, Ended, Needs, Work, WorkerLost, Workers
+from scuff.environment import find_device
+from scuff.pool import Pool, threads_limited
+from scuff.store import Unreachable
 
 NEEDED = 1 << 30  # bytes of memory for a process that trains a small network: torch alone takes a third of it
-PER_GPU = 1
+HERE = "this machine"
+
+KILLED = (
+    "a process was killed, perhaps for want of memory; what is finished is valid: run the same again, with fewer "
+    "processes. If none could even start: a script that runs cells in several processes must do so under "
+    "if __name__ == '__main__'"
+)
 
 
-def count_processes(device: torch.device, cells: int, wanted: int | None = None) -> int:
-    """How many processes run cells at once: as many as asked for, or as fit.
+@dataclass(frozen=True)
+class LocalEngine:
+    """This machine. By default as many processes as suit the cells; one process is this one.
 
-    On a CPU, that is one per processor as far as memory allows. On a GPU it is one: a step that is recorded keeps the
-    GPU busy by itself.
+    >>> from scuff.engine import Run
+    >>> with Run(LocalEngine(processes=1)) as run:
+    ...     print(list(run.cells("square", lambda cell, advance: cell**2, [2, 3])))
+    [(2, 4), (3, 9)]
     """
-    if wanted is not None and wanted < 1:
-        raise ValueError(f"processes must be at least 1, got {wanted}")
-    if wanted is None:
-        wanted = PER_GPU if device.type == "cuda" else min(_processors(), max(1, available_memory() // NEEDED))
-    return max(1, min(wanted, cells))
+
+    processes: int | None = None
+    share: int | None = None
+    attempts: int = 3
+    name: str = "local"
+    doubles_slow_cells: bool = False
+
+    def __post_init__(self) -> None:
+        if self.processes is not None and self.processes < 1:
+            raise ValueError(f"processes must be at least 1, got {self.processes}")
+
+    def is_worth_retrying(self, error: Exception) -> bool:
+        """Whether the process died, or the store did not answer. A cell that raises anything else would do so again."""
+        return isinstance(error, (WorkerLost, Unreachable))
+
+    def find_device(self, device: str | torch.device | None) -> torch.device:
+        """The device that is asked for, or the GPU if there is one."""
+        return find_device(device)
+
+    def count(self, needs: Needs, most: int) -> int:
+        """How many processes: as many as asked for, or as fit, and no more than there are cells."""
+        if needs.gpus:
+            fit = int(torch.cuda.device_count() / needs.gpus)
+            return max(1, min(self.processes or fit, fit, most))
+        if needs.cpus is None:
+            return 1
+        fit = min(int(_processors() / needs.cpus), available_memory() // max(needs.memory, NEEDED))
+        return max(1, min(self.processes or fit, most))
+
+    def open(self, work: Work, needs: Needs, most: int, advance: Callable[[int, int, int], None]) -> Workers:
+        """Processes for cells, or this one."""
+        count = self.count(needs, most)
+        if count == 1:
+            return _ThisProcess(work, needs, advance)
+        return _Processes(work, count, torch.cuda.device_count() if needs.gpus else 0)
 
 
-def run_cells(work: Callable[[Cell], Result], cells: Sequence[Cell], processes: int) -> Iterator[tuple[Cell, Result]]:
-    """Yield every cell with its result, in the order in which they finish; a single process is this one.
+class _ThisProcess:
+    """A single worker: us. A cell runs while we wait for it."""
 
-    Ctrl-C, and the first error, end all processes within a second or two.
-    """
-    try:
-        yield from run_tasks(work, cells, 0 if processes == 1 else processes)
-    except BrokenProcessPool as error:
-        raise Stopped(
-            "a process was killed, perhaps for want of memory; what is finished is valid: run the same again, with "
-            "fewer processes. If none could even start: a script that runs cells in several processes must do so under "
-            "if __name__ == '__main__'"
-        ) from error
+    def __init__(self, work: Work, needs: Needs, advance: Callable[[int, int, int], None]) -> None:
+        self._work, self._advance = work, advance
+        self._threads = None if needs.cpus is None else max(1, int(needs.cpus))
+        self._given: tuple[int, Cell] | None = None
+
+    def count(self) -> int:
+        return 1
+
+    def room(self) -> int:
+        return 0 if self._given else 1
+
+    def places(self) -> set[str]:
+        return {HERE}
+
+    def start(self, ticket: int, cell: Cell, avoid: frozenset[str]) -> str | None:
+        self._given = ticket, cell
+        return HERE
+
+    def wait(self, seconds: float) -> list[Ended]:
+        (ticket, cell), self._given = self._given, None
+        began = time.perf_counter()
+        result, error = None, None
+        try:
+            with threads_limited(self._threads):
+                result = self._work(cell, lambda *at: self._advance(ticket, *at))
+        except Exception as raised:
+            error = raised
+        return [Ended(ticket, result, error, time.perf_counter() - began, HERE)]
+
+    def cancel(self, ticket: int) -> None:
+        self._given = None
+
+    def close(self) -> None:
+        self._given = None
+
+
+class _Processes:
+    """Spawned processes, with a thread each."""
+
+    def __init__(self, work: Work, count: int, gpus: int) -> None:
+        self._work, self._count, self._gpus = work, count, gpus
+        self._pool: Pool | None = None
+        self._running: dict[Future, int] = {}
+
+    def count(self) -> int:
+        return self._count
+
+    def room(self) -> int:
+        return self._count - len(self._running)
+
+    def places(self) -> set[str]:
+        return {HERE}
+
+    def start(self, ticket: int, cell: Cell, avoid: frozenset[str]) -> str | None:
+        if self._pool is None:
+            self._pool = Pool(self._work, self._count, self._gpus)
+        self._running[self._pool.submit(cell)] = ticket
+        return HERE
+
+    def wait(self, seconds: float) -> list[Ended]:
+        done, _ = wait(self._running, seconds, FIRST_COMPLETED)
+        ended = list(self._end(done))
+        if any(isinstance(one.error, WorkerLost) for one in ended):  # and with one of them, the pool
+            ended += self._end(list(self._running))
+            self.close()
+        return ended
+
+    def _end(self, futures: list[Future]) -> Iterator[Ended]:
+        for future in futures:
+            ticket = self._running.pop(future)
+            try:
+                result, seconds = future.result()
+                yield Ended(ticket, result, None, seconds, HERE)
+            except BrokenProcessPool:
+                yield Ended(ticket, None, WorkerLost(KILLED), 0.0, HERE)
+            except Exception as error:
+                yield Ended(ticket, None, error, 0.0, HERE)
+
+    def cancel(self, ticket: int) -> None:
+        """Cells here have no doubles."""
+
+    def close(self) -> None:
+        pool, self._pool = self._pool, None
+        self._running.clear()
+        if pool is not None:
+            pool.close()
 
 
 def _processors() -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 import scuff
@@ -24,7 +24,7 @@ from scuff.evaluation.choices import (
     open_models,
     published_fingerprint,
 )
-from scuff.models import Classifier
+from scuff.models import Classifier, close_model
 from scuff.models.classifier import PRECISIONS
 from scuff.pictures import Cut
 from scuff.store import Settings, Store, check_settings
@@ -86,9 +86,9 @@ class Plan:
         level = "" if cell.severity is None else f"-{cell.severity}"
         return f"rows/{model}/{cell.entry}{level}-{digest}.parquet"
 
-    def lacking(self, cell: Cell) -> list[str]:
-        """The models whose rows of a cell do not exist yet."""
-        return [m for m in self.classifiers if not self.store.exists(self.rows_name(m, cell))]
+    def lacking(self, cell: Cell, models: Iterable[str]) -> list[str]:
+        """Those of some models whose rows of a cell do not exist yet."""
+        return [m for m in models if not self.store.exists(self.rows_name(m, cell))]
 
     def about(self, model: str) -> Settings:
         """What is known of a model, and kept beside its rows."""
@@ -122,7 +122,8 @@ class Plan:
 
     def missing(self) -> dict[Cell, list[str]]:
         """The cells that are left to do, with the models that lack them."""
-        found = {cell: self.lacking(cell) for cell in self.cells}
+        there = set(self.store.names("rows", ".parquet"))  # one look, where each may be a question to a far machine
+        found = {cell: [m for m in self.classifiers if self.rows_name(m, cell) not in there] for cell in self.cells}
         return {cell: models for cell, models in found.items() if models}
 
 
@@ -188,6 +189,8 @@ def plan_evaluation(
         "scuff": scuff.__version__,
     }
     fingerprints = {name: classifier.fingerprint() for name, classifier in classifiers.items()}
+    # Without their weights: there may be hundreds of them, and those that are needed are opened where they are.
+    classifiers = {name: close_model(classifier) for name, classifier in classifiers.items()}
     plan = Plan(store, settings, classifiers, fingerprints, suite, images, cells, is_sequence, {})
     if images.are_corrupted:
         plan.pixels.update({cell: published_fingerprint(plan.source(cell)) for cell in cells})

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import pandas as pd
 import torch
 
 from scuff.data import CorruptedSource, Source
-from scuff.environment import environment, find_device
+from scuff.engine import Engine, Needs, Progress, Run
+from scuff.environment import environment
 from scuff.evaluation.choices import Models
 from scuff.evaluation.plan import MAY_JOIN, SETTINGS, Plan, plan_evaluation
-from scuff.evaluation.runner import Progress, Runner
+from scuff.evaluation.tasks import Tests, split_tasks
 from scuff.files import DISK_FULL, Stopped
 from scuff.store import read_rows, read_settings, save_settings
 from scuff.suites import Suite
+
+CLUSTER_DECODERS = {"cpu": 0, "cuda": 8}  # processes beside a worker of a cluster: on a CPU it has but one to itself
 
 
 class EvaluationStopped(Stopped):
@@ -70,6 +75,7 @@ def evaluate(
     batch_size: int | None = None,
     compile: bool = False,
     workers: int | None = None,
+    engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
     """Run models over the clean images and every cell of a suite, and return one row per image and cell.
@@ -101,9 +107,13 @@ def evaluate(
     device, batch_size, compile, workers
         How fast: by default the GPU if there is one; a batch that suits it, halved when memory runs out; without
         torch.compile; one process per processor to decode pictures.
+    engine
+        Where cells run: by default on this machine; `scuff.engine.RayEngine(...)` spreads them over a cluster.
     progress
         Called with (what is being done, images done, images to do).
     """
+    if out is None and engine is not None and engine.name != "local":
+        raise ValueError("on a cluster, results need a folder that all machines see; say where, with out")
     with tempfile.TemporaryDirectory() as nowhere:
         plan = plan_evaluation(
             models,
@@ -124,7 +134,15 @@ def evaluate(
             mean=mean,
             std=std,
         )
-        run_plan(plan, device=device, batch_size=batch_size, compile=compile, workers=workers, progress=progress)
+        run_plan(
+            plan,
+            device=device,
+            batch_size=batch_size,
+            compile=compile,
+            workers=workers,
+            engine=engine,
+            progress=progress,
+        )
         return read_rows(plan.store, [plan.rows_name(m, cell) for m in plan.classifiers for cell in plan.cells])
 
 
@@ -135,35 +153,55 @@ def run_plan(
     batch_size: int | None = None,
     compile: bool = False,
     workers: int | None = None,
+    engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> Timing:
     """Carry out what `plan_evaluation` has planned, and say how it went; the arguments are those of `evaluate`."""
-    device = find_device(device)
     for name, count, least in (("batch_size", batch_size, 1), ("workers", workers, 0)):
         if count is not None and count < least:
             raise ValueError(f"{name} must be at least {least}, got {count}")
-    missing = plan.missing()
-    started = time.perf_counter()
+    with Run(engine, plan.store, progress, "evaluate") as run:
+        device = run.engine.find_device(device)
+        return run_tests(run, plan, device, batch_size=batch_size, compile=compile, workers=workers)
+
+
+def run_tests(
+    run: Run,
+    plan: Plan,
+    device: torch.device,
+    *,
+    batch_size: int | None = None,
+    compile: bool = False,
+    workers: int | None = None,
+) -> Timing:
+    """The tests of a plan as cells of a run, which may have others."""
+    missing, started = plan.missing(), time.perf_counter()
+    tasks = split_tasks(plan, missing)
+    images = plan.settings["images"]
+    is_here = run.engine.name == "local"
+    if workers is None and not is_here:
+        workers = CLUSTER_DECODERS[device.type]
+    decoding = partial(run.progress, "decoding") if is_here else None
+    work = Tests(plan, str(device), batch_size, compile, workers, decoding)
+    needs = Needs(cpus=None, gpus=1 if device.type == "cuda" else 0)
+    predictions, corrupting, predicting, last = 0, 0.0, 0.0, None
     try:
-        _save_settings(plan, device)
-        runner = Runner(plan, missing, device, batch_size, compile, workers, progress)
-        for cell in missing:
-            runner.run(cell)
+        if tasks:
+            _save_settings(plan, device)
+        done = run.cells("test", work, tasks, needs=needs, size=lambda task: images * len(task.models))
+        with contextlib.closing(done):
+            for _, last in done:
+                predictions += last.predictions
+                corrupting += last.corrupting
+                predicting += last.predicting
     except OSError as error:
         if error.errno in DISK_FULL:
             raise EvaluationStopped(
                 f"the disk of {plan.store.root} is full; finished cells are valid: make room and run the same again"
             ) from error
         raise
-    seconds = runner.clock.seconds()
-    return Timing(
-        runner.predictions,
-        time.perf_counter() - started,
-        seconds.get("corrupting", 0.0),
-        seconds.get("predicting", 0.0),
-        runner.kept,
-        runner.limit.size,
-    )
+    how = ("not needed", batch_size or 0) if last is None else (last.pixels, last.batch_size)
+    return Timing(predictions, time.perf_counter() - started, corrupting, predicting, *how)
 
 
 def _save_settings(plan: Plan, device: torch.device) -> None:

@@ -1,4 +1,4 @@
-"""What the cells of a run have in common: models on the device, pixels that are kept, the batch that fits."""
+"""What the tasks of a worker have in common: models on the device, pixels that are kept, the batch that fits."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from torch import Tensor
 
 from scuff.data import Pixels, Source, load_pixels
 from scuff.door import CHUNK, corrupt
+from scuff.engine import Advance
 from scuff.evaluation.choices import CLEAN
 from scuff.evaluation.clock import Clock
 from scuff.evaluation.plan import Cell, Plan
@@ -19,8 +20,6 @@ from scuff.models import Classifier
 from scuff.pictures import Cut
 from scuff.sequences import frames
 from scuff.store import write_rows
-
-Progress = Callable[[str, int, int], None]  # what is being done, images done, images to do
 
 LARGEST_BATCH = 2048  # beyond that, small images gain nothing
 
@@ -31,53 +30,55 @@ class Runner:
     def __init__(
         self,
         plan: Plan,
-        missing: dict[Cell, list[str]],
         device: torch.device,
         batch_size: int | None = None,
         compile: bool = False,
         workers: int | None = None,
-        progress: Progress | None = None,
+        decoding: Callable[[int, int], None] | None = None,
     ) -> None:
-        self.plan, self.device, self.workers = plan, device, workers
-        self.progress = progress or (lambda what, done, total: None)
+        self.plan, self.device, self.compile, self.workers, self.decoding = plan, device, compile, workers, decoding
         self.clock = Clock(device)
-        self.predictions, self.done, self.kept = 0, 0, "not needed"
-        self.total = plan.settings["images"] * sum(map(len, missing.values()))
+        self.kept = "not needed"
         self.limit = BatchLimit(batch_size or 0)
-        wanted = {model for models in missing.values() for model in models}
-        self.classifiers: dict[str, Classifier] = {
-            name: classifier.on(device, plan.settings["precision"], compile)
-            for name, classifier in plan.classifiers.items()
-            if name in wanted
-        }
+        self._classifiers: dict[str, Classifier] = {}
         self._pixels: tuple[Source, Pixels, Tensor] | None = None
 
-    def run(self, cell: Cell) -> None:
-        """Compute a cell for the models that lack it, and write their rows."""
-        models = self.plan.lacking(cell)  # another process may have been here meanwhile
+    def run(self, cell: Cell, models: Sequence[str], advance: Advance) -> int:
+        """Compute a cell for those models that lack it, write their rows, and say how many predictions that took."""
+        lacking = self.plan.lacking(cell, models)  # another process may have been here meanwhile
+        if not lacking:
+            return 0
         source = self.plan.source(cell)
-        if models:
-            pixels, ids = self._load(source, self.pixels_cut(cell))
-            classifiers = {name: self.classifiers[name] for name in models}
-            found = predict(
-                self._watched(pixels, cell, len(models)),
-                ids,
-                self.distort(cell),
-                classifiers,
-                source,
-                self.limit,
-                self.clock,
-                self.plan.is_sequence,
-            )
-            for name, columns in found.items():
-                self._write(name, cell, source, columns)
-            self.predictions += len(source) * len(models)
+        pixels, ids = self._load(source, self.pixels_cut(cell))
+        opened = self.open(models)
+        found = predict(
+            self._watched(pixels, len(source), advance),
+            ids,
+            self.distort(cell),
+            {name: opened[name] for name in lacking},
+            source,
+            self.limit,
+            self.clock,
+            self.plan.is_sequence,
+        )
+        for name, columns in found.items():
+            self._write(name, cell, source, columns)
+        return len(source) * len(lacking)
+
+    def open(self, models: Sequence[str]) -> dict[str, Classifier]:
+        """These models on the device. They stay there until others are asked for: not all need fit side by side."""
+        if not set(models) <= self._classifiers.keys():
+            self._classifiers.clear()
+            precision = self.plan.settings["precision"]
+            for name in models:
+                self._classifiers[name] = self.plan.classifiers[name].on(self.device, precision, self.compile)
+        return self._classifiers
 
     def _load(self, source: Source, cut: Cut | None) -> tuple[Pixels, Tensor]:
         """The pixels of a source: decoded once, and kept until a cell has another source."""
         if self._pixels is None or self._pixels[0] is not source:
             self._pixels = None  # two sources need not fit side by side
-            pixels = load_pixels(source, cut, self.device, self.workers, lambda *at: self.progress("decoding", *at))
+            pixels = load_pixels(source, cut, self.device, self.workers, self.decoding)
             self._pixels = (source, pixels, torch.from_numpy(source.ids).to(self.device))
             self.kept = pixels.kept
             if not self.limit.size:
@@ -91,12 +92,10 @@ class Runner:
             return replace(cut, crop=cut.resize)
         return cut
 
-    def _watched(self, pixels: Pixels, cell: Cell, models: int) -> Iterable[tuple[slice, Tensor]]:
-        level = "" if cell.severity is None else f" {cell.severity}"
+    def _watched(self, pixels: Pixels, total: int, advance: Advance) -> Iterable[tuple[slice, Tensor]]:
         for where, images in pixels.batches(self.limit.size):
             yield where, images
-            self.done += len(images) * models
-            self.progress(f"{cell.entry}{level}", self.done, self.total)
+            advance(where.stop, total)
 
     def distort(self, cell: Cell) -> Distort:
         """How a batch of this cell becomes what models see: as it is, corrupted, or a film."""

@@ -1,13 +1,25 @@
 """Write corrupted copies of a dataset: the library behind `scuff corrupt`.
 
 A folder of pictures becomes DST/<corruption>/<severity>/<the same tree>, as ImageNet-C was published; an array becomes
-DST/<corruption>.npy, as CIFAR-10-C was, or DST/<corruption>/<severity>.npz. A corruption that has no levels, because
-every image draws its own severity, leaves <severity> out: DST/<corruption>/<the same tree>, DST/<corruption>.npz. Every
-file is written by rename, and one that exists is not made again: a run that was stopped, for whatever reason, goes on
-when it is repeated. What a file holds does not depend on the number of workers, or on which other files there are.
+DST/<corruption>.npy, as CIFAR-10-C was, or DST/<corruption>/<severity>.npz; and both can become tar files for
+WebDataset, DST/<corruption>/<severity>/shard-000000.tar. A corruption that has no levels, because every image draws its
+own severity, leaves <severity> out: DST/<corruption>/<the same tree>, DST/<corruption>.npz. Every file is written by
+rename, and one that exists is not made again: a run that was stopped, for whatever reason, goes on when it is repeated.
+What a file holds does not depend on where it was made, on the number of workers, or on which other files there are.
 """
 
+from scuff.export.cost import ExportCost, estimate, estimate_study
 from scuff.export.plan import Plan, plan_export
 from scuff.export.run import ExportResult, ExportStopped, export, run_plan
 
-__all__ = ["ExportResult", "ExportStopped", "Plan", "export", "plan_export", "run_plan"]
+__all__ = [
+    "ExportCost",
+    "ExportResult",
+    "ExportStopped",
+    "Plan",
+    "estimate",
+    "estimate_study",
+    "export",
+    "plan_export",
+    "run_plan",
+]

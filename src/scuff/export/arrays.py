@@ -1,11 +1,15 @@
-"""One array of images, corrupted cell by cell: a cell is a corruption at a severity."""
+"""One array of images becomes arrays, a corruption and a severity at a time.
+
+In the layout of CIFAR-10-C, a corruption is one file. It is made in parts, a few thousand images at a severity each, so
+that many workers can share it and little is lost when they are stopped; at the end the parts are joined.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import shutil
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,145 +19,183 @@ import numpy as np
 
 from scuff.arrays import ArrayFile, npy_bytes, pieces
 from scuff.door import corrupt
-from scuff.export.work import Done, Work
+from scuff.engine import Advance
+from scuff.export.folder import cell_folder
+from scuff.export.images import Batch, Name, PictureJob
+from scuff.export.places import check_seen, list_files
+from scuff.export.work import Done, Left, Work
 from scuff.files import write_by_rename
 from scuff.pool import raise_if_stopping
-from scuff.suites import Levels, Suite
+from scuff.store import Store
 
 PARTS = ".parts"
+UNPACKED = f"{PARTS}/.source/images.npy"  # the images of an .npz, while they are needed
+PART = 16 << 20  # bytes of pixels in a part: five thousand images of CIFAR, half a minute's work
 PIECE = 2 << 20  # bytes of pixels that are corrupted at a time: a fraction of a second
 
 
-# --- tasks ----------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
-class ArrayJob:
-    """What all tasks of an export share. Workers map `images`, a .npy file, into memory instead of loading it."""
+class ArrayJob(PictureJob):
+    """What all tasks of an export share."""
 
-    images: Path
-    destination: Path
     layout: str
-    suite: Suite
-    levels: dict[str, Levels]
-    seed: int
-    as_published: bool
+    shape: tuple[int, ...]
     labels: np.ndarray | None
     images_key: str
     labels_key: str | None
 
-    def path(self, entry: str, severity: int | None) -> Path:
-        """Where a cell goes: its own .npz, or a part of what will be the corruption's .npy."""
-        if self.layout == "npz":
-            return self.destination / (f"{entry}.npz" if severity is None else f"{entry}/{severity}.npz")
-        return self.parts(entry) / f"{severity or 0}.npy"
+    def corrupt(self, batch: Batch, entry: str, severity: int | None) -> dict[Name, bytes]:
+        """The corrupted pixels of a batch, by the images' positions."""
+        names, pixels = zip(*batch, strict=True)
+        out = self.corrupt_array(np.stack(pixels), entry, severity, names)
+        return {name: corrupted.tobytes() for name, corrupted in zip(names, out, strict=True)}
 
-    def parts(self, entry: str) -> Path:
-        """The folder of a corruption's parts, until they are joined."""
-        return self.destination / PARTS / entry
+    def corrupt_array(self, pixels: np.ndarray, entry: str, severity: int | None, ids: Sequence[int]) -> np.ndarray:
+        """The corrupted pixels of some images in one array."""
+        raise_if_stopping()
+        options = {"suite": self.suite, "seed": self.seed, "as_published": self.save == "jpeg"}
+        batch = np.array(pixels if pixels.ndim == 4 else pixels[..., None])
+        return corrupt(batch, entry, severity, ids=ids, **options).reshape(pixels.shape)
 
-    def joined(self, entry: str) -> Path:
-        """The file of all severities, in the layout of CIFAR-10-C."""
-        return self.destination / f"{entry}.npy"
+    def ranges(self) -> list[tuple[int, int]]:
+        """The images of each task, from here to before there: all of them where a file cannot be made in parts."""
+        count = self.shape[0]
+        step = count if self.layout == "npz" else max(1, PART // int(np.prod(self.shape[1:])))
+        return [(start, min(start + step, count)) for start in range(0, count, step)]
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A task: all images, by one corruption, at one severity."""
+    """A task: images from `start` to before `stop`, by one corruption, at one severity."""
 
     entry: str
     severity: int | None
+    start: int
+    stop: int
+    layout: str
     outputs: int = 1
 
+    @property
+    def path(self) -> str:
+        """Its name in the destination: a file of its own, or a part of what will be the corruption's .npy."""
+        if self.layout == "npz":
+            return f"{cell_folder(self.entry, self.severity)}.npz"
+        return f"{PARTS}/{self.entry}/{self.severity or 0}-{self.start}-{self.stop}"
 
-def plan_arrays(job: ArrayJob, source: ArrayFile) -> Work:
+    def __str__(self) -> str:
+        return f"{cell_folder(self.entry, self.severity)}, images {self.start} to {self.stop - 1}"
+
+
+def joined_name(entry: str) -> str:
+    """The file of all severities, in the layout of CIFAR-10-C."""
+    return f"{entry}.npy"
+
+
+def _cells(job: ArrayJob, entry: str) -> list[Cell]:
+    return [Cell(entry, s, *between, job.layout) for s in job.levels[entry] for between in job.ranges()]
+
+
+def plan_arrays(job: ArrayJob) -> Work:
     """The cells that are left to do."""
-    cells = [Cell(e, s) for e, levels in job.levels.items() if not _is_joined(job, e) for s in levels]
-    cells = [c for c in cells if not job.path(c.entry, c.severity).exists()]
+    cells = {entry: _missing(job, entry) for entry in job.levels}
+    images = {entry: sum(cell.stop - cell.start for cell in of) for entry, of in cells.items()}
     return Work(
-        sum(map(len, job.levels.values())),
-        cells,
+        sum(len(_cells(job, entry)) for entry in job.levels),
+        {entry: Left(len(of), images[entry], images[entry], len(of)) for entry, of in cells.items()},
+        lambda: (cell for of in cells.values() for cell in of),
         partial(corrupt_cell, job),
-        partial(_prepare, job, source, bool(cells)),
-        partial(_finish, job),
+        finish=partial(_finish, job),
     )
 
 
-def _is_joined(job: ArrayJob, entry: str) -> bool:
-    return job.layout == "npy" and job.joined(entry).exists()
+def _missing(job: ArrayJob, entry: str) -> list[Cell]:
+    if job.layout == "npz":
+        return [cell for cell in _cells(job, entry) if not job.store.exists(cell.path)]
+    if job.store.exists(joined_name(entry)):
+        return []
+    there = list_files(job.store, f"{PARTS}/{entry}")
+    return [cell for cell in _cells(job, entry) if cell.path.rpartition("/")[2] not in there]
 
 
-def _prepare(job: ArrayJob, source: ArrayFile, needed: bool) -> None:
-    """Unpack the images of an .npz, which cannot be mapped, once for all workers."""
-    if needed and job.images != source.path and not job.images.exists():
-        with write_by_rename(job.images) as file:
-            _write_npy(file, source.images.shape, _pieces(source.images))
-
-
-def unpacked(destination: Path) -> Path:
-    """Where the images of an .npz lie while they are needed."""
-    return destination / PARTS / ".source" / "images.npy"
-
-
-def corrupt_cell(job: ArrayJob, cell: Cell) -> Done:
+def corrupt_cell(job: ArrayJob, cell: Cell, advance: Advance) -> Done:
     """Write one cell, a piece at a time."""
-    images = np.load(job.images, mmap_mode="r", allow_pickle=False)
-    with write_by_rename(job.path(cell.entry, cell.severity)) as file:
+    check_seen(job.images.source, job.store)
+    made = _corrupt_pieces(job, cell, job.images.open()[cell.start : cell.stop], advance)
+    with job.store.writing(cell.path) as file:
         if job.layout == "npy":
-            _write_npy(file, images.shape, _corrupt_pieces(job, cell, images))
+            _write_pieces(file, made)
         else:
             with zipfile.ZipFile(file, "w") as archive:
                 with archive.open(f"{job.images_key}.npy", "w", force_zip64=True) as part:
-                    _write_npy(part, images.shape, _corrupt_pieces(job, cell, images))
+                    _write_npy(part, job.shape, made)
                 if job.labels is not None:
                     with archive.open(f"{job.labels_key}.npy", "w") as part:
                         part.write(npy_bytes(job.labels))
     return Done(1)
 
 
-def _corrupt_pieces(job: ArrayJob, cell: Cell, images: np.ndarray) -> Iterator[np.ndarray]:
-    start = 0
-    for piece in _pieces(images):
-        raise_if_stopping()
-        batch = np.array(piece if piece.ndim == 4 else piece[..., None])
-        ids = range(start, start + len(piece))
-        options = {"suite": job.suite, "seed": job.seed, "as_published": job.as_published}
-        yield corrupt(batch, cell.entry, cell.severity, ids=ids, **options).reshape(piece.shape)
+def _corrupt_pieces(job: ArrayJob, cell: Cell, images: np.ndarray, advance: Advance) -> Iterator[np.ndarray]:
+    start = cell.start
+    for piece in pieces(images, PIECE):
+        yield job.corrupt_array(piece, cell.entry, cell.severity, range(start, start + len(piece)))
         start += len(piece)
+        advance(start - cell.start, len(images))
 
 
 def _finish(job: ArrayJob) -> None:
-    """For the layout of CIFAR-10-C, join each corruption's parts, mildest first; then remove what was temporary."""
+    """For the layout of CIFAR-10-C, join each corruption's parts, mildest first."""
     if job.layout == "npy":
-        for entry, levels in job.levels.items():
-            _join(job, entry, levels)
-        labels = job.destination / "labels.npy"
-        if job.labels is not None and not labels.exists():
-            with write_by_rename(labels) as file:
-                file.write(npy_bytes(np.concatenate([job.labels] * len(levels))))
-    shutil.rmtree(unpacked(job.destination).parent, ignore_errors=True)
-    with contextlib.suppress(OSError):  # there may be parts of corruptions that another run has begun
-        (job.destination / PARTS).rmdir()
+        for entry in job.levels:
+            _join(job, entry)
+        if job.labels is not None and not job.store.exists("labels.npy"):
+            times = len(next(iter(job.levels.values())))  # the same for all
+            job.store.write("labels.npy", npy_bytes(np.concatenate([job.labels] * times)))
 
 
-def _join(job: ArrayJob, entry: str, levels: Levels) -> None:
-    if not job.joined(entry).exists():
-        parts = [np.load(job.path(entry, s), mmap_mode="r", allow_pickle=False) for s in levels]
-        with write_by_rename(job.joined(entry)) as file:
-            count, *shape = parts[0].shape
-            _write_npy(file, (count * len(parts), *shape), (piece for part in parts for piece in _pieces(part)))
-    shutil.rmtree(job.parts(entry), ignore_errors=True)
+def _join(job: ArrayJob, entry: str) -> None:
+    """One pass through the parts, each of which fits into memory."""
+    if not job.store.exists(joined_name(entry)):
+        with job.store.writing(joined_name(entry)) as file:
+            _write_header(file, (job.shape[0] * len(job.levels[entry]), *job.shape[1:]))
+            for cell in _cells(job, entry):
+                file.write(job.store.read(cell.path))
+    for name in job.store.names(f"{PARTS}/{entry}", ""):
+        job.store.remove(name)
+
+
+# --- an .npz, which cannot be mapped ---------------------------------------------------------------------------------
+
+
+def unpack(source: ArrayFile, images: Path) -> None:
+    """Write the images of an .npz as a .npy, once for all workers, unless it is there."""
+    if not images.exists():
+        with write_by_rename(images) as file:
+            _write_npy(file, source.images.shape, pieces(source.images, PIECE))
+
+
+def tidy(store: Store, entries: Iterable[str]) -> None:
+    """Remove the unpacked images, and folders that are empty by now: another run may have parts of its own there."""
+    if store.is_local:
+        parts = Path(store.address(PARTS))
+        shutil.rmtree(Path(store.address(UNPACKED)).parent, ignore_errors=True)
+        for folder in (*(parts / entry for entry in entries), parts):
+            with contextlib.suppress(OSError):
+                folder.rmdir()
 
 
 # --- files ----------------------------------------------------------------------------------------------------------
 
 
-def _pieces(images: np.ndarray) -> Iterator[np.ndarray]:
-    return pieces(images, PIECE)
-
-
-def _write_npy(file: BinaryIO, shape: tuple[int, ...], pieces: Iterable[np.ndarray]) -> None:
+def _write_npy(file: BinaryIO, shape: tuple[int, ...], made: Iterable[np.ndarray]) -> None:
     """A .npy of uint8 from its pieces. By plain writes: through a memory map, a full disk would kill the process."""
+    _write_header(file, shape)
+    _write_pieces(file, made)
+
+
+def _write_header(file: BinaryIO, shape: tuple[int, ...]) -> None:
     np.lib.format.write_array_header_1_0(file, {"descr": "|u1", "fortran_order": False, "shape": shape})
-    for piece in pieces:
+
+
+def _write_pieces(file: BinaryIO, made: Iterable[np.ndarray]) -> None:
+    for piece in made:
         file.write(np.ascontiguousarray(piece))

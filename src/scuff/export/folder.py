@@ -1,53 +1,46 @@
-"""A folder of pictures, corrupted file by file."""
+"""A folder of pictures becomes a folder of pictures per corruption and severity, file by file."""
 
 from __future__ import annotations
 
-import io
-import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path, PurePosixPath
 
 import numpy as np
-from PIL import Image
 
-from scuff.door import PUBLISHED_QUALITY, corrupt
-from scuff.export.work import Done, Work
-from scuff.files import write_by_rename
-from scuff.pictures import crop_centre, failure_reason, read_picture, resize_shorter_side
-from scuff.pool import raise_if_stopping
-from scuff.random import image_id
-from scuff.suites import Levels, Suite
+from scuff.engine import Advance
+from scuff.export.images import CHUNK, PictureJob, check_names, read_batches
+from scuff.export.places import check_seen, list_files
+from scuff.export.work import Done, Left, Work
+from scuff.store import Store
 
-CHUNK = 8  # pictures per task: enough to fill a batch, few enough for a steady progress bar
-
-
-@dataclass(frozen=True)
-class FolderJob:
-    """What all tasks of an export share."""
-
-    source: Path
-    destination: Path
-    suite: Suite
-    levels: dict[str, Levels]
-    seed: int
-    resize: int | None
-    crop: int | None
-    save: str
-
-    def path(self, name: str, entry: str, severity: int | None) -> str:
-        """Where a corrupted picture goes. Plain text, because a large export asks millions of times."""
-        level = "" if severity is None else str(severity)
-        return os.path.join(self.destination, entry, level, output_name(name, self.save))
+Missing = dict[int | None, np.ndarray]  # for each severity a byte per chunk, whose bits are the pictures
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """A task: some pictures, by one corruption, at all severities."""
+    """A task: some pictures, by one corruption, at all severities. Bits of a byte per severity: what is missing."""
 
     names: tuple[str, ...]
     entry: str
-    outputs: int
+    missing: tuple[tuple[int | None, int], ...]
+
+    @property
+    def outputs(self) -> int:
+        """Files to make."""
+        return sum(bits.bit_count() for _, bits in self.missing)
+
+    def __str__(self) -> str:
+        return f"{self.entry}, {self.names[0]} to {self.names[-1]}"
+
+
+def cell_folder(entry: str, severity: int | None) -> str:
+    """Where a corruption at a severity lies in the destination.
+
+    >>> cell_folder("fog", 3), cell_folder("fog", None)
+    ('fog/3', 'fog')
+    """
+    return entry if severity is None else f"{entry}/{severity}"
 
 
 def output_name(name: str, save: str) -> str:
@@ -56,82 +49,71 @@ def output_name(name: str, save: str) -> str:
     >>> output_name("cats/a.JPEG", "png"), output_name("cats/a.JPEG", "jpeg"), output_name("cats/a.bmp", "jpeg")
     ('cats/a.png', 'cats/a.JPEG', 'cats/a.jpg')
     """
-    path = PurePosixPath(name)
+    stem, _, suffix = name.rpartition(".")
     if save == "png":
-        return str(path.with_suffix(".png"))
-    return name if path.suffix.lower() in (".jpg", ".jpeg") else str(path.with_suffix(".jpg"))
+        return f"{stem}.png"
+    return name if suffix.lower() in ("jpg", "jpeg") else f"{stem}.jpg"
 
 
-def check_names(names: list[str], save: str) -> None:
-    """Refuse two pictures whose results would have one name."""
-    first: dict[str, str] = {}
-    for name in names:
-        other = first.setdefault(output_name(name, save), name)
-        if other != name:
-            raise ValueError(
-                f"{other} and {name} would both become {output_name(name, save)}; rename one of them, "
-                f"or try --save {'jpeg' if save == 'png' else 'png'}"
-            )
+def plan_folder(job: PictureJob, names: list[str]) -> Work:
+    """What is left to do: everything but the files that a listing of the destination shows."""
+    other = "jpeg" if job.save == "png" else "png"
+    check_names(names, partial(output_name, save=job.save), f", or try --save {other}")
+    outputs = [output_name(name, job.save) for name in names]
+    missing = {
+        entry: {s: _missing(job.store, cell_folder(entry, s), outputs) for s in levels}
+        for entry, levels in job.levels.items()
+    }
+    return Work(
+        len(names) * sum(map(len, job.levels.values())),
+        {entry: _left(bits) for entry, bits in missing.items()},
+        partial(_chunks, names, missing),
+        partial(corrupt_chunk, job),
+    )
 
 
-def plan_folder(job: FolderJob, names: list[str]) -> Work:
-    """The tasks that are left to do."""
-    tasks = []
-    for start in range(0, len(names), CHUNK):
+def _missing(store: Store, folder: str, outputs: list[str]) -> np.ndarray:
+    """A byte for every eight pictures. Of millions of files in a hundred cells, that is all that need be remembered."""
+    there = list_files(store, folder)
+    if not there:
+        return np.packbits(np.ones(len(outputs), bool))
+    return np.packbits(np.fromiter((name not in there for name in outputs), bool, len(outputs)))
+
+
+def _left(missing: Missing) -> Left:
+    files = sum(map(_count_bits, missing.values()))
+    any_of_them = np.bitwise_or.reduce(list(missing.values()))
+    return Left(files, files, _count_bits(any_of_them), int(np.count_nonzero(any_of_them)))
+
+
+def _count_bits(packed: np.ndarray) -> int:
+    return int(np.unpackbits(packed).sum())
+
+
+def _chunks(names: list[str], missing: dict[str, Missing]) -> Iterator[Chunk]:
+    """Chunk by chunk, so that a picture's corruptions follow each other while its file is still in the page cache."""
+    for number, start in enumerate(range(0, len(names), CHUNK)):
         chunk = tuple(names[start : start + CHUNK])
-        for entry, levels in job.levels.items():
-            missing = sum(not os.path.exists(job.path(n, entry, s)) for n in chunk for s in levels)
-            if missing:
-                tasks.append(Chunk(chunk, entry, missing))
-    return Work(len(names) * sum(map(len, job.levels.values())), tasks, partial(corrupt_chunk, job))
+        for entry, bits in missing.items():
+            wanted = tuple((severity, int(of[number])) for severity, of in bits.items() if of[number])
+            if wanted:
+                yield Chunk(chunk, entry, wanted)
 
 
-def corrupt_chunk(job: FolderJob, chunk: Chunk) -> Done:
+def corrupt_chunk(job: PictureJob, chunk: Chunk, advance: Advance) -> Done:
     """Write what is missing of a chunk. A picture that cannot be read is reported; failing to write one raises."""
-    levels = job.levels[chunk.entry]
-    missing = {n: [s for s in levels if not os.path.exists(job.path(n, chunk.entry, s))] for n in chunk.names}
-    batches: dict[tuple[int, ...], list[tuple[str, int, np.ndarray]]] = {}
-    failures = {}
-    for name in chunk.names:
-        raise_if_stopping()
-        try:
-            if missing[name]:
-                pixels = _read(job, name)
-                batches.setdefault(pixels.shape, []).append((name, image_id(name), pixels))
-        except Exception as error:  # Pillow's decoders raise whatever they please on a broken file
-            failures[name] = failure_reason(error)
+    check_seen(job.images.source, job.store)
+    missing = {s: {name for k, name in enumerate(chunk.names) if bits & (128 >> k)} for s, bits in chunk.missing}
+    wanted = set().union(*missing.values())
+    batches, failures = read_batches(job.images, [name for name in chunk.names if name in wanted])
     written = 0
-    for pictures in batches.values():
-        for severity in levels:
-            wanted = [picture for picture in pictures if severity in missing[picture[0]]]
-            if not wanted:
+    for batch in batches:
+        for severity, names in missing.items():
+            chosen = [(name, pixels) for name, pixels in batch if name in names]
+            if not chosen:
                 continue
-            raise_if_stopping()
-            names, ids, pixels = zip(*wanted, strict=True)
-            out = corrupt(np.stack(pixels), chunk.entry, severity, suite=job.suite, ids=ids, seed=job.seed)
-            for name, corrupted in zip(names, out, strict=True):
-                with write_by_rename(job.path(name, chunk.entry, severity)) as file:
-                    file.write(_encode(corrupted, job.save))
+            for name, content in job.corrupt(chosen, chunk.entry, severity).items():
+                job.store.write(f"{cell_folder(chunk.entry, severity)}/{output_name(name, job.save)}", content)
                 written += 1
+            advance(written, chunk.outputs)
     return Done(written, failures)
-
-
-def _read(job: FolderJob, name: str) -> np.ndarray:
-    """A picture as (H, W, 3), or (H, W, 1) if it is grey."""
-    picture = read_picture(job.source / name)
-    if job.resize is not None:
-        picture = resize_shorter_side(picture, job.resize)
-    if job.crop is not None:
-        picture = crop_centre(picture, job.crop)
-    return np.atleast_3d(np.asarray(picture))
-
-
-def _encode(pixels: np.ndarray, save: str) -> bytes:
-    """The file's content. Made in memory, because Pillow hides the reason why a file could not be written."""
-    picture = Image.fromarray(pixels[..., 0] if pixels.shape[-1] == 1 else pixels)
-    file = io.BytesIO()
-    if save == "png":
-        picture.save(file, "PNG", compress_level=1)  # a third of the default's time, for a tenth more bytes
-    else:
-        picture.save(file, "JPEG", quality=PUBLISHED_QUALITY, optimize=True)
-    return file.getvalue()

@@ -2,42 +2,67 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 import scuff
-from scuff.arrays import open_arrays
+from scuff.arrays import ArrayFile, open_arrays
+from scuff.data.folders import class_folders, number_classes
 from scuff.door import resolve_still
-from scuff.export.arrays import ArrayJob, plan_arrays, unpacked
-from scuff.export.folder import FolderJob, check_names, plan_folder
+from scuff.export.arrays import UNPACKED, ArrayJob, plan_arrays, tidy, unpack
+from scuff.export.folder import plan_folder
+from scuff.export.images import ArrayImages, FolderImages, Name, PictureJob, check_names
+from scuff.export.places import SETTINGS, check_places
+from scuff.export.shards import SIZE, Contents, plan_shards
 from scuff.export.work import Work
-from scuff.pictures import find_pictures
-from scuff.store import Settings, Store, check_settings
+from scuff.pictures import Cut, find_pictures
+from scuff.store import Settings, check_settings
 from scuff.suites import Levels, Suite, load_suite
 
 SAVES = ("png", "jpeg")
-SETTINGS = "scuff.json"  # beside the files of an export: what they depend on
+LAYOUTS = {"folder": ("folder", "webdataset"), "array": ("npy", "npz", "webdataset")}  # the first is the default
 
 
 @dataclass(frozen=True)
 class Plan:
     """An export that is ready to run: what it will make, of what, and what is left to do."""
 
-    destination: Path
     settings: Settings
     is_new: bool
-    images: int
-    levels: dict[str, Levels]
+    names: Sequence[Name]
+    job: PictureJob
     work: Work
+
+    @property
+    def destination(self) -> str:
+        """Where it writes."""
+        return self.job.store.root
+
+    @property
+    def images(self) -> int:
+        """How many images the source has."""
+        return len(self.names)
+
+    @property
+    def levels(self) -> dict[str, Levels]:
+        """Corruptions and severities."""
+        return self.job.levels
 
     @property
     def missing(self) -> int:
         """Outputs that are still to be made."""
-        return sum(task.outputs for task in self.work.tasks)
+        return sum(left.outputs for left in self.work.left.values())
+
+    @property
+    def tasks(self) -> int:
+        """Tasks that make them."""
+        return sum(left.tasks for left in self.work.left.values())
 
 
 def plan_export(
@@ -53,9 +78,9 @@ def plan_export(
     crop: int | None = None,
     save: str = "png",
     layout: str | None = None,
+    shard: int | None = None,
 ) -> Plan:
     """Plan an export without writing anything; the arguments are those of `export`."""
-    source, destination = Path(source), Path(destination)
     suite = suite if isinstance(suite, Suite) else load_suite(suite)
     levels = suite.choose(only, severities, validation)
     for entry, its_levels in levels.items():
@@ -63,23 +88,12 @@ def plan_export(
             resolve_still(entry, severity, suite=suite)  # names and parameters fail here, not in a worker
     if save not in SAVES:
         raise ValueError(f"save must be {' or '.join(SAVES)}, got {save!r}")
-    _check_places(source, destination)
+    source, store = check_places(source, destination)
     layout = _choose_layout(source, layout)
-    if layout == "folder":
-        _check_sizes(resize, crop)
-        names = find_pictures(source)
-        check_names(names, save)
-        images, origin = len(names), source.resolve().name
-        work = plan_folder(FolderJob(source, destination, suite, levels, seed, resize, crop, save), names)
-    else:
-        if resize is not None or crop is not None:
-            raise ValueError("resize and crop are for folders of pictures; bring the array itself to size")
-        arrays = open_arrays(source)
-        images, origin = len(arrays.images), arrays.fingerprint()
-        mapped = source if isinstance(arrays.images, np.memmap) else unpacked(destination)
-        keys = (arrays.labels, arrays.images_key, arrays.labels_key)
-        job = ArrayJob(mapped, destination, layout, suite, levels, seed, save == "jpeg", *keys)
-        work = plan_arrays(job, arrays)
+    shard = _choose_shard(layout, shard)
+    chosen = {"suite": suite, "levels": levels, "seed": seed, "save": save, "store": store}
+    plan = _plan_pictures if source.is_dir() else _plan_array
+    origin, names, job, work = plan(source, layout, shard, Cut(resize, crop), chosen)
     settings = {
         "suite": suite.name,
         "suite_version": suite.version,
@@ -91,16 +105,78 @@ def plan_export(
         "save": save,
         "layout": layout,
         "severities": _shared_levels(levels) if layout == "npy" else None,
+        "shard": shard,
+        "pictures": _names_fingerprint(names) if shard and source.is_dir() else None,
         "scuff": scuff.__version__,
     }
-    is_new = not check_settings(Store(destination), SETTINGS, settings)
-    plan = Plan(destination, settings, is_new, images, levels, work)
+    plan = Plan(settings, not check_settings(store, SETTINGS, settings), names, job, work)
     if plan.is_new and plan.missing < work.outputs:
         raise ValueError(
             f"{destination} holds files of the names that would be written, but no {SETTINGS} that says how they were "
             "made; choose another destination"
         )
     return plan
+
+
+Planned = tuple[str, Sequence[Name], PictureJob, Work]  # what the source is known by, its images, what to do
+
+
+def _plan_pictures(source: Path, layout: str, shard: int | None, cut: Cut, chosen: dict) -> Planned:
+    names = find_pictures(source)
+    images = FolderImages(source.absolute(), cut)
+    job = PictureJob(images, **chosen)
+    if layout == "folder":
+        work = plan_folder(job, names)
+    else:
+        check_names(names, images.key, "")
+        work = plan_shards(job, Contents(names, *_classes(source, names), shard))
+    return source.resolve().name, names, job, work
+
+
+def _plan_array(source: Path, layout: str, shard: int | None, cut: Cut, chosen: dict) -> Planned:
+    if cut != Cut():
+        raise ValueError("resize and crop are for folders of pictures; bring the array itself to size")
+    arrays = open_arrays(source)
+    names, store = range(len(arrays.images)), chosen["store"]
+    packed = store.is_local and not isinstance(arrays.images, np.memmap)
+    images = ArrayImages(source.absolute(), Path(store.address(UNPACKED)) if packed else None)
+    if layout == "webdataset":
+        job = PictureJob(images, **chosen)
+        work = plan_shards(job, Contents(names, _class_indices(arrays), None, shard))
+    else:
+        keys = {"labels": arrays.labels, "images_key": arrays.images_key, "labels_key": arrays.labels_key}
+        job = ArrayJob(images, **chosen, layout=layout, shape=arrays.images.shape, **keys)
+        work = plan_arrays(job)
+    if packed and any(left.tasks for left in work.left.values()):
+        work = replace(work, prepare=partial(unpack, arrays, images.unpacked))
+    return arrays.fingerprint(), names, job, replace(work, finish=partial(_finish_array, work, job))
+
+
+def _finish_array(work: Work, job: PictureJob) -> None:
+    work.finish()
+    tidy(job.store, job.levels)
+
+
+def _classes(source: Path, names: list[str]) -> tuple[np.ndarray | None, tuple[str, ...] | None]:
+    """Class indices and names, if every picture is in a class folder."""
+    if not all("/" in name for name in names):
+        return None, None
+    return number_classes(class_folders(source, names))
+
+
+def _class_indices(arrays: ArrayFile) -> np.ndarray | None:
+    labels = arrays.labels
+    if labels is not None and (labels.ndim != 1 or labels.dtype.kind not in "iu"):
+        raise ValueError(
+            f"{arrays.path}: the layout webdataset has a whole number per image, the index of its class; got labels of "
+            f"{labels.dtype} and shape {labels.shape}; use the layout npz"
+        )
+    return labels
+
+
+def _names_fingerprint(names: Sequence[str]) -> str:
+    """A hash of all names: with another picture before it, a shard would hold others."""
+    return hashlib.blake2b("\n".join(names).encode(errors="surrogateescape"), digest_size=8).hexdigest()
 
 
 def _shared_levels(levels: dict[str, Levels]) -> list[int | None]:
@@ -112,9 +188,9 @@ def _shared_levels(levels: dict[str, Levels]) -> list[int | None]:
 
 def _choose_layout(source: Path, layout: str | None) -> str:
     if source.is_dir():
-        possible = ("folder",)
+        possible = LAYOUTS["folder"]
     elif source.suffix in (".npz", ".npy"):
-        possible = ("npy", "npz")
+        possible = LAYOUTS["array"]
     else:
         raise ValueError(f"expected a folder of pictures, a .npz or a .npy file, got {source}")
     if layout is not None and layout not in possible:
@@ -122,22 +198,11 @@ def _choose_layout(source: Path, layout: str | None) -> str:
     return layout or possible[0]
 
 
-def _check_places(source: Path, destination: Path) -> None:
-    if not source.exists():
-        raise ValueError(f"there is no file or folder {source}")
-    if destination.exists() and not destination.is_dir():
-        raise ValueError(f"the destination {destination} is a file; give a folder")
-    here, there = source.resolve(), destination.resolve()
-    if here == there or here in there.parents or there in here.parents:
-        raise ValueError(
-            f"source {source} and destination {destination} must not lie inside each other, or the results would "
-            "become sources; choose a destination elsewhere"
-        )
-
-
-def _check_sizes(resize: int | None, crop: int | None) -> None:
-    for name, size in (("resize", resize), ("crop", crop)):
-        if size is not None and size < 1:
-            raise ValueError(f"{name} must be at least 1 pixel, got {size}")
-    if resize is not None and crop is not None and crop > resize:
-        raise ValueError(f"a crop of {crop} does not fit into a shorter side of {resize}; crop at most {resize}")
+def _choose_shard(layout: str, shard: int | None) -> int | None:
+    if layout != "webdataset":
+        if shard is not None:
+            raise ValueError(f"only the layout webdataset has shards, got shard {shard} with the layout {layout}")
+        return None
+    if shard is not None and shard < 1:
+        raise ValueError(f"shard must be at least 1 picture, got {shard}")
+    return shard or SIZE

@@ -5,25 +5,28 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 
-from scuff.export.plan import SETTINGS, Plan, plan_export
+from scuff.engine import Engine, Needs, Run
+from scuff.export.places import SETTINGS
+from scuff.export.plan import Plan, plan_export
 from scuff.files import DISK_FULL, Stopped
-from scuff.pool import run_tasks
-from scuff.store import Store, save_settings
+from scuff.store import save_settings
 from scuff.suites import Suite
 
 Progress = Callable[[int, int], None]
 
 
 class ExportStopped(Stopped):
-    """The disk is full, or a worker process was lost."""
+    """The disk is full."""
 
 
 @dataclass(frozen=True)
 class ExportResult:
-    """Outputs written and skipped (they were there already), and sources that could not be read, with the reasons."""
+    """Outputs written and skipped (they were there already), and sources that could not be read, with the reasons.
+
+    In shards, that includes what shards lack that were there already.
+    """
 
     written: int
     skipped: int
@@ -43,7 +46,8 @@ def export(
     crop: int | None = None,
     save: str = "png",
     layout: str | None = None,
-    workers: int | None = None,
+    shard: int | None = None,
+    engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> ExportResult:
     """Write corrupted copies of a dataset.
@@ -55,7 +59,8 @@ def export(
         `x` or `data`, and perhaps labels under `labels` or `y`; or a .npy of images. A picture is keyed by its path
         below the folder, an image of an array by its position.
     destination
-        A folder, made if need be, outside the source. What an earlier run with the same settings has left is kept.
+        A folder, made if need be, outside the source; or an address like s3://bucket/out. What an earlier run with the
+        same settings has left is kept.
     suite, only, severities, validation
         Which corruptions, at which levels. By default all levels of the benchmark entries; `validation` adds the
         validation entries; `only` names entries of either kind.
@@ -67,11 +72,13 @@ def export(
         "png" is lossless. "jpeg" is how ImageNet-C was published: quality 85. In an array, pixels are what such a JPEG
         makes of them.
     layout
-        "folder" for folders; for arrays "npy" (the default: one file per corruption, severities one after the other, as
-        in CIFAR-10-C) or "npz" (one file per corruption and severity).
-    workers
-        Processes; by default one per processor. 0 works in this process. As always with processes, a script needs its
-        `if __name__ == "__main__":`. Results are the same for any number.
+        For folders "folder" (the default), for arrays "npy" (the default: one file per corruption, severities one after
+        the other, as in CIFAR-10-C) or "npz" (one file per corruption and severity); for both "webdataset" (tar files).
+    shard
+        Pictures per tar file of the layout "webdataset", by default 500.
+    engine
+        Where the work is done: `LocalEngine(processes)`, by default with one process per processor, or `RayEngine()`.
+        As always with processes, a script needs its `if __name__ == "__main__":`. Results are the same anywhere.
     progress
         Called with (outputs made, outputs to make) whenever some are ready.
     """
@@ -87,28 +94,28 @@ def export(
         crop=crop,
         save=save,
         layout=layout,
+        shard=shard,
     )
-    return run_plan(plan, workers, progress)
+    return run_plan(plan, engine, progress)
 
 
-def run_plan(plan: Plan, workers: int | None = None, progress: Progress | None = None) -> ExportResult:
+def run_plan(plan: Plan, engine: Engine | None = None, progress: Progress | None = None) -> ExportResult:
     """Carry out what `plan_export` has planned."""
-    workers = (os.cpu_count() or 1) if workers is None else workers
-    if workers < 0:
-        raise ValueError(f"workers must be at least 0, got {workers}")
-    work, total = plan.work, plan.missing
-    written, done, failures = 0, 0, {}
+    work, store = plan.work, plan.job.store
+    written, done, total, failures = 0, 0, plan.missing, dict(work.left_out)
     try:
         if plan.is_new:
-            save_settings(Store(plan.destination), SETTINGS, plan.settings)
+            save_settings(store, SETTINGS, plan.settings)
         work.prepare()
-        with contextlib.closing(run_tasks(work.do, work.tasks, min(workers, len(work.tasks)))) as results:
-            for task, result in results:
-                written += result.written
-                failures.update(result.failures)
-                done += task.outputs
-                if progress is not None:
-                    progress(done, total)
+        with Run(engine, store if plan.tasks else None, None, "corrupt") as run:
+            cells = run.cells("corrupt", work.do, work.tasks(), needs=Needs(cpus=1), count=plan.tasks)
+            with contextlib.closing(cells):
+                for task, result in cells:
+                    written += result.written
+                    failures.update(result.failures)
+                    done += task.outputs
+                    if progress is not None:
+                        progress(done, total)
         work.finish()
     except OSError as error:
         if error.errno in DISK_FULL:
@@ -116,9 +123,4 @@ def run_plan(plan: Plan, workers: int | None = None, progress: Progress | None =
                 f"the disk of {plan.destination} is full; finished files are valid: make room and run the same again"
             ) from error
         raise
-    except BrokenProcessPool as error:
-        raise ExportStopped(
-            "a worker process was killed, perhaps for want of memory; finished files are valid: run the same again, "
-            "with fewer workers"
-        ) from error
     return ExportResult(written, work.outputs - total, failures)

@@ -1,16 +1,19 @@
-"""What the two kinds of export, folders and arrays, have in common."""
+"""What all kinds of export have in common."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
+
+from scuff.engine import Advance
 
 
 class Task(Protocol):
     """Something that a worker can do on its own; `outputs` counts the files, or parts of files, that it makes."""
 
-    outputs: int
+    @property
+    def outputs(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -22,11 +25,27 @@ class Done:
 
 
 @dataclass(frozen=True)
-class Work:
-    """All outputs of an export, and what is left to do: `prepare`, then `do` for each task, then `finish`."""
+class Left:
+    """What is left of a corruption: outputs, the images in them, how many are read for that, and in how many tasks."""
 
     outputs: int
-    tasks: list[Task]
-    do: Callable[[Task], Done]
+    images: int
+    reads: int
+    tasks: int
+
+
+@dataclass(frozen=True)
+class Work:
+    """All outputs of an export, and what is left to do: `prepare`, then `do` for each task, then `finish`.
+
+    A large export has millions of tasks: `tasks` makes them one by one, when they are needed. `left_out` names the
+    sources that finished outputs lack, because they could not be read.
+    """
+
+    outputs: int
+    left: Mapping[str, Left]
+    tasks: Callable[[], Iterator[Task]]
+    do: Callable[[Task, Advance], Done]
     prepare: Callable[[], None] = lambda: None
     finish: Callable[[], None] = lambda: None
+    left_out: Mapping[str, str] = field(default_factory=dict)

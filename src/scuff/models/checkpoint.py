@@ -6,6 +6,7 @@ holds no code, and nothing that is run when it is read.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pickle
@@ -15,11 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import safetensors
-import safetensors.torch
 import torch
 from torch import Tensor, nn
 
-from scuff.files import write_by_rename
+from scuff.files import as_place
 from scuff.models.architectures import ARCHITECTURES, MADE_FOR_IMAGENET
 from scuff.models.classifier import Classifier
 from scuff.models.recognise import (
@@ -31,6 +31,8 @@ from scuff.models.recognise import (
 )
 from scuff.models.states import find_state
 from scuff.pictures import Cut
+from scuff.store import find_file
+from scuff.tensors import read_metadata, read_tensors, write_tensors
 
 SUFFIXES = (".safetensors", ".pt", ".pth")
 SETTINGS = (
@@ -58,15 +60,16 @@ def save_model(
     class_names: Sequence[str] | None = None,
     input_size: int | None = None,
     origin: Mapping[str, Any] | None = None,
-) -> Path:
-    """Write a .safetensors file that `open_model` opens without being told anything.
+) -> Path | str:
+    """Write a .safetensors file that `open_model` opens without being told anything; return its path or address.
 
+    The file may be anywhere that fsspec reaches, as in `"s3://bucket/net.safetensors"`.
     Settings that are not given are those of the classifier. The architecture is recognised if it is one of ours; the
     weights of any other network are written too, but need code of yours to be used again. `origin`, as plain data, says
     how the weights were made; `read_origin` gives it back.
     """
-    path = Path(path)
-    if path.suffix != ".safetensors":
+    path = as_place(path)
+    if not str(path).endswith(".safetensors"):
         raise ValueError(f"expected a file name that ends in .safetensors, got {path}")
     given = {"mean": mean, "std": std, "class_names": class_names, "input_size": input_size}
     classifier = model if isinstance(model, Classifier) else Classifier(model)
@@ -75,12 +78,8 @@ def save_model(
         raise ValueError(f"only torch modules have weights to save, got {type(classifier.model).__name__}")
     state = find_state(classifier.model.state_dict())
     architecture = _checked_architecture(architecture, state)
-    # A tensor may share its memory with another, or lie in an order of its own; a file can express neither.
-    state = {k: v.detach().cpu().clone(memory_format=torch.contiguous_format) for k, v in state.items()}
     made = {} if origin is None else {"origin": json.dumps(origin, sort_keys=True)}
-    content = safetensors.torch.save(state, _metadata(architecture, classifier) | made)
-    with write_by_rename(path) as file:
-        file.write(content)
+    write_tensors(path, state, _metadata(architecture, classifier) | made)
     return path
 
 
@@ -109,10 +108,11 @@ def open_checkpoint(path: str | os.PathLike[str]) -> Classifier:
     What a file of ours says of itself holds. Another one with 1000 classes is taken for a model of ImageNet, with the
     usual mean and standard deviation; any other one is not normalised.
     """
-    path = Path(path)
-    if not path.is_file():
+    path = as_place(path)
+    store, name = find_file(path)
+    if not store.exists(name):
         raise ValueError(f"there is no file {path}")
-    state, metadata = _read_safetensors(path) if path.suffix == ".safetensors" else (_read_pickle(path), {})
+    state, metadata = _read_safetensors(path) if name.endswith(".safetensors") else (_read_pickle(path), {})
     if not state:
         raise ValueError(f"{path} holds no state dict: no tensors with names")
     try:
@@ -124,12 +124,11 @@ def open_checkpoint(path: str | os.PathLike[str]) -> Classifier:
 
 
 def read_origin(path: str | os.PathLike[str]) -> dict[str, Any] | None:
-    """How the weights of a file were made, if it says so."""
+    """How the weights of a file were made, if it says so. The weights are not read for that."""
     try:
-        with safetensors.safe_open(path, framework="pt") as file:
-            return json.loads((file.metadata() or {}).get("origin", "null"))
+        return json.loads(read_metadata(path).get("origin", "null"))
     except safetensors.SafetensorError as error:
-        raise ValueError(_unreadable(Path(path), error)) from error
+        raise ValueError(_unreadable(as_place(path), error)) from error
 
 
 def _identify(architecture: str | None, state: Mapping[str, Tensor]) -> tuple[str, int, int]:
@@ -154,7 +153,7 @@ def _fit(architecture: str, state: Mapping[str, Tensor]) -> tuple[int, int]:
     return counts
 
 
-def _settings(path: Path, metadata: Mapping[str, str]) -> dict[str, Any]:
+def _settings(path: Path | str, metadata: Mapping[str, str]) -> dict[str, Any]:
     try:
         settings = {key: json.loads(metadata[key]) for key in SETTINGS if key in metadata}
         if "cut" in settings:
@@ -170,22 +169,24 @@ def _usual_settings(name: str, classes: int, channels: int) -> dict[str, Any]:
     return {**IMAGENET, "input_size": 224, "cut": Cut(256, 224)} if name in MADE_FOR_IMAGENET else dict(IMAGENET)
 
 
-def _read_safetensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+def _read_safetensors(path: Path | str) -> tuple[dict[str, Tensor], dict[str, str]]:
     try:
-        with safetensors.safe_open(path, framework="pt") as file:
-            return find_state({key: file.get_tensor(key) for key in file.keys()}), file.metadata() or {}  # noqa: SIM118
+        state, metadata = read_tensors(path)
     except safetensors.SafetensorError as error:
         raise ValueError(_unreadable(path, error)) from error
+    return find_state(state), metadata
 
 
-def _unreadable(path: Path, error: Exception) -> str:
+def _unreadable(path: Path | str, error: Exception) -> str:
     return f"cannot read {path} as safetensors: {error}; it may be cut short, or be something else"
 
 
-def _read_pickle(path: Path) -> dict[str, Tensor]:
+def _read_pickle(path: Path | str) -> dict[str, Tensor]:
     """The state dict in what torch.save has written. Anything that would run code is refused."""
+    store, name = find_file(path)
+    content = store.address(name) if store.is_local else io.BytesIO(store.read(name))
     try:
-        return find_state(torch.load(path, map_location="cpu", weights_only=True))
+        return find_state(torch.load(content, map_location="cpu", weights_only=True))
     except pickle.UnpicklingError as error:
         raise ValueError(
             f"{path} holds more than tensors, and loading that could run code, or it is no file of torch.save; save "

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from scuff.images import FLOATS
+from scuff.models.closed import PREPROCESSING, Closed, reopen_model
 from scuff.models.failures import explaining_errors
 from scuff.models.onnx_file import OnnxModel
 from scuff.models.states import plain_name
@@ -55,8 +56,8 @@ class Classifier:
         What the outputs mean.
     cut
         How pictures of any size are cut for this model before anything else happens to them.
-    address
-        Where it was opened from.
+    address, is_reopenable
+        Where it was opened from, and whether `open_model` gives the same model for it again.
     probabilities
         The model returns probabilities; logits are their logarithms.
     device, precision
@@ -75,6 +76,7 @@ class Classifier:
     probabilities: bool = False
     device: torch.device | None = None
     precision: str = "float32"
+    is_reopenable: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         def put(key: str, value: Any) -> None:
@@ -104,8 +106,10 @@ class Classifier:
 
         A torch module is copied, moved and put into evaluation mode; on CUDA it keeps its channels last, which suits
         the hardware. `precision` "bfloat16" or "float16" runs it under torch.autocast. `compile` sends it through
-        torch.compile. Other callables get their images on the device and are left alone.
+        torch.compile. Other callables get their images on the device and are left alone. A closed model is opened.
         """
+        if isinstance(self.model, Closed):
+            return reopen_model(self).on(device, precision, compile)
         device = torch.device(device)
         if device.type == "cuda" and not torch.cuda.is_available():
             raise ValueError(f"device {device} was asked for, but torch finds no CUDA device; use cpu")
@@ -125,8 +129,11 @@ class Classifier:
 
         Of a callable that is neither a torch module nor an ONNX file, only the address can be known.
         """
+        settings = tuple(getattr(self, key) for key in PREPROCESSING)
+        if isinstance(self.model, Closed):
+            same = settings == self.model.preprocessing
+            return self.model.fingerprint if same else reopen_model(self).fingerprint()
         state = hashlib.blake2b(digest_size=8)
-        settings = (self.mean, self.std, self.input_size, self.channels, self.probabilities)
         state.update(repr(settings).encode())
         if isinstance(self.model, nn.Module):
             for name, value in self.model.state_dict().items():
@@ -141,6 +148,8 @@ class Classifier:
 
     def parameter_count(self) -> int | None:
         """How many numbers a torch module has learned; None for anything else."""
+        if isinstance(self.model, Closed):
+            return self.model.parameters
         return sum(p.numel() for p in self.model.parameters()) if isinstance(self.model, nn.Module) else None
 
     def _as_input(self, images: Tensor) -> Tensor:

@@ -44,8 +44,9 @@ def open_model(
     ----------
     model
         An address: `torchvision:resnet50`, `timm:resnet50`, `onnx:FILE`, a state dict `FILE.safetensors`, `.pt` or
-        `.pth`, or `package.module:object`; `NAME=ADDRESS` gives it a name. Or an object: a Classifier, a torch module,
-        or any callable from float images (N, C, H, W) in [0, 1] to logits (N, K). A module is copied as it is now.
+        `.pth`, on this machine or as in `s3://bucket/FILE.pt`, or `package.module:object`; `NAME=ADDRESS` gives it a
+        name. Or an object: a Classifier, a torch module, or any callable from float images (N, C, H, W) in [0, 1] to
+        logits (N, K). A module is copied as it is now.
     name
         What its rows are called: letters, digits and . _ - only. By default the last part of the address.
     mean, std
@@ -58,7 +59,7 @@ def open_model(
     """
     if isinstance(model, (str, os.PathLike)):
         given, address = split_name(os.fspath(model))
-        classifier = replace(_open_address(address), address=address)
+        classifier = replace(_open_address(address), address=address, is_reopenable=True)
         name = name or given
     else:
         classifier = open_object(model)
@@ -72,8 +73,8 @@ def open_model(
 def split_name(text: str) -> tuple[str | None, str]:
     """The parts of NAME=ADDRESS; without a name, None and the whole. A file whose name holds a = is a file.
 
-    >>> split_name("r50=torchvision:resnet50")
-    ('r50', 'torchvision:resnet50')
+    >>> split_name("r50=torchvision:resnet50"), split_name("s3://bucket/a=b/net.safetensors")
+    (('r50', 'torchvision:resnet50'), (None, 's3://bucket/a=b/net.safetensors'))
     """
     name, equals, address = text.partition("=")
     if not equals or not NAME.fullmatch(name) or os.path.exists(text):

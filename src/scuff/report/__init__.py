@@ -2,6 +2,7 @@
 
 from scuff.report.build import write_report
 from scuff.report.overlap.build import write_overlap_report
+from scuff.report.progress.build import render_progress, write_progress_report
 from scuff.report.separation.build import write_separation_report
 from scuff.report.transform_space.build import write_distance_report
 from scuff.report.transform_space.dissimilar import render_dissimilar
@@ -14,10 +15,12 @@ __all__ = [
     "render_dissimilar",
     "render_distances",
     "render_mixing",
+    "render_progress",
     "render_subsets",
     "render_validity",
     "write_distance_report",
     "write_overlap_report",
+    "write_progress_report",
     "write_report",
     "write_separation_report",
     "write_validity_report",

@@ -12,6 +12,7 @@ from scuff.report import sections as about
 from scuff.report.overlap.build import read_sections
 from scuff.report.page import Verdicts, render_page, save_page
 from scuff.report.parts import Section
+from scuff.report.progress.build import progress_sections, reading_results
 from scuff.report.scores import measure, measure_sequences
 from scuff.report.settings import suite_words
 from scuff.report.summary import sequence_verdict, verdict
@@ -53,8 +54,10 @@ def write_report(
     """
     where = os.fspath(directory)
     more = () if overlap is None else read_sections(overlap, threshold)
-    text = render(read_evaluation(where), where, baseline=baseline, data=data, title=title, more=more)
-    return save_page(text, where, out)
+    with reading_results(where):
+        evaluation = read_evaluation(where)
+    more = [*more, *progress_sections(where)]
+    return save_page(render(evaluation, where, baseline=baseline, data=data, title=title, more=more), where, out)
 
 
 def render(
@@ -68,13 +71,14 @@ def render(
 ) -> str:
     """The text of the report; arguments are those of `write_report`, but for `more`: sections about something else."""
     make = _sequence_page if "frame" in evaluation.rows else _still_page
-    models, verdicts, (*sections, settings) = make(evaluation, directory, baseline, data)
+    models, verdicts, sections = make(evaluation, directory, baseline, data)
     return render_page(
         title or f"{_subject(models)} on {_benchmark(evaluation)}",
         suite_words(evaluation),
         verdicts,
-        [*sections, *more, settings],
+        sections,
         models,
+        more=more,
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import scuff
 from scuff.report.colours import DASHES, colour_rules, mark, themes
 from scuff.report.parts import Section, figures_of
-from scuff.store import Store
+from scuff.store import find_file
 
 NAME = "report.html"
 
@@ -21,9 +21,11 @@ Verdicts = Sequence[tuple[str, str]]  # of what or whom, and the sentence
 def save_page(text: str, directory: str, out: str | os.PathLike[str] | None) -> str:
     """Write a page by rename and return its path: the file or folder `out`, by default in the folder of the results."""
     file = os.path.join(directory, NAME) if out is None else os.fspath(out)
-    folder, name = (file, NAME) if os.path.isdir(file) else os.path.split(file)
-    Store(folder or ".").write(name, text.encode())
-    return os.path.join(folder, name)
+    if os.path.isdir(file) or file.endswith("/"):
+        file = os.path.join(file, NAME)
+    store, name = find_file(file)
+    store.write(name, text.encode())
+    return file
 
 
 def render_page(
@@ -33,12 +35,15 @@ def render_page(
     sections: Sequence[Section],
     models: Sequence[str] = (),
     choice: str = "Model",
+    more: Sequence[Section] = (),
 ) -> str:
     """The text of the file: the title, the sentence below it, what is found in a sentence each, and the sections.
 
+    `more` are sections about something else, which go before the last one: that of the settings.
     `models` are those that figures tell apart by colour, and of which the page shows one at a time. `choice` is what
     one of them is called, if it is no model.
     """
+    sections = [*sections[:-1], *more, *sections[-1:]]
     environment, plotly = _drawing_packages()
     style, script = (_read(name) for name in ("style.css", "script.js"))
     return environment.from_string(_read("template.html")).render(

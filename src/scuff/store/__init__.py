@@ -1,14 +1,18 @@
 """Where results lie: a folder on this machine or anywhere that fsspec reaches, of files that are whole or absent."""
 
-from scuff.store.rows import read_columns, read_rows, write_rows
+from scuff.store.places import Unreachable
+from scuff.store.rows import read_columns, read_columns_of_each, read_rows, write_rows
 from scuff.store.settings import Settings, check_settings, read_settings, save_settings
-from scuff.store.store import Store
+from scuff.store.store import Store, find_file
 
 __all__ = [
     "Settings",
     "Store",
+    "Unreachable",
     "check_settings",
+    "find_file",
     "read_columns",
+    "read_columns_of_each",
     "read_rows",
     "read_settings",
     "save_settings",

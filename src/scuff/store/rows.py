@@ -7,7 +7,7 @@ as a dictionary of one word, so that a row costs few bytes.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -41,7 +41,8 @@ def write_rows(store: Store, name: str, constant: Mapping[str, str], columns: Ma
 
 def read_rows(store: Store, names: Iterable[str]) -> pd.DataFrame:
     """The rows of several cells as one DataFrame; text columns are categories."""
-    tables = [_read(store, name) for name in names]
+    names = list(names)
+    tables = [_parse(store, name, content) for name, content in zip(names, store.read_each(names), strict=True)]
     if not tables:
         raise ValueError(f"there are no rows in {store.root}: no cell is finished; run the evaluation first")
     table = pa.concat_tables(tables, promote_options="default").unify_dictionaries()
@@ -50,13 +51,19 @@ def read_rows(store: Store, names: Iterable[str]) -> pd.DataFrame:
 
 def read_columns(store: Store, name: str, columns: list[str]) -> list[np.ndarray]:
     """Some columns of one cell."""
-    table = _read(store, name, columns)
-    return [table[column].to_numpy() for column in columns]
+    return next(read_columns_of_each(store, [name], columns))
 
 
-def _read(store: Store, name: str, columns: list[str] | None = None) -> pa.Table:
+def read_columns_of_each(store: Store, names: Sequence[str], columns: list[str]) -> Iterator[list[np.ndarray]]:
+    """Some columns of many cells, one cell after the other."""
+    for name, content in zip(names, store.read_each(names), strict=True):
+        table = _parse(store, name, content, columns)
+        yield [table[column].to_numpy() for column in columns]
+
+
+def _parse(store: Store, name: str, content: bytes, columns: list[str] | None = None) -> pa.Table:
     try:
-        return pq.read_table(io.BytesIO(store.read(name)), columns=columns)
+        return pq.read_table(io.BytesIO(content), columns=columns)
     except pa.ArrowInvalid as error:
         raise ValueError(f"{store.root}/{name} is damaged ({error}); delete it and run the evaluation again") from error
 

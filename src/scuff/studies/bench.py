@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -12,13 +12,13 @@ import torch
 from torch import Tensor
 
 from scuff.data import Pixels, Source, load_pixels
-from scuff.environment import find_device
 from scuff.evaluation.choices import choose_cuts, open_images, open_models
 from scuff.evaluation.clock import Clock
 from scuff.evaluation.predict import BatchLimit, Distort, predict
-from scuff.evaluation.runner import Progress, suitable_batch
+from scuff.evaluation.runner import suitable_batch
 from scuff.metrics import Score, bootstrap
 from scuff.models import Classifier
+from scuff.models.closed import close_model
 from scuff.pictures import Cut
 from scuff.store import Settings
 
@@ -67,20 +67,12 @@ class Bench:
         columns = np.column_stack((self.clean, right)).astype(float)
         return bootstrap(columns, lambda means: means[..., 1] / means[..., 0])
 
-    def settings(self) -> Settings:
-        """What measurements depend on, as hashes."""
-        return {
-            "model": self.classifier.fingerprint(),
-            "images": self.source.fingerprint(),
-            "cut": self.cut and asdict(self.cut),
-        }
-
     def __str__(self) -> str:
         images = f"{len(self.source)} images of {self.source.name}"
         return f"{self.classifier.name} on {images} (clean accuracy {self.clean.mean():.3f})"
 
 
-def open_bench(
+def plan_bench(
     model: Any,
     data: str | Source,
     *,
@@ -89,11 +81,10 @@ def open_bench(
     crop: int | None = None,
     mean: Sequence[float] | None = None,
     std: Sequence[float] | None = None,
-    device: str | torch.device | None = None,
-    progress: Progress | None = None,
-) -> Bench:
+    device: torch.device,
+    decoding: Callable[[int, int], None] | None = None,
+) -> ClosedBench:
     """One model and clean images; the arguments are those of `scuff.evaluate`."""
-    device = find_device(device)
     images = open_images(data, None, None, limit)
     if images.are_corrupted:
         raise ValueError(f"{images.address} holds images that are corrupted already; expected clean ones")
@@ -102,14 +93,43 @@ def open_bench(
         raise ValueError(f"expected one model, got {', '.join(opened)}")
     classifier = next(iter(opened.values()))
     cut, _ = choose_cuts(resize, crop, images, [classifier])
-    told = None if progress is None else lambda *at: progress("decoding", *at)
-    pixels = load_pixels(images.source, cut, device, progress=told)
-    return Bench(
-        classifier.on(device),
-        images.source,
-        cut,
-        pixels,
-        torch.from_numpy(images.source.ids).to(device),
-        BatchLimit(suitable_batch(pixels.shape[1:], device)),
-        Clock(device),
-    )
+    return ClosedBench(classifier, images.source, cut, str(device), decoding)
+
+
+@dataclass
+class ClosedBench:
+    """A bench that every worker opens for itself. A model with an address is sent to it as that."""
+
+    classifier: Classifier
+    source: Source
+    cut: Cut | None
+    device: str
+    decoding: Callable[[int, int], None] | None = None  # told of the decoding of pictures; in this process only
+    _opened: Bench | None = field(default=None, repr=False)
+
+    def open(self) -> Bench:
+        """The model and the pixels on the device, where they stay."""
+        if self._opened is None:
+            device = torch.device(self.device)
+            pixels = load_pixels(self.source, self.cut, device, progress=self.decoding)
+            self._opened = Bench(
+                self.classifier.on(device),
+                self.source,
+                self.cut,
+                pixels,
+                torch.from_numpy(self.source.ids).to(device),
+                BatchLimit(suitable_batch(pixels.shape[1:], device)),
+                Clock(device),
+            )
+        return self._opened
+
+    def settings(self) -> Settings:
+        """What measurements depend on, as hashes."""
+        return {
+            "model": self.classifier.fingerprint(),
+            "images": self.source.fingerprint(),
+            "cut": self.cut and asdict(self.cut),
+        }
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "classifier": close_model(self.classifier), "decoding": None, "_opened": None}

@@ -6,10 +6,12 @@ it is turned), so that robustness changes with the severity and with nothing els
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +24,16 @@ from scuff.corruptions import get
 from scuff.data import Source
 from scuff.design.calibrate import LOWER, TOLERANCE, UPPER, Calibration, calibrate, check_wanted
 from scuff.door import corrupt
-from scuff.evaluation.runner import Progress
+from scuff.engine import Advance, Engine, LocalEngine, Needs, Progress, Run
 from scuff.ranges import Range
 from scuff.store import Settings, Store, read_settings, save_settings
-from scuff.studies.bench import Bench, open_bench
+from scuff.studies.bench import ClosedBench, plan_bench
 from scuff.studies.limits import NO_SEVERITY, severity_limits
 from scuff.suites import Suite, load_suite
 
 Row = dict[str, Any]  # of the table: what was found for one entry
+
+PASSES = 10  # over the images, that the search of an entry seldom needs more of
 
 
 def calibrate_suite(
@@ -48,6 +52,7 @@ def calibrate_suite(
     mean: Sequence[float] | None = None,
     std: Sequence[float] | None = None,
     device: str | torch.device | None = None,
+    engine: Engine | None = None,
     out: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> tuple[Suite, pd.DataFrame]:
@@ -64,8 +69,10 @@ def calibrate_suite(
     out
         A YAML file to save the suite to. Entries that are done are kept beside it, in NAME.calibration.json: if the
         work is stopped, it goes on with the entry that it was at.
+    engine
+        Where entries are searched: by default on this machine, see `scuff.engine`.
     progress
-        Called with (what is being done, entries done, entries to do).
+        Called with (what is being done, done, to do).
 
     Returns
     -------
@@ -79,33 +86,43 @@ def calibrate_suite(
     suite = suite if isinstance(suite, Suite) else load_suite(suite)
     entries = _choose_entries(suite, only)
     file = None if out is None else _check_out(Path(out))
-    bench = open_bench(
-        model, data, limit=limit, resize=resize, crop=crop, mean=mean, std=std, device=device, progress=progress
-    )
-    _check_clean(bench, lower)
+    engine = engine or LocalEngine()
+    device = engine.find_device(device)
+    options = {"limit": limit, "resize": resize, "crop": crop, "mean": mean, "std": std}
+    told = None if progress is None else partial(progress, "decoding")
+    bench = plan_bench(model, data, **options, device=device, decoding=told)
     name = name or (file.stem if file else f"{suite.name}-{bench.source.name}".replace("/", "-"))
-    resized = _resized(suite, entries, name, bench.side)
     wanted = {"upper": upper, "lower": lower, "tolerance": TOLERANCE}
     kept = _Kept(file, {"suite": suite.fingerprint(), "name": name, "seed": seed, **wanted, **bench.settings()})
-    for done, entry in enumerate(entries):
-        if entry not in kept.rows:
-
-            def report(severity: float, entry: str = entry, done: int = done) -> None:
-                if progress is not None:
-                    progress(f"{entry} {severity:g}", done, len(entries))
-
-            kept.add(entry, _calibrate_entry(bench, resized, entry, seed, wanted, report))
+    needs = Needs(cpus=None, gpus=1 if device.type == "cuda" else 0)
+    with Run(engine, None, progress, "calibrate") as run:
+        with contextlib.closing(run.cells("clean", partial(_look, bench), [bench.source.name], needs=needs)) as looked:
+            _, (side, accuracy, said) = next(looked)
+        _check_clean(bench, accuracy, lower)
+        resized = _resized(suite, entries, name, side)
+        missing = [entry for entry in entries if entry not in kept.rows]
+        work = partial(_calibrate_entry, bench, resized, seed, wanted)
+        searches = run.cells("calibrate", work, missing, needs=needs)
+        with contextlib.closing(searches):
+            for entry, row in searches:
+                kept.add(entry, row)
     rows = {entry: kept.rows[entry] for entry in entries}
-    about = f"{suite.name}, calibrated for {bench}: every range goes from R = {upper:g} to R = {lower:g}"
+    about = f"{suite.name}, calibrated for {said}: every range goes from R = {upper:g} to R = {lower:g}"
     result = _with_ranges(resized, rows, about)
     if file is not None:
         result.save(file)
     return result, pd.DataFrame(rows.values()).drop(columns="measured")
 
 
-def _check_clean(bench: Bench, lower: float) -> None:
+def _look(bench: ClosedBench, cell: str, advance: Advance) -> tuple[int, float, str]:
+    """The shorter side of the images, the accuracy on them as they are, and both in words."""
+    opened = bench.open()
+    return opened.side, float(opened.clean.mean()), str(opened)
+
+
+def _check_clean(bench: ClosedBench, accuracy: float, lower: float) -> None:
     """Refuse a model for which `lower` would mean guessing."""
-    accuracy, classes = bench.clean.mean(), len(bench.source.class_names)
+    classes = len(bench.source.class_names)
     if lower * accuracy <= 1 / classes:
         raise ValueError(
             f"{bench.classifier.name} is right about {accuracy:.0%} of the clean images, and {lower:g} of that is no "
@@ -115,15 +132,16 @@ def _check_clean(bench: Bench, lower: float) -> None:
 
 
 def _calibrate_entry(
-    bench: Bench, suite: Suite, entry: str, seed: int, wanted: dict[str, float], report: Callable[[float], None]
+    closed: ClosedBench, suite: Suite, seed: int, wanted: dict[str, float], entry: str, advance: Advance
 ) -> Row:
     """Search the severities of one entry, and say what was found."""
+    bench = closed.open()
     corruption = get(suite.corruption(entry))
     parameter, start = next((p, v) for p, v in suite.entries[entry].items() if isinstance(v, Range))
     right: dict[float, np.ndarray] = {}
 
     def robustness(severity: float) -> float:
-        report(severity)
+        advance(len(right), max(PASSES, len(right) + 1))
         # The name of the suite is part of the key of what images draw: with this severity, they will draw the same.
         fixed = replace(suite, entries={**suite.entries, entry: {**suite.entries[entry], parameter: severity}})
         right[severity] = bench.right(

@@ -16,11 +16,13 @@ import pandas as pd
 import torch
 
 from scuff.data import Source
-from scuff.evaluation.runner import Progress
+from scuff.engine import Engine, Progress, Run
+from scuff.evaluation.plan import Plan
 from scuff.metrics.transform_space import scheme_correlations
-from scuff.store import Store, check_settings, save_settings
+from scuff.store import check_settings, save_settings
 from scuff.studies.sources import choose_seeds
-from scuff.studies.transform_space import run_distances
+from scuff.studies.trainings import run_trainings
+from scuff.studies.transform_space import begin_distances, collect, measure_distances
 from scuff.studies.transform_space_plan import (
     AUGMENTATIONS,
     IMAGES,
@@ -29,7 +31,7 @@ from scuff.studies.transform_space_plan import (
     Schemes,
     plan_distances,
 )
-from scuff.studies.trials import Trials, join_tables, plan_trials, run_trials
+from scuff.studies.trials import Trials, evaluate_trials, expect_tests, join_tables, plan_trials, read_errors
 from scuff.suites import Suite
 from scuff.training.recipes import Recipe, find_recipe
 from scuff.training.run import adapt
@@ -72,14 +74,14 @@ def correlation(
     seed: int = 0,
     precision: str | None = None,
     device: str | torch.device | None = None,
-    processes: int | None = None,
+    engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
     """Spearman's correlation over schemes of MSD and error, one line per corruption.
 
     Parameters
     ----------
-    schemes, suite, data, out, extractor, images, samples, augmentations, sampling, resamplings, seed, precision
+    schemes, suite, data, out, extractor, images, samples, augmentations, sampling, resamplings, seed, precision, engine
         As in `scuff.studies.distances`, into the same kind of folder. At least five schemes, better dozens: the
         augmentation powerset, `"powerset-64"`, is made for this.
     recipe, architecture, epochs, seeds
@@ -109,8 +111,9 @@ def correlation(
         seed=seed,
         precision=precision,
         device=device,
+        engine=engine,
     )
-    return run_correlation(plan, processes=processes, progress=progress)
+    return run_correlation(plan, progress=progress)
 
 
 def plan_correlation(
@@ -153,21 +156,19 @@ def plan_correlation(
         limit=limit,
         device=distances.device,
     )
-    check_settings(Store(out), TRIALS, trials.settings(), NOTED_ONLY)
+    check_settings(trials.store, TRIALS, trials.settings(), NOTED_ONLY)
     return CorrelationPlan(distances, trials)
 
 
-def run_correlation(
-    plan: CorrelationPlan, *, processes: int | None = None, progress: Progress | None = None
-) -> pd.DataFrame:
+def run_correlation(plan: CorrelationPlan, *, progress: Progress | None = None) -> pd.DataFrame:
     """Carry out what `plan_correlation` has planned, and write errors and correlations beside the distances.
 
     Schemes and seeds that the folder holds from before count as well.
     """
-    progress = progress or (lambda what, done, total: None)
-    distances = run_distances(plan.distances, progress=progress)
-    store = Store(plan.trials.out)
-    errors = run_trials(plan.trials, processes=processes, progress=progress)
+    with Run(plan.distances.engine, plan.distances.store, progress, "correlation") as run:
+        evaluation = measure_and_test(run, plan)
+    store, distances = plan.trials.store, collect(plan.distances.store)
+    errors = read_errors(plan.trials, evaluation)
     errors = join_tables(store, ERRORS, errors, ["scheme", "seed"])
     save_settings(store, TRIALS, {**plan.trials.settings(), "seeds": sorted(int(seed) for seed in set(errors["seed"]))})
     store.write(ERRORS, errors.to_csv(index=False).encode())
@@ -177,3 +178,19 @@ def run_correlation(
     for kind, name in CORRELATIONS.items():
         store.write(name, found[kind].to_csv(index=False).encode())
     return found["msd"]
+
+
+def measure_and_test(run: Run, plan: CorrelationPlan) -> Plan | None:
+    """Train all networks, that of the features among them, measure distances, test; the plan of the tests is returned.
+
+    A cell that fails does not keep those from being done that do not need it.
+    """
+    distances, trials = plan.distances, plan.trials
+    missing = trials.missing()
+    begin_distances(run, distances, len(trials.cells), len(trials.cells) - len(missing))
+    expect_tests(run, len(trials.cells), distances.levels)
+    first = [] if distances.is_trained() else [distances.training]
+    run_trainings(run, distances.store, [*first, *missing], distances.device)
+    if distances.is_trained():
+        measure_distances(run, distances)
+    return evaluate_trials(run, trials)

@@ -20,14 +20,15 @@ from scuff.data import Source
 from scuff.design.dissimilar import CANDIDATES, SIZE, TOLERANCE, find_dissimilar
 from scuff.design.dissimilar_groups import ROLES, Scan
 from scuff.design.dissimilar_result import Dissimilar
-from scuff.evaluation import run_plan
+from scuff.engine import Engine, Progress, Run
 from scuff.evaluation.choices import Models
 from scuff.evaluation.plan import Cell
-from scuff.evaluation.runner import Progress
+from scuff.evaluation.run import run_tests
+from scuff.evaluation.tasks import split_tasks
 from scuff.store import Store, read_columns, read_settings, save_settings
+from scuff.studies.array_files import load_arrays, save_arrays
 from scuff.studies.dissimilar_plan import IMAGES, SAMPLES, SETTINGS, DissimilarPlan, centre_file, plan_dissimilar
-from scuff.studies.features import open_encoder, resampling_seed
-from scuff.studies.transform_space import load_arrays, save_arrays
+from scuff.studies.encoders import Centres, load_centres, measure_centres
 from scuff.suites import Suite
 
 SHIFTS = "shifts.csv"
@@ -59,6 +60,7 @@ def dissimilar(
     seed: int = 0,
     precision: str | None = None,
     device: str | torch.device | None = None,
+    engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> Dissimilar:
     """Measure a reference and candidates, and choose those that make a benchmark dissimilar to the reference.
@@ -72,7 +74,7 @@ def dissimilar(
         The images: transforms are shown by training images, errors are those on test images, `limit` of them evenly
         spread. `test` says where they are if not in the other split of the same address.
     out
-        A folder on this machine. What is there is not computed again.
+        A folder, on this machine or anywhere that fsspec reaches. What is there is not computed again.
     models, extractors
         One classifier and one extractor per repetition, as in `scuff.evaluate`: networks that were trained without
         augmentation, no one the other. One of either will do for all repetitions.
@@ -84,6 +86,8 @@ def dissimilar(
         Of the new suite, in `suite.yaml`.
     precision
         By default "bfloat16" on a GPU and "float32" on a CPU.
+    device, engine
+        By default the GPU if there is one, and this machine: see `scuff.engine`.
     progress
         Called with (what is being done, images done, images to do).
     """
@@ -108,19 +112,18 @@ def dissimilar(
         seed=seed,
         precision=precision,
         device=device,
+        engine=engine,
     )
     return run_dissimilar(plan, progress=progress)
 
 
 def run_dissimilar(plan: DissimilarPlan, *, progress: Progress | None = None) -> Dissimilar:
     """Carry out what `plan_dissimilar` has planned: measure what is missing, choose, and write the benchmark."""
-    progress = progress or (lambda what, done, total: None)
-    store, settings = Store(plan.out), plan.settings
+    store, settings = plan.store, plan.settings
     if not store.exists(SETTINGS):  # an earlier choice stays until there is a new one
         save_settings(store, SETTINGS, settings)
-    for evaluation in plan.evaluations.values():
-        run_plan(evaluation, device=plan.device, progress=progress)
-    _measure_centres(plan, progress)
+    with Run(plan.engine, store, progress, "dissimilar") as run:
+        _measure(run, plan)
     scans = [_scan(plan, number) for number in range(len(plan.repetitions))]
     found = find_dissimilar(
         scans,
@@ -138,7 +141,7 @@ def run_dissimilar(plan: DissimilarPlan, *, progress: Progress | None = None) ->
     store.write(SHIFTS, found.shifts.to_csv(index=False).encode())
     store.write(MEMBERS, found.picks.to_csv(index=False).encode())
     save_arrays(store, DRAWN, error=found.candidate_errors, distance=found.candidate_distances)
-    suite.save(plan.out / SUITE)
+    store.write(SUITE, suite.to_yaml().encode())
     result = {key: getattr(found, key) for key in NUMBERS}
     save_settings(store, SETTINGS, {**settings, "result": result})
     return found
@@ -163,47 +166,34 @@ def read_dissimilar(directory: str | os.PathLike[str]) -> Dissimilar:
 # --- the scan -------------------------------------------------------------------------------------------------------
 
 
-def _measure_centres(plan: DissimilarPlan, progress: Progress) -> None:
-    """The centres that are missing, of an entry at a time."""
-    settings, store = plan.settings, Store(plan.out)
-    missing = plan.missing_centres()
-    total = sum(len(plan.levels(role)[entry]) for _, role, entry in missing) * plan.images_per_centre
-    done, opened = 0, None
-    for repetition, role, entry in missing:
-        seed = resampling_seed(settings["seed"], repetition)
-        if opened is None or opened[0] != repetition:
-            encoder = open_encoder(
-                plan.repetitions[repetition][1],
-                plan.data,
-                images=settings["images"],
-                seed=seed,
-                precision=settings["precision"],
-                compile=plan.device.type == "cuda",
-                device=plan.device,
-            )
-            opened = (repetition, encoder)
-        levels = plan.levels(role)[entry]
-        found = opened[1].centres(plan.suite(role), entry, levels, settings["samples"], settings["sampling"], seed)
-        save_arrays(store, centre_file(repetition, role, entry), centres=found.cpu().numpy())
-        done += len(levels) * plan.images_per_centre
-        progress(f"features of {entry}", done, total)
+def _measure(run: Run, plan: DissimilarPlan) -> None:
+    """The tests and the centres that are missing."""
+    settings, evaluations, missing = plan.settings, plan.evaluations.values(), plan.missing_centres()
+    run.expect("test", sum(len(split_tasks(own, own.missing())) for own in evaluations))
+    centres = len(plan.centre_cells())
+    run.expect("centres", centres, centres - len(missing))
+    for evaluation in evaluations:
+        run_tests(run, evaluation, plan.device)
+    suites = {role: plan.suite(role) for role in ROLES}
+    work = Centres(plan.store, plan.encoders(), suites, settings["samples"], settings["sampling"])
+    measure_centres(run, work, missing, plan.images_per_centre)
 
 
 def _scan(plan: DissimilarPlan, repetition: int) -> Scan:
     """The errors of the classifier and the centres of the extractor of one repetition."""
-    model, store = plan.repetitions[repetition][0], Store(plan.out)
-    lines, centres = [], []
+    model, store = plan.repetitions[repetition][0], plan.store
+    lines, files = [], []
     for role in ROLES:
         evaluation = plan.evaluations[role]
         for entry, levels in plan.levels(role).items():
-            centres.append(load_arrays(store, centre_file(repetition, role, entry), ["centres"])["centres"])
+            files.append(centre_file(repetition, role, entry))
             for level in levels:
                 name = evaluation.rows_name(model, Cell(entry, level))
                 label, prediction = read_columns(evaluation.store, name, ["label", "prediction"])
                 error = float(np.mean(label != prediction))
                 lines.append((role, f"{evaluation.suite.name}/{entry}", level or 0, error))
     table = pd.DataFrame(lines, columns=["role", "corruption", "severity", "error"])
-    return Scan(table, np.concatenate(centres).astype(float))
+    return Scan(table, load_centres(store, files).astype(float))
 
 
 def _with_distances(scan: Scan) -> pd.DataFrame:

@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -15,13 +14,15 @@ import scuff
 from scuff.data import Source
 from scuff.design.dissimilar import CANDIDATES, SIZE, TOLERANCE, check_count, check_wanted
 from scuff.design.dissimilar_groups import LEAST_REFERENCE_LEVELS, LEVELS, ROLES
-from scuff.environment import environment, find_device
+from scuff.engine import Engine, LocalEngine
+from scuff.environment import environment
 from scuff.evaluation import plan_evaluation
 from scuff.evaluation.choices import Models, open_models
 from scuff.evaluation.plan import Plan
 from scuff.metrics.tables import CLEAN
 from scuff.models import Classifier
 from scuff.store import Store, check_settings
+from scuff.studies.encoders import CentreCell, Encoders, plan_encoders
 from scuff.studies.features import SAMPLINGS, open_extractor
 from scuff.studies.sources import open_test_source
 from scuff.suites import Levels, Suite, load_suite
@@ -37,12 +38,13 @@ NOTED_ONLY = (*CHOICE, "result", "data", "test", "addresses", "device", "environ
 class DissimilarPlan:
     """A search that is ready to run. A repetition has a classifier and an extractor of its own."""
 
-    out: Path
+    store: Store
     settings: dict[str, Any]
     evaluations: dict[str, Plan]  # by role
     repetitions: list[tuple[str, Classifier]]  # the name of the classifier, and the extractor
-    data: str | Source
+    source: Source  # of the training images
     device: torch.device
+    engine: Engine
 
     def suite(self, role: str) -> Suite:
         """The suite of a role."""
@@ -62,13 +64,24 @@ class DissimilarPlan:
         settings = self.settings
         return settings["images"] * (1 if settings["sampling"] == "joint" else settings["samples"])
 
-    def missing_centres(self) -> list[tuple[int, str, str]]:
-        """The centres that are not there yet: (repetition, role, entry), of all severities at once."""
-        store = Store(self.out)
-        every = [
-            (r, role, entry) for r in range(len(self.repetitions)) for role in ROLES for entry in self.levels(role)
+    def encoders(self) -> Encoders:
+        """The extractor and the images of every repetition, which workers open."""
+        extractors, keys = [extractor for _, extractor in self.repetitions], ("images", "seed", "precision")
+        return plan_encoders(extractors, self.source, device=self.device, **{key: self.settings[key] for key in keys})
+
+    def centre_cells(self) -> list[CentreCell]:
+        """All centres, of an entry at all severities at once; a suite is known by its role."""
+        return [
+            CentreCell(role, entry, levels, repetition, centre_file(repetition, role, entry))
+            for repetition in range(len(self.repetitions))
+            for role in ROLES
+            for entry, levels in self.levels(role).items()
         ]
-        return [one for one in every if not store.exists(centre_file(*one))]
+
+    def missing_centres(self) -> list[CentreCell]:
+        """The centres that are not there yet."""
+        there = set(self.store.names("centres", ".npz"))
+        return [cell for cell in self.centre_cells() if cell.file not in there]
 
     def remarks(self) -> list[str]:
         """What one should know before one believes the result."""
@@ -102,17 +115,17 @@ def plan_dissimilar(
     seed: int = 0,
     precision: str | None = None,
     device: str | torch.device | None = None,
+    engine: Engine | None = None,
 ) -> DissimilarPlan:
     """Plan the search without computing anything; the arguments are those of `dissimilar`."""
-    if "://" in os.fspath(out):
-        raise ValueError(f"a study needs a folder on this machine, got {os.fspath(out)}")
     check_wanted(size, tolerance, benchmarks, spread, seed)
     for key, value in (("images", images), ("samples", samples)):
         if type(value) is not int or value < 1:
             raise ValueError(f"{key} must be a whole number of at least 1, got {value!r}")
     if sampling not in SAMPLINGS:
         raise ValueError(f"sampling must be one of {', '.join(SAMPLINGS)}, got {sampling!r}")
-    device, out = find_device(device), Path(out)
+    engine = engine or LocalEngine()
+    store, device = Store(out), engine.find_device(device)
     precision = precision or ("bfloat16" if device.type == "cuda" else "float32")
     suites = dict(zip(ROLES, (_load(reference), _load(candidates)), strict=True))
     chosen = {"reference": suites["reference"].choose(), "candidate": suites["candidate"].choose(only)}
@@ -131,7 +144,7 @@ def plan_dissimilar(
             classifiers,
             suites[role],
             tested,
-            out / f"evaluation-{role}",
+            store.child(f"evaluation-{role}").root,
             only=list(chosen[role]),
             seed=seed,
             limit=limit,
@@ -172,8 +185,8 @@ def plan_dissimilar(
         "scuff": scuff.__version__,
     }
     settings = json.loads(json.dumps(settings))
-    check_settings(Store(out), SETTINGS, settings, NOTED_ONLY)
-    return DissimilarPlan(out, settings, evaluations, _pair(classifiers, seers), data, device)
+    check_settings(store, SETTINGS, settings, NOTED_ONLY)
+    return DissimilarPlan(store, settings, evaluations, _pair(classifiers, seers), train, device, engine)
 
 
 def centre_file(repetition: int, role: str, entry: str) -> str:

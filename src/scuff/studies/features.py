@@ -95,17 +95,39 @@ def open_encoder(
     device: str | torch.device | None = None,
 ) -> Encoder:
     """The hidden layer of a model, and `images` of the training images, drawn without replacement by the seed."""
-    device = find_device(device)
-    source, classifier = open_training_source(data), _open_one(model)
+    shown = draw_images(open_training_source(data), images, seed)
+    return make_encoder(model, shown, batch=batch, precision=precision, compile=compile, device=find_device(device))
+
+
+def draw_images(source: Source, images: int, seed: int = 0) -> Source:
+    """So many images of a source, drawn without replacement by the seed."""
     if not 1 <= images <= len(source):
         raise ValueError(f"images must be from 1 to {len(source)}, which {source.name} has, got {images!r}")
-    chosen = source.take(shuffled(len(source), image_seed(seed))[:images].sort().values.numpy())
-    pixels = next(iter(load_pixels(chosen, _cut(source, classifier), device).batches(images)))[1]
+    return source.take(shuffled(len(source), image_seed(seed))[:images].sort().values.numpy())
+
+
+def make_encoder(
+    model: Any,
+    source: Source,
+    *,
+    batch: int | None = None,
+    precision: str = "float32",
+    compile: bool = False,
+    device: torch.device,
+) -> Encoder:
+    """The hidden layer of a model, and all images of a source."""
+    classifier = _open_one(model)
+    pixels = load_images(source, classifier, device)
     if batch is None:
         fits = CHUNK.get(device.type, CHUNK["cpu"]) // pixels[0].numel()
         batch = max(1, min(LARGEST[device.type], fits))
     seer = hidden_layer(classifier.on("cpu"), pixels[:1].cpu())
     return Encoder(seer.on(device, precision, compile), pixels, batch)
+
+
+def load_images(source: Source, classifier: Classifier, device: torch.device) -> Tensor:
+    """All images of a source on the device, cut as the classifier wants them: uint8 (N, C, H, W)."""
+    return next(iter(load_pixels(source, _cut(source, classifier), device).batches(len(source))))[1]
 
 
 def open_extractor(model: Any, source: Source) -> Classifier:

@@ -21,14 +21,14 @@ from torch import Tensor
 from scuff.augment import Scheme
 from scuff.data import Source
 from scuff.door import corrupt, each_its_way, find_entry
-from scuff.evaluation.runner import Progress
+from scuff.engine import Engine, Progress, Run
 from scuff.metrics.accuracies import CLEAN
 from scuff.random import bernoulli
 from scuff.ranges import is_number
-from scuff.store import Store, check_settings, save_settings
-from scuff.studies.correlation import CorrelationPlan, plan_correlation
-from scuff.studies.transform_space import run_distances
-from scuff.studies.trials import join_tables, run_trials
+from scuff.store import check_settings, save_settings
+from scuff.studies.correlation import CorrelationPlan, measure_and_test, plan_correlation
+from scuff.studies.transform_space import collect
+from scuff.studies.trials import join_tables, read_errors
 from scuff.suites import Suite
 from scuff.training.recipes import Recipe
 
@@ -97,7 +97,7 @@ def mixing(
     augmentations: int = DRAWS,
     recipe: str | Recipe,
     seeds: int | Sequence[int] = 1,
-    processes: int | None = None,
+    engine: Engine | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> pd.DataFrame:
@@ -112,7 +112,7 @@ def mixing(
         Of both: by default 3, or none for entries without levels.
     shares
         Of the wrong corruption.
-    data, out, recipe, seeds, augmentations, options
+    data, out, recipe, seeds, augmentations, engine, options
         As in `scuff.studies.correlation`, all whose other options are taken.
     """
     plan = plan_mixing(
@@ -125,9 +125,10 @@ def mixing(
         augmentations=augmentations,
         recipe=recipe,
         seeds=seeds,
+        engine=engine,
         **options,
     )
-    return run_mixing(plan, processes=processes, progress=progress)
+    return run_mixing(plan, progress=progress)
 
 
 def plan_mixing(
@@ -167,7 +168,7 @@ def plan_mixing(
         "severity": severity,
         "shares": shares,
     }
-    check_settings(Store(out), SETTINGS, settings, NOTED_ONLY)
+    check_settings(plan.trials.store, SETTINGS, settings, NOTED_ONLY)
     return MixingPlan(plan, settings)
 
 
@@ -176,13 +177,13 @@ def scheme_name(share: float) -> str:
     return f"share-{float(share)!r}"
 
 
-def run_mixing(plan: MixingPlan, *, processes: int | None = None, progress: Progress | None = None) -> pd.DataFrame:
+def run_mixing(plan: MixingPlan, *, progress: Progress | None = None) -> pd.DataFrame:
     """Carry out what `plan_mixing` has planned, and write the table."""
-    progress = progress or (lambda what, done, total: None)
-    store = Store(plan.plan.trials.out)
+    store = plan.plan.trials.store
     save_settings(store, SETTINGS, plan.settings)
-    distances = run_distances(plan.plan.distances, progress=progress)
-    errors = run_trials(plan.plan.trials, processes=processes, progress=progress)
+    with Run(plan.plan.distances.engine, store, progress, "mixing") as run:
+        evaluation = measure_and_test(run, plan.plan)
+    distances, errors = collect(store), read_errors(plan.plan.trials, evaluation)
     near = {kind: distances.by_corruption(kind).iloc[:, 0] for kind in ("mmd", "msd")}
     lines = []
     for share in plan.settings["shares"]:

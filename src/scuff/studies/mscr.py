@@ -18,16 +18,12 @@ from typing import Any
 import torch
 
 from scuff.data import Points
-from scuff.engine import count_processes, run_cells
-from scuff.evaluation.runner import Progress
+from scuff.engine import Engine, Needs, Progress, Run
 from scuff.metrics.robust_accuracies import RobustAccuracies
-from scuff.store import Store, save_settings
+from scuff.store import save_settings
 from scuff.studies.mscr_cells import MscrCell, forget, run_cell
-from scuff.studies.mscr_models import Estimator
 from scuff.studies.mscr_plan import COPIES, TEST_SHARE, MscrPlan, Noise, plan_mscr
 from scuff.studies.mscr_results import SETTINGS, collect
-
-PARTS = 1000  # of a cell, by which progress is told
 
 
 def mscr(
@@ -52,7 +48,7 @@ def mscr(
     crop: int | None = None,
     drop_duplicates: bool = False,
     device: str | torch.device | None = None,
-    processes: int | None = None,
+    engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> RobustAccuracies:
     """Train, test, and return accuracies by model, training noise, test noise and run.
@@ -69,7 +65,8 @@ def mscr(
         As in `scuff.data.open_points`: a CSV or npz file, the address of a source, arrays. Data that come with a test
         split keep it in all runs; of others, every run tests on `test_share` of the points, drawn anew.
     out
-        A folder on this machine. What is there is not computed again; models and runs can join later.
+        A folder, on this machine or anywhere that fsspec reaches. What is there is not computed again; models and runs
+        can join later.
     train_noise, test_noise
         Radii of the balls, as 0.01, or as multiples of epsilon_min, as "0.5x". Clean points and epsilon_min are always
         tested. With noise, only noisy points are trained on and tested.
@@ -92,9 +89,9 @@ def mscr(
         estimators.
     keep_originals
         Train on the points themselves, too; for estimators.
-    device, processes
-        By default the GPU if there is one, for networks and for the separation; estimators are fitted in as many
-        processes as there are processors.
+    device, engine
+        By default the GPU if there is one, for networks and for the separation; and this machine, on which estimators
+        are fitted in as many processes as there are processors: see `scuff.engine`.
     progress
         Called with (what is being done, done, to do).
     """
@@ -119,35 +116,29 @@ def mscr(
         crop=crop,
         drop_duplicates=drop_duplicates,
         device=device,
+        engine=engine,
         progress=progress,
     )
-    return run_mscr(plan, processes=processes, progress=progress)
+    return run_mscr(plan, progress=progress)
 
 
-def run_mscr(plan: MscrPlan, *, processes: int | None = None, progress: Progress | None = None) -> RobustAccuracies:
+def run_mscr(plan: MscrPlan, *, progress: Progress | None = None) -> RobustAccuracies:
     """Carry out what `plan_mscr` has planned: the cells that are missing, and the table of them all."""
-    progress = progress or (lambda what, done, total: None)
-    save_settings(Store(plan.out), SETTINGS, plan.settings)
+    save_settings(plan.store, SETTINGS, plan.settings)
     missing = plan.missing()
-    are_estimators = all(isinstance(one, Estimator) for one in plan.protocol.contenders.values())
-    device = torch.device("cpu" if are_estimators else plan.protocol.device)
-    count, done, total = count_processes(device, len(missing), processes), 0, PARTS * len(missing)
-
-    def work(cell: MscrCell) -> None:
-        def advance(step: int, steps: int) -> None:
-            progress(f"training {_describe(cell)}", done + (PARTS - 1) * step // steps, total)
-
-        run_cell(plan.protocol, cell, advance)
-
-    task = work if count == 1 else partial(run_cell, plan.protocol)
-    try:
-        with contextlib.closing(run_cells(task, missing, count)) as finished:
-            for cell, _ in finished:
-                done += PARTS
-                progress(_describe(cell), done, total)
-    finally:
-        forget()
-    return collect(plan.out, plan.settings)
+    with Run(plan.engine, plan.store, progress, "mscr") as run:
+        run.expect("fit", len(plan.cells), len(plan.cells) - len(missing))
+        for on_gpu in (False, True):
+            cells = [cell for cell in missing if plan.protocol.uses_gpu(cell) == on_gpu]
+            needs = Needs(cpus=1, gpus=1 if on_gpu else 0)
+            done = run.cells("fit", partial(run_cell, plan.protocol), cells, needs=needs, name=_describe)
+            try:
+                with contextlib.closing(done):
+                    for _ in done:
+                        pass
+            finally:
+                forget()
+    return collect(plan.store, plan.settings)
 
 
 def _describe(cell: MscrCell) -> str:

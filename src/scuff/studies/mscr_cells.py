@@ -11,7 +11,6 @@ import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,7 +36,7 @@ Advance = Callable[[int, int], None]  # steps done, steps to do
 class Protocol:
     """What all cells of a study have in common: the points, and how noise is drawn and trained with."""
 
-    out: Path
+    store: Store
     points: Points = field(repr=False)
     contenders: dict[str, Contender] = field(repr=False)
     test_noise: tuple[float, ...]
@@ -51,6 +50,10 @@ class Protocol:
     def split(self, run: int) -> tuple[np.ndarray, np.ndarray]:
         """Rows to train with and rows to test on in a run."""
         return split_rows(self.points, self.contenders, self.test_share, run)
+
+    def uses_gpu(self, cell: MscrCell) -> bool:
+        """Whether a cell computes on a GPU: estimators never do."""
+        return self.device.startswith("cuda") and not isinstance(self.contenders[cell.model], Estimator)
 
 
 @dataclass(frozen=True)
@@ -78,14 +81,19 @@ def run_cell(protocol: Protocol, cell: MscrCell, advance: Advance | None = None)
     contender = protocol.contenders[cell.model]
     train, test = protocol.split(cell.run)
     if isinstance(contender, Estimator):
-        right = _test_estimator(protocol, cell, _fit(protocol, cell, contender, train), test)
+        right = right_by_estimator(protocol, cell, fit_estimator(protocol, cell, contender, train), test)
     elif isinstance(contender, Network):
-        right = _test_network(protocol, cell, _train(protocol, cell, contender, advance), test)
+        right = right_by_network(protocol, cell, _train(protocol, cell, contender, advance), test)
     else:
-        right = _test_network(protocol, cell, contender.classifier.on(protocol.device), test)
+        right = right_by_network(protocol, cell, contender.classifier.on(protocol.device), test)
+    protocol.store.write(cell.file, pack_result(right, test))
+
+
+def pack_result(right: np.ndarray, rows: np.ndarray) -> bytes:
+    """The file of a cell: how many copies were recognised (test noise, points), and which points these are."""
     file = io.BytesIO()
-    np.savez_compressed(file, right=right.astype(np.uint16), rows=test)
-    Store(protocol.out).write(cell.file, file.getvalue())
+    np.savez_compressed(file, right=right.astype(np.uint16), rows=rows)
+    return file.getvalue()
 
 
 def forget() -> None:
@@ -140,7 +148,7 @@ def _training_seed(run: int) -> int:
 # --- estimators -------------------------------------------------------------------------------------------------------
 
 
-def _fit(protocol: Protocol, cell: MscrCell, contender: Estimator, rows: np.ndarray) -> Any:
+def fit_estimator(protocol: Protocol, cell: MscrCell, contender: Estimator, rows: np.ndarray) -> Any:
     """The estimator, fitted to noisy copies of the training points; without noise, to the points themselves."""
     x, labels = _vectors(protocol.points)[rows], protocol.points.labels[rows]
     if cell.train_noise:
@@ -156,7 +164,8 @@ def _fit(protocol: Protocol, cell: MscrCell, contender: Estimator, rows: np.ndar
     return estimator
 
 
-def _test_estimator(protocol: Protocol, cell: MscrCell, estimator: Any, rows: np.ndarray) -> np.ndarray:
+def right_by_estimator(protocol: Protocol, cell: MscrCell, estimator: Any, rows: np.ndarray) -> np.ndarray:
+    """How many copies of the points in these rows it recognises, by test noise."""
     x, labels = _vectors(protocol.points)[rows], protocol.points.labels[rows]
     right = np.zeros((len(protocol.test_noise), len(rows)), np.int64)
     for place, radius in enumerate(protocol.test_noise):
@@ -185,7 +194,7 @@ def _train(protocol: Protocol, cell: MscrCell, contender: Network, advance: Adva
     treatment = Noise(cell.train_noise, protocol.norm, protocol.bounds) if cell.train_noise else None
     split = cell.run if protocol.points.is_test is None else None
     images = _training_images(protocol, cell.model, split)
-    out = protocol.out / cell.weights
+    out = protocol.store.address(cell.weights)
     path = train_on(images, contender.recipe, out, treatment, seed=cell.run, device=device, progress=advance)
     on_gpu = device.type == "cuda"
     precision = contender.recipe.precision if on_gpu else "float32"
@@ -196,12 +205,13 @@ def _train(protocol: Protocol, cell: MscrCell, contender: Network, advance: Adva
 def _training_images(protocol: Protocol, model: str, run: int | None) -> TrainingImages:
     rows, _ = protocol.split(run or 0)
     recipe = protocol.contenders[model].recipe
-    return load_training_images(_source(protocol.points, rows), recipe, torch.device(protocol.device))
+    return load_training_images(points_source(protocol.points, rows), recipe, torch.device(protocol.device))
 
 
-def _test_network(protocol: Protocol, cell: MscrCell, classifier: Classifier, rows: np.ndarray) -> np.ndarray:
+def right_by_network(protocol: Protocol, cell: MscrCell, classifier: Classifier, rows: np.ndarray) -> np.ndarray:
+    """How many copies of the images in these rows it recognises, by test noise."""
     device = torch.device(protocol.device)
-    source = _source(protocol.points, rows)
+    source = points_source(protocol.points, rows)
     pixels = load_pixels(source, None, device)
     limit = BatchLimit(suitable_batch(pixels.shape[1:], device))
     ids = torch.from_numpy(np.zeros_like(rows) if protocol.shares_offsets else rows).to(device)
@@ -220,6 +230,7 @@ def _test_network(protocol: Protocol, cell: MscrCell, classifier: Classifier, ro
     return right
 
 
-def _source(points: Points, rows: np.ndarray) -> Source:
+def points_source(points: Points, rows: np.ndarray) -> Source:
+    """Some of the points as labelled images."""
     source = array_source(points.name, points.x, points.labels, points.class_names)
     return replace(source, classes=points.classes).take(rows)

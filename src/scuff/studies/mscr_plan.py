@@ -7,7 +7,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,8 @@ import torch
 import scuff
 from scuff.balls import BOUNDS
 from scuff.data import Points, open_points
-from scuff.environment import environment, find_device
-from scuff.evaluation.runner import Progress
+from scuff.engine import Engine, LocalEngine, Progress
+from scuff.environment import environment
 from scuff.metrics.norms import norm_name, parse_norm
 from scuff.ranges import is_number
 from scuff.store import Store, check_settings, read_settings
@@ -45,16 +44,16 @@ class MscrPlan:
     settings: dict[str, Any]
     protocol: Protocol
     cells: list[MscrCell]
+    engine: Engine
 
     @property
-    def out(self) -> Path:
+    def store(self) -> Store:
         """The folder of the study."""
-        return self.protocol.out
+        return self.protocol.store
 
     def missing(self) -> list[MscrCell]:
         """The cells that are not computed yet."""
-        store = Store(self.out)
-        there = set(store.names("cells", ".npz"))
+        there = set(self.store.names("cells", ".npz"))
         return [cell for cell in self.cells if cell.file not in there]
 
 
@@ -80,12 +79,13 @@ def plan_mscr(
     crop: int | None = None,
     drop_duplicates: bool = False,
     device: str | torch.device | None = None,
+    engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> MscrPlan:
     """Plan a study, for which only the separation of the classes is computed; the arguments are those of `mscr`."""
-    if "://" in os.fspath(out):
-        raise ValueError(f"a study needs a folder on this machine, for its models, got {os.fspath(out)}")
-    device, norm = find_device(device), parse_norm(norm)
+    store = Store(out)
+    engine, norm = engine or LocalEngine(), parse_norm(norm)
+    device = engine.find_device(device)
     contenders = open_contenders(models)
     are_given = all(isinstance(one, Given) for one in contenders.values())
     points = _open(data, label=label, scale=scale, resize=resize, crop=crop)
@@ -113,7 +113,8 @@ def plan_mscr(
         raise ValueError("train_noise is for models that are trained here; these are trained already")
     is_measured = epsilon_min is None
     if is_measured:
-        epsilon_min = _measure_epsilon(points, out, norm, quantile, drop_duplicates, device, progress)
+        here = device if torch.cuda.is_available() else torch.device("cpu")  # the GPUs may be a cluster's
+        epsilon_min = _measure_epsilon(points, out, norm, quantile, drop_duplicates, here, progress)
     elif not is_number(epsilon_min) or epsilon_min <= 0:
         raise ValueError(f"epsilon_min must be a number above 0, got {epsilon_min!r}")
     elif quantile:
@@ -151,7 +152,7 @@ def plan_mscr(
         "scuff": scuff.__version__,
     }
     protocol = Protocol(
-        Path(out),
+        store,
         points,
         contenders,
         test_noise,
@@ -162,7 +163,6 @@ def plan_mscr(
         test_share,
         str(device),
     )
-    store = Store(out)
     if check_settings(store, SETTINGS, settings, NOTED_ONLY):
         _join(settings, read_settings(store, SETTINGS))
     cells = [
@@ -172,7 +172,7 @@ def plan_mscr(
         for k in copies
         for radius in train_noise
     ]
-    return MscrPlan(settings, protocol, cells)
+    return MscrPlan(settings, protocol, cells, engine)
 
 
 def _open(data: Any, **options: Any) -> Points:

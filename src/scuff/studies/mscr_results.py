@@ -22,12 +22,11 @@ ACCURACIES = "accuracies.csv"
 RIGHT = "right.npz"  # of one run: shares of right copies, float16 (copies, models, train noise, test noise, points)
 
 
-def collect(out: str | os.PathLike[str], settings: Mapping[str, Any]) -> RobustAccuracies:
+def collect(store: Store, settings: Mapping[str, Any]) -> RobustAccuracies:
     """Gather the files of all cells into a table of accuracies, and write it.
 
     It holds the models of which a run is finished, and the runs that are finished for all of these.
     """
-    store = Store(out)
     there = set(store.names("cells", ".npz"))
     copies, train_noise, test_noise = (tuple(settings[key]) for key in ("copies", "train_noise", "test_noise"))
 

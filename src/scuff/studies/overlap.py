@@ -8,19 +8,22 @@ every corruption; (5, 6) robustness and overlapping scores follow from the accur
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 
 import torch
 
 from scuff.data import Source
-from scuff.evaluation import run_plan
-from scuff.evaluation.runner import Progress
+from scuff.engine import Engine, Progress, Run
+from scuff.evaluation.run import run_tests
+from scuff.evaluation.tasks import MODELS
 from scuff.metrics.overlap import Overlaps, overlaps
-from scuff.store import Store, save_settings
-from scuff.studies.cells import run_trainings
+from scuff.store import find_file, save_settings
+from scuff.studies.cells import find_trained
 from scuff.studies.overlap_plan import OverlapPlan, plan_overlap
 from scuff.studies.overlap_results import SETTINGS, collect, read_overlap
+from scuff.studies.trainings import run_trainings
 from scuff.suites import Suite
 from scuff.training.recipes import Recipe
 
@@ -42,7 +45,7 @@ def overlap(
     fine_tune: int | None = None,
     standard_from: str | os.PathLike[str] | None = None,
     device: str | torch.device | None = None,
-    processes: int | None = None,
+    engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> Overlaps:
     """Train, test, and return the matrix of overlapping scores.
@@ -58,7 +61,8 @@ def overlap(
         Training images, and test images where they are not the other split of the same address. `classes`
         ="imagenet-100" takes every tenth class of ImageNet. `limit` test images, evenly spread.
     out
-        A folder on this machine. What is there is not computed again; further seeds can join later.
+        A folder, on this machine or anywhere that fsspec reaches. What is there is not computed again; further seeds
+        can join later.
     recipe, architecture, epochs
         As in `scuff.training.run`.
     together
@@ -69,8 +73,8 @@ def overlap(
     fine_tune, standard_from
         Do not train the models of corruptions from scratch, but for so many epochs from the standard model;
         `standard_from` names a study whose standard models are taken.
-    device, processes
-        By default the GPU if there is one, and as many processes as fit.
+    device, engine
+        By default the GPU if there is one, and this machine, with as many processes as fit: see `scuff.engine`.
     progress
         Called with (what is being done, images done, images to do).
     """
@@ -90,28 +94,41 @@ def overlap(
         fine_tune=fine_tune,
         standard_from=standard_from,
         device=device,
+        engine=engine,
     )
-    run_overlap(plan, processes=processes, progress=progress)
+    run_overlap(plan, progress=progress)
     return overlaps(read_overlap(out))
 
 
-def run_overlap(plan: OverlapPlan, *, processes: int | None = None, progress: Progress | None = None) -> None:
-    """Carry out what `plan_overlap` has planned: train what is missing, test what is missing, write the tables."""
-    progress = progress or (lambda what, done, total: None)
-    store = Store(plan.out)
-    save_settings(store, SETTINGS, plan.settings)
+def run_overlap(plan: OverlapPlan, *, progress: Progress | None = None) -> None:
+    """Carry out what `plan_overlap` has planned: train what is missing, test what is missing, write the tables.
+
+    A model that cannot be trained does not keep the others from being trained and tested; but there are no tables
+    before all are.
+    """
+    save_settings(plan.store, SETTINGS, plan.settings)
     for ours, theirs in plan.borrowed.items():
-        if not ours.exists():
-            store.write(ours.relative_to(plan.out).as_posix(), theirs.read_bytes())
+        if not plan.store.exists(ours):
+            folder, name = find_file(theirs)
+            plan.store.write(ours, folder.read(name))
+    with Run(plan.engine, plan.store, progress, "overlap") as run:
+        _train(run, plan)
+        compile = plan.settings["recipe"]["compile"]
+        evaluation = plan.evaluation()
+        run_tests(run, evaluation, plan.device, compile=compile)
+        if not run.failures:
+            run.progress("collecting", 0, 1)
+            collect(plan.store, evaluation, plan.cells, plan.tested_on)
+            run.progress("collecting", 1, 1)
+
+
+def _train(run: Run, plan: OverlapPlan) -> None:
+    """First the models that others begin from, then the others."""
     missing = plan.missing()
+    run.expect("train", len(plan.cells), len(plan.cells) - len(missing))
+    run.expect("test", math.ceil(len(plan.cells) / MODELS) * (1 + len(plan.tested_on)))
     starts = {cell.start for cell in missing}
-    first = [cell for cell in missing if cell.out in starts]
+    run_trainings(run, plan.store, [cell for cell in missing if cell.out in starts], plan.device)
+    there = {None, *find_trained(plan.store)}  # one that could not be trained takes those with it that begin from it
     rest = [cell for cell in missing if cell.out not in starts]
-    total = sum(cell.images for cell in missing)
-    done = run_trainings(first, plan.device, processes, progress, 0, total)
-    run_trainings(rest, plan.device, processes, progress, done, total)
-    evaluation = plan.evaluation()
-    run_plan(evaluation, device=plan.device, compile=plan.settings["recipe"]["compile"], progress=progress)
-    progress("collecting", 0, 1)
-    collect(plan.out, evaluation, plan.cells, plan.tested_on)
-    progress("collecting", 1, 1)
+    run_trainings(run, plan.store, [cell for cell in rest if cell.start in there], plan.device)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -13,14 +12,15 @@ import torch
 import scuff
 from scuff.data import Source
 from scuff.door import resolve
-from scuff.environment import environment, find_device
+from scuff.engine import Engine, LocalEngine
+from scuff.environment import environment
 from scuff.evaluation import plan_evaluation
 from scuff.evaluation.choices import open_images
 from scuff.evaluation.plan import Plan
 from scuff.metrics.accuracies import CLEAN, STANDARD
 from scuff.models.open import NAME
 from scuff.store import Store, check_settings, read_settings
-from scuff.studies.cells import TrainingCell
+from scuff.studies.cells import TrainingCell, find_trained
 from scuff.studies.overlap_results import SETTINGS
 from scuff.studies.sources import check_classes, choose_seeds, open_test_source
 from scuff.suites import Suite, combine_suites, load_suite
@@ -37,28 +37,31 @@ NOTED_ONLY = ("data", "test", "seeds", "environment", "scuff")  # data may move,
 class OverlapPlan:
     """A study that is ready to run: what it trains, what it tests on, and what all of it depends on."""
 
-    out: Path
+    store: Store
     settings: dict[str, Any]
     suite: Suite  # of all corruptions; every image draws its level
     tested_on: dict[str, str]  # addresses by entries of the suite
     cells: list[TrainingCell]
     test: Source
     device: torch.device
-    borrowed: dict[Path, Path]  # standard models that are not trained, and whose copies they are
+    engine: Engine
+    borrowed: dict[str, str]  # names of standard models that are not trained, and addresses of what they copy
 
     def missing(self) -> list[TrainingCell]:
         """The models that are not trained yet."""
-        return [cell for cell in self.cells if not cell.out.exists()]
+        there = find_trained(self.store)
+        return [cell for cell in self.cells if cell.out not in there]
 
     def evaluation(self) -> Plan:
-        """The plan of all tests; the models must be there."""
-        models = {f"{cell.name}-seed{cell.seed}": cell.out for cell in self.cells}
+        """The plan of the tests of all models that are there."""
+        there = find_trained(self.store)
+        models = {f"{cell.name}-seed{cell.seed}": cell.out for cell in self.cells if cell.out in there}
         settings = self.settings
         return plan_evaluation(
             models,
             self.suite,
             self.test,
-            self.out / "evaluation",
+            self.store.child("evaluation").root,
             seed=0,
             limit=settings["limit"],
             precision=settings["precision"],
@@ -82,11 +85,11 @@ def plan_overlap(
     fine_tune: int | None = None,
     standard_from: str | os.PathLike[str] | None = None,
     device: str | torch.device | None = None,
+    engine: Engine | None = None,
 ) -> OverlapPlan:
     """Plan a study without computing anything; the arguments are those of `overlap`."""
-    if "://" in os.fspath(out):
-        raise ValueError(f"a study needs a folder on this machine, for its models, got {os.fspath(out)}")
-    device = find_device(device)
+    engine = engine or LocalEngine()
+    store, device = Store(out), engine.find_device(device)
     recipe = adapt(find_recipe(recipe), architecture, epochs, False)
     seeds = choose_seeds(seeds)
     suites = [one if isinstance(one, Suite) else load_suite(one) for one in _several(suites)]
@@ -118,7 +121,6 @@ def plan_overlap(
         "environment": environment(device),
         "scuff": scuff.__version__,
     }
-    store = Store(out)
     check_settings(store, SETTINGS, settings, NOTED_ONLY)
     if store.exists(SETTINGS):
         settings["seeds"] = sorted({*settings["seeds"], *read_settings(store, SETTINGS)["seeds"]})
@@ -126,14 +128,15 @@ def plan_overlap(
     cells = [
         cell
         for seed in settings["seeds"]
-        for cell in _cells(trainings, Path(out) / "models" / f"seed-{seed}", seed, train_source, recipe, tuned, device)
+        for cell in _cells(trainings, store, seed, train_source, recipe, tuned, device)
     ]
     tested_on = {names[address]: address for address in addresses}
-    borrowed = {} if standard_from is None else _find_standards(Path(standard_from), Path(out), cells, settings)
+    borrowed = {} if standard_from is None else _find_standards(Store(standard_from), settings)
+    there = find_trained(store)
     for cell in cells:
-        if cell.out.exists():
+        if cell.out in there:
             check_origin(cell.out, cell.origin())
-    return OverlapPlan(Path(out), settings, suite, tested_on, cells, test_source, device, borrowed)
+    return OverlapPlan(store, settings, suite, tested_on, cells, test_source, device, engine, borrowed)
 
 
 def _trainings(
@@ -150,7 +153,7 @@ def _trainings(
 
 def _cells(
     trainings: Mapping[str, tuple[str, Corrupted | None]],
-    folder: Path,
+    store: Store,
     seed: int,
     source: Source,
     recipe: Recipe,
@@ -166,11 +169,16 @@ def _cells(
             treatment=corrupted,
             seed=seed,
             recipe=tuned if is_tuned else recipe,
-            start=folder / f"{STANDARD}.safetensors" if is_tuned else None,
-            out=folder / f"{name}.safetensors",
+            start=store.address(weights_name(STANDARD, seed)) if is_tuned else None,
+            out=store.address(weights_name(name, seed)),
             source=source,
             device=str(device),
         )
+
+
+def weights_name(name: str, seed: int) -> str:
+    """The file of a model, in the folder of the study."""
+    return f"models/seed-{seed}/{name}.safetensors"
 
 
 def choose_addresses(suites: Sequence[Suite], only: Sequence[str] | None = None) -> list[str]:
@@ -223,14 +231,14 @@ def _several(suites: str | Suite | Sequence[str | Suite]) -> list[str | Suite]:
     return several
 
 
-def _find_standards(
-    theirs: Path, ours: Path, cells: Sequence[TrainingCell], settings: Mapping[str, Any]
-) -> dict[Path, Path]:
+def _find_standards(theirs: Store, settings: Mapping[str, Any]) -> dict[str, str]:
     """The standard models of another study, for those of ours that others begin from."""
     wanted = {key: settings[key] for key in ("data_fingerprint", "recipe")}
-    check_settings(Store(theirs), SETTINGS, {**read_settings(Store(theirs), SETTINGS), **wanted})
-    found = {start: theirs / start.relative_to(ours) for start in {cell.start for cell in cells} - {None}}
-    for path in found.values():
-        if not path.exists():
-            raise ValueError(f"there is no standard model {path}; standard_from must be a study with the same seeds")
-    return found
+    check_settings(theirs, SETTINGS, {**read_settings(theirs, SETTINGS), **wanted})
+    names = [weights_name(STANDARD, seed) for seed in settings["seeds"]] if settings["fine_tuning"] else []
+    for name in names:
+        if not theirs.exists(name):
+            raise ValueError(
+                f"there is no standard model {theirs.address(name)}; standard_from must be a study with the same seeds"
+            )
+    return {name: theirs.address(name) for name in names}

@@ -5,16 +5,14 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from zipfile import BadZipFile
 
 import numpy as np
 
 from scuff.evaluation.plan import Cell, Plan
-from scuff.files import write_by_rename
 from scuff.metrics.accuracies import CLEAN, Accuracies
 from scuff.metrics.overlap import overlaps
-from scuff.store import Store, read_columns, read_settings
+from scuff.store import Store, read_columns_of_each, read_settings
 from scuff.studies.cells import TrainingCell
 from scuff.suites.suite import suite_from_dict
 
@@ -24,7 +22,7 @@ ACCURACIES = "accuracies.csv"
 MATRIX = "overlap.csv"
 
 
-def collect(out: Path, evaluation: Plan, cells: Sequence[TrainingCell], tested_on: Mapping[str, str]) -> None:
+def collect(store: Store, evaluation: Plan, cells: Sequence[TrainingCell], tested_on: Mapping[str, str]) -> None:
     """Gather the rows of all tests into one file of hits, a table of accuracies and the matrix of overlaps."""
     seeds = list(dict.fromkeys(cell.seed for cell in cells))
     rows = list(dict.fromkeys(cell.trained_on for cell in cells))
@@ -33,17 +31,16 @@ def collect(out: Path, evaluation: Plan, cells: Sequence[TrainingCell], tested_o
     hits = np.zeros((len(seeds), len(rows), len(columns), evaluation.settings["images"]), bool)
     for cell in cells:
         place = seeds.index(cell.seed), rows.index(cell.trained_on)
-        for column, test in enumerate(tests):
-            name = evaluation.rows_name(f"{cell.name}-seed{cell.seed}", test)
-            label, prediction = read_columns(evaluation.store, name, ["label", "prediction"])
+        names = [evaluation.rows_name(f"{cell.name}-seed{cell.seed}", test) for test in tests]
+        found = read_columns_of_each(evaluation.store, names, ["label", "prediction"])
+        for column, (label, prediction) in enumerate(found):
             hits[(*place, column)] = label == prediction
-    with write_by_rename(out / HITS) as file:
+    with store.writing(HITS) as file:
         packed = np.packbits(hits, axis=3)
         np.savez(file, hits=packed, images=hits.shape[3], seeds=seeds, trained_on=rows, tested_on=columns)
-    accuracies = read_overlap(out)
-    with write_by_rename(out / ACCURACIES) as file:
-        file.write(accuracies.to_frame().to_csv(index=False).encode())
-    overlaps(accuracies).save(out / MATRIX)
+    accuracies = read_overlap(store.root)
+    store.write(ACCURACIES, accuracies.to_frame().to_csv(index=False).encode())
+    store.write(MATRIX, overlaps(accuracies).to_frame().to_csv().encode())
 
 
 def read_overlap(directory: str | os.PathLike[str]) -> Accuracies:

@@ -24,8 +24,8 @@ import torch
 import scuff
 from scuff.arrays import reading_arrays
 from scuff.data import Points, open_points
+from scuff.engine import Progress
 from scuff.environment import environment, find_device
-from scuff.evaluation.runner import Progress
 from scuff.metrics.norms import parse_norm
 from scuff.metrics.separation import (
     Neighbours,

@@ -8,6 +8,7 @@ experiment of appendix B of Mintun, Kirillov and Xie.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 from collections.abc import Sequence
@@ -21,25 +22,21 @@ from torch import Tensor
 
 from scuff.augment import Scheme
 from scuff.data import Source
-from scuff.evaluation.runner import Progress
+from scuff.engine import Engine, Progress, Run
+from scuff.evaluation.plan import Plan
 from scuff.kernels.constants import constant
 from scuff.metrics.accuracies import CLEAN
-from scuff.metrics.transform_space import closest_order
 from scuff.random import integers
-from scuff.store import Store, check_settings, save_settings
-from scuff.studies.features import scheme_transform
+from scuff.store import check_settings, save_settings
+from scuff.studies.array_files import load_arrays
+from scuff.studies.encoders import encoder_needs
+from scuff.studies.scheme_cells import DrawOrder
 from scuff.studies.sources import choose_seeds, open_test_source
-from scuff.studies.transform_space import (
-    distances_between,
-    load_arrays,
-    measure_centres,
-    open_plan_encoder,
-    save_arrays,
-    train_extractor,
-)
+from scuff.studies.trainings import run_trainings
+from scuff.studies.transform_space import measure_plan_centres, train_extractor
 from scuff.studies.transform_space_plan import IMAGES, SAMPLES, DistancePlan, is_constant, plan_distances
 from scuff.studies.transform_space_plan import SETTINGS as DISTANCES
-from scuff.studies.trials import Trials, join_tables, plan_trials, run_trials
+from scuff.studies.trials import Trials, evaluate_trials, expect_tests, join_tables, plan_trials, read_errors
 from scuff.suites import Suite
 from scuff.training.recipes import Recipe, find_recipe
 from scuff.training.run import adapt
@@ -91,7 +88,7 @@ class SubsetPlan:
 
     def encodings(self) -> int:
         """Images that will go through the network of the features: none if the order is known."""
-        return 0 if Store(self.distances.out).exists(ORDER) else self.distances.encodings()
+        return 0 if self.distances.store.exists(ORDER) else self.distances.encodings()
 
     def trainings(self) -> int:
         """How many networks there will be in all."""
@@ -122,7 +119,7 @@ def subsets(
     seed: int = 0,
     precision: str | None = None,
     device: str | torch.device | None = None,
-    processes: int | None = None,
+    engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
     """Mean errors on a suite of networks trained with few augmentations: kind, size, seed, clean_error, error.
@@ -138,7 +135,7 @@ def subsets(
         How many augmentations are drawn to choose from.
     seed
         Decides over images and draws, and over which subsets are the random ones: all trainings share these.
-    suite, data, out, recipe, extractor, seeds, test, limit, images, samples, precision
+    suite, data, out, recipe, extractor, seeds, test, limit, images, samples, precision, engine
         As in `scuff.studies.correlation`.
     """
     plan = plan_subsets(
@@ -163,8 +160,9 @@ def subsets(
         seed=seed,
         precision=precision,
         device=device,
+        engine=engine,
     )
-    return run_subsets(plan, processes=processes, progress=progress)
+    return run_subsets(plan, progress=progress)
 
 
 def plan_subsets(
@@ -225,19 +223,18 @@ def plan_subsets(
         "test_fingerprint": open_test_source(data, test, None).fingerprint(),
         "limit": limit,
     }
-    check_settings(Store(out), SETTINGS, settings, NOTED_ONLY)
+    check_settings(distances.store, SETTINGS, settings, NOTED_ONLY)
     return SubsetPlan(distances, settings, recipe, test)
 
 
-def run_subsets(plan: SubsetPlan, *, processes: int | None = None, progress: Progress | None = None) -> pd.DataFrame:
+def run_subsets(plan: SubsetPlan, *, progress: Progress | None = None) -> pd.DataFrame:
     """Carry out what `plan_subsets` has planned: order the augmentations, train, test, and write the table."""
-    progress = progress or (lambda what, done, total: None)
-    store = Store(plan.distances.out)
+    store = plan.distances.store
     save_settings(store, SETTINGS, plan.settings)
     save_settings(store, DISTANCES, plan.distances.settings)  # which the centres depend on
-    order = _find_order(plan, store, progress)
-    trials = _plan_trials(plan, order)
-    table = summarise(run_trials(trials, processes=processes, progress=progress))
+    with Run(plan.distances.engine, store, progress, "subsets") as run:
+        tested = _order_and_test(run, plan)
+    table = summarise(read_errors(*tested))
     table = join_tables(store, SUBSETS, table, ["kind", "size", "seed"])
     table = table.sort_values(["kind", "size", "seed"], key=_in_order, ignore_index=True)
     chosen = table[table["kind"] != ALL]
@@ -253,28 +250,38 @@ def _in_order(column: pd.Series) -> pd.Series:
     return column.map((ALL, *KINDS).index) if column.name == "kind" else column
 
 
-def _find_order(plan: SubsetPlan, store: Store, progress: Progress) -> np.ndarray:
-    """The draws of the scheme, those first that come closest to some cell of the suite."""
-    if store.exists(ORDER):
-        return load_arrays(store, ORDER, ["order"])["order"]
-    distances, settings = plan.distances, plan.settings
-    train_extractor(distances, progress)
-    done, total = 0, plan.encodings()
+def _order_and_test(run: Run, plan: SubsetPlan) -> tuple[Trials, Plan | None] | None:
+    """Find the order of the draws, train and test; None if the order could not be found."""
+    distances, store, networks = plan.distances, plan.distances.store, plan.trainings()
+    own = 0 if distances.training is None or store.exists(ORDER) else 1
+    own_there = own if distances.is_trained() else 0
+    run.expect("train", networks + own, own_there)
+    expect_tests(run, networks, distances.levels)
+    if not store.exists(ORDER):
+        run.expect("centres", len(distances.levels), len(distances.levels) - len(distances.missing_centres()))
+        run.expect("order", 1)
+        _find_order(run, plan)
+        if run.failures:
+            return None
+    trials = _plan_trials(plan, load_arrays(store, ORDER, ["order"])["order"])
+    missing = trials.missing()
+    run.expect("train", networks + own, networks - len(missing) + own_there)
+    run_trainings(run, trials.store, missing, trials.device)
+    return trials, evaluate_trials(run, trials)
 
-    def advance(what: str, images: int) -> None:
-        nonlocal done
-        done += images
-        progress(what, done, total)
 
-    encoder = open_plan_encoder(distances, 0)
-    centres = measure_centres(distances, encoder, 0, advance)
-    pieces = []
-    for piece in encoder.features(scheme_transform(plan.scheme, settings["seed"]), settings["augmentations"]):
-        pieces.append(distances_between(piece, centres))
-        advance("augmentations", len(piece) * len(encoder.images))
-    order = closest_order(torch.cat(pieces).double().cpu().numpy())
-    save_arrays(store, ORDER, order=order)
-    return order
+def _find_order(run: Run, plan: SubsetPlan) -> None:
+    """Order the draws of the scheme, those first that come closest to some cell of the suite, if there are centres."""
+    distances = plan.distances
+    train_extractor(run, distances)
+    encoders = distances.encoders()
+    measure_plan_centres(run, distances, encoders)
+    if not run.failures:
+        files, draws = distances.centre_files(0), plan.settings["augmentations"]
+        work = DrawOrder(distances.store, encoders, files, plan.scheme, draws)
+        done = run.cells("order", work, [ORDER], needs=encoder_needs(distances.device))
+        with contextlib.closing(done):
+            list(done)
 
 
 def choose_draws(order: np.ndarray, kind: str, size: int, seed: int = 0) -> tuple[int, ...]:
@@ -297,7 +304,7 @@ def _plan_trials(plan: SubsetPlan, order: np.ndarray) -> Trials:
         treatments,
         distances.suite,
         distances.data,
-        distances.out,
+        distances.store.root,
         recipe=plan.recipe,
         seeds=settings["seeds"],
         only=list(distances.levels),

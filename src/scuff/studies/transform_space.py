@@ -7,25 +7,24 @@ never lie in memory at once. An entry's centres, and a scheme's distances, are f
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import time
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 import torch
-from torch import Tensor
 
-from scuff.augment import Scheme
 from scuff.data import Source
-from scuff.evaluation.runner import Progress
+from scuff.engine import Engine, Progress, Run
 from scuff.metrics.transform_space import Distances, read_distances
 from scuff.store import Store, read_settings, save_settings
-from scuff.studies.cells import run_trainings
-from scuff.studies.features import Encoder, check_finite, open_encoder, resampling_seed, scheme_transform
+from scuff.studies.array_files import load_arrays
+from scuff.studies.encoders import Centres, Encoders, encoder_needs, measure_centres
+from scuff.studies.scheme_cells import SchemeCell, SchemeDistances
+from scuff.studies.trainings import run_trainings
 from scuff.studies.transform_space_plan import (
     AUGMENTATIONS,
     IMAGES,
@@ -33,7 +32,6 @@ from scuff.studies.transform_space_plan import (
     SETTINGS,
     DistancePlan,
     Schemes,
-    centre_file,
     plan_distances,
     scheme_file,
 )
@@ -63,6 +61,7 @@ def distances(
     seed: int = 0,
     precision: str | None = None,
     device: str | torch.device | None = None,
+    engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> Distances:
     """Measure MMD and MSD of schemes to the cells of a suite.
@@ -77,7 +76,7 @@ def distances(
     data
         The training images: an address as in `"cifar10:DIR"`, or a Source.
     out
-        A folder on this machine. What is there is not computed again.
+        A folder, on this machine or anywhere that fsspec reaches. What is there is not computed again.
     extractor, recipe, architecture, epochs
         The network whose last hidden layer counts: any torch model, trained on such images; or the recipe by which one
         is trained first, without augmentation.
@@ -92,6 +91,8 @@ def distances(
         How often all of it is done, with fresh images and fresh draws, to know how far distances can be told.
     precision
         By default "bfloat16" on a GPU and "float32" on a CPU.
+    device, engine
+        By default the GPU if there is one, and this machine: see `scuff.engine`.
     progress
         Called with (what is being done, images done, images to do).
     """
@@ -114,103 +115,73 @@ def distances(
         seed=seed,
         precision=precision,
         device=device,
+        engine=engine,
     )
     return run_distances(plan, progress=progress)
 
 
 def run_distances(plan: DistancePlan, *, progress: Progress | None = None) -> Distances:
     """Carry out what `plan_distances` has planned: what is missing, and the table of all of it."""
-    progress = progress or (lambda what, done, total: None)
-    store = Store(plan.out)
-    save_settings(store, SETTINGS, plan.settings)
-    train_extractor(plan, progress)
-    done, total, started = 0, plan.encodings(), time.perf_counter()
+    with Run(plan.engine, plan.store, progress, "distances") as run:
+        begin_distances(run, plan)
+        train_extractor(run, plan)
+        measure_distances(run, plan)
+    return collect(plan.store)
 
-    def advance(what: str, images: int) -> None:
-        nonlocal done
-        done += images
-        progress(what, done, total)
 
-    for resampling in range(plan.settings["resamplings"]):
-        missing = plan.missing_schemes(resampling)
-        if not missing and not plan.missing_centres(resampling):
-            continue
-        encoder, seed = open_plan_encoder(plan, resampling), resampling_seed(plan.settings["seed"], resampling)
-        centres = measure_centres(plan, encoder, resampling, advance)
-        for name in missing:
-            found = measure_scheme(encoder, plan.schemes[name], centres, plan.draws(name), seed, partial(advance, name))
-            save_arrays(store, scheme_file(resampling, name), **found)
+def begin_distances(run: Run, plan: DistancePlan, networks: int = 0, trained: int = 0) -> None:
+    """Write the settings, and tell a run what is to come.
+
+    That may be more than distances: `networks` to train beside that of the features, of which some are `trained`.
+    """
+    save_settings(plan.store, SETTINGS, plan.settings)
+    own = 0 if plan.training is None else 1
+    missing, resamplings = (plan.missing_centres(), plan.missing_schemes()), len(plan.resamplings)
+    run.expect("train", networks + own, trained + (own if plan.is_trained() else 0))
+    for kind, total, left in zip(("centres", "scheme"), (plan.levels, plan.schemes), missing, strict=True):
+        run.expect(kind, resamplings * len(total), resamplings * len(total) - len(left))
+
+
+def train_extractor(run: Run, plan: DistancePlan) -> None:
+    """Train the network whose features count, if it is ours to train and not there yet."""
+    if not plan.is_trained():
+        run_trainings(run, plan.store, [plan.training], plan.device)
+
+
+def measure_distances(run: Run, plan: DistancePlan) -> None:
+    """Measure what is missing, with the network of the features, which is there: centres, then schemes.
+
+    A resampling of which a centre could not be measured has no distances.
+    """
+    started, encoders = time.perf_counter(), plan.encoders()
+    done = measure_plan_centres(run, plan, encoders)
+    lacking = {cell.resampling for cell in plan.missing_centres()}
+    done += _measure_schemes(
+        run, plan, encoders, [cell for cell in plan.missing_schemes() if cell.resampling not in lacking]
+    )
     if done:
         speed = round(done / (time.perf_counter() - started))
-        save_settings(store, SETTINGS, {**plan.settings, "images_per_second": speed})
-    return collect(store)
+        save_settings(plan.store, SETTINGS, {**plan.settings, "images_per_second": speed})
 
 
-def train_extractor(plan: DistancePlan, progress: Progress) -> None:
-    """Train the network whose features count, if it is ours to train and not there yet."""
-    if plan.training is not None and not plan.training.out.exists():
-        run_trainings([plan.training], plan.device, 1, progress, 0, plan.training.images)
+def measure_plan_centres(run: Run, plan: DistancePlan, encoders: Encoders) -> int:
+    """Measure the centres that are missing; how many images that took is returned."""
+    settings, suites = plan.settings, {plan.suite.name: plan.suite}
+    work = Centres(plan.store, encoders, suites, settings["samples"], settings["sampling"])
+    return measure_centres(run, work, plan.missing_centres(), plan.images_per_centre)
 
 
-def open_plan_encoder(plan: DistancePlan, resampling: int) -> Encoder:
-    """The network and the images of one resampling."""
-    return open_encoder(
-        plan.extractor,
-        plan.data,
-        images=plan.settings["images"],
-        seed=resampling_seed(plan.settings["seed"], resampling),
-        precision=plan.settings["precision"],
-        compile=plan.device.type == "cuda",
-        device=plan.device,
-    )
+def _measure_schemes(run: Run, plan: DistancePlan, encoders: Encoders, cells: Sequence[SchemeCell]) -> int:
+    draws = {name: plan.draws(name) for name in plan.schemes}
+    centre_files = [plan.centre_files(resampling) for resampling in plan.resamplings]
+    work = SchemeDistances(plan.store, encoders, centre_files, plan.schemes, draws)
 
+    def images(cell: SchemeCell) -> int:
+        return draws[cell.name] * plan.settings["images"]
 
-def measure_centres(
-    plan: DistancePlan, encoder: Encoder, resampling: int, advance: Callable[[str, int], None]
-) -> Tensor:
-    """The centres of all cells, (K, D); those of an entry are kept in a file as soon as they are there.
-
-    `advance` is called with an entry and the images that have gone through the network for it.
-    """
-    store, settings = Store(plan.out), plan.settings
-    seed, per_centre = resampling_seed(settings["seed"], resampling), plan.images_per_centre
-    for entry in plan.missing_centres(resampling):
-        levels = plan.levels[entry]
-        found = encoder.centres(plan.suite, entry, levels, settings["samples"], settings["sampling"], seed)
-        save_arrays(store, centre_file(resampling, entry), centres=found.cpu().numpy())
-        advance(entry, len(levels) * per_centre)
-    kept = [load_arrays(store, centre_file(resampling, entry), ["centres"])["centres"] for entry in plan.levels]
-    return torch.from_numpy(np.concatenate(kept)).to(plan.device)
-
-
-def measure_scheme(
-    encoder: Encoder,
-    scheme: Scheme,
-    centres: Tensor,
-    draws: int,
-    seed: int = 0,
-    advance: Callable[[int], None] | None = None,
-) -> dict[str, np.ndarray]:
-    """MSD and MMD of a scheme to centres (K, D), each (K,). Of the draws nothing is kept.
-
-    `advance` is called with the number of images that have gone through the network since its last call.
-    """
-    nearest = torch.full((len(centres),), torch.inf, device=centres.device)
-    total = torch.zeros(centres.shape[1], dtype=torch.float64, device=centres.device)
-    for piece in encoder.features(scheme_transform(scheme, seed), draws):
-        nearest = torch.minimum(nearest, distances_between(piece, centres).amin(0))
-        total += piece.sum(0)
-        if advance is not None:
-            advance(len(piece) * len(encoder.images))
-    check_finite(total, "a scheme's augmentations")
-    mmd = torch.linalg.vector_norm(total / draws - centres, dim=1)
-    return {"msd": nearest.double().cpu().numpy(), "mmd": mmd.double().cpu().numpy()}
-
-
-def distances_between(features: Tensor, centres: Tensor) -> Tensor:
-    """All distances of features (n, D) to centres (K, D): (n, K)."""
-    # Differences before squares: a product of matrices loses what is near to rounding.
-    return torch.cdist(features, centres, compute_mode="donot_use_mm_for_euclid_dist")
+    done = run.cells("scheme", work, cells, needs=encoder_needs(plan.device), size=images)
+    with contextlib.closing(done):
+        return sum(images(cell) for cell, _ in done)
 
 
 # --- results --------------------------------------------------------------------------------------------------------
@@ -244,19 +215,3 @@ def read_distance_study(directory: str | os.PathLike[str]) -> Distances:
     if not store.exists(DISTANCES):
         raise ValueError(f"the study in {store.root} is not finished; run the same command again to go on")
     return read_distances(io.BytesIO(store.read(DISTANCES)))
-
-
-def save_arrays(store: Store, name: str, **arrays: np.ndarray) -> None:
-    """Write arrays as one .npz file."""
-    file = io.BytesIO()
-    np.savez(file, **arrays)
-    store.write(name, file.getvalue())
-
-
-def load_arrays(store: Store, name: str, keys: Sequence[str]) -> dict[str, np.ndarray]:
-    """Arrays of an .npz file."""
-    try:
-        with np.load(io.BytesIO(store.read(name)), allow_pickle=False) as file:
-            return {key: file[key] for key in keys}
-    except (BadZipFile, ValueError, KeyError, EOFError) as error:
-        raise ValueError(f"{store.root}/{name} is damaged ({error}); delete it and run the same again") from error

@@ -8,7 +8,6 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -16,12 +15,15 @@ import torch
 import scuff
 from scuff.augment import AugMix, NoAugmentation, Scheme, expand_schemes, open_scheme
 from scuff.data import Source
-from scuff.environment import environment, find_device
+from scuff.engine import Engine, LocalEngine
+from scuff.environment import environment
 from scuff.evaluation.choices import are_sequences
 from scuff.models.classifier import PRECISIONS
 from scuff.store import Store, check_settings, read_settings
-from scuff.studies.cells import TrainingCell
+from scuff.studies.cells import TrainingCell, find_trained
+from scuff.studies.encoders import CentreCell, Encoders, plan_encoders
 from scuff.studies.features import SAMPLINGS, open_extractor
+from scuff.studies.scheme_cells import SchemeCell
 from scuff.suites import Levels, Suite, load_suite
 from scuff.training.images import open_training_source
 from scuff.training.recipes import Recipe, find_recipe
@@ -42,7 +44,7 @@ Schemes = str | Sequence[str] | Mapping[str, Scheme]
 class DistancePlan:
     """Distances that are ready to be measured."""
 
-    out: Path
+    store: Store
     settings: dict[str, Any]
     suite: Suite
     levels: dict[str, Levels]  # by entry
@@ -51,7 +53,9 @@ class DistancePlan:
     extractor: Any  # a model, or the file of the one that `training` will train
     training: TrainingCell | None
     data: str | Source
+    source: Source  # of the training images, which data are the address of
     device: torch.device
+    engine: Engine
 
     @property
     def images_per_centre(self) -> int:
@@ -59,15 +63,40 @@ class DistancePlan:
         settings = self.settings
         return settings["images"] * (1 if settings["sampling"] == "joint" else settings["samples"])
 
-    def missing_centres(self, resampling: int) -> list[str]:
-        """The entries whose centres are not there yet."""
-        store = Store(self.out)
-        return [entry for entry in self.levels if not store.exists(centre_file(resampling, entry))]
+    def is_trained(self) -> bool:
+        """Whether the network whose features count is there."""
+        return self.training is None or self.training.out in find_trained(self.store)
 
-    def missing_schemes(self, resampling: int) -> list[str]:
+    @property
+    def resamplings(self) -> range:
+        """The numbers of all resamplings."""
+        return range(self.settings["resamplings"])
+
+    def encoders(self) -> Encoders:
+        """The network and the images of every resampling, which workers open."""
+        keys = ("images", "seed", "precision")
+        extractors = [self.extractor] * len(self.resamplings)
+        return plan_encoders(extractors, self.source, device=self.device, **{key: self.settings[key] for key in keys})
+
+    def centre_files(self, resampling: int) -> list[str]:
+        """Where the centres of all entries lie."""
+        return [centre_file(resampling, entry) for entry in self.levels]
+
+    def missing_centres(self) -> list[CentreCell]:
+        """The entries whose centres are not there yet."""
+        there = set(self.store.names("centres", ".npz"))
+        every = [
+            CentreCell(self.suite.name, entry, levels, resampling, centre_file(resampling, entry))
+            for resampling in self.resamplings
+            for entry, levels in self.levels.items()
+        ]
+        return [cell for cell in every if cell.file not in there]
+
+    def missing_schemes(self) -> list[SchemeCell]:
         """The schemes whose distances are not there yet."""
-        store = Store(self.out)
-        return [name for name in self.schemes if not store.exists(scheme_file(resampling, name))]
+        there = set(self.store.names("schemes", ".npz"))
+        every = [SchemeCell(name, r, scheme_file(r, name)) for r in self.resamplings for name in self.schemes]
+        return [cell for cell in every if cell.file not in there]
 
     def draws(self, name: str) -> int:
         """How many augmentations of a scheme are encoded: one is enough of a scheme that has only one."""
@@ -75,12 +104,9 @@ class DistancePlan:
 
     def encodings(self) -> int:
         """Images that will go through the network."""
-        found = 0
-        for resampling in range(self.settings["resamplings"]):
-            cells = sum(len(self.levels[entry]) for entry in self.missing_centres(resampling))
-            draws = sum(map(self.draws, self.missing_schemes(resampling)))
-            found += self.images_per_centre * cells + self.settings["images"] * draws
-        return found
+        centres = sum(len(cell.levels) for cell in self.missing_centres())
+        draws = sum(self.draws(cell.name) for cell in self.missing_schemes())
+        return self.images_per_centre * centres + self.settings["images"] * draws
 
 
 def plan_distances(
@@ -103,11 +129,11 @@ def plan_distances(
     seed: int = 0,
     precision: str | None = None,
     device: str | torch.device | None = None,
+    engine: Engine | None = None,
 ) -> DistancePlan:
     """Plan a study without computing anything; the arguments are those of `distances`."""
-    if "://" in os.fspath(out):
-        raise ValueError(f"a study needs a folder on this machine, got {os.fspath(out)}")
-    device = find_device(device)
+    engine = engine or LocalEngine()
+    store, device = Store(out), engine.find_device(device)
     opened = open_schemes(schemes)
     suite = suite if isinstance(suite, Suite) else load_suite(suite)
     levels = suite.choose(only, severities)
@@ -124,7 +150,7 @@ def plan_distances(
     source = open_training_source(data)
     if images > len(source):
         raise ValueError(f"{source.name} has {len(source)} images, fewer than the {images} to measure by")
-    extractor, training, origin = _choose_extractor(extractor, recipe, architecture, epochs, source, Path(out), device)
+    extractor, training, origin = _choose_extractor(extractor, recipe, architecture, epochs, source, store, device)
     settings = {
         "data": data if isinstance(data, str) else source.name,
         "data_fingerprint": source.fingerprint(),
@@ -143,10 +169,11 @@ def plan_distances(
         "scuff": scuff.__version__,
     }
     settings = json.loads(json.dumps(settings))
-    store = Store(out)
     if check_settings(store, SETTINGS, settings, NOTED_ONLY):
         _join(store, settings)
-    return DistancePlan(Path(out), settings, suite, levels, severities, opened, extractor, training, data, device)
+    return DistancePlan(
+        store, settings, suite, levels, severities, opened, extractor, training, data, source, device, engine
+    )
 
 
 def _join(store: Store, settings: dict[str, Any]) -> None:
@@ -166,7 +193,7 @@ def _choose_extractor(
     architecture: str | None,
     epochs: int | None,
     source: Source,
-    out: Path,
+    store: Store,
     device: torch.device,
 ) -> tuple[Any, TrainingCell | None, dict[str, Any]]:
     """The network whose features count: one that is given, or one that is trained without augmentation."""
@@ -176,9 +203,10 @@ def _choose_extractor(
     if recipe is None:
         raise ValueError("give a model for the features, or a recipe to train one by")
     recipe = adapt(find_recipe(recipe), architecture, epochs, False)
-    path = out / "models" / f"{EXTRACTOR}.safetensors"
+    file = f"models/{EXTRACTOR}.safetensors"
+    path = store.address(file)
     cell = TrainingCell("none", EXTRACTOR, None, EXTRACTOR_SEED, recipe, None, path, source, str(device))
-    if path.exists():
+    if store.exists(file):
         check_origin(path, cell.origin())
     return path, cell, {"name": EXTRACTOR, "recipe": {"name": recipe.name, **recipe.settings()}}
 

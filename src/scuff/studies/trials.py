@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import io
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,28 +15,28 @@ import torch
 
 import scuff
 from scuff.data import Source
-from scuff.evaluation import plan_evaluation, run_plan
+from scuff.engine import Run
+from scuff.evaluation import plan_evaluation
 from scuff.evaluation.plan import Plan
-from scuff.evaluation.runner import Progress
+from scuff.evaluation.run import run_tests
+from scuff.evaluation.tasks import MODELS
 from scuff.metrics.accuracies import CLEAN
 from scuff.store import Store, read_columns
-from scuff.studies.cells import TrainingCell, run_trainings
+from scuff.studies.cells import TrainingCell, find_trained
 from scuff.studies.sources import check_classes, open_test_source
 from scuff.studies.transform_space_plan import short_name
-from scuff.suites import Suite
+from scuff.suites import Levels, Suite
 from scuff.training.images import open_training_source
 from scuff.training.recipes import Recipe
 from scuff.training.run import check_origin
 from scuff.training.treatment import Treatment
-
-TESTED = 32  # networks that are tested together, on the same corrupted images: more would fill the memory
 
 
 @dataclass(frozen=True)
 class Trials:
     """Trainings and tests that are ready to run."""
 
-    out: Path
+    store: Store
     cells: list[TrainingCell]
     suite: Suite
     only: Sequence[str] | None
@@ -49,7 +49,8 @@ class Trials:
 
     def missing(self) -> list[TrainingCell]:
         """The networks that are not trained yet."""
-        return [cell for cell in self.cells if not cell.out.exists()]
+        there = find_trained(self.store)
+        return [cell for cell in self.cells if cell.out not in there]
 
     def settings(self) -> dict[str, Any]:
         """What errors depend on besides the treatments."""
@@ -62,13 +63,14 @@ class Trials:
             "scuff": scuff.__version__,
         }
 
-    def evaluation(self, cells: Sequence[TrainingCell]) -> Plan:
-        """The plan of the tests of some networks, which must be there."""
+    def evaluation(self) -> Plan:
+        """The plan of the tests of all networks that are there."""
+        there = find_trained(self.store)
         return plan_evaluation(
-            {cell.name: cell.out for cell in cells},
+            {cell.name: cell.out for cell in self.cells if cell.out in there},
             self.suite,
             self.test,
-            self.out / "evaluation",
+            self.store.child("evaluation").root,
             only=self.only,
             severities=self.severities,
             limit=self.limit,
@@ -91,7 +93,7 @@ def plan_trials(
     device: torch.device,
 ) -> Trials:
     """Plan one training per treatment and seed, and tests of all of them on clean images and all cells of a suite."""
-    source = open_training_source(data)
+    store, source = Store(out), open_training_source(data)
     tested = open_test_source(data, test, None)
     check_classes(source, tested)
     cells = [
@@ -102,39 +104,48 @@ def plan_trials(
             seed=seed,
             recipe=recipe,
             start=None,
-            out=Path(out) / "models" / f"seed-{seed}" / f"{short_name(name)}.safetensors",
+            out=store.address(f"models/seed-{seed}/{short_name(name)}.safetensors"),
             source=source,
             device=str(device),
         )
         for seed in seeds
         for name, treatment in treatments.items()
     ]
+    there = find_trained(store)
     for cell in cells:
-        if cell.out.exists():
+        if cell.out in there:
             check_origin(cell.out, cell.origin())
     address = test if test is None or isinstance(test, str) else tested.name
-    return Trials(Path(out), cells, suite, only, severities, tested, address, limit, device, recipe)
+    return Trials(store, cells, suite, only, severities, tested, address, limit, device, recipe)
 
 
-def run_trials(trials: Trials, *, processes: int | None = None, progress: Progress) -> pd.DataFrame:
-    """Train and test what is missing, and return scheme, seed, corruption, severity and error, one line per cell.
+def expect_tests(run: Run, networks: int, levels: Mapping[str, Levels]) -> None:
+    """Tell a run that so many networks will be tested on these entries, at these severities, and on clean images."""
+    run.expect("test", math.ceil(networks / MODELS) * (1 + sum(map(len, levels.values()))))
+
+
+def evaluate_trials(run: Run, trials: Trials) -> Plan | None:
+    """Test all networks that are there, and return the plan of these tests; None if there are no networks."""
+    if len(trials.missing()) == len(trials.cells):
+        return None
+    evaluation = trials.evaluation()
+    run_tests(run, evaluation, trials.device, compile=trials.recipe.compile)
+    return evaluation
+
+
+def read_errors(trials: Trials, evaluation: Plan) -> pd.DataFrame:
+    """Scheme, seed, corruption, severity and error of tests that are done, one line per network and cell.
 
     Clean images are a corruption called clean, at severity 0.
     """
-    missing = trials.missing()
-    run_trainings(missing, trials.device, processes, progress, 0, sum(cell.images for cell in missing))
     lines = []
-    for start in range(0, len(trials.cells), TESTED):
-        cells = trials.cells[start : start + TESTED]
-        plan = trials.evaluation(cells)
-        run_plan(plan, device=trials.device, compile=trials.recipe.compile, progress=progress)
-        for cell in cells:
-            for tested in plan.cells:
-                name = plan.rows_name(cell.name, tested)
-                label, prediction = read_columns(plan.store, name, ["label", "prediction"])
-                corruption = CLEAN if tested.entry == CLEAN else f"{trials.suite.name}/{tested.entry}"
-                wrong = float(np.mean(label != prediction))
-                lines.append((cell.trained_on, cell.seed, corruption, tested.severity or 0, wrong))
+    for cell in trials.cells:
+        for tested in evaluation.cells:
+            name = evaluation.rows_name(cell.name, tested)
+            label, prediction = read_columns(evaluation.store, name, ["label", "prediction"])
+            corruption = CLEAN if tested.entry == CLEAN else f"{trials.suite.name}/{tested.entry}"
+            wrong = float(np.mean(label != prediction))
+            lines.append((cell.trained_on, cell.seed, corruption, tested.severity or 0, wrong))
     return pd.DataFrame(lines, columns=["scheme", "seed", "corruption", "severity", "error"])
 
 

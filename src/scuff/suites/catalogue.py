@@ -43,12 +43,22 @@ def load_suite(source: str | os.PathLike[str]) -> Suite:
         return _load_bundled(text)
     if text.endswith((".yaml", ".yml")) or os.path.exists(text):
         try:
-            return parse_suite(Path(text).read_text(encoding="utf-8"), text)
+            return parse_suite(_read(text), text)
         except OSError as error:
-            raise SuiteError(f"cannot read the suite file {text}: {error.strerror}") from error
+            raise SuiteError(f"cannot read the suite file {text}: {error.strerror or error}") from error
     near = difflib.get_close_matches(text, list_suites(), n=3, cutoff=0.4)
     hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(list_suites())}."
     raise SuiteError(f"no suite is called {text!r}; {hint} A file of your own ends in .yaml")
+
+
+def _read(address: str) -> str:
+    """The text of a file on this machine, or anywhere that fsspec reaches."""
+    if "://" not in address:
+        return Path(address).read_text(encoding="utf-8")
+    from scuff.store import find_file  # which is heavy
+
+    store, name = find_file(address)
+    return store.read(name).decode()
 
 
 @lru_cache

@@ -184,10 +184,14 @@ class Suite:
         content = [whole[key] for key in ("suite", "size", "entries", "draws_levels") if key in whole]
         return hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=8).hexdigest()
 
+    def to_yaml(self) -> str:
+        """The text of the file that `load_suite` reads."""
+        return yaml.safe_dump(self.to_dict(), sort_keys=False, default_flow_style=None, width=120)
+
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the YAML file, by rename, so that a reader never sees half of it."""
         with write_by_rename(path) as file:
-            yaml.safe_dump(self.to_dict(), file, sort_keys=False, default_flow_style=None, width=120, encoding="utf-8")
+            file.write(self.to_yaml().encode())
         return Path(path)
 
 

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from scuff.random import image_keys
 from scuff.training.adversarial_noise import AdversarialTraining
 from scuff.training.augment import augment, epoch_seed, shuffled
+from scuff.training.distributed import ALONE, Part, Team
 from scuff.training.muon import Muon
 from scuff.training.recipes import Recipe
 from scuff.training.step import make_step
@@ -58,6 +60,21 @@ def _optimiser(network: nn.Module, recipe: Recipe, device: torch.device) -> torc
     )
 
 
+def follow_first(training: Training, team: Team) -> None:
+    """Bring the training of every process to where that of the first is; only that one has read its file."""
+    names = {parameter: name for name, parameter in training.network.named_parameters()}
+    memory = training.optimiser.state
+
+    def remembered() -> tuple[int, list[str]]:
+        return training.step, [name for p, name in names.items() if "momentum_buffer" in memory.get(p, {})]
+
+    training.step, begun = team.decide(remembered)
+    buffers = [
+        memory[p].setdefault("momentum_buffer", torch.zeros_like(p)) for p, name in names.items() if name in begun
+    ]
+    team.copy_from_first([*training.network.state_dict().values(), *buffers])
+
+
 def count_steps(recipe: Recipe, images: int) -> int:
     """All steps of a training."""
     per_epoch = images // recipe.batch_size
@@ -77,25 +94,27 @@ def fit(
     seed: int = 0,
     progress: Progress | None = None,
     after_block: Callable[[Training], None] | None = None,
+    part: Part | None = None,
 ) -> nn.Module:
     """Train from where `training` is to the end, and return the network in evaluation mode.
 
     `images` are uint8 (N, C, H, W), on the device of the network or on the CPU; `labels` int64 (N,). `normalisation` is
     a factor and a summand of bytes, each (1, C, 1, 1). The order of the images, and all draws of theirs and of the
     `treatment`, are decided by `seed`. `after_block` is called between blocks, where a training can be interrupted and
-    gone on with.
+    gone on with. Where several processes train one network, the images are the `part` of this one.
     """
+    part = part or Part(ALONE, len(images))
     device = next(training.network.parameters()).device
     labels = labels.to(device)
-    steps = count_steps(recipe, len(images))
+    steps, size = count_steps(recipe, part.total), part.batch_of(recipe.batch_size)
     with repeatable(), _own_generators(device):
         consistency = treatment.consistency if isinstance(treatment, Augmented) else 0.0
-        step = make_step(training.network, training.optimiser, recipe, normalisation, consistency)
+        step = make_step(training.network, training.optimiser, recipe, normalisation, consistency, part.team)
         while training.step < steps:
             learn = _learner(training, labels, normalisation, treatment)
-            for places, pixels in blocks(images, recipe, seed, training.step, device, treatment, learn):
-                torch.manual_seed(epoch_seed(seed, training.step))  # for dropout, the only draws that are not keyed
-                for chosen, batch in zip(places.split(recipe.batch_size), pixels.split(recipe.batch_size), strict=True):
+            for places, pixels in blocks(images, recipe, seed, training.step, device, treatment, learn, part):
+                torch.manual_seed(_dropout_seed(seed, training.step, part))
+                for chosen, batch in zip(places.split(size), pixels.split(size), strict=True):
                     _adjust(training.optimiser, recipe, training.step, steps)
                     step(batch, labels[chosen])
                     training.step += 1
@@ -118,31 +137,51 @@ def blocks(
     device: torch.device,
     treatment: Treatment | None,
     learn: Callable[[Tensor, Tensor, int], None] | None = None,
+    part: Part | None = None,
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """The rest of a step's epoch: places of images (n,) and what became of those images, on the device.
 
     They are (n, C, H, W), or views (n, 3, C, H, W). `learn` is called where an epoch begins, with the first of its
-    images, mirrored and shifted, their places and the seed of the epoch.
+    images, mirrored and shifted, their places and the seed of the epoch. Of a `part`, places are those in `images`; but
+    every image draws as the one that it is in the whole, as if one process had all of them.
     """
-    per_epoch = len(images) // recipe.batch_size
+    part = part or Part(ALONE, len(images))
+    per_epoch, size = part.batches(recipe.batch_size), part.batch_of(recipe.batch_size)
     epoch, done = divmod(step, per_epoch)
     drawn = epoch_seed(seed, epoch)
-    order = shuffled(len(images), drawn)[done * recipe.batch_size : per_epoch * recipe.batch_size]
-    batches = max(1, BLOCK.get(device.type, BLOCK["cpu"]) // (images[:1].numel() * recipe.batch_size))
+    order, ids = _order(part, drawn)[done * size : per_epoch * size], part.places().to(device)
+    batches = max(1, BLOCK.get(device.type, BLOCK["cpu"]) // (images[:1].numel() * size))
     if learn is not None and done == 0:
         chosen = order[: treatment.images_per_turn]
         block = images[chosen.to(images.device)].to(device)
         chosen = chosen.to(device)
         learn(augment(block, chosen, drawn, flip=recipe.flip, crop=recipe.crop), chosen, drawn)
-    for places in order.split(batches * recipe.batch_size):
+    for places in order.split(batches * size):
         chosen = places.to(device)
         block = images[places.to(images.device)].to(device)
         if treatment is not None and treatment.before_crop:
-            block = treatment.treat(block, chosen, drawn, recipe.batch_size)
-        block = augment(block, chosen, drawn, flip=recipe.flip, crop=recipe.crop)
+            block = treatment.treat(block, ids[chosen], drawn, size)
+        block = augment(block, ids[chosen], drawn, flip=recipe.flip, crop=recipe.crop)
         if treatment is not None and not treatment.before_crop:
-            block = treatment.treat(block, chosen, drawn, recipe.batch_size)
+            block = treatment.treat(block, ids[chosen], drawn, size)
         yield chosen, block
+
+
+def _order(part: Part, seed: int) -> Tensor:
+    """The order of a process's images in an epoch, on the CPU.
+
+    Of several processes, each sorts its images by a number that each image draws: so two processes have different
+    orders, and images that are neighbours in the whole do not meet in one batch again and again.
+    """
+    if part.team.size == 1:
+        return shuffled(part.total, seed)
+    return image_keys("training/order", None, part.places(), seed).argsort(stable=True)
+
+
+def _dropout_seed(seed: int, step: int, part: Part) -> int:
+    """A seed for dropout, whose draws are the only ones that are not keyed: another one for each process."""
+    drawn = epoch_seed(seed, step)
+    return drawn if part.team.size == 1 else epoch_seed(drawn, part.team.rank)
 
 
 def _learner(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 import torch
@@ -9,13 +10,18 @@ from torch import Tensor
 
 from scuff.data import CorruptedSource, Source, load_pixels, open_source
 from scuff.data.open import forms
+from scuff.data.pixels import MOST_WORKERS
 from scuff.pictures import Cut
+from scuff.training.distributed import ALONE, Part, Team, check_alike
 from scuff.training.recipes import Recipe
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingImages:
-    """Labelled images ready for training: uint8 (N, C, H, W), int64 (N,), and how a network sees their bytes."""
+    """Labelled images ready for training: uint8 (N, C, H, W), int64 (N,), and how a network sees their bytes.
+
+    Where several processes train one network, images and labels are the `part` of this one; all else is of the whole.
+    """
 
     pixels: Tensor
     labels: Tensor
@@ -24,6 +30,7 @@ class TrainingImages:
     class_names: tuple[str, ...]
     fingerprint: str
     cut: Cut
+    part: Part | None = None
 
 
 def open_training_source(data: str | Source, classes: str | None = None) -> Source:
@@ -52,30 +59,56 @@ def fingerprint_of(source: Source, recipe: Recipe) -> str:
     return " ".join(filter(None, (source.fingerprint(), str(cut_of(source, recipe) or ""))))
 
 
-def load_training_images(source: Source, recipe: Recipe, device: torch.device) -> TrainingImages:
-    """Bring the images to the device, or into memory where they do not fit, and measure their mean and deviation."""
-    cut = cut_of(source, recipe)
-    loaded = load_pixels(source, cut, device)
-    if loaded.images is None:
-        raise ValueError(f"the training images must be kept in memory, but are kept {loaded.kept}; take fewer of them")
-    mean, std = measure_pixels(loaded.images)
-    labels, fingerprint = torch.from_numpy(source.labels), fingerprint_of(source, recipe)
+def load_training_images(source: Source, recipe: Recipe, device: torch.device, team: Team = ALONE) -> TrainingImages:
+    """Bring the images to the device, or into memory where they do not fit, and measure their mean and deviation.
+
+    Of several processes, each loads its share of the images only; the mean is that of all.
+    """
+    cut, part = cut_of(source, recipe), Part(team, len(source))
+    check_alike(team, "images", source.labels.tobytes(), source.ids.tobytes(), source.class_names, cut)
+    with team.agreeing():
+        shared = source if team.size == 1 else source.take(part.places().numpy())
+        loaded = load_pixels(shared, cut, device, _decoders(team))
+        if loaded.images is None:
+            raise ValueError(
+                f"the training images must be kept in memory, but are kept {loaded.kept}; take fewer of them"
+            )
+    check_alike(team, "size of images", loaded.shape[1:])
+    mean, std = measure_pixels(loaded.images, team)
+    labels, fingerprint = torch.from_numpy(shared.labels), team.decide(lambda: fingerprint_of(source, recipe))
     if cut is None:  # pictures that such a network is shown later are brought to the size of the array
         cut = Cut(min(loaded.shape[2:]), min(loaded.shape[2:]))
-    return TrainingImages(loaded.images, labels, mean, std, source.class_names, fingerprint, cut)
+    return TrainingImages(loaded.images, labels, mean, std, source.class_names, fingerprint, cut, part)
 
 
-def measure_pixels(images: Tensor) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Mean and standard deviation of each channel, of pixels in 0..1. By counting bytes: exact on every device."""
+def _decoders(team: Team) -> int | None:
+    """How many processes decode pictures for this one: those of one machine share its processors."""
+    there = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return None if team.size == 1 else min(max(1, there // team.neighbours), MOST_WORKERS)
+
+
+def measure_pixels(images: Tensor, team: Team = ALONE) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Mean and standard deviation of each channel, of pixels in 0..1, over the images of all processes of a team.
+
+    By counting bytes: exact on every device, and however images are shared out.
+    """
     means, deviations = [], []
     values = torch.arange(256, dtype=torch.float64)
-    for channel in range(images.shape[1]):
-        counts = sum(torch.bincount(piece.flatten(), minlength=256) for piece in images[:, channel].split(1 << 16))
-        share = counts.cpu().double() / counts.sum().item()
+    for counts in torch.stack(team.everyones(_count_bytes(images))).sum(0):
+        share = counts.double() / counts.sum().item()
         mean = (share * values).sum()
         means.append(mean.item() / 255)
         deviations.append(max((share * (values - mean) ** 2).sum().sqrt().item() / 255, 1 / 255))
     return tuple(means), tuple(deviations)
+
+
+def _count_bytes(images: Tensor) -> Tensor:
+    """How often each byte occurs in each channel: int64 (C, 256), on the CPU."""
+    counts = [
+        sum(torch.bincount(piece.flatten(), minlength=256) for piece in images[:, channel].split(1 << 16)).cpu()
+        for channel in range(images.shape[1])
+    ]
+    return torch.stack(counts)
 
 
 def normalisation_of(images: TrainingImages, recipe: Recipe, device: torch.device) -> tuple[Tensor, Tensor]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import safetensors
-import safetensors.torch
 import torch
 
-from scuff.files import write_by_rename
+from scuff.files import as_place
+from scuff.tensors import read_tensors, write_tensors
 from scuff.training.adversarial_noise import AdversarialTraining
 from scuff.training.fit import Training
 from scuff.training.treatment import Treatment
@@ -19,15 +20,24 @@ from scuff.training.treatment import Treatment
 MOMENTUM, TREATMENT = "momentum.", "treatment."
 
 
-def partial_file(out: Path) -> Path:
+def partial_file(out: Path | str) -> Path | str:
     """Where the training that will write `out` keeps itself."""
-    return out.with_name(f"{out.stem}.partial.safetensors")
+    return file_beside(out, "partial")
+
+
+def file_beside(out: Path | str, kind: str) -> Path | str:
+    """NAME.KIND.safetensors beside NAME.safetensors.
+
+    >>> file_beside("s3://bucket/net.safetensors", "partial")
+    's3://bucket/net.partial.safetensors'
+    """
+    return as_place(f"{os.fspath(out).removesuffix('.safetensors')}.{kind}.safetensors")
 
 
 def save_training(
-    training: Training, path: Path, origin: Mapping[str, Any], treatment: Treatment | None = None
+    training: Training, path: Path | str, origin: Mapping[str, Any], treatment: Treatment | None = None
 ) -> None:
-    """Write weights, momentum, the number of steps and what a treatment has learned, by rename."""
+    """Write weights, momentum, the number of steps and what a treatment has learned."""
     state = dict(training.network.state_dict())
     if isinstance(treatment, AdversarialTraining):
         state |= {TREATMENT + key: value for key, value in treatment.state().items()}
@@ -35,24 +45,18 @@ def save_training(
         buffer = training.optimiser.state[parameter].get("momentum_buffer")
         if buffer is not None:
             state[MOMENTUM + name] = buffer
-    state = {k: v.detach().cpu().clone(memory_format=torch.contiguous_format) for k, v in state.items()}
     metadata = {"step": str(training.step), "origin": json.dumps(origin, sort_keys=True)}
-    with write_by_rename(path) as file:
-        file.write(safetensors.torch.save(state, metadata))
+    write_tensors(path, state, metadata)
 
 
 def resume_training(
-    training: Training, path: Path, origin: Mapping[str, Any], treatment: Treatment | None = None
+    training: Training, path: Path | str, origin: Mapping[str, Any], treatment: Treatment | None = None
 ) -> bool:
     """Go on with what the file holds, if it is of the same training; say whether that was possible."""
-    if not path.is_file():
-        return False
     try:
-        with safetensors.safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            state = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-    except safetensors.SafetensorError:
-        return False  # damaged: begin again
+        state, metadata = read_tensors(path)
+    except (FileNotFoundError, safetensors.SafetensorError):
+        return False  # not there, or damaged: begin at the beginning
     if metadata.get("origin") != json.dumps(origin, sort_keys=True):
         return False
     weights = {key: value for key, value in state.items() if not key.startswith((MOMENTUM, TREATMENT))}

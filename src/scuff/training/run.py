@@ -16,16 +16,19 @@ from scuff.augment import Scheme
 from scuff.augment.ant import AdversarialNoise, save_generator
 from scuff.data import Source
 from scuff.environment import find_device
+from scuff.files import as_place
 from scuff.models import Classifier, build, open_model, read_origin, save_model
 from scuff.models.failures import is_out_of_memory
 from scuff.models.recognise import differences
+from scuff.store import find_file
 from scuff.suites import Suite
 from scuff.training.adversarial_noise import AdversarialTraining
 from scuff.training.augment import epoch_seed
-from scuff.training.fit import Progress, begin, every, fit
+from scuff.training.distributed import ALONE, Team, check_alike, check_batch, joined
+from scuff.training.fit import Progress, begin, every, fit, follow_first
 from scuff.training.images import TrainingImages, load_training_images, normalisation_of, open_training_source
 from scuff.training.recipes import Recipe, find_recipe
-from scuff.training.resume import partial_file, resume_training, save_training
+from scuff.training.resume import file_beside, partial_file, resume_training, save_training
 from scuff.training.treatment import Augmented, Corrupted, Noise, Treatment, choose_treatment
 
 SECONDS_BETWEEN = 60.0  # two savings of an unfinished training
@@ -47,8 +50,8 @@ def train(
     classes: str | None = None,
     device: str | torch.device | None = None,
     progress: Progress | None = None,
-) -> Path:
-    """Train a network, and write its weights with all that `open_model` needs.
+) -> Path | str:
+    """Train a network, and write its weights with all that `open_model` needs; return the file's path or address.
 
     Parameters
     ----------
@@ -59,7 +62,8 @@ def train(
         `"cifar-fast"`, `"cifar"`, `"cifar-augmentation"`, `"imagenet-100"`, `"cifar-separation"`, `"fashion"`, or a
         `Recipe`.
     out
-        A file that ends in .safetensors. An interrupted training goes on where it was; a finished one is left alone.
+        A file that ends in .safetensors, on this machine or anywhere that fsspec reaches, as in
+        `"s3://bucket/net.safetensors"`. An interrupted training goes on where it was; a finished one is left alone.
     corruption, suite
         Half of every batch is corrupted by this entry, `"noc-candidates/rain"` say; of several, every image draws one.
         With `suite` and no corruption, by all that count in the suite. Levels and severities are drawn too.
@@ -79,40 +83,71 @@ def train(
         same weights.
     classes
         "imagenet-100" takes every tenth class of ImageNet.
+
+    In a program that torchrun has started several times, all processes train one network together: each calls this
+    function with the same arguments, and the first of them writes the file.
     """
-    recipe = adapt(find_recipe(recipe), architecture, epochs, start is not None)
-    treatment = choose_treatment(corruption, suite, noise, augment)
-    images = load_training_images(open_training_source(data, classes), recipe, find_device(device))
-    return train_on(images, recipe, Path(out), treatment, start=start, seed=seed, device=device, progress=progress)
+    with joined(device) as (team, device):
+        with team.agreeing():
+            recipe = adapt(find_recipe(recipe), architecture, epochs, start is not None)
+            treatment = choose_treatment(corruption, suite, noise, augment)
+            source = open_training_source(data, classes)
+            _check_team(team, recipe, treatment)
+        images = load_training_images(source, recipe, device, team)
+        return train_on(images, recipe, out, treatment, start=start, seed=seed, device=device, progress=progress)
+
+
+def _check_team(team: Team, recipe: Recipe, treatment: Treatment | None) -> None:
+    """Refuse what several processes cannot train together."""
+    check_batch(recipe.batch_size, team)
+    if team.size > 1 and isinstance(treatment, AdversarialTraining):
+        raise ValueError(
+            "adversarial noise (ant) is learned by one process, which has all images; train with it in one process, or "
+            "with noise that was learned before, ant:FILE"
+        )
 
 
 def train_on(
     images: TrainingImages,
     recipe: Recipe,
-    out: Path,
+    out: str | os.PathLike[str],
     treatment: Treatment | None = None,
     *,
     start: str | os.PathLike[str] | None = None,
     seed: int = 0,
     device: str | torch.device | None = None,
     progress: Progress | None = None,
-) -> Path:
+) -> Path | str:
     """`train`, with images that are loaded already: many networks may learn from them one after the other."""
-    if isinstance(seed, bool) or not isinstance(seed, int):
-        raise ValueError(f"seed must be a whole number, got {seed!r}")
-    _check_out(out)
-    device = find_device(device)
-    origin = describe(images.fingerprint, recipe, treatment, start, seed)
-    if out.exists():
-        check_origin(out, origin)
+    team = ALONE if images.part is None else images.part.team
+    with team.agreeing():
+        if isinstance(seed, bool) or not isinstance(seed, int):
+            raise ValueError(f"seed must be a whole number, got {seed!r}")
+        out = as_place(out)
+        _check_out(out)
+        store, name = find_file(out)
+        device = find_device(device)
+        origin = describe(images.fingerprint, recipe, treatment, start, seed, team.size)
+    check_alike(team, "training to do", origin, str(out))
+
+    def is_finished() -> bool:
+        if store.exists(name):
+            check_origin(out, origin)
+            return True
+        if store.is_local:  # what cannot be made is better known now than in the end
+            out.parent.mkdir(parents=True, exist_ok=True)
+        return False
+
+    if team.decide(is_finished):
         return out
-    network = first_weights(recipe, images, start, seed)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    training = begin(network, recipe, device)
+    with team.agreeing():
+        training = begin(first_weights(recipe, images, start, seed), recipe, device)
     if isinstance(treatment, AdversarialTraining):
         treatment = treatment.fresh()
     partial = partial_file(out)
-    resume_training(training, partial, origin, treatment)
+    team.decide(lambda: resume_training(training, partial, origin, treatment))
+    follow_first(training, team)
+    save = every(SECONDS_BETWEEN, lambda t: save_training(t, partial, origin, treatment))
     try:
         network = fit(
             training,
@@ -122,8 +157,9 @@ def train_on(
             normalisation=normalisation_of(images, recipe, device),
             treatment=treatment,
             seed=seed,
-            progress=progress,
-            after_block=every(SECONDS_BETWEEN, lambda t: save_training(t, partial, origin, treatment)),
+            progress=progress if team.is_first else None,
+            after_block=save if team.is_first else None,
+            part=images.part,
         )
     except RuntimeError as error:
         if not is_out_of_memory(error):
@@ -131,16 +167,20 @@ def train_on(
         raise MemoryError(f"a batch of {recipe.batch_size} does not fit into memory; take a smaller one") from error
     look = {"mean": images.mean, "std": images.std} if recipe.normalises else {}
     classifier = Classifier(network, class_names=images.class_names, cut=images.cut, **look)
-    if isinstance(treatment, AdversarialTraining):  # before the weights, whose file says that all is done
-        save_generator(AdversarialNoise(treatment.generator, treatment.epsilon), generator_file(out))
-    save_model(classifier, out, architecture=recipe.architecture, origin=origin)
-    partial.unlink(missing_ok=True)
+
+    def finish() -> None:
+        if isinstance(treatment, AdversarialTraining):  # before the weights, whose file says that all is done
+            save_generator(AdversarialNoise(treatment.generator, treatment.epsilon), generator_file(out))
+        save_model(classifier, out, architecture=recipe.architecture, origin=origin)
+        store.remove(os.path.basename(partial))
+
+    team.decide(finish)
     return out
 
 
-def generator_file(out: Path) -> Path:
+def generator_file(out: Path | str) -> Path | str:
     """Where the noise that was learned while training `out` is kept; the scheme ant:FILE opens it."""
-    return out.with_name(f"{out.stem}.generator.safetensors")
+    return file_beside(out, "generator")
 
 
 # --- what is trained -----------------------------------------------------------------------------------------------
@@ -193,6 +233,7 @@ def describe(
     treatment: Treatment | None,
     start: str | os.PathLike[str] | None,
     seed: int,
+    processes: int = 1,
 ) -> dict:
     """Everything that decides over the weights, as plain data."""
     origin = {
@@ -202,28 +243,38 @@ def describe(
         "corrupted": treatment.settings() if isinstance(treatment, Corrupted) else None,
         "noise": treatment.settings() if isinstance(treatment, Noise) else None,
         "augment": treatment.settings() if isinstance(treatment, (Augmented, AdversarialTraining)) else None,
-        "start": None if start is None else _weights_of(os.fspath(start), Path(start).stat().st_mtime_ns),
+        "start": None if start is None else _weights_of(os.fspath(start), _stamp(start)),
     }
+    if processes > 1:  # each draws the order of its own images, and has batch statistics of its own
+        origin["processes"] = processes
     return json.loads(json.dumps(origin))  # tuples are lists there
 
 
+def _stamp(path: str | os.PathLike[str]) -> str:
+    store, name = find_file(path)
+    try:
+        return store.stamp(name)
+    except FileNotFoundError as error:
+        raise ValueError(f"there is no file {os.fspath(path)} to start from") from error
+
+
 @lru_cache(maxsize=16)  # many networks may begin from one file
-def _weights_of(path: str, written: int) -> str:
+def _weights_of(path: str, stamp: str) -> str:
     return open_model(path).fingerprint()
 
 
-def _check_out(out: Path) -> None:
+def _check_out(out: Path | str) -> None:
     """Refuse a file that could not be written in the end."""
-    if out.suffix != ".safetensors":
+    if not str(out).endswith(".safetensors"):
         raise ValueError(f"expected a file name that ends in .safetensors, got {out}")
-    if out.is_dir():
+    if os.path.isdir(out):
         raise ValueError(f"{out} is a folder; expected the name of a file for the weights")
 
 
-def check_origin(path: Path, origin: dict) -> None:
+def check_origin(path: str | os.PathLike[str], origin: dict) -> None:
     """Refuse to take a file for the result of a training that it is not of."""
     before = read_origin(path) or {}
-    changed = [key for key in origin if before.get(key) != origin[key]]
+    changed = [key for key in {**origin, **before} if before.get(key) != origin.get(key)]
     if changed:
         raise ValueError(
             f"{path} is there already, and was trained otherwise ({', '.join(changed)} differ); use another file"

@@ -1,7 +1,9 @@
 """One step of training: the loss of a batch, its gradient, and the optimiser.
 
 A step of a small network is hundreds of short kernels, which a GPU runs faster than Python can launch them. So on a
-GPU the whole step is recorded once, as a CUDA graph, and then replayed.
+GPU the whole step is recorded once, as a CUDA graph, and then replayed. A step that several processes take together is
+not recorded: its messages are sent while gradients are still being computed, on streams and by bookkeeping in Python
+that a recording would not see; and the large networks it is meant for keep a GPU busy without.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from torch.nn import functional as F
 
 from scuff.augment.losses import consistency_loss
 from scuff.models.classifier import PRECISIONS
+from scuff.training.distributed import ALONE, Team
 from scuff.training.recipes import Recipe
 
 Step = Callable[[Tensor, Tensor], None]  # levels 0..255 (B, C, H, W) or views (B, 3, C, H, W), labels (B,)
@@ -29,19 +32,27 @@ def make_step(
     recipe: Recipe,
     normalisation: tuple[Tensor, Tensor],
     consistency: float = 0.0,
+    team: Team = ALONE,
 ) -> Step:
     """A function that changes the network by one batch; all batches must have one size.
 
-    With a weight of `consistency`, batches hold three views of every image, (B, 3, C, H, W).
+    With a weight of `consistency`, batches hold three views of every image, (B, 3, C, H, W). All processes of a `team`
+    call it together, each with its part of the batch.
     """
     device = next(network.parameters()).device
     measure = _loss(recipe.precision, recipe.label_smoothing, consistency, recipe.compile, device)
+    wrapped = team.wrap(network)
+
+    def differentiate(batch: Tensor, labels: Tensor) -> None:
+        optimiser.zero_grad(set_to_none=True)
+        measure(wrapped, batch, labels, *normalisation).backward()
 
     def step(batch: Tensor, labels: Tensor) -> None:
-        optimiser.zero_grad(set_to_none=True)
-        measure(network, batch, labels, *normalisation).backward()
+        differentiate(batch, labels)
         optimiser.step()
 
+    if team.size > 1:
+        return _after_a_trial(step, differentiate, network)
     return _Recorded(step, lambda: _state(network, optimiser)) if device.type == "cuda" else step
 
 
@@ -63,6 +74,28 @@ def _loss(precision: str, label_smoothing: float, consistency: float, compile: b
 
     # All batches have one size: a second kind of batch is compiled for itself, not for any size.
     return torch.compile(measure, dynamic=False) if compile and on_gpu else measure
+
+
+def _after_a_trial(step: Step, differentiate: Step, network: nn.Module) -> Step:
+    """The step; but before the first one, the gradient is computed once for nothing.
+
+    DistributedDataParallel arranges gradients in another order after the first of them that it has seen, and how a sum
+    over processes is rounded depends on that. A training that was interrupted must not differ by its first step.
+    """
+    is_tried = False
+
+    def act(batch: Tensor, labels: Tensor) -> None:
+        nonlocal is_tried
+        if not is_tried:
+            before = [buffer.clone() for buffer in network.buffers()]
+            with torch.random.fork_rng([batch.device] if batch.is_cuda else []):
+                differentiate(batch, labels)
+            for buffer, value in zip(network.buffers(), before, strict=True):
+                buffer.copy_(value)
+            is_tried = True
+        step(batch, labels)
+
+    return act
 
 
 def _state(network: nn.Module, optimiser: torch.optim.Optimizer) -> Iterator[Tensor]:

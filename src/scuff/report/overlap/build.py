@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -15,6 +15,7 @@ from scuff.report.overlap.sections import overlap_sections
 from scuff.report.overlap.tables import listed_names
 from scuff.report.page import Verdicts, render_page, save_page
 from scuff.report.parts import Section
+from scuff.report.progress.build import progress_sections, reading_results
 from scuff.report.words import bracketed, count, fine, hundredths, listed, plain
 from scuff.store import Store, read_settings
 
@@ -40,7 +41,12 @@ def write_overlap_report(
         The heading, in place of one that names the suites.
     """
     where = os.fspath(directory)
-    return save_page(render_overlap(*_read(where), where, threshold=threshold, title=title), where, out)
+    with reading_results(where):
+        accuracies, settings = _read(where)
+    more = progress_sections(where)
+    return save_page(
+        render_overlap(accuracies, settings, where, threshold=threshold, title=title, more=more), where, out
+    )
 
 
 def render_overlap(
@@ -50,14 +56,19 @@ def render_overlap(
     *,
     threshold: float = THRESHOLD,
     title: str | None = None,
+    more: Sequence[Section] = (),
 ) -> str:
-    """The text of the report, from the accuracies of a study, what it was made with, and the folder that it is in."""
+    """The text of the report, from the accuracies of a study, what it was made with, and the folder that it is in.
+
+    `more` are sections about something else.
+    """
     scores = measure_overlap(accuracies, threshold)
     return render_page(
         title or f"Overlaps of {listed(scores.suites)}",
         _lead(scores),
         overlap_verdicts(scores),
         overlap_sections(scores, settings, directory),
+        more=more,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,8 @@ import pandas as pd
 from scuff.metrics.mscr import RobustAccuracies
 from scuff.metrics.norms import parse_norm
 from scuff.report.page import render_page, save_page
+from scuff.report.parts import Section
+from scuff.report.progress.build import progress_sections, reading_results
 from scuff.report.separation.command import mscr_again, separation_again
 from scuff.report.separation.radius import Radius, find_radius, was_given
 from scuff.report.separation.scores import EPSILON, MscrScores, measure_mscr, norm_words, number
@@ -46,7 +48,10 @@ def write_separation_report(
         The heading, in place of one that names models and data.
     """
     where = os.fspath(directory)
-    return save_page(render_separation(**_read(where), directory=where, title=title), where, out)
+    with reading_results(where):
+        found = _read(where)
+    more = progress_sections(where)
+    return save_page(render_separation(**found, directory=where, title=title, more=more), where, out)
 
 
 def render_separation(
@@ -59,12 +64,13 @@ def render_separation(
     *,
     directory: str | None = None,
     title: str | None = None,
+    more: Sequence[Section] = (),
 ) -> str:
     """The text of the report, from what is known: accuracies and settings of a study, a separation, or both.
 
     `neighbours`, `is_test` and `pairs` are the nearest points of other classes, which rows of the data are test points,
     and the distances of all pairs of classes. `directory` is the folder that all of it is in. A separation of other
-    data than the study's, or in another norm, is not shown.
+    data than the study's, or in another norm, is not shown. `more` are sections about something else.
     """
     settings, separation, note = settings or {}, separation or {}, None
     if settings and separation and not is_separation_of(separation, settings):
@@ -91,6 +97,7 @@ def render_separation(
         verdicts,
         [section for section in sections if section is not None],
         () if scores is None else scores.models,
+        more=more,
     )
 
 

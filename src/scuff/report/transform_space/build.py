@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pandas as pd
 
 from scuff.report.page import save_page
+from scuff.report.progress.build import progress_sections, reading_results
 from scuff.report.transform_space.dissimilar import render_dissimilar
 from scuff.report.transform_space.distances import render_distances
 from scuff.report.transform_space.mixing import render_mixing
@@ -41,35 +43,41 @@ def write_distance_report(
     kind = next((name for name in KINDS if store.exists(name)), None)
     if kind is None:
         raise ValueError(f"{where} holds no study of transform space: there is none of {', '.join(KINDS)} in it")
-    return save_page(KINDS[kind](store, read_settings(store, kind), directory=where, title=title), where, out)
+    with reading_results(where):
+        render = KINDS[kind](store, read_settings(store, kind))
+    return save_page(render(directory=where, title=title, more=progress_sections(where)), where, out)
 
 
-def _distances(store: Store, settings: dict[str, Any], **options: Any) -> str:
+# What reads the tables of a study, and returns what makes the page of them.
+
+
+def _distances(store: Store, settings: dict[str, Any]) -> Callable[..., str]:
     from scuff.studies.transform_space import read_distance_study
 
     trained = read_settings(store, TRIALS) if store.exists(TRIALS) else {}
     found = {kind: _table(store, name) for kind, name in CORRELATIONS.items()}
     correlations = {kind: table.fillna({"note": ""}) for kind, table in found.items() if table is not None}
     errors = _table(store, "errors.csv")
-    return render_distances(read_distance_study(store.root), settings | trained, errors, correlations, **options)
+    found = read_distance_study(store.root)
+    return partial(render_distances, found, settings | trained, errors, correlations)
 
 
-def _subsets(store: Store, settings: dict[str, Any], **options: Any) -> str:
-    return render_subsets(_needed(store, "subsets.csv"), settings, **options)
+def _subsets(store: Store, settings: dict[str, Any]) -> Callable[..., str]:
+    return partial(render_subsets, _needed(store, "subsets.csv"), settings)
 
 
-def _mixing(store: Store, settings: dict[str, Any], **options: Any) -> str:
-    return render_mixing(_needed(store, "mixing.csv"), settings, **options)
+def _mixing(store: Store, settings: dict[str, Any]) -> Callable[..., str]:
+    return partial(render_mixing, _needed(store, "mixing.csv"), settings)
 
 
-def _dissimilar(store: Store, settings: dict[str, Any], **options: Any) -> str:
+def _dissimilar(store: Store, settings: dict[str, Any]) -> Callable[..., str]:
     from scuff.studies.dissimilar import read_dissimilar
 
-    return render_dissimilar(read_dissimilar(store.root), settings, **options)
+    return partial(render_dissimilar, read_dissimilar(store.root), settings)
 
 
 # A study of mixing is one of distances, too, so that it comes first.
-KINDS: dict[str, Callable[..., str]] = {
+KINDS: dict[str, Callable[[Store, dict[str, Any]], Callable[..., str]]] = {
     SUBSETS: _subsets,
     MIXING: _mixing,
     DISSIMILAR: _dissimilar,

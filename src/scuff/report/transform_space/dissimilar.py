@@ -44,6 +44,7 @@ def render_dissimilar(
     *,
     directory: str | None = None,
     title: str | None = None,
+    more: Sequence[Section] = (),
 ) -> str:
     """The text of the report, from what `design.find_dissimilar` has found."""
     settings = settings or {}
@@ -60,6 +61,7 @@ def render_dissimilar(
             candidates_section(found),
             settings_section(settings, again, DEFINITIONS),
         ],
+        more=more,
     )
 
 

@@ -47,6 +47,7 @@ def render_distances(
     *,
     directory: str | None = None,
     title: str | None = None,
+    more: Sequence[Section] = (),
 ) -> str:
     """The text of the report of distances.
 
@@ -69,6 +70,7 @@ def render_distances(
         _lead(scores, settings),
         distance_verdicts(scores),
         [section for section in sections if section is not None],
+        more=more,
     )
 
 

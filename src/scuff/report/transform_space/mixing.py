@@ -36,6 +36,7 @@ def render_mixing(
     *,
     directory: str | None = None,
     title: str | None = None,
+    more: Sequence[Section] = (),
 ) -> str:
     """The text of the report, from a table with the columns share, mmd, msd, seed, error, clean_error."""
     settings = settings or {}
@@ -48,6 +49,7 @@ def render_mixing(
         f"Training images meet {other} or {test}{severity}; {shares} of {other}, {seeds}.",
         mixing_verdicts(table),
         [mixing_section(table, test, other), settings_section(settings, again, DEFINITIONS)],
+        more=more,
     )
 
 

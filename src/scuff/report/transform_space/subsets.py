@@ -44,6 +44,7 @@ def render_subsets(
     *,
     directory: str | None = None,
     title: str | None = None,
+    more: Sequence[Section] = (),
 ) -> str:
     """The text of the report, from a table with the columns kind, size, seed, clean_error, error.
 
@@ -56,6 +57,7 @@ def render_subsets(
         _lead(table, settings),
         subset_verdicts(table),
         [subsets_section(table), settings_section(settings, again, DEFINITIONS)],
+        more=more,
     )
 
 

@@ -1,0 +1,115 @@
+"""What a dry run says about costs: a table of kinds of cells, and how long it takes on how many GPUs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from scuff.engine.cost import CellCost, StudyCost
+
+WORKERS = 8  # of the example
+UNITS = {"gpu": "GPU", "cpu": "CPU"}
+
+
+def print_costs(cost: StudyCost, engine: str = "local") -> None:
+    """The table of a study's costs: what is left of each kind of cells, and all of it.
+
+    On a cluster, cells may be faster or slower than what was measured on this machine; what its own journals tell is
+    from there.
+    """
+    if not cost.cells:
+        typer.echo("To compute: nothing, all is there.")
+        return
+    from rich import box
+    from rich.table import Table
+
+    from scuff.cli.console import open_console
+
+    console, table = open_console(), Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("kind", "cells left", "s per cell", "hours", "bytes"):
+        table.add_column(heading, justify="left" if heading == "kind" else "right", no_wrap=True)
+    table.add_column("how", overflow="fold")
+    for kind, parts in cost.kinds().items():
+        table.add_row(kind, *_line(parts), "; ".join(dict.fromkeys(part.how for part in parts)))
+    if len(cost.kinds()) > 1:
+        table.add_row("total", str(cost.cells), "", _hours(cost.parts), show_bytes(cost.bytes), "")
+    console.print(table)
+    typer.echo(f"To compute: {_total(cost)}; {show_bytes(cost.bytes)} of files.")
+    if any(part.how.startswith("measured now") for part in cost.parts):
+        cluster = ", which may not be like those of the cluster" if engine != "local" else ""
+        typer.echo(f"Measured on this machine: {cost.machine}{cluster}.")
+    if cost.warm_up >= 1:
+        typer.echo(f"Before its first cells, every worker compiles and warms up: about {show_duration(cost.warm_up)}.")
+    for workers in (1, WORKERS):
+        seconds = cost.wall_seconds(workers)
+        if seconds == seconds:
+            typer.echo(f"On {_workers(workers, cost.parts)}: about {show_duration(seconds)}.")
+
+
+def _line(parts: tuple[CellCost, ...]) -> list[str]:
+    """Cells, seconds per cell, hours and bytes of a kind."""
+    each = [part.seconds_per_cell for part in parts if part.cells]
+    low, high = min(each, default=0.0), max(each, default=0.0)
+    seconds = _number(low) if high - low < 0.05 * high or high != high else f"{_number(low)} to {_number(high)}"
+    cells, size = sum(part.cells for part in parts), sum(part.bytes for part in parts)
+    return [str(cells), seconds, _hours(parts), show_bytes(size)]
+
+
+def _hours(parts: tuple[CellCost, ...]) -> str:
+    from scuff.engine.cost import StudyCost
+
+    cost = StudyCost(parts, "")
+    hours = {"gpu": cost.gpu_hours, "cpu": cost.cpu_hours}
+    there = [device for device in hours if any(part.device == device for part in parts)]
+    return ", ".join(f"{_number(hours[device])} {UNITS[device]}" for device in there)
+
+
+def _total(cost: StudyCost) -> str:
+    found = [(cost.gpu_hours, "GPU hours"), (cost.cpu_hours, "CPU hours")]
+    return ", ".join(f"{_number(hours)} {what}" for hours, what in found if hours) or "0 CPU hours"
+
+
+def _workers(workers: int, parts: tuple[CellCost, ...]) -> str:
+    plural = "" if workers == 1 else "s"
+    if any(part.device == "gpu" for part in parts):
+        return f"{workers} GPU{plural}"
+    most = max(part.units for part in parts)
+    return f"{workers} processor{plural}" if most == 1 else f"{workers} machine{plural} of {most:.0f} processors"
+
+
+def _number(value: float) -> str:
+    """Two digits that count, and no more.
+
+    >>> _number(0.0123), _number(4.56), _number(1234.5), _number(float("nan"))
+    ('0.012', '4.6', '1235', '?')
+    """
+    if value != value:
+        return "?"
+    return f"{value:.0f}" if value >= 100 else f"{value:.2g}" if value >= 0.001 or value == 0 else f"{value:.1g}"
+
+
+def show_bytes(count: float) -> str:
+    """Bytes in words.
+
+    >>> show_bytes(950), show_bytes(12_345_678), show_bytes(3.2e12)
+    ('950 bytes', '12 MB', '3.2 TB')
+    """
+    for size, unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if count >= size:
+            return f"{count / size:.2g} {unit}" if count < 100 * size else f"{count / size:.0f} {unit}"
+    return f"{count:.0f} bytes"
+
+
+def show_duration(seconds: float) -> str:
+    """Seconds in words.
+
+    >>> show_duration(12.3), show_duration(5400), show_duration(1e6)
+    ('12 s', '1.5 h', '11.6 days')
+    """
+    if seconds < 120:
+        return f"{max(seconds, 1):.0f} s"
+    if seconds < 3600:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 48 * 3600 else f"{seconds / 86400:.1f} days"

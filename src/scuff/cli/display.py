@@ -1,0 +1,109 @@
+"""What is shown of a long job: a bar where somebody is watching, and a line a minute in a log."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import typer
+
+from scuff.durations import show_duration
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from scuff.engine import Status
+
+WIDTH = 40  # of what is being done
+SECONDS_BETWEEN_LINES = 60.0  # the first comes after as many
+SECONDS_BETWEEN_LOOKS = 0.5  # at the status of a run
+
+
+class Display:
+    """Called with what is being done, how much is done, and how much there is to do.
+
+    While a run of cells is watched, it shows how many are done, running and failed, how fast they are done, and when
+    all of them will be.
+    """
+
+    def __init__(self, bar: Progress) -> None:
+        self._bar = bar
+        self._task = bar.add_task("starting", total=None)
+        self._status: Callable[[], Status] | None = None
+        self._several = ""  # what is said of several cells at once
+        self._pace = _Pace()
+        self._looked = 0.0
+        self._told = time.monotonic()
+
+    def watch(self, status: Callable[[], Status] | None) -> None:
+        """Show the status of a run from now on; None: no longer."""
+        self._status = status
+        if status is None:
+            self._several = ""
+            self._bar.update(self._task, counts=None, left=None, then=None)
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        self._pace.note(done, total)
+        if self._bar.disable:
+            self._tell(what, done, total)
+            return
+        if self._status is not None and time.monotonic() - self._looked >= SECONDS_BETWEEN_LOOKS:
+            self._looked = time.monotonic()
+            self._look(self._status())
+        shown = what if len(what) <= WIDTH else f"{what[: WIDTH - 3]}..."
+        self._bar.update(self._task, description=self._several or f"{shown:<{WIDTH}}", completed=done, total=total)
+
+    def _look(self, status: Status) -> None:
+        """Counts, speed and time left of a run, beside its bar."""
+        from scuff.engine.status import left_words, speed_words
+
+        kind = status.current
+        if kind is None:
+            return
+        failed = f", {kind.failed} failed" if kind.failed else ""
+        self._several = f"{kind.name}: {kind.running} running{failed}" if status.workers > 1 else ""
+        counts = f"{kind.there + kind.done}/{kind.total} cells{'' if self._several else failed}"
+        left = left_words(status).removeprefix("about ").replace(" left", "").replace(" cells", "")
+        is_known = status.seconds_left is not None
+        self._bar.update(
+            self._task,
+            counts=" ".join(filter(None, (counts, speed_words(status).replace(" cells", "")))),
+            left=left if is_known else None,
+            then="" if is_known else left,
+        )
+
+    def _tell(self, what: str, done: int, total: int) -> None:
+        """A line in the log, if the last is a minute ago."""
+        if time.monotonic() - self._told < SECONDS_BETWEEN_LINES:
+            return
+        self._told = time.monotonic()
+        typer.echo(self._line(what, done, total), err=True)
+
+    def _line(self, what: str, done: int, total: int) -> str:
+        left = self._pace.left()
+        about = "" if left is None else f"; about {show_duration(left)} left"
+        if self._status is None:
+            return f"{what}: {done / total:.0%}{about}" if total else what
+        from scuff.engine.status import describe
+
+        status = self._status()
+        return describe(status) + (about if status.seconds_left is None and len(status.then) == 1 else "")
+
+
+class _Pace:
+    """How fast something goes, from where it was when it began."""
+
+    def __init__(self) -> None:
+        self._began, self._first, self._done, self._total = time.monotonic(), 0, 0, 0
+
+    def note(self, done: int, total: int) -> None:
+        """How far it is. What has another total, or is farther back, is something else."""
+        if total != self._total or done < self._done:
+            self._began, self._first, self._total = time.monotonic(), done, total
+        self._done = done
+
+    def left(self) -> float | None:
+        """Seconds that are left at the same pace; None before anything is done."""
+        done = self._done - self._first
+        return None if done <= 0 else (time.monotonic() - self._began) * (self._total - self._done) / done
