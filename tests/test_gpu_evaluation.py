@@ -15,15 +15,10 @@ pytestmark = pytest.mark.cuda
 
 
 @pytest.fixture(scope="module")
-def classifier() -> Classifier:
+def classifier(tmp_path_factory) -> Classifier:
     """A small network, trained a little, so that its decisions are not all close calls."""
-    from scuff.training import fit
-
-    source = scuff.open_source("fashion", split="train")
-    images, labels = source.read(range(len(source))).cuda(), torch.from_numpy(source.labels).cuda()
-    torch.manual_seed(0)
-    network = fit(build("small_cnn", classes=10, channels=1).cuda(), images, labels, mean=0.29, std=0.35)
-    return Classifier(network.cpu(), name="net", mean=(0.29,), std=(0.35,), channels=1)
+    file = tmp_path_factory.mktemp("models") / "net.safetensors"
+    return scuff.open_model(scuff.training.train("fashion", "fashion", file, epochs=2, device="cuda"))
 
 
 @pytest.mark.parametrize("suite", ["cifar10-c", "imagenet-noc"])

@@ -20,6 +20,7 @@ from scuff.cli.gallery import gallery_command
 from scuff.cli.list import list_command
 from scuff.cli.mscr import mscr_command
 from scuff.cli.overlap import overlap_command
+from scuff.cli.progress import progress_command
 from scuff.cli.report import report_command
 from scuff.cli.separation import separation_command
 from scuff.cli.show import show_command
@@ -96,6 +97,7 @@ def _main(
       scuff distance schemes cifar10-c --schemes augmix --data cifar10:data --recipe cifar-fast --out runs/near
       scuff validity table.csv --mapping mapping.yaml --out runs/valid
       scuff report runs/mine             one HTML page about whatever is in a folder of results
+      scuff progress runs/noc --watch    how far a study is, from any machine that sees its folder
 
     Each command explains itself: scuff COMMAND --help.
     """
@@ -114,4 +116,5 @@ app.command("mscr")(mscr_command)
 app.add_typer(distance_app, name="distance")
 app.command("validity")(validity_command)
 app.command("report")(report_command)
+app.command("progress")(progress_command)
 app.command("demo")(demo_command)

@@ -82,7 +82,7 @@ def _workers(workers: int, parts: tuple[CellCost, ...]) -> str:
 def _number(value: float) -> str:
     """Two digits that count, and no more.
 
-    >>> _number(0.0123), _number(4.56), _number(1234.5), _number(float("nan"))
+    >>> _number(0.0123), _number(4.56), _number(1234.6), _number(float("nan"))
     ('0.012', '4.6', '1235', '?')
     """
     if value != value:

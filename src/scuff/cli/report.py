@@ -38,7 +38,10 @@ def report_command(
     also of what scuff separation --out left. Of a study of scuff distance: how near augmentations come to corruptions,
     and whether that explains errors. Of scuff design dissimilar: the benchmark, and how it was found. Of a study of
     validity: whether synthetic benchmarks predict robustness to natural shifts, and which corruptions do. The page
-    needs neither a network nor a server: open it, send it, print it. What is still running is shown as far as it is.
+    needs neither a network nor a server: open it, send it, print it.
+
+    Every page has a section on progress: the runs, their cells, their failures. What is still running is shown as far
+    as it is; of a study that has no results yet, progress is all. scuff progress shows the same in the terminal.
 
     \b
     Examples:
@@ -49,14 +52,17 @@ def report_command(
       scuff report runs/near
       scuff report runs/validity
     """
+    from scuff.engine.journal import FOLDER as JOURNALS
     from scuff.evaluation.plan import SETTINGS as EVALUATION
     from scuff.report import (
         write_distance_report,
         write_overlap_report,
+        write_progress_report,
         write_report,
         write_separation_report,
         write_validity_report,
     )
+    from scuff.report.progress.build import Unfinished
     from scuff.report.transform_space.build import KINDS as TRANSFORM_SPACE
     from scuff.store import Store
     from scuff.studies.mscr_results import SETTINGS as MSCR
@@ -72,21 +78,23 @@ def report_command(
         VALIDITY: write_validity_report,
         **dict.fromkeys(TRANSFORM_SPACE, write_distance_report),
     }
-    if store.exists(EVALUATION):
-        options = {"baseline": baseline, "data": data, "overlap": overlap}
-        path = write_report(directory, out, **options, threshold=threshold, title=title)
-    else:
-        kind = next((name for name in studies if store.exists(name)), None)
-        if kind is None:
-            *names, last = studies
-            raise ValueError(
-                f"{directory} is the folder of neither an evaluation nor a study: there is no {EVALUATION} in it, and "
-                f"no {', '.join(names)} or {last}"
-            )
-        if data is not None or overlap is not None:
-            raise ValueError(
-                f"--data and --overlap belong to the report of an evaluation; {directory} is the folder of a study "
-                f"({kind})"
-            )
-        path = studies[kind](directory, out, title=title)
+    kind = next((name for name in (EVALUATION, *studies) if store.exists(name)), None)
+    if kind is None and not store.names(JOURNALS, ".json"):
+        *names, last = studies
+        raise ValueError(
+            f"{directory} is the folder of neither an evaluation nor a study: there is no {EVALUATION} in it, and "
+            f"no {', '.join(names)} or {last}"
+        )
+    if kind != EVALUATION and (data is not None or overlap is not None):
+        raise ValueError(
+            f"--data and --overlap belong to the report of an evaluation; {directory} is the folder of a study "
+            f"({kind or JOURNALS})"
+        )
+    options = {"baseline": baseline, "data": data, "overlap": overlap, "threshold": threshold}
+    write = {None: write_progress_report, EVALUATION: partial(write_report, **options), **studies}[kind]
+    try:
+        path = write(directory, out, title=title)
+    except Unfinished as unfinished:
+        path = write_progress_report(directory, out, title=title)
+        typer.echo(f"There are no results yet ({unfinished}); the page shows progress.")
     typer.echo(f"Report: {path}")

@@ -232,7 +232,7 @@ class _Worker:
 
 def _pickled(error: Exception) -> bytes:
     """An error that may travel; what cannot be pickled travels as its words."""
-    if is_out_of_memory(error):
+    if is_out_of_memory(error) and not isinstance(error, MemoryError):
         error = MemoryError(f"out of memory: {error}")
     try:
         pickle.loads(pickle.dumps(error))

@@ -17,7 +17,7 @@ from scuff.store import Store
 
 HOUR = 3600.0
 NOW = "measured now on a few images"
-LEAST = {"cpu": 0.1, "cuda": 0.05}  # seconds for which something short is repeated
+LEAST = {"cpu": 0.05, "cuda": 0.05}  # seconds for which something short is repeated
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class StudyCost:
     >>> cost = StudyCost((train, test), "a GPU")
     >>> cost.gpu_hours, cost.cpu_hours, cost.bytes
     (2.2, 0.0, 458000000.0)
-    >>> cost.wall_seconds(8) / 3600  # 10 trainings are two rounds of 8 workers or less
-    0.425
+    >>> cost.wall_seconds(8) / 3600
+    0.275
     """
 
     parts: tuple[CellCost, ...]

@@ -88,7 +88,7 @@ class _Loop:
     def feed(self, workers: Workers) -> bool:
         """Give cells to all workers that wait; False when there is nothing left and nothing running."""
         held_back = []
-        for _ in range(workers.room()):
+        while workers.room():
             attempts = self._next()
             if attempts is None:
                 break

@@ -11,7 +11,7 @@ from scuff.report import parts
 from scuff.report.page import Verdicts, render_page, save_page
 from scuff.report.parts import Section
 from scuff.report.progress.again import command_again
-from scuff.report.progress.sections import missing_words, progress_section, state_words, time_words
+from scuff.report.progress.sections import missing_words, progress_section, state_words
 from scuff.store import Store
 
 AGAIN = "The same command goes on from here: what is done is not done again."
@@ -49,9 +49,7 @@ def render_progress(statuses: Sequence[Status], command: str | None = None, *, t
     verdicts: Verdicts = [("State", state_words(last))]
     if last.state != "finished":
         verdicts.append(("What is missing", missing_words(last)))
-    if last.state == "running":
-        verdicts.append(("Time left", time_words(last)))
-    sections = [progress_section(statuses)]
+    sections = [progress_section(statuses, is_alone=True)]
     if last.state not in ("finished", "running"):
         sections.append(
             parts.section("again", "How to go on", parts.text(AGAIN), parts.command(command) if command else None)

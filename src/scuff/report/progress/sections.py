@@ -6,27 +6,27 @@ from collections.abc import Sequence
 
 from scuff.durations import show_duration
 from scuff.engine import Status
-from scuff.engine.status import describe, left_words, speed_words
+from scuff.engine.status import describe, speed_words
 from scuff.report import parts
 from scuff.report.parts import Part, Section
 from scuff.report.progress.figures import progress_figures
 from scuff.report.progress.tables import failures_table, kinds_table, runs_table
-from scuff.report.words import count, listed
+from scuff.report.words import count, grouped, listed
 
 MOST_RETRIES = 20  # attempts that the page lists
 
 
-def progress_section(statuses: Sequence[Status]) -> Section:
-    """The last run in full, and all of them in a table."""
+def progress_section(statuses: Sequence[Status], *, is_alone: bool = False) -> Section:
+    """The last run in full, and all of them in a table. A page that has nothing else says its state at the top."""
     last = statuses[-1]
     return parts.section(
         "progress",
         "Progress",
-        parts.text(state_words(last)),
+        None if is_alone else parts.text(state_words(last)),
         parts.table(kinds_table(last), sortable=False),
         _drawn(last),
         *_failed(last),
-        *([parts.heading("All runs"), parts.table(runs_table(statuses))] if len(statuses) > 1 else []),
+        parts.table(runs_table(statuses)) if len(statuses) > 1 else None,
     )
 
 
@@ -57,14 +57,8 @@ def state_words(status: Status) -> str:
 def missing_words(status: Status) -> str:
     """What is left to do of each kind."""
     missing = [(kind.left + kind.failed, kind) for kind in status.kinds]
-    found = [f"{left} of {count(kind.total, f'{kind.name} cell')}" for left, kind in missing if left]
-    return f"Missing: {listed(found)}." if found else "All cells are done; the tables were not written."
-
-
-def time_words(status: Status) -> str:
-    """How long it will take, if anything is known of that."""
-    words = left_words(status)
-    return f"{words[:1].upper()}{words[1:]}." if words else "Not known before a cell is done."
+    found = [f"{grouped(left)} of {count(kind.total, f'{kind.name} cell')}" for left, kind in missing if left]
+    return f"{listed(found)}." if found else "All cells are done; the tables were not written."
 
 
 ENGINES = {"local": "one machine", "ray": "a Ray cluster"}

@@ -53,7 +53,7 @@ def runs_table(statuses: Sequence[Status]) -> Table:
         for status in reversed(statuses)
     ]
     heads = [words("began"), words("study"), words("engine"), Column("workers"), Column("time")]
-    return Table("Runs", [*heads, Column("cells done"), Column("failed"), words("end")], rows)
+    return Table("All runs", [*heads, Column("cells done"), Column("failed"), words("end")], rows)
 
 
 def failures_table(caption: str, failures: Sequence[Mapping[str, Any]]) -> Table:

@@ -1,0 +1,79 @@
+"""`scuff progress`: how far a study is, from what its runs have written into its folder."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from scuff.engine import Status
+
+SECONDS = 5.0  # between two looks; runs write as often
+
+
+def progress_command(
+    directory: Annotated[
+        str, typer.Argument(metavar="DIR", help="The folder of an evaluation, a study or an export; any fsspec path.")
+    ],
+    watch: Annotated[bool, typer.Option("--watch", help="Look again every few seconds, until the run ends.")] = False,
+) -> None:
+    """Show how far the last run in a folder is: cells by kind, speed, time left, failures.
+
+    All of it is read from DIR, where every run notes every few seconds how far it is. So this works on any machine that
+    sees the folder, and disturbs nobody. A run that has not been heard of for a minute and a half was probably killed.
+
+    \b
+    Examples:
+      scuff progress runs/noc
+      scuff progress s3://bucket/noc --watch
+
+    \b
+    Exit codes:
+      0  the last run is running or finished
+      1  it has failures, was stopped, interrupted, or probably killed
+    """
+    from scuff.cli.console import open_console
+    from scuff.engine import read_statuses
+    from scuff.store import Store
+
+    store, console = Store(directory), open_console()
+    while True:
+        statuses = read_statuses(store)
+        if not statuses:
+            raise ValueError(f"nothing has been run in {directory}: there is no file in {directory}/progress")
+        if watch and console.is_terminal:
+            console.clear()
+        _show(console, statuses)
+        if not watch or statuses[-1].state != "running":
+            break
+        time.sleep(SECONDS)
+    if statuses[-1].state not in ("running", "finished"):
+        raise typer.Exit(1)
+
+
+def _show(console: Console, statuses: list[Status]) -> None:
+    """The last run, and how many there were before."""
+    from rich import box
+    from rich.table import Table
+
+    from scuff.report.progress.sections import state_words
+    from scuff.report.progress.tables import kinds_table, show_time
+
+    last = statuses[-1]
+    before = f"; {len(statuses) - 1} before it" if len(statuses) > 1 else ""
+    console.print(f"{last.title or 'run'}, begun {show_time(last.started)}{before}")
+    console.print(state_words(last))
+    found = kinds_table(last)
+    table = Table(box=box.SIMPLE)
+    for column in found.columns:
+        table.add_column(column.name, justify="right" if column.is_number else "left")
+    for row in found.rows:
+        table.add_row(*(cell.text for cell in row))
+    console.print(table)
+    for failure in last.failures:
+        place = f", on {failure['where']}" if failure["where"] else ""
+        console.print(f"failed: {failure['kind']} {failure['cell']}: {failure['reason']}{place}")

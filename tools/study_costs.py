@@ -1,0 +1,355 @@
+"""What studies cost at the size of ImageNet, measured on this machine by what `--dry-run` measures.
+
+    python tools/study_costs.py --csv docs/results/costs.csv --markdown docs/costs.md
+    python tools/study_costs.py --only overlap-38,mscr --pictures PHOTOS --csv costs.csv
+    python tools/study_costs.py --device cpu --quick
+
+A folder is made that is as large as ImageNet's, of links to a few pictures: photos of `--pictures`, or random ones
+whose spectrum falls as that of photos does. Every study is planned in full on it, and its cost estimated as its command
+does. Lines of studies that were measured before stay in the CSV file, unless they are measured again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import torch
+from PIL import Image
+
+from scuff.cli.costs import show_bytes, show_duration
+from scuff.data import Points
+from scuff.engine.cost import NOW, StudyCost
+from scuff.environment import environment, find_device
+from scuff.evaluation import plan_evaluation
+from scuff.evaluation.cost import measure_rates, rows_size, task_cost
+from scuff.evaluation.tasks import MODELS
+from scuff.export import estimate_study, plan_export
+from scuff.models import Classifier, build
+from scuff.models.checkpoint import IMAGENET
+from scuff.pictures import Cut, find_pictures
+from scuff.studies import plan_distances, plan_mscr, plan_overlap
+from scuff.studies.distance_cost import estimate_distances
+from scuff.studies.mscr_cost import estimate_mscr
+from scuff.studies.overlap_cost import estimate_overlap
+from scuff.studies.protocols import find_protocol
+from scuff.suites import load_suite
+
+BEGIN, END = "<!-- costs: begin (written by tools/study_costs.py) -->", "<!-- costs: end -->"
+PICTURES, SIZE = 256, (500, 375)  # that links point to, and how large ImageNet's are on average
+GPUS = 8
+CIFAR_EPSILON = 27 / 255  # half the separation of CIFAR-10
+NOC = ("noc-candidates", "imagenet-c")
+STILL = (*NOC, "c-bar-candidates-224", "syn2nat-candidates", "noc-candidates-early")
+CORRUPTIONS = 130
+LEADERBOARDS = ("imagenet-c", "imagenet-c-bar", "imagenet-noc", "imagenet-syn2nat")
+
+Line = tuple[str, str, StudyCost]  # a study, what it is of, and what it costs
+
+
+class Scale(NamedTuple):
+    """How large everything is: as ImageNet, or small enough for a smoke test."""
+
+    root: Path
+    device: torch.device
+    is_quick: bool
+
+    @property
+    def train(self) -> int:
+        return 300 if self.is_quick else 126_689
+
+    @property
+    def test(self) -> int:
+        return 60 if self.is_quick else 5_000
+
+    @property
+    def validation(self) -> int:
+        return 100 if self.is_quick else 50_000
+
+    def folder(self, name: str) -> str:
+        return f"folder:{self.root / name}"
+
+    def few(self, names: Sequence[str]) -> list[str] | None:
+        """All of a suite, or two of it."""
+        return list(names)[:2] if self.is_quick else None
+
+
+# --- pictures --------------------------------------------------------------------------------------------------------
+
+
+def make_picture(seed: int) -> Image.Image:
+    """A random picture whose amplitudes fall with frequency, as those of photos do, in colours that go together."""
+    random = np.random.default_rng(seed)
+    width, height = SIZE
+    frequency = np.hypot(np.fft.fftfreq(height)[:, None], np.fft.rfftfreq(width)[None])
+    frequency[0, 0] = np.inf
+    planes = []
+    for _ in range(3):
+        phases = np.exp(2j * np.pi * random.random(frequency.shape))
+        plane = np.fft.irfft2(phases / frequency**1.2, s=(height, width))
+        planes.append(plane / plane.std())
+    grey, *colours = planes
+    mixed = [grey, *(0.9 * grey + 0.3 * colour for colour in colours)]
+    return Image.fromarray(np.clip(120 + 55 * np.stack(mixed, axis=-1), 0, 255).astype(np.uint8))
+
+
+def make_folders(scale: Scale, pictures: str | None) -> None:
+    """Folders of links: train and test with 100 classes, val with 1000."""
+    store = scale.root / "pictures"
+    store.mkdir()
+    if pictures is None:
+        for number in range(8 if scale.is_quick else PICTURES):
+            make_picture(number).save(store / f"{number}.jpg", quality=90)
+        files = sorted(store.iterdir())
+    else:
+        files = [Path(pictures).resolve() / name for name in find_pictures(Path(pictures))[:PICTURES]]
+    for name, count, classes in (
+        ("train", scale.train, 100),
+        ("test", scale.test, 100),
+        ("val", scale.validation, 1000),
+    ):
+        classes = 20 if scale.is_quick else classes
+        for number in range(classes):
+            (scale.root / name / f"n{number:04}").mkdir(parents=True)
+        for number in range(count):
+            file = files[number % len(files)]
+            os.symlink(file, scale.root / name / f"n{number % classes:04}" / f"{number:07}{file.suffix}")
+
+
+# --- studies ---------------------------------------------------------------------------------------------------------
+
+
+def overlap_38(scale: Scale) -> Iterator[Line]:
+    """The candidates of NOC and ImageNet-C, as in the paper."""
+    cost, corruptions = _overlap(scale, NOC, 3)
+    yield "overlap", f"{corruptions} corruptions, ImageNet-100, 3 seeds", cost
+
+
+def overlap_all(scale: Scale) -> Iterator[Line]:
+    """All corruptions that suites have."""
+    cost, corruptions = _overlap(scale, STILL, 5)
+    yield "overlap", f"{corruptions} corruptions (all that suites have), ImageNet-100, 5 seeds", cost
+    if not scale.is_quick and corruptions != CORRUPTIONS:
+        trained, tested = CORRUPTIONS / corruptions, (CORRUPTIONS / corruptions) ** 2
+        words = f"{CORRUPTIONS} corruptions (in proportion to {corruptions}), ImageNet-100, 5 seeds"
+        yield "overlap", words, _scaled(cost, {"train": trained, "test": tested})
+
+
+def _overlap(scale: Scale, suites: Sequence[str], seeds: int) -> tuple[StudyCost, int]:
+    only = ["imagenet-c/fog", "noc-candidates/border"] if scale.is_quick else None
+    plan = plan_overlap(
+        suites,
+        scale.folder("train"),
+        scale.root / "out",
+        recipe="imagenet-100",
+        test=scale.folder("test"),
+        only=only,
+        seeds=seeds,
+        device=scale.device,
+    )
+    return estimate_overlap(plan), len(plan.tested_on)
+
+
+def _scaled(cost: StudyCost, factors: dict[str, float]) -> StudyCost:
+    """A study with more cells of each kind, whatever their whole number is."""
+    parts = tuple(replace(part, cells=part.cells * factors[part.kind]) for part in cost.parts)
+    return StudyCost(parts, cost.machine, cost.warm_up)
+
+
+def leaderboard(scale: Scale) -> Iterator[Line]:
+    """Models of the size of ResNet-50 on all cells of suites, and on clean images."""
+    for name in LEADERBOARDS[: 1 if scale.is_quick else None]:
+        for precision in ("float32",) if scale.is_quick else ("float32", "bfloat16"):
+            suite = load_suite(name)
+            plan = plan_evaluation(
+                {"resnet50": resnet50(20 if scale.is_quick else 1000)},
+                suite,
+                scale.folder("val"),
+                scale.root / "out",
+                only=scale.few(suite.benchmark()),
+                precision=precision,
+            )
+            rates = measure_rates(plan, scale.device, plan.cells)
+            size = rows_size(plan, plan.cells[-1])
+            for models in (1, 100):
+                parts = [
+                    task_cost(
+                        plan.settings["images"] * rates.task(cell.entry, ["resnet50"] * count),
+                        count * size,
+                        scale.device,
+                        NOW,
+                        cell.entry,
+                    )
+                    for cell in plan.cells
+                    for count in _groups(models)
+                ]
+                plural = "" if models == 1 else "s"
+                words = f"{name}, {len(plan.cells)} cells, {models} ResNet-50{plural}, {precision}"
+                yield "evaluate", words, StudyCost(tuple(parts), environment(scale.device)["device"], rates.warm_up)
+
+
+def _groups(models: int) -> list[int]:
+    return [min(MODELS, models - first) for first in range(0, models, MODELS)]
+
+
+def resnet50(classes: int) -> Classifier:
+    """An untrained one, which is as fast as a trained one."""
+    return Classifier(build("resnet50", classes, 3).eval(), cut=Cut(256, 224), input_size=224, **IMAGENET)
+
+
+def corrupt(scale: Scale) -> Iterator[Line]:
+    """The validation images as files."""
+    suite = load_suite("imagenet-c")
+    for save, layout in (("png", "folder"), ("jpeg", "folder"), ("png", "webdataset")):
+        plan = plan_export(
+            scale.root / "val",
+            scale.root / "out",
+            suite,
+            only=scale.few(suite.benchmark()),
+            resize=256,
+            crop=224,
+            save=save,
+            layout=layout,
+        )
+        words = f"imagenet-c of {plan.images} images, {save}, {layout}"
+        yield "corrupt", words, estimate_study(plan)
+
+
+def mscr(scale: Scale) -> Iterator[Line]:
+    """The protocol of the paper on images of CIFAR-10's size."""
+    options = find_protocol("paper-cifar10")
+    count, tested = (300, 50) if scale.is_quick else (60_000, 10_000)
+    if scale.is_quick:
+        options |= {"models": ["recipe:fashion"], "test_noise": (0, "1x")}
+    random = np.random.default_rng(0)
+    points = Points(
+        "cifar10",
+        random.integers(0, 256, (count, 32, 32, 3), np.uint8),
+        np.arange(count) % 10,
+        tuple("abcdefghij"),
+        is_test=np.arange(count) >= count - tested,
+    )
+    models = options.pop("models")
+    plan = plan_mscr(models, points, scale.root / "out", **options, epsilon_min=CIFAR_EPSILON, device=scale.device)
+    yield "mscr", f"paper-cifar10: {len(plan.cells)} trainings of {models[0].partition(':')[2]}", estimate_mscr(plan)
+
+
+def distances(scale: Scale) -> Iterator[Line]:
+    """How near the augmentation powerset comes to ImageNet-C, in the features of a ResNet-50."""
+    suite = load_suite("imagenet-c")
+    plan = plan_distances(
+        ["augmix", "none"] if scale.is_quick else "powerset-64",
+        suite,
+        scale.folder("train"),
+        scale.root / "out",
+        extractor=resnet50(20 if scale.is_quick else 100),
+        only=scale.few(suite.benchmark()),
+        images=10 if scale.is_quick else 100,
+        device=scale.device,
+    )
+    words = f"{len(plan.schemes)} schemes (powerset-64), imagenet-c, {plan.encodings():,} images through a ResNet-50"
+    yield "distance", words, estimate_distances(plan)
+
+
+STUDIES: dict[str, Callable[[Scale], Iterator[Line]]] = {
+    "leaderboard": leaderboard,
+    "corrupt": corrupt,
+    "overlap-38": overlap_38,
+    "overlap-all": overlap_all,
+    "distances": distances,
+    "mscr": mscr,
+}
+
+
+# --- tables ----------------------------------------------------------------------------------------------------------
+
+
+def describe(line: Line) -> dict[str, object]:
+    """A line of the CSV file."""
+    study, words, cost = line
+    return {
+        "study": study,
+        "what": words,
+        "cells": round(cost.cells),
+        "gpu_hours": cost.gpu_hours,
+        "cpu_hours": cost.cpu_hours,
+        "bytes": round(cost.bytes),
+        "warm_up_seconds": cost.warm_up,
+        "seconds_on_8": cost.wall_seconds(GPUS),
+        "machine": cost.machine,
+    }
+
+
+def join(table: pd.DataFrame, file: Path) -> pd.DataFrame:
+    """What was measured now, and what the file has of others."""
+    if not file.exists():
+        return table
+    before = pd.read_csv(file)
+    is_old = ~before["what"].isin(table["what"])
+    return pd.concat([before[is_old], table], ignore_index=True).sort_values("study", kind="stable", ignore_index=True)
+
+
+def markdown(table: pd.DataFrame) -> str:
+    """The table for the documentation."""
+    heads = ("command", "study", "cells", "GPU hours", "CPU hours", "files", f"on {GPUS} GPUs or processors")
+    lines = ["| " + " | ".join(heads) + " |", "|---|---|" + "---:|" * (len(heads) - 2)]
+    for row in table.itertuples():
+        hours = [f"{value:,.1f}" if value >= 0.1 else f"{value:.3f}" if value else "" for value in row[4:6]]
+        cells = [f"`scuff {row.study}`", row.what, f"{row.cells:,}", *hours]
+        lines.append("| " + " | ".join([*cells, show_bytes(row.bytes), show_duration(row.seconds_on_8)]) + " |")
+    machines = ", ".join(dict.fromkeys(table["machine"]))
+    return "\n".join([*lines, "", f"Measured on: {machines}; torch {torch.__version__}."])
+
+
+def fill(file: Path, text: str) -> None:
+    """Put the table between the two marks of a page."""
+    page = file.read_text()
+    if BEGIN not in page or END not in page:
+        raise SystemExit(f"{file} has no lines {BEGIN!r} and {END!r} to write between")
+    file.write_text(f"{page.partition(BEGIN)[0]}{BEGIN}\n\n{text}\n\n{END}{page.partition(END)[2]}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", help="cpu, cuda; by default the GPU if there is one")
+    parser.add_argument("--quick", action="store_true", help="a smoke test: small folders, few corruptions")
+    parser.add_argument("--pictures", help="a folder of photos to take instead of random pictures")
+    parser.add_argument("--only", default=",".join(STUDIES), help=f"some of {', '.join(STUDIES)}")
+    parser.add_argument("--csv", type=Path, help="where the numbers go")
+    parser.add_argument("--markdown", type=Path, help="a page with marks, between which the table goes")
+    chosen = parser.parse_args()
+    names = chosen.only.split(",")
+    unknown = [name for name in names if name not in STUDIES]
+    if unknown:
+        raise SystemExit(f"no study is called {unknown[0]!r}; there are {', '.join(STUDIES)}")
+    lines, device = [], find_device(chosen.device)
+    with tempfile.TemporaryDirectory() as root:
+        scale = Scale(Path(root), device, chosen.quick)
+        began = time.perf_counter()
+        make_folders(scale, chosen.pictures)
+        print(f"folders: {time.perf_counter() - began:.0f} s", flush=True)
+        for name in names:
+            began = time.perf_counter()
+            for line in STUDIES[name](scale):
+                lines.append(describe(line))
+                table = pd.DataFrame(lines)
+                if chosen.csv is not None:  # after each, so that nothing is lost
+                    table = join(table, chosen.csv)
+                    chosen.csv.parent.mkdir(parents=True, exist_ok=True)
+                    table.to_csv(chosen.csv, index=False, float_format="%.6g")
+            print(f"{name}: {time.perf_counter() - began:.0f} s", flush=True)
+    print(markdown(table))
+    if chosen.markdown is not None:
+        fill(chosen.markdown, markdown(table))
+
+
+if __name__ == "__main__":
+    main()
