@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-real lint format gallery bench clean
+.PHONY: setup demo test test-slow test-real lint format gallery bench clean
 
 setup: .venv/.ready
 
@@ -17,6 +17,9 @@ demo: setup
 
 test: setup lint
 	$(BIN)/python -m pytest -n auto --dist loadscope
+
+test-slow: setup
+	$(BIN)/python -m pytest -n auto -m slow
 
 test-real: setup
 	SCUFF_DATA=$(DATA) $(BIN)/python -m pytest tests/test_real_*.py
@@ -40,6 +43,7 @@ bench: setup
 	$(BIN)/python benchmarks/separation.py
 	$(BIN)/python benchmarks/augment.py
 	$(BIN)/python benchmarks/validity.py
+	$(BIN)/python benchmarks/cluster.py
 
 clean:
 	rm -rf .venv out build dist

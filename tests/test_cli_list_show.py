@@ -12,7 +12,20 @@ from scuff.cli import app
 from scuff.pictures import bundled_picture
 from scuff.sheets import GAP, MARGIN, TEXT_SIZE, corruption_sheet
 
-VERBS = ("list", "show", "gallery", "corrupt", "evaluate", "train", "overlap", "separation", "mscr", "report", "demo")
+VERBS = (
+    "list",
+    "show",
+    "gallery",
+    "corrupt",
+    "evaluate",
+    "train",
+    "overlap",
+    "separation",
+    "mscr",
+    "report",
+    "progress",
+    "demo",
+)
 
 
 @pytest.fixture

@@ -94,7 +94,7 @@ class FailFirst:
         if cell % 2:
             raise ValueError(f"{cell} is odd")
         if node == first:
-            raise MemoryError("CUDA out of memory")
+            raise MemoryError("CUDA out of memory") if cell else OSError("there is no such disk")
         return node
 
 
@@ -116,7 +116,8 @@ def test_a_cell_that_fails_is_tried_elsewhere_with_a_limit_and_the_reasons_are_k
     assert (failure.cell, failure.reason, failure.attempts) == ("1", "1 is odd", 3)
     its = read_journals(store)[0]
     assert (its["state"], its["cells"]["do"]["retried"]) == ("failed", 4)
-    assert "MemoryError: CUDA out of memory" in {retry["reason"] for retry in its["retries"]}
+    reasons = {"MemoryError: CUDA out of memory", "OSError: there is no such disk", "1 is odd"}
+    assert reasons == {retry["reason"] for retry in its["retries"]}
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from made_images import bars
 from tool_modules import load_tool
@@ -193,3 +194,12 @@ def test_the_table_of_the_documentation_is_between_its_marks(tmp_path):
     assert text.endswith("after\n")
     assert "old" not in text
     assert text.count("two nets") == 1
+
+
+def test_the_table_of_the_documentation_is_that_of_the_file():
+    tool = load_tool("study_costs")
+    docs = Path(tool.__file__).parent.parent / "docs"
+    table = tool.markdown(pd.read_csv(docs / "results" / "costs.csv"))
+    page = (docs / "costs.md").read_text()
+    assert page.partition(tool.BEGIN)[2].partition(tool.END)[0].strip() == table
+    assert "130 corruptions" in table

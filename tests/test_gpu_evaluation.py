@@ -9,7 +9,8 @@ import torch
 import scuff
 from scuff.data import array_source
 from scuff.evaluation import plan_evaluation, run_plan
-from scuff.models import Classifier, build
+from scuff.models import Classifier
+from scuff.training import train
 
 pytestmark = pytest.mark.cuda
 
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.cuda
 def classifier(tmp_path_factory) -> Classifier:
     """A small network, trained a little, so that its decisions are not all close calls."""
     file = tmp_path_factory.mktemp("models") / "net.safetensors"
-    return scuff.open_model(scuff.training.train("fashion", "fashion", file, epochs=2, device="cuda"))
+    return scuff.open_model(train("fashion", "fashion", file, epochs=2, device="cuda"))
 
 
 @pytest.mark.parametrize("suite", ["cifar10-c", "imagenet-noc"])

@@ -108,7 +108,7 @@ def test_interrupted_anywhere_it_ends_the_same(tmp_path):
 
         return progress
 
-    for word, times in (("train", 2), ("train", 20), ("train border", 3), ("test border", 0), ("collecting", 1)):
+    for word, times in (("train", 2), ("train", 7), ("train border", 3), ("test border", 0), ("collecting", 1)):
         with pytest.raises(KeyboardInterrupt):
             study(tmp_path / "cut", progress=stop_at(word, times))
         with (

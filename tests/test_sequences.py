@@ -522,6 +522,7 @@ def test_the_checker_notices_in_sequences_too(monkeypatch: pytest.MonkeyPatch, a
         scuff.check_corruption(apply.__name__, parameters={}, sizes=[(16, 16)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("address", scuff.list_corruptions("imagenet-p"))
 def test_contract_at_full_size(address: str) -> None:
     scuff.check_corruption(address, sizes=[(224, 224)], images=2)

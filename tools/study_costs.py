@@ -48,7 +48,8 @@ PICTURES, SIZE = 256, (500, 375)  # that links point to, and how large ImageNet'
 GPUS = 8
 CIFAR_EPSILON = 27 / 255  # half the separation of CIFAR-10
 NOC = ("noc-candidates", "imagenet-c")
-STILL = (*NOC, "c-bar-candidates-224", "syn2nat-candidates", "noc-candidates-early")
+# Of those for 224 pixels; c-bar-candidates-224 have ten severities, and cannot be in one study with others.
+STILL = (*NOC, "imagenet-c-bar", "syn2nat-candidates", "noc-candidates-early")
 CORRUPTIONS = 130
 LEADERBOARDS = ("imagenet-c", "imagenet-c-bar", "imagenet-noc", "imagenet-syn2nat")
 
@@ -136,7 +137,7 @@ def overlap_38(scale: Scale) -> Iterator[Line]:
 def overlap_all(scale: Scale) -> Iterator[Line]:
     """All corruptions that suites have."""
     cost, corruptions = _overlap(scale, STILL, 5)
-    yield "overlap", f"{corruptions} corruptions (all that suites have), ImageNet-100, 5 seeds", cost
+    yield "overlap", f"{corruptions} corruptions (all of the suites for 224 pixels), ImageNet-100, 5 seeds", cost
     if not scale.is_quick and corruptions != CORRUPTIONS:
         trained, tested = CORRUPTIONS / corruptions, (CORRUPTIONS / corruptions) ** 2
         words = f"{CORRUPTIONS} corruptions (in proportion to {corruptions}), ImageNet-100, 5 seeds"
@@ -285,6 +286,7 @@ def describe(line: Line) -> dict[str, object]:
         "warm_up_seconds": cost.warm_up,
         "seconds_on_8": cost.wall_seconds(GPUS),
         "machine": cost.machine,
+        "torch": torch.__version__,
     }
 
 
@@ -305,8 +307,8 @@ def markdown(table: pd.DataFrame) -> str:
         hours = [f"{value:,.1f}" if value >= 0.1 else f"{value:.3f}" if value else "" for value in row[4:6]]
         cells = [f"`scuff {row.study}`", row.what, f"{row.cells:,}", *hours]
         lines.append("| " + " | ".join([*cells, show_bytes(row.bytes), show_duration(row.seconds_on_8)]) + " |")
-    machines = ", ".join(dict.fromkeys(table["machine"]))
-    return "\n".join([*lines, "", f"Measured on: {machines}; torch {torch.__version__}."])
+    machines, versions = (", ".join(dict.fromkeys(table[column])) for column in ("machine", "torch"))
+    return "\n".join([*lines, "", f"Measured on: {machines}; torch {versions}."])
 
 
 def fill(file: Path, text: str) -> None:

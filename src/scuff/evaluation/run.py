@@ -162,7 +162,14 @@ def run_plan(
             raise ValueError(f"{name} must be at least {least}, got {count}")
     with Run(engine, plan.store, progress, "evaluate") as run:
         device = run.engine.find_device(device)
+        expect_tests(run, plan)
         return run_tests(run, plan, device, batch_size=batch_size, compile=compile, workers=workers)
+
+
+def expect_tests(run: Run, plan: Plan) -> None:
+    """Tell a run how many tests an evaluation has, and how many of them are there."""
+    every = len(split_tasks(plan, {cell: list(plan.classifiers) for cell in plan.cells}))
+    run.expect("test", every, every - len(split_tasks(plan, plan.missing())))
 
 
 def run_tests(

@@ -31,7 +31,7 @@ from scuff.studies.transform_space_plan import (
     Schemes,
     plan_distances,
 )
-from scuff.studies.trials import Trials, evaluate_trials, expect_tests, join_tables, plan_trials, read_errors
+from scuff.studies.trials import Trials, evaluate_trials, expect_trials, join_tables, plan_trials, read_errors
 from scuff.suites import Suite
 from scuff.training.recipes import Recipe, find_recipe
 from scuff.training.run import adapt
@@ -188,7 +188,7 @@ def measure_and_test(run: Run, plan: CorrelationPlan) -> Plan | None:
     distances, trials = plan.distances, plan.trials
     missing = trials.missing()
     begin_distances(run, distances, len(trials.cells), len(trials.cells) - len(missing))
-    expect_tests(run, len(trials.cells), distances.levels)
+    expect_trials(run, len(trials.cells), distances.levels)
     first = [] if distances.is_trained() else [distances.training]
     run_trainings(run, distances.store, [*first, *missing], distances.device)
     if distances.is_trained():

@@ -16,7 +16,7 @@ import torch
 
 from scuff.data import Source
 from scuff.engine import Engine, Progress, Run
-from scuff.evaluation.run import run_tests
+from scuff.evaluation.run import expect_tests, run_tests
 from scuff.evaluation.tasks import MODELS
 from scuff.metrics.overlap import Overlaps, overlaps
 from scuff.store import find_file, save_settings
@@ -115,6 +115,7 @@ def run_overlap(plan: OverlapPlan, *, progress: Progress | None = None) -> None:
         _train(run, plan)
         compile = plan.settings["recipe"]["compile"]
         evaluation = plan.evaluation()
+        expect_tests(run, evaluation)
         run_tests(run, evaluation, plan.device, compile=compile)
         if not run.failures:
             run.progress("collecting", 0, 1)

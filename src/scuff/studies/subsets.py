@@ -36,7 +36,7 @@ from scuff.studies.trainings import run_trainings
 from scuff.studies.transform_space import measure_plan_centres, train_extractor
 from scuff.studies.transform_space_plan import IMAGES, SAMPLES, DistancePlan, is_constant, plan_distances
 from scuff.studies.transform_space_plan import SETTINGS as DISTANCES
-from scuff.studies.trials import Trials, evaluate_trials, expect_tests, join_tables, plan_trials, read_errors
+from scuff.studies.trials import Trials, evaluate_trials, expect_trials, join_tables, plan_trials, read_errors
 from scuff.suites import Suite
 from scuff.training.recipes import Recipe, find_recipe
 from scuff.training.run import adapt
@@ -256,7 +256,7 @@ def _order_and_test(run: Run, plan: SubsetPlan) -> tuple[Trials, Plan | None] | 
     own = 0 if distances.training is None or store.exists(ORDER) else 1
     own_there = own if distances.is_trained() else 0
     run.expect("train", networks + own, own_there)
-    expect_tests(run, networks, distances.levels)
+    expect_trials(run, networks, distances.levels)
     if not store.exists(ORDER):
         run.expect("centres", len(distances.levels), len(distances.levels) - len(distances.missing_centres()))
         run.expect("order", 1)

@@ -18,10 +18,10 @@ from scuff.data import Source
 from scuff.engine import Run
 from scuff.evaluation import plan_evaluation
 from scuff.evaluation.plan import Plan
-from scuff.evaluation.run import run_tests
+from scuff.evaluation.run import expect_tests, run_tests
 from scuff.evaluation.tasks import MODELS
 from scuff.metrics.accuracies import CLEAN
-from scuff.store import Store, read_columns
+from scuff.store import Store, read_columns_of_each
 from scuff.studies.cells import TrainingCell, find_trained
 from scuff.studies.sources import check_classes, open_test_source
 from scuff.studies.transform_space_plan import short_name
@@ -119,7 +119,7 @@ def plan_trials(
     return Trials(store, cells, suite, only, severities, tested, address, limit, device, recipe)
 
 
-def expect_tests(run: Run, networks: int, levels: Mapping[str, Levels]) -> None:
+def expect_trials(run: Run, networks: int, levels: Mapping[str, Levels]) -> None:
     """Tell a run that so many networks will be tested on these entries, at these severities, and on clean images."""
     run.expect("test", math.ceil(networks / MODELS) * (1 + sum(map(len, levels.values()))))
 
@@ -129,6 +129,7 @@ def evaluate_trials(run: Run, trials: Trials) -> Plan | None:
     if len(trials.missing()) == len(trials.cells):
         return None
     evaluation = trials.evaluation()
+    expect_tests(run, evaluation)
     run_tests(run, evaluation, trials.device, compile=trials.recipe.compile)
     return evaluation
 
@@ -138,14 +139,14 @@ def read_errors(trials: Trials, evaluation: Plan) -> pd.DataFrame:
 
     Clean images are a corruption called clean, at severity 0.
     """
+    pairs = [(cell, tested) for cell in trials.cells for tested in evaluation.cells]
+    names = [evaluation.rows_name(cell.name, tested) for cell, tested in pairs]
+    found = read_columns_of_each(evaluation.store, names, ["label", "prediction"])
     lines = []
-    for cell in trials.cells:
-        for tested in evaluation.cells:
-            name = evaluation.rows_name(cell.name, tested)
-            label, prediction = read_columns(evaluation.store, name, ["label", "prediction"])
-            corruption = CLEAN if tested.entry == CLEAN else f"{trials.suite.name}/{tested.entry}"
-            wrong = float(np.mean(label != prediction))
-            lines.append((cell.trained_on, cell.seed, corruption, tested.severity or 0, wrong))
+    for (cell, tested), (label, prediction) in zip(pairs, found, strict=True):
+        corruption = CLEAN if tested.entry == CLEAN else f"{trials.suite.name}/{tested.entry}"
+        wrong = float(np.mean(label != prediction))
+        lines.append((cell.trained_on, cell.seed, corruption, tested.severity or 0, wrong))
     return pd.DataFrame(lines, columns=["scheme", "seed", "corruption", "severity", "error"])
 
 
