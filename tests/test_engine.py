@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from scuff.engine import CellsFailed, LocalEngine, Needs, Run, local, open_engine, read_journals
+from scuff.engine import CellsFailed, LocalEngine, Needs, Run, local, needs_of, open_engine, read_journals
 from scuff.engine.cells import WorkerLost
 from scuff.engine.journal import POINTS, Journal
 from scuff.files import Stopped
@@ -259,3 +259,47 @@ def test_cells_may_come_from_anywhere_and_are_read_as_workers_are_free():
 
 def test_a_lost_worker_is_no_reason_to_end_the_run():
     assert issubclass(WorkerLost, Stopped)  # yet, unlike a full disk, it is tried again: see above
+
+
+@dataclass(frozen=True)
+class Deadly:
+    """Ends its process whenever it is asked for cell 0; others take their time, so that they run beside it."""
+
+    def __call__(self, cell, advance):
+        time.sleep(1.0)
+        if cell == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return cell
+
+
+def test_a_cell_that_always_ends_its_process_takes_no_other_with_it():
+    done = []
+
+    def run_some():
+        with Run(LocalEngine(2)) as run:
+            done.extend(cell for cell, _ in run.cells("do", Deadly(), range(3)))
+
+    with pytest.raises(CellsFailed) as failed:
+        run_some()
+    assert sorted(done) == [1, 2]
+    assert [failure.cell for failure in failed.value.failures] == ["0"]
+
+
+def test_a_store_that_does_not_answer_hides_no_error(tmp_path, monkeypatch):
+    run = Run(LocalEngine(1), Store(tmp_path))
+
+    def unreachable(self, name, content):
+        raise ValueError("no valid credentials")
+
+    monkeypatch.setattr(Store, "write", unreachable)
+    with pytest.raises(CellsFailed, match="1 is odd"), run:
+        list(run.cells("do", odd_ones_fail, [0, 1]))
+
+
+def test_the_only_gpu_that_will_do_is_used_by_its_number(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
+    needs = needs_of(torch.device("cuda", 1))
+    assert (needs.gpus, needs.gpu) == (1, 1)
+    assert LocalEngine().count(needs, 9) == 1
+    assert LocalEngine().count(needs_of(torch.device("cuda")), 9) == 4
+    assert LocalEngine().count(needs_of(torch.device("cuda", 1), share=3), 9) == 3

@@ -1,6 +1,6 @@
 """Where cells run: on this machine, or on a Ray cluster."""
 
-from scuff.engine.cells import Advance, CellsFailed, Engine, Failure, Needs, Work
+from scuff.engine.cells import Advance, CellsFailed, Engine, Failure, Needs, Work, needs_of
 from scuff.engine.cluster import RayEngine
 from scuff.engine.journal import read_journals
 from scuff.engine.local import LocalEngine
@@ -20,6 +20,7 @@ __all__ = [
     "Run",
     "Status",
     "Work",
+    "needs_of",
     "open_engine",
     "read_journals",
     "read_statuses",

@@ -6,6 +6,7 @@ may run twice, here or elsewhere, and of a run that is started again only the ce
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -33,6 +34,18 @@ class Needs:
     cpus: float | None = 1
     gpus: float = 0
     memory: int = 0
+    gpu: int | None = None  # the only one that will do, of this machine
+
+
+def needs_of(device: torch.device, cpus: float | None = 1, share: int = 1, memory: int = 0) -> Needs:
+    """What a cell needs that computes on a device, which so many cells share.
+
+    >>> needs_of(torch.device("cuda"), share=3)
+    Needs(cpus=1, gpus=0.3333, memory=0, gpu=None)
+    """
+    if device.type != "cuda":
+        return Needs(cpus, memory=memory)
+    return Needs(cpus, math.floor(1e4 / share) / 1e4, memory, device.index)  # rounded down: Ray counts in 1/10000
 
 
 @dataclass(frozen=True)

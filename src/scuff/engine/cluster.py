@@ -20,7 +20,7 @@ import torch
 
 from scuff.engine.cells import Cell, Ended, Needs, Work, WorkerLost, Workers
 from scuff.files import Stopped
-from scuff.models.failures import is_out_of_memory
+from scuff.models.failures import is_out_of_memory, leaves_sound
 
 SECONDS_BETWEEN = 5.0  # two looks at which machines there are
 PATIENCE = 60.0  # seconds in which a worker starts, if there is room for it
@@ -59,7 +59,7 @@ class RayEngine:
         found = torch.device(device or ("cuda" if gpus else "cpu"))
         if found.index is not None:
             raise ValueError(f"device {device} was asked for, but a cluster chooses the GPU itself; use {found.type}")
-        if found.type == "cuda" and not gpus:
+        if found.type == "cuda" and not gpus and self.workers is None:  # else some may be on their way
             raise ValueError("device cuda was asked for, but no machine of the cluster has a GPU; use cpu")
         return found
 
@@ -104,7 +104,8 @@ class _Actors:
         self._coming: dict[Any, _Hired] = {}  # by what tells that they are there
         self._idle: list[_Hired] = []
         self._busy: dict[Any, tuple[int, _Hired, float]] = {}  # by their results to come
-        self._looked, self._slots, self._unwilling = -SECONDS_BETWEEN, 0, 0
+        self._looked, self._slots = -SECONDS_BETWEEN, 0
+        self._unwilling, self._refused = 0, 0.0
 
     # --- workers ----------------------------------------------------------------------------------------------------
 
@@ -114,12 +115,14 @@ class _Actors:
     def places(self) -> set[str]:
         """Where workers are; those that are about to start may be anywhere."""
         latest = time.monotonic() - PATIENCE
-        coming = {one.where for one in self._coming.values() if one.since > latest}
+        coming = {one.where for one in self._coming.values() if one.since > latest and not self._unwilling}
         return coming | {one.where for one in self._idle} | {one.where for _, one, _ in self._busy.values()}
 
     def room(self) -> int:
         if time.monotonic() - self._looked >= SECONDS_BETWEEN:
             self._looked, self._slots = time.monotonic(), self._wanted or self._count_slots()
+        if self._unwilling >= UNWILLING and time.monotonic() - self._refused < PATIENCE:
+            return len(self._idle)
         for _ in range(min(self._slots, self._most) - self.count() - len(self._coming)):
             actor = self._class.remote(self._work, max(1, int(self._needs["CPU"])), os.getcwd(), list(sys.path))
             self._coming[actor.where.remote()] = _Hired(actor, time.monotonic())
@@ -132,7 +135,7 @@ class _Actors:
         fit = sum(
             min((int(node.get(name, 0) / amount) for name, amount in wanted.items()), default=0) for node in nodes
         )
-        if not fit:
+        if not fit and not self._slots:  # a machine that is gone may come back
             has = ", ".join(f"{name} {amount:g}" for name, amount in wanted.items())
             raise Stopped(f"no machine of the cluster has what a cell needs ({has})")
         return fit
@@ -163,7 +166,7 @@ class _Actors:
         try:
             worker.where = self._ray.get(reference)
         except self._ray.exceptions.RayError as error:
-            self._unwilling += 1
+            self._unwilling, self._refused = self._unwilling + 1, time.monotonic()
             if self._unwilling >= UNWILLING and not self.count():
                 raise Stopped(f"no worker of the cluster starts: {_lines(error)[-1]}") from error
             return
@@ -226,7 +229,7 @@ class _Worker:
         except Exception as raised:
             error = _pickled(raised)
             # After other errors than those of Python, those of a GPU above all, the next cell had better begin afresh.
-            is_sound = not isinstance(raised, (RuntimeError, MemoryError))
+            is_sound = leaves_sound(raised)
         return result, error, is_sound, time.perf_counter() - began
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import secrets
 import time
@@ -93,7 +94,7 @@ class Journal:
 
     def _write_at_times(self) -> None:
         if time.monotonic() - self._written >= SECONDS_BETWEEN:
-            self.write()
+            self._try_to_write()
 
     def _point(self) -> None:
         """Add to the timeline, which is thinned by half whenever it is full."""
@@ -122,23 +123,29 @@ class Journal:
         for its in self.content["cells"].values():
             its["running"], its["part"] = 0, 0.0
         self.content["workers"] = 0
-        self.write()
+        self._try_to_write()
+
+    def _try_to_write(self) -> None:
+        """Write, unless the disk is full or the store does not answer: what is done matters more than what is told."""
+        with contextlib.suppress(OSError, ValueError):
+            self.write()
 
     def write(self) -> None:
         """Write the file, if there is a store and anything to tell."""
         self._written = time.monotonic()
         if self._store is None or not self.content["cells"]:
             return
-        self._store.write(self._name, (json.dumps(self.now(), indent=1) + "\n").encode())
+        self._store.write(self.name, (json.dumps(self.now(), indent=1) + "\n").encode())
 
     @property
-    def _name(self) -> str:
+    def name(self) -> str:
+        """Of its file, in the store."""
         return f"{FOLDER}/{self.content['run']}.json"
 
     @property
     def address(self) -> str:
         """Where the file is; nowhere without a store."""
-        return "" if self._store is None else self._store.address(self._name)
+        return "" if self._store is None else self._store.address(self.name)
 
 
 def read_journals(store: Store) -> list[dict[str, Any]]:

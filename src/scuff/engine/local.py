@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -14,6 +15,7 @@ import torch
 from scuff.data.memory import available_memory
 from scuff.engine.cells import Cell, Ended, Needs, Work, WorkerLost, Workers
 from scuff.environment import find_device
+from scuff.models.failures import causes, leaves_sound
 from scuff.pool import Pool, threads_limited
 from scuff.store import Unreachable
 
@@ -58,7 +60,7 @@ class LocalEngine:
     def count(self, needs: Needs, most: int) -> int:
         """How many processes: as many as asked for, or as fit, and no more than there are cells."""
         if needs.gpus:
-            fit = int(torch.cuda.device_count() / needs.gpus)
+            fit = int((torch.cuda.device_count() if needs.gpu is None else 1) / needs.gpus)
             return max(1, min(self.processes or fit, fit, most))
         if needs.cpus is None:
             return 1
@@ -70,7 +72,7 @@ class LocalEngine:
         count = self.count(needs, most)
         if count == 1:
             return _ThisProcess(work, needs, advance)
-        return _Processes(work, count, torch.cuda.device_count() if needs.gpus else 0)
+        return _Processes(work, count, torch.cuda.device_count() if needs.gpus and needs.gpu is None else 0)
 
 
 class _ThisProcess:
@@ -103,6 +105,8 @@ class _ThisProcess:
                 result = self._work(cell, lambda *at: self._advance(ticket, *at))
         except Exception as raised:
             error = raised
+            for one in causes(raised):  # let go of what their frames hold: a network, or a GPU's memory
+                traceback.clear_frames(one.__traceback__)
         return [Ended(ticket, result, error, time.perf_counter() - began, HERE)]
 
     def cancel(self, ticket: int) -> None:
@@ -119,17 +123,24 @@ class _Processes:
         self._work, self._count, self._gpus = work, count, gpus
         self._pool: Pool | None = None
         self._running: dict[Future, int] = {}
+        self._suspects = 0  # cells of a pool that broke, by one of them
+        self._is_ill = False
 
     def count(self) -> int:
         return self._count
 
     def room(self) -> int:
-        return self._count - len(self._running)
+        """After a pool broke, those that ran in it run one by one: so the guilty one takes nobody with it."""
+        if self._is_ill and self._running:
+            return 0
+        return (1 if self._suspects else self._count) - len(self._running)
 
     def places(self) -> set[str]:
         return {HERE}
 
     def start(self, ticket: int, cell: Cell, avoid: frozenset[str]) -> str | None:
+        if self._is_ill:
+            self.close()
         if self._pool is None:
             self._pool = Pool(self._work, self._count, self._gpus)
         self._running[self._pool.submit(cell)] = ticket
@@ -138,9 +149,12 @@ class _Processes:
     def wait(self, seconds: float) -> list[Ended]:
         done, _ = wait(self._running, seconds, FIRST_COMPLETED)
         ended = list(self._end(done))
+        self._suspects = max(0, self._suspects - len(ended))
+        self._is_ill = self._is_ill or not all(one.error is None or leaves_sound(one.error) for one in ended)
         if any(isinstance(one.error, WorkerLost) for one in ended):  # and with one of them, the pool
             ended += self._end(list(self._running))
             self.close()
+            self._suspects += len(ended)
         return ended
 
     def _end(self, futures: list[Future]) -> Iterator[Ended]:
@@ -158,7 +172,7 @@ class _Processes:
         """Cells here have no doubles."""
 
     def close(self) -> None:
-        pool, self._pool = self._pool, None
+        pool, self._pool, self._is_ill = self._pool, None, False
         self._running.clear()
         if pool is not None:
             pool.close()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any
 
-from scuff.engine.cells import Cell, CellsFailed, Engine, Failure, Needs, Work
+from scuff.engine.cells import Advance, Cell, CellsFailed, Engine, Failure, Needs, Work
 from scuff.engine.journal import Journal, read_journals
 from scuff.engine.local import LocalEngine
 from scuff.engine.schedule import Attempts, describe_error, run_schedule
@@ -121,8 +121,19 @@ class Run:
         if not count:
             return
         self._journal.begin(kind)
+        if self._store is not None and self.engine.name != "local":
+            self._journal.write()
+            work = Visible(work, self._store, self._journal.name)
         scheduled = run_schedule(
-            self.engine, work, cells, needs or Needs(), count, advance=advance, retried=retried, tick=tick
+            self.engine,
+            work,
+            cells,
+            needs or Needs(),
+            count,
+            others_are_done=its["there"] + its["done"] > 0,
+            advance=advance,
+            retried=retried,
+            tick=tick,
         )
         with contextlib.closing(scheduled):
             for attempts in scheduled:
@@ -159,12 +170,30 @@ class Run:
             stopped = isinstance(error, (Stopped, OSError, MemoryError))
             state = "interrupted" if isinstance(error, (KeyboardInterrupt, GeneratorExit)) else state
             state = "stopped" if stopped else state if state == "interrupted" else "failed"
-            with contextlib.suppress(OSError):  # a full disk, say: the error is already on its way
-                self._journal.end(state, describe_error(error))
+            self._journal.end(state, describe_error(error))
             return
         self._journal.end(state)
         if self.failures:
             raise CellsFailed(self.failures, self._journal.address)
+
+
+@dataclass
+class Visible:
+    """Work of a machine that must see the store; that it does is found out once, by the journal of the run."""
+
+    work: Work
+    store: Store
+    journal: str
+    is_seen: bool = False
+
+    def __call__(self, cell: Cell, advance: Advance) -> Any:
+        if not self.is_seen and not self.store.exists(self.journal):
+            raise ValueError(
+                f"this machine does not see {self.store.root}; results need a folder that all machines mount at the "
+                "same place, or a bucket"
+            )
+        self.is_seen = True
+        return self.work(cell, advance)
 
 
 def _failure(kind: str, name: Callable[[Cell], str], attempts: Attempts) -> Failure:

@@ -17,6 +17,7 @@ TICK = 1.0  # seconds between looks at what is running
 SLOW = 4.0  # times the usual duration: then a cell is slow
 SLOW_AT_LEAST = 60.0  # seconds
 REMEMBERED = 1000  # durations, of which the usual one is the median
+ELSEWHERE = 60.0  # seconds for which a cell that failed waits for another machine
 HOPELESS = 3  # cells given up before any is done: then nothing will be
 
 
@@ -27,6 +28,7 @@ class Attempts:
     cell: Cell
     count: int = 0
     avoid: frozenset[str] = frozenset()
+    failed_at: float = 0.0
     last: Ended | None = None
     running: dict[int, tuple[float, str]] = field(default_factory=dict)  # tickets: when they began, and where
 
@@ -43,28 +45,29 @@ def run_schedule(
     needs: Needs,
     most: int,
     *,
+    others_are_done: bool = False,
     advance: Callable[[Cell, int, int], None],
     retried: Callable[[Attempts], None],
     tick: Callable[[int, int], None],
 ) -> Iterator[Attempts]:
     """Yield every cell when it is done or given up, in the order in which that happens.
 
-    An attempt that fails is repeated, on a cluster in another place, until the engine's number of `attempts`. When
-    nothing waits any more, a cell that takes far longer than usual is also given to another worker, and the first
-    result counts: cells may run twice. A full disk ends everything; and if the first cells are all given up, the error
-    of the first is raised. `tick` hears of the numbers of workers and of running cells.
+    An attempt that fails is repeated, on a cluster in another place, until the engine's number of `attempts`. A cell
+    that takes far longer than usual is also given to a worker that has nothing to do, and the first result counts:
+    cells may run twice. A full disk ends everything; and if the first cells are all given up, the error of the first is
+    raised, unless `others_are_done`, in an earlier run, say. `tick` hears of the numbers of workers and running cells.
     """
-    loop = _Loop(engine, iter(cells), retried)
+    loop = _Loop(engine, iter(cells), retried, others_are_done)
     workers = engine.open(work, needs, most, lambda ticket, *at: loop.advance(ticket, at, advance))
     try:
         while loop.feed(workers):
+            if engine.doubles_slow_cells:
+                loop.double_slow(workers)
             tick(workers.count(), len(loop.running))
             for ended in workers.wait(TICK):
                 attempts = loop.settle(ended, workers)
                 if attempts is not None:
                     yield attempts
-            if engine.doubles_slow_cells:
-                loop.double_slow(workers)
     finally:
         workers.close()
 
@@ -72,13 +75,15 @@ def run_schedule(
 class _Loop:
     """What is waiting, what is running, what is known of durations."""
 
-    def __init__(self, engine: Engine, cells: Iterator[Cell], retried: Callable[[Attempts], None]) -> None:
+    def __init__(
+        self, engine: Engine, cells: Iterator[Cell], retried: Callable[[Attempts], None], has_done: bool
+    ) -> None:
         self._engine, self._cells, self._retried = engine, cells, retried
         self._waiting: deque[Attempts] = deque()
         self._tickets = itertools.count()
         self._durations: deque[float] = deque(maxlen=REMEMBERED)
         self._given_up: list[Attempts] = []
-        self._has_done = False
+        self._has_done = has_done
         self.running: dict[int, Attempts] = {}
 
     def advance(self, ticket: int, at: tuple[int, int], tell: Callable[[Cell, int, int], None]) -> None:
@@ -92,8 +97,7 @@ class _Loop:
             attempts = self._next()
             if attempts is None:
                 break
-            elsewhere = attempts.avoid if workers.places() - attempts.avoid else frozenset()
-            if not self._start(workers, attempts, elsewhere):
+            if not self._start(workers, attempts, self._elsewhere(workers, attempts)):
                 held_back.append(attempts)
         self._waiting.extendleft(reversed(held_back))
         if self.running or self._waiting:
@@ -105,6 +109,11 @@ class _Loop:
             return False
         self._waiting.append(following)
         return True
+
+    def _elsewhere(self, workers: Workers, attempts: Attempts) -> frozenset[str]:
+        """The machines that a cell avoids: those where it failed, while there are others, and not for ever."""
+        waits = time.monotonic() - attempts.failed_at < ELSEWHERE
+        return attempts.avoid if waits and workers.places() - attempts.avoid else frozenset()
 
     def _next(self) -> Attempts | None:
         if self._waiting:
@@ -133,10 +142,12 @@ class _Loop:
             self._durations.append(ended.seconds)
         else:
             _raise_if_final(ended.error)
+            attempts.avoid |= {ended.where}
+            attempts.failed_at = time.monotonic()
             if attempts.running:  # its double is still at work
+                self._retried(attempts)
                 return None
             if attempts.count < self._engine.attempts and self._engine.is_worth_retrying(ended.error):
-                attempts.avoid |= {ended.where}
                 self._retried(attempts)
                 self._waiting.append(attempts)
                 return None
@@ -150,13 +161,14 @@ class _Loop:
 
     def double_slow(self, workers: Workers) -> None:
         """Give a cell that takes far too long to a second worker, if one has nothing else to do."""
-        if self._waiting or not self._durations or not workers.room():
+        if not self._durations or not workers.room():
             return
         limit = max(SLOW_AT_LEAST, SLOW * statistics.median(self._durations))
         now = time.monotonic()
         for ticket, attempts in list(self.running.items()):
             began, where = attempts.running[ticket]
-            if len(attempts.running) == 1 and now - began > limit:
+            may_fail = attempts.count + 1 < self._engine.attempts
+            if len(attempts.running) == 1 and may_fail and now - began > limit:
                 self._start(workers, attempts, attempts.avoid | {where})
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -224,14 +224,17 @@ def check_class_order(classifier: Classifier, source: Source) -> None:
 
 
 def open_models(
-    models: Models, mean: Sequence[float] | None = None, std: Sequence[float] | None = None
+    models: Models,
+    mean: Sequence[float] | None = None,
+    std: Sequence[float] | None = None,
+    keep: Callable[[Classifier], Classifier] = lambda classifier: classifier,
 ) -> dict[str, Classifier]:
-    """Classifiers by name, from one model or several; two of one name are refused."""
+    """Classifiers by name, from one model or several; two of one name are refused. `keep` says what stays of each."""
     if isinstance(models, Mapping):
-        opened = [open_model(model, name=name, mean=mean, std=std) for name, model in models.items()]
+        opened = [keep(open_model(model, name=name, mean=mean, std=std)) for name, model in models.items()]
     else:
         several = list(models) if isinstance(models, (list, tuple, Iterator)) else [models]
-        opened = [open_model(model, mean=mean, std=std) for model in several]
+        opened = [keep(open_model(model, mean=mean, std=std)) for model in several]
     names = [classifier.name for classifier in opened]
     if not names:
         raise ValueError("no model is given")

@@ -168,7 +168,8 @@ def plan_evaluation(
     cells = [Cell(entry, severity) for entry, its in levels.items() for severity in its]
     if images.clean is not None and not is_sequence:
         cells.insert(0, Cell(CLEAN))
-    classifiers = open_models(models, mean, std)
+    # Without their weights: there may be hundreds of them, and those that are needed are opened where they are.
+    classifiers = open_models(models, mean, std, close_model)
     example = images.example()
     for classifier in classifiers.values():
         check_class_order(classifier, example)
@@ -189,8 +190,6 @@ def plan_evaluation(
         "scuff": scuff.__version__,
     }
     fingerprints = {name: classifier.fingerprint() for name, classifier in classifiers.items()}
-    # Without their weights: there may be hundreds of them, and those that are needed are opened where they are.
-    classifiers = {name: close_model(classifier) for name, classifier in classifiers.items()}
     plan = Plan(store, settings, classifiers, fingerprints, suite, images, cells, is_sequence, {})
     if images.are_corrupted:
         plan.pixels.update({cell: published_fingerprint(plan.source(cell)) for cell in cells})

@@ -14,7 +14,8 @@ import pandas as pd
 import torch
 
 from scuff.data import CorruptedSource, Source
-from scuff.engine import Engine, Needs, Progress, Run
+from scuff.engine import Engine, Progress, Run, needs_of
+from scuff.engine.local import NEEDED
 from scuff.environment import environment
 from scuff.evaluation.choices import Models
 from scuff.evaluation.plan import MAY_JOIN, SETTINGS, Plan, plan_evaluation
@@ -23,6 +24,7 @@ from scuff.files import DISK_FULL, Stopped
 from scuff.store import read_rows, read_settings, save_settings
 from scuff.suites import Suite
 
+MOST = 8 << 30  # bytes of pixels
 CLUSTER_DECODERS = {"cpu": 0, "cuda": 8}  # processes beside a worker of a cluster: on a CPU it has but one to itself
 
 
@@ -190,7 +192,7 @@ def run_tests(
         workers = CLUSTER_DECODERS[device.type]
     decoding = partial(run.progress, "decoding") if is_here else None
     work = Tests(plan, str(device), batch_size, compile, workers, decoding)
-    needs = Needs(cpus=None, gpus=1 if device.type == "cuda" else 0)
+    needs = needs_of(device, cpus=None, memory=_memory_of(plan, device))
     predictions, corrupting, predicting, last = 0, 0.0, 0.0, None
     try:
         if tasks:
@@ -209,6 +211,17 @@ def run_tests(
         raise
     how = ("not needed", batch_size or 0) if last is None else (last.pixels, last.batch_size)
     return Timing(predictions, time.perf_counter() - started, corrupting, predicting, *how)
+
+
+def _memory_of(plan: Plan, device: torch.device) -> int:
+    """Bytes of a worker that keeps all images in memory, if they are not too many; on a GPU, they are kept there."""
+    cut, example = plan.settings["cut"], plan.images.example()
+    if example.has_pictures:
+        side = 0 if cut is None else cut["crop"] or cut["resize"] or 0
+        pixels = len(example) * 3 * side**2
+    else:
+        pixels = example.images.array.nbytes
+    return NEEDED + (0 if device.type == "cuda" else min(pixels, MOST))
 
 
 def _save_settings(plan: Plan, device: torch.device) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ from scuff.suites import Levels, Suite
 Name = str | int  # of a picture its path below the folder, of an image in an array its position
 Batch = list[tuple[Name, np.ndarray]]  # images of one shape
 
+# What a machine suffers from, and not the picture: then another one had better try.
+ILL = (errno.EIO, errno.ESTALE, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOTCONN, errno.ETIMEDOUT)
 CHUNK = 8  # pictures at a time: enough to fill a batch, few enough for a steady progress bar
 
 
@@ -135,6 +138,8 @@ def read_batches(images: Images, names: Iterable[Name]) -> tuple[list[Batch], di
             pixels = images.read(name)
             batches.setdefault(pixels.shape, []).append((name, pixels))
         except Exception as error:  # Pillow's decoders raise whatever they please on a broken file
+            if isinstance(error, MemoryError) or getattr(error, "errno", None) in ILL:
+                raise
             failures[name] = failure_reason(error)
     return list(batches.values()), failures
 

@@ -34,3 +34,19 @@ def is_out_of_memory(error: Exception) -> bool:
     if isinstance(error, (OutOfMemoryError, MemoryError)):
         return True
     return isinstance(error, RuntimeError) and any(words in str(error).lower() for words in OUT_OF_MEMORY)
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """An error, and all that it came from."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def leaves_sound(error: Exception) -> bool:
+    """Whether a process can be trusted after it: not if memory ran out or a GPU failed, whatever was made of it.
+
+    >>> leaves_sound(ValueError("wrong shape")), leaves_sound(MemoryError())
+    (True, False)
+    """
+    return not any(isinstance(one, (RuntimeError, MemoryError)) for one in causes(error))

@@ -5,14 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import socket
 import tempfile
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
 import fsspec
 
-from scuff.files import write_by_rename
-from scuff.store.places import check_bucket, explaining, is_local, is_object_store, open_place, protocols
+from scuff.files import DISK_FULL, write_by_rename
+from scuff.store.places import Unreachable, check_bucket, explaining, is_local, is_object_store, open_place, protocols
 
 TOGETHER = 64  # files that are fetched at once: a few hundred kilobytes each
 
@@ -117,8 +118,16 @@ class Store:
                 yield file
         elif is_object_store(self._files):  # an upload that was begun could not be taken back: write here first
             with tempfile.NamedTemporaryFile(prefix="scuff-") as file:
-                yield file
-                file.flush()
+                try:
+                    yield file
+                    file.flush()
+                except OSError as error:
+                    if error.errno not in DISK_FULL:
+                        raise
+                    raise Unreachable(
+                        f"no room for temporary files in {tempfile.gettempdir()} of {socket.gethostname()}; make some, "
+                        "or set TMPDIR"
+                    ) from error
                 with self._explaining():
                     self._files.put_file(file.name, path)
         else:

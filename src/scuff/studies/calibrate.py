@@ -24,7 +24,7 @@ from scuff.corruptions import get
 from scuff.data import Source
 from scuff.design.calibrate import LOWER, TOLERANCE, UPPER, Calibration, calibrate, check_wanted
 from scuff.door import corrupt
-from scuff.engine import Advance, Engine, LocalEngine, Needs, Progress, Run
+from scuff.engine import Advance, Engine, LocalEngine, Progress, Run, needs_of
 from scuff.ranges import Range
 from scuff.store import Settings, Store, read_settings, save_settings
 from scuff.studies.bench import ClosedBench, plan_bench
@@ -94,7 +94,7 @@ def calibrate_suite(
     name = name or (file.stem if file else f"{suite.name}-{bench.source.name}".replace("/", "-"))
     wanted = {"upper": upper, "lower": lower, "tolerance": TOLERANCE}
     kept = _Kept(file, {"suite": suite.fingerprint(), "name": name, "seed": seed, **wanted, **bench.settings()})
-    needs = Needs(cpus=None, gpus=1 if device.type == "cuda" else 0)
+    needs = needs_of(device, cpus=None)
     with Run(engine, None, progress, "calibrate") as run:
         with contextlib.closing(run.cells("clean", partial(_look, bench), [bench.source.name], needs=needs)) as looked:
             _, (side, accuracy, said) = next(looked)

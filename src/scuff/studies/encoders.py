@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from scuff.data import Source
-from scuff.engine import Advance, Needs, Run
+from scuff.engine import Advance, Needs, Run, needs_of
 from scuff.models import Classifier
 from scuff.models.closed import close_model
 from scuff.store import Store
@@ -22,7 +22,7 @@ from scuff.suites import Levels, Suite
 
 def encoder_needs(device: torch.device) -> Needs:
     """What a cell needs that encodes images: the whole machine, or a GPU."""
-    return Needs(cpus=None, gpus=1 if device.type == "cuda" else 0)
+    return needs_of(device, cpus=None)
 
 
 def plan_encoders(

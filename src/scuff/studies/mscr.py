@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 from scuff.data import Points
-from scuff.engine import Engine, Needs, Progress, Run
+from scuff.engine import Engine, Progress, Run, needs_of
 from scuff.metrics.robust_accuracies import RobustAccuracies
 from scuff.store import save_settings
 from scuff.studies.mscr_cells import MscrCell, forget, run_cell
@@ -130,7 +130,7 @@ def run_mscr(plan: MscrPlan, *, progress: Progress | None = None) -> RobustAccur
         run.expect("fit", len(plan.cells), len(plan.cells) - len(missing))
         for on_gpu in (False, True):
             cells = [cell for cell in missing if plan.protocol.uses_gpu(cell) == on_gpu]
-            needs = Needs(cpus=1, gpus=1 if on_gpu else 0)
+            needs = needs_of(torch.device(plan.protocol.device if on_gpu else "cpu"))
             done = run.cells("fit", partial(run_cell, plan.protocol), cells, needs=needs, name=_describe)
             try:
                 with contextlib.closing(done):

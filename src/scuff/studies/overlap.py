@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import torch
 
 from scuff.data import Source
-from scuff.engine import Engine, Progress, Run
+from scuff.engine import Engine, Failure, Progress, Run
 from scuff.evaluation.run import expect_tests, run_tests
 from scuff.evaluation.tasks import MODELS
 from scuff.metrics.overlap import Overlaps, overlaps
@@ -133,3 +133,5 @@ def _train(run: Run, plan: OverlapPlan) -> None:
     there = {None, *find_trained(plan.store)}  # one that could not be trained takes those with it that begin from it
     rest = [cell for cell in missing if cell.out not in starts]
     run_trainings(run, plan.store, [cell for cell in rest if cell.start in there], plan.device)
+    reason = "the model that it begins from could not be trained"
+    run.failures += [Failure("train", cell.name, reason, 0, "") for cell in rest if cell.start not in there]

@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from scuff.engine import Advance, Needs, Run
+from scuff.engine import Advance, Run, needs_of
 from scuff.environment import environment
+from scuff.files import Stopped
 from scuff.pool import Pool
 from scuff.store import Store, read_settings, save_settings
 from scuff.studies.cells import TrainingCell
@@ -143,9 +144,11 @@ def choose_share(run: Run, store: Store, cells: Sequence[TrainingCell], device: 
             return int(before["share"])
     if len(cells) < WORTHWHILE:
         return 1
-    needs = Needs(cpus=1, gpus=1)
-    name = "{} at once".format
-    found = dict(run.cells("try", Together(cells[-1]), COUNTS, needs=needs, name=name))
+    try:
+        found = dict(run.cells("try", Together(cells[-1]), COUNTS, needs=needs_of(device), name="{} at once".format))
+    except (Stopped, ValueError):  # what cannot even be tried is not shared
+        found = {}
+    run.failures[:] = [failure for failure in run.failures if failure.kind != "try"]  # they are none of the study
     share = fastest(found)
     speeds = {str(count): round(speed) for count, speed in sorted(found.items())}
     what = {"share": share, "images_per_second": speeds, "environment": environment(device)}

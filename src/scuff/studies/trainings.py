@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from scuff.engine import Advance, Needs, Run
+from scuff.engine import Advance, Run, needs_of
 from scuff.store import Store
 from scuff.studies.cells import TrainingCell
 from scuff.studies.sharing import choose_share
@@ -50,8 +50,7 @@ class Trainings:
 
 def run_trainings(run: Run, store: Store, cells: Sequence[TrainingCell], device: torch.device) -> None:
     """Train the models of all cells. `store` is that of their study, which remembers how many of them share a GPU."""
-    gpus = 1 / choose_share(run, store, cells, device) if device.type == "cuda" else 0
-    needs = Needs(cpus=1, gpus=gpus)
+    needs = needs_of(device, share=choose_share(run, store, cells, device))
     done = run.cells(
         "train",
         Trainings(cells),

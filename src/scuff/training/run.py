@@ -169,6 +169,9 @@ def train_on(
     classifier = Classifier(network, class_names=images.class_names, cut=images.cut, **look)
 
     def finish() -> None:
+        if store.exists(os.path.basename(out)):  # another process was faster, and others may have begun from its file
+            store.remove(os.path.basename(partial))
+            return
         if isinstance(treatment, AdversarialTraining):  # before the weights, whose file says that all is done
             save_generator(AdversarialNoise(treatment.generator, treatment.epsilon), generator_file(out))
         save_model(classifier, out, architecture=recipe.architecture, origin=origin)
