@@ -151,6 +151,13 @@ def test_workers_that_cannot_start_end_the_run_with_the_reason(nodes, tmp_path, 
         list(Run(RayEngine()).cells("do", Where(tmp_path), range(3)))
 
 
+def test_an_address_where_nobody_answers_is_refused_at_once(monkeypatch):
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    for address, reason in (("127.0.0.1:9", "refused"), ("no-such-host.invalid:6379", "")):
+        with pytest.raises(ValueError, match=f"cannot reach a Ray cluster at {address}: .*{reason}"):
+            RayEngine(address).connect()
+
+
 def test_without_ray_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(ValueError, match=r'needs Ray, which is not installed; run pip install "scuff\[cluster\]"'):

@@ -614,3 +614,14 @@ def test_embedded_data_evaluate_from_their_address(tmp_path):
     assert len(rows) == 5 * 20
     assert rows["image_id"].nunique() == 20
     assert set(rows["label"]) <= set(range(len(open_source("fashion").class_names)))
+
+
+def test_a_model_that_fails_takes_no_other_of_its_group_with_it(source, tmp_path):
+    def sick(batch):
+        raise RuntimeError("I am ill")
+
+    with pytest.raises(ValueError, match=r"sick failed on images .*I am ill"):
+        scuff.evaluate({"well": linear(), "sick": sick}, "cifar10-c", source, tmp_path, **FEW)
+    kept = files(tmp_path)
+    assert kept
+    assert {name.split("/")[1] for name in kept} == {"well"}

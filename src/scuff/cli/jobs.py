@@ -26,6 +26,8 @@ def chosen_engine(
 
     if processes is not None and processes < 1:
         raise ValueError(f"{option} must be at least 1, got {processes}")
+    if share is not None and share < 1:
+        raise ValueError(f"--share must be at least 1, got {share}")
     if name == "local" and address is not None:
         raise ValueError("--address is that of a Ray cluster; add --engine ray")
     return open_engine(name, address=address, workers=processes, share=share)

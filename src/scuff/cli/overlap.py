@@ -78,7 +78,7 @@ def overlap_command(
     \b
     Exit codes:
         0  all done
-        1  the disk is full, or memory ran out
+        1  cells failed, the disk is full, or memory ran out
         2  the command makes no sense
       130  interrupted
     """

@@ -35,6 +35,7 @@ def progress_command(
     Exit codes:
       0  the last run is running or finished
       1  it has failures, was stopped, interrupted, or probably killed
+      2  there is no run in that folder
     """
     from scuff.cli.console import open_console
     from scuff.engine import read_statuses

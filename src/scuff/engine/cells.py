@@ -74,7 +74,7 @@ class Failure:
     where: str
 
     def __str__(self) -> str:
-        tried = "" if self.attempts == 1 else f" (after {self.attempts} attempts)"
+        tried = "" if self.attempts <= 1 else f" (after {self.attempts} attempts)"
         return f"{self.kind} {self.cell}: {self.reason}{tried}"
 
 
@@ -87,7 +87,7 @@ class CellsFailed(Stopped):
         if len(self.failures) > LISTED:
             shown.append(f"  and {len(self.failures) - LISTED} more")
         if journal:
-            shown.append(f"With all that is known of them, on the page of scuff report, and in {journal}")
+            shown.append(f"More is on the page of scuff report, and in {journal}")
         count, these = (f"{len(self.failures)} cells", "these") if len(self.failures) > 1 else ("a cell", "this one")
         lines = "\n".join(shown)
         super().__init__(

@@ -70,6 +70,7 @@ class RayEngine:
         except ImportError as error:
             raise ValueError(MISSING) from error
         if not ray.is_initialized():
+            _check_address(self.address)
             try:
                 ray.init(self.address or "local", log_to_driver=False, include_dashboard=False, configure_logging=False)
             except (ConnectionError, ValueError, RuntimeError) as error:
@@ -231,6 +232,19 @@ class _Worker:
             # After other errors than those of Python, those of a GPU above all, the next cell had better begin afresh.
             is_sound = leaves_sound(raised)
         return result, error, is_sound, time.perf_counter() - began
+
+
+def _check_address(address: str | None) -> None:
+    """Refuse a machine that does not answer: Ray itself would go on trying for minutes, deaf to Ctrl-C."""
+    host, colon, port = (address or "").rpartition(":")
+    if not colon or not port.isdigit() or "/" in host:
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=SECONDS_BETWEEN).close()
+    except (OSError, OverflowError) as error:
+        raise ValueError(
+            f"cannot reach a Ray cluster at {address}: {error}; without an address, one is started on this machine"
+        ) from error
 
 
 def _pickled(error: Exception) -> bytes:

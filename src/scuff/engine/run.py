@@ -170,7 +170,7 @@ class Run:
             stopped = isinstance(error, (Stopped, OSError, MemoryError))
             state = "interrupted" if isinstance(error, (KeyboardInterrupt, GeneratorExit)) else state
             state = "stopped" if stopped else state if state == "interrupted" else "failed"
-            self._journal.end(state, describe_error(error))
+            self._journal.end(state, "" if state == "interrupted" else describe_error(error))
             return
         self._journal.end(state)
         if self.failures:

@@ -61,13 +61,31 @@ class Tests:
             self._runner = Runner(self.plan, device, self.batch_size, self.compile, self.workers, self.decoding)
         runner = self._runner
         before = runner.clock.seconds()
-        predictions = runner.run(task.cell, task.models, advance)
+        predictions = _run_each(runner, task, advance)
         after = runner.clock.seconds()
         spent = [after.get(part, 0.0) - before.get(part, 0.0) for part in ("corrupting", "predicting")]
         return Spent(predictions, *spent, runner.kept, runner.limit.size)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_runner": None, "decoding": None}
+
+
+def _run_each(runner: Runner, task: Task, advance: Advance) -> int:
+    """The models of a task together; where that fails, one by one, so that a bad one takes no other with it."""
+    try:
+        return runner.run(task.cell, task.models, advance)
+    except Exception:
+        if len(task.models) == 1:
+            raise
+    predictions, errors = 0, []
+    for name in task.models:
+        try:
+            predictions += runner.run(task.cell, (name,), advance)
+        except Exception as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]
+    return predictions
 
 
 def split_tasks(plan: Plan, missing: Mapping[Cell, Sequence[str]]) -> list[Task]:
