@@ -271,6 +271,7 @@ def workers_of(process: subprocess.Popen) -> list[int]:
     return [pid for pid, command in living_processes(process.pid).items() if "spawn_main" in command]
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_replaced(start):
     process = start("--workers", "2", "--only", "contrast,brightness")
     before = workers_of(process)

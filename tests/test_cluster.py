@@ -141,11 +141,11 @@ def test_a_cell_that_takes_far_too_long_is_also_done_elsewhere(nodes, tmp_path, 
 
 
 def test_workers_that_cannot_start_end_the_run_with_the_reason(nodes, tmp_path, monkeypatch):
-    class Broken(cluster._Worker):
+    class Broken(cluster.Worker):
         def __init__(self, *given):
             raise ImportError("there is no scuff here")
 
-    monkeypatch.setattr(cluster, "_Worker", Broken)
+    monkeypatch.setattr(cluster, "Worker", Broken)
     monkeypatch.setattr(cluster, "UNWILLING", 1)
     with pytest.raises(scuff.files.Stopped, match="no worker of the cluster starts: ImportError: there is no scuff"):
         list(Run(RayEngine()).cells("do", Where(tmp_path), range(3)))

@@ -31,6 +31,7 @@ def test_every_corruption_without_levels_keeps_the_contract(address: str) -> Non
     assert bool(((y >= 0) & (y <= 1)).all())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "address", scuff.list_corruptions("imagenet-c") + scuff.list_corruptions("c-bar-candidates-224")
 )

@@ -232,6 +232,7 @@ def test_the_command_goes_on_with_two_processes_as_if_nothing_had_happened(made)
     assert not partial_file(out).exists()
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_all_processes(tmp_path):
     out = tmp_path / "new" / "net.safetensors"
     process = start(tmp_path / "data.npz", out, "--epochs", "100000")

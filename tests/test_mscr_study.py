@@ -232,6 +232,7 @@ def test_what_models_can_be():
 # --- cells ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_several_processes_write_the_same_files(tmp_path):
     for processes in (1, 2):
         mscr(["random-forest"], rings(), tmp_path / str(processes), **SMALL, engine=LocalEngine(processes))
@@ -289,6 +290,7 @@ def test_a_pipeline_with_a_function_in_it_is_known_again():
     assert other.describe() != made[0].describe()
 
 
+@pytest.mark.slow
 def test_models_of_the_current_folder_work_in_several_processes(tmp_path, monkeypatch):
     text = "from sklearn.neighbors import KNeighborsClassifier\nclass Mine(KNeighborsClassifier): pass\n"
     (tmp_path / "mscr_test_models.py").write_text(text)

@@ -252,6 +252,7 @@ def mscr(browser, tmp_path_factory):
     return browser
 
 
+@pytest.mark.slow
 def test_a_surface_follows_the_preference_for_dark_and_stays_as_it_was_turned(mscr):
     x, y = mscr.middle("#surface .panel:not([hidden]) .scene")
     before = mscr.run(f"{SCENE}._fullLayout.scene.camera.eye.x")
@@ -268,6 +269,7 @@ def test_a_surface_follows_the_preference_for_dark_and_stays_as_it_was_turned(ms
     assert mscr.run(f"{SCENE}._fullLayout.scene.camera.eye") == pytest.approx(turned, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_only_the_surface_of_the_model_that_is_shown_is_drawn(mscr):
     mscr.window(600)
     assert mscr.run(f"{SCENES}.map(e => e.dataset.figure)") == ["surface0"]

@@ -60,6 +60,7 @@ def contents(folder) -> dict:
 # --- the same everywhere --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_number_of_processes_makes_no_difference(tmp_path, small):
     for name, engine in (("one", ONE), ("two", TWO)):
         found = correlation(["none", "gaussian:0.1"], SUITE, small, tmp_path / name, engine=engine, **TRAINED)

@@ -177,6 +177,7 @@ def test_what_cannot_be_trained_with():
         choose_treatment(augment="patch-gaussian-jsd")
 
 
+@pytest.mark.slow
 def test_the_command_line_trains_with_a_scheme(tmp_path):
     out = tmp_path / "net.safetensors"
     arguments = ["train", "--data", "fashion", "--recipe", "fashion", "--epochs", "1", "--out", str(out)]

@@ -161,6 +161,7 @@ def test_streamed_distances_are_those_of_all_features_at_once(encoder):
 # --- the study of distances ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_study_on_embedded_data(tmp_path, small):
     """What the schemes are made of decides which corruptions they come near to."""
     found = distances(

@@ -25,8 +25,9 @@ import pandas as pd
 import torch
 from PIL import Image
 
-from scuff.cli.costs import show_bytes, show_duration
+from scuff.cli.costs import show_bytes
 from scuff.data import Points
+from scuff.durations import show_duration
 from scuff.engine.cost import NOW, StudyCost
 from scuff.environment import environment, find_device
 from scuff.evaluation import plan_evaluation

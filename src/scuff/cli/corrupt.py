@@ -144,7 +144,8 @@ def _announce(plan: Plan) -> None:
 
 def _tell_cost(plan: Plan, place: Engine) -> None:
     """What a few images that were really corrupted say about all."""
-    from scuff.cli.costs import print_costs, show_duration
+    from scuff.cli.costs import print_costs
+    from scuff.durations import show_duration
     from scuff.engine import LocalEngine, Needs
     from scuff.export import estimate_study
 

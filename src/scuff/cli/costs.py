@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from scuff.durations import show_duration
+
 if TYPE_CHECKING:
     from scuff.engine.cost import CellCost, StudyCost
 
@@ -100,16 +102,3 @@ def show_bytes(count: float) -> str:
         if count >= size:
             return f"{count / size:.2g} {unit}" if count < 100 * size else f"{count / size:.0f} {unit}"
     return f"{count:.0f} bytes"
-
-
-def show_duration(seconds: float) -> str:
-    """Seconds in words.
-
-    >>> show_duration(12.3), show_duration(5400), show_duration(1e6)
-    ('12 s', '1.5 h', '11.6 days')
-    """
-    if seconds < 120:
-        return f"{max(seconds, 1):.0f} s"
-    if seconds < 3600:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h" if seconds < 48 * 3600 else f"{seconds / 86400:.1f} days"

@@ -19,8 +19,8 @@ from typing import Any
 import torch
 
 from scuff.engine.cells import Cell, Ended, Needs, Work, WorkerLost, Workers
+from scuff.engine.worker import Worker
 from scuff.files import Stopped
-from scuff.models.failures import is_out_of_memory, leaves_sound
 
 SECONDS_BETWEEN = 5.0  # two looks at which machines there are
 PATIENCE = 60.0  # seconds in which a worker starts, if there is room for it
@@ -99,7 +99,7 @@ class _Actors:
         self._ray, self._most, self._wanted = ray, most, wanted
         self._needs = {"CPU": 1 if needs.cpus is None else needs.cpus, "GPU": needs.gpus, "memory": needs.memory}
         self._work = ray.put(ray.cloudpickle.dumps(work))  # read by a worker that knows our paths
-        self._class = ray.remote(max_restarts=0, max_task_retries=0)(_Worker).options(
+        self._class = ray.remote(max_restarts=0, max_task_retries=0)(Worker).options(
             num_cpus=self._needs["CPU"], num_gpus=needs.gpus, memory=needs.memory or None
         )
         self._coming: dict[Any, _Hired] = {}  # by what tells that they are there
@@ -203,37 +203,6 @@ class _Actors:
         self._busy.clear()
 
 
-class _Worker:
-    """What runs in the processes of the cluster."""
-
-    def __init__(self, work: bytes, threads: int, folder: str, paths: list[str]) -> None:
-        """Compute on so many threads, and find addresses and modules where our user does, if they are there."""
-        from ray import cloudpickle
-
-        torch.set_num_threads(threads)
-        if os.path.isdir(folder):
-            os.chdir(folder)
-        sys.path.extend(path for path in (*paths, folder) if path not in sys.path and os.path.isdir(path))
-        self._work = cloudpickle.loads(work)
-
-    def where(self) -> str:
-        """The machine: two nodes of a cluster may be on one, and count as two."""
-        import ray
-
-        return f"{socket.gethostname()} {ray.get_runtime_context().get_node_id()[:8]}"
-
-    def do(self, cell: Cell) -> tuple[Any, bytes | None, bool, float]:
-        """The result and no error, or the pickled error; whether the process is sound; the seconds that it took."""
-        began, result, error, is_sound = time.perf_counter(), None, None, True
-        try:
-            result = self._work(cell, lambda done, total: None)
-        except Exception as raised:
-            error = _pickled(raised)
-            # After other errors than those of Python, those of a GPU above all, the next cell had better begin afresh.
-            is_sound = leaves_sound(raised)
-        return result, error, is_sound, time.perf_counter() - began
-
-
 def _check_address(address: str | None) -> None:
     """Refuse a machine that does not answer: Ray itself would go on trying for minutes, deaf to Ctrl-C."""
     host, colon, port = (address or "").rpartition(":")
@@ -245,17 +214,6 @@ def _check_address(address: str | None) -> None:
         raise ValueError(
             f"cannot reach a Ray cluster at {address}: {error}; without an address, one is started on this machine"
         ) from error
-
-
-def _pickled(error: Exception) -> bytes:
-    """An error that may travel; what cannot be pickled travels as its words."""
-    if is_out_of_memory(error) and not isinstance(error, MemoryError):
-        error = MemoryError(f"out of memory: {error}")
-    try:
-        pickle.loads(pickle.dumps(error))
-        return pickle.dumps(error)
-    except Exception:
-        return pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
 
 
 def _lines(error: Exception) -> list[str]:
