@@ -16,7 +16,7 @@ demo: setup
 	$(BIN)/scuff demo --out out/demo
 
 test: setup lint
-	$(BIN)/python -m pytest -n auto --dist loadscope
+	$(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder  # short files with long tests come last otherwise
 
 test-slow: setup
 	$(BIN)/python -m pytest -n auto -m slow

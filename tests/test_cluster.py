@@ -7,6 +7,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -149,6 +150,18 @@ def test_workers_that_cannot_start_end_the_run_with_the_reason(nodes, tmp_path, 
     monkeypatch.setattr(cluster, "UNWILLING", 1)
     with pytest.raises(scuff.files.Stopped, match="no worker of the cluster starts: ImportError: there is no scuff"):
         list(Run(RayEngine()).cells("do", Where(tmp_path), range(3)))
+
+
+def test_a_cluster_that_has_lost_its_machines_is_waited_for_and_one_that_never_had_any_is_not():
+    machines = [{"Alive": True, "Resources": {"CPU": 2.0}}]
+    actors = object.__new__(cluster._Actors)
+    actors._ray, actors._needs, actors._had_room = SimpleNamespace(nodes=lambda: machines), {"CPU": 1}, False
+    assert actors._count_slots() == 2
+    machines[0]["Alive"] = False
+    assert [actors._count_slots(), actors._count_slots()] == [0, 0]
+    actors._had_room = False
+    with pytest.raises(scuff.files.Stopped, match="no machine of the cluster has what a cell needs"):
+        actors._count_slots()
 
 
 def test_an_address_where_nobody_answers_is_refused_at_once(monkeypatch):

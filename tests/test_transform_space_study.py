@@ -383,6 +383,10 @@ def test_the_command_line_measures_distances(tmp_path):
         "distance schemes cifar10-c --schemes augmix,randaugment:count=1,level=4 --data fashion --only fog --severity 3"
     )
     few = "--images 4 --samples 2 --augmentations 6 --recipe fashion --epochs 1 --out"
+    dry = CliRunner().invoke(app, [*shlex.split(asked), *shlex.split(few), str(tmp_path), "--dry-run"])
+    assert dry.exit_code == 0, dry.output
+    assert "To compute: " in dry.output  # hours and bytes
+    assert not list(tmp_path.iterdir())
     found = CliRunner().invoke(app, [*shlex.split(asked), *shlex.split(few), str(tmp_path)])
     assert found.exit_code == 0, found.output
     assert "Encoded: 56 images, " in found.output  # 4 x (2 + 6 + 6)

@@ -102,9 +102,11 @@ def schemes_command(
       scuff distance schemes imagenet-c --schemes autoaugment:imagenet --data folder:train --images 10000 \\
         --sampling joint --extractor torchvision:resnet50 --out runs/imagenet
     """
+    from scuff.cli.costs import print_costs
     from scuff.cli.jobs import chosen_engine, resumable_job
     from scuff.store import Store, read_settings
     from scuff.studies import plan_distances, run_distances
+    from scuff.studies.distance_cost import estimate_distances
     from scuff.studies.transform_space_plan import SETTINGS
 
     plan = plan_distances(
@@ -131,6 +133,7 @@ def schemes_command(
     wanted = plan.encodings()
     announce(plan, wanted)
     if dry_run:
+        print_costs(estimate_distances(plan), engine)
         return
     with resumable_job() as advance:
         found = run_distances(plan, progress=advance)

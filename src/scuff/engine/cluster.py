@@ -105,7 +105,7 @@ class _Actors:
         self._coming: dict[Any, _Hired] = {}  # by what tells that they are there
         self._idle: list[_Hired] = []
         self._busy: dict[Any, tuple[int, _Hired, float]] = {}  # by their results to come
-        self._looked, self._slots = -SECONDS_BETWEEN, 0
+        self._looked, self._slots, self._had_room = -SECONDS_BETWEEN, 0, False
         self._unwilling, self._refused = 0, 0.0
 
     # --- workers ----------------------------------------------------------------------------------------------------
@@ -136,7 +136,8 @@ class _Actors:
         fit = sum(
             min((int(node.get(name, 0) / amount) for name, amount in wanted.items()), default=0) for node in nodes
         )
-        if not fit and not self._slots:  # a machine that is gone may come back
+        self._had_room = self._had_room or fit > 0
+        if not self._had_room:  # else a machine that is gone may come back
             has = ", ".join(f"{name} {amount:g}" for name, amount in wanted.items())
             raise Stopped(f"no machine of the cluster has what a cell needs ({has})")
         return fit
