@@ -22,7 +22,7 @@ test-slow: setup
 	$(BIN)/python -m pytest -n auto -m slow
 
 test-real: setup
-	SCUFF_DATA=$(DATA) $(BIN)/python -m pytest tests/test_real_*.py
+	SCUFF_DATA=$(DATA) $(BIN)/python -m pytest tests/results/test_real_*.py
 
 lint: setup
 	$(BIN)/ruff check .

@@ -15,11 +15,11 @@ import numpy as np
 import pandas as pd
 
 import scuff
-from scuff.metrics.mscr import RobustAccuracies
-from scuff.metrics.separation import Neighbours, class_separation, class_separations, nearest_other_class
+from scuff.metrics.separation.classes import Neighbours, class_separation, class_separations, nearest_other_class
+from scuff.metrics.separation.mscr import RobustAccuracies
 from scuff.store import Store, save_settings
-from scuff.studies.mscr_results import ACCURACIES, SETTINGS
-from scuff.studies.separation import NEAREST, PAIRS, SEPARATION
+from scuff.studies.separation.distances import NEAREST, PAIRS, SEPARATION
+from scuff.studies.separation.results import ACCURACIES, SETTINGS
 
 EPSILON = 27 / 255
 FINGERPRINT = "0123456789abcdef"  # of the data

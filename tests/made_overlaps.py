@@ -17,7 +17,7 @@ import scuff
 from scuff.corruptions import get
 from scuff.metrics import Accuracies
 from scuff.store import Store, save_settings
-from scuff.studies.overlap_results import HITS, SETTINGS
+from scuff.studies.overlap.results import HITS, SETTINGS
 from scuff.training import find_recipe
 
 CLEAN_ACCURACY = 0.92

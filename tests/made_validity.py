@@ -16,7 +16,7 @@ import pandas as pd
 
 import scuff
 from scuff.metrics import Shifts, complete_shifts
-from scuff.metrics.shifts import BETWEEN
+from scuff.metrics.validity.shifts import BETWEEN
 
 CATEGORIES = {
     "noise": ["made-c/gaussian_noise", "made-c/shot_noise", "made-c/impulse_noise"],

@@ -38,10 +38,10 @@ from scuff.models import Classifier, build
 from scuff.models.checkpoint import IMAGENET
 from scuff.pictures import Cut, find_pictures
 from scuff.studies import plan_distances, plan_mscr, plan_overlap
-from scuff.studies.distance_cost import estimate_distances
-from scuff.studies.mscr_cost import estimate_mscr
-from scuff.studies.overlap_cost import estimate_overlap
-from scuff.studies.protocols import find_protocol
+from scuff.studies.overlap.cost import estimate_overlap
+from scuff.studies.separation.cost import estimate_mscr
+from scuff.studies.separation.protocols import find_protocol
+from scuff.studies.transform_space.cost import estimate_distances
 from scuff.suites import load_suite
 
 BEGIN, END = "<!-- costs: begin (written by tools/study_costs.py) -->", "<!-- costs: end -->"

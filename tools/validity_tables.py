@@ -16,7 +16,7 @@ import pandas as pd
 
 from scuff import metrics, studies
 from scuff.design import find_categories
-from scuff.design.files import read_overlaps_file
+from scuff.design.overlap.files import read_overlaps_file
 from scuff.metrics import Shifts
 from scuff.suites import load_suite
 

@@ -71,7 +71,7 @@ def calibrate_command(
       scuff evaluate net.safetensors --suite cifar10-noc.yaml --data cifar10:data --out runs/noc
     """
     from scuff.cli.jobs import chosen_engine, resumable_job
-    from scuff.studies.calibrate import calibrate_suite
+    from scuff.studies.calibration.study import calibrate_suite
 
     with resumable_job() as advance:
         found, table = calibrate_suite(

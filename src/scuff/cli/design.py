@@ -172,7 +172,7 @@ def balanced_command(
     from scuff import design
     from scuff.cli.console import open_console
     from scuff.cli.design_tables import groups_table
-    from scuff.design.files import read_categories
+    from scuff.design.overlap.files import read_categories
 
     _check_ending(out, (".yaml", ".yml") if count is None else (".json", ".yaml", ".yml"))
     overlaps = choose(read_overlaps_of(source, suite or ()), words(only))
@@ -206,7 +206,7 @@ design_app.command("calibrate")(calibrate_command)
 
 def read_overlaps_of(source: str, suites: list[str] | tuple[str, ...]) -> Overlaps:
     """The overlaps of a study's folder, of a CSV file of accuracies, or in a CSV file; `suites` are suite files."""
-    from scuff.design.files import read_overlaps_file
+    from scuff.design.overlap.files import read_overlaps_file
     from scuff.suites import load_suite
 
     loaded = [load_suite(suite) for suite in suites]

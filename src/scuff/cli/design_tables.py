@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich import box
 from rich.table import Table
 
-from scuff.design.lightest import MOST_TIES
+from scuff.design.overlap.lightest import MOST_TIES
 from scuff.suites.combine import entry_names
 
 if TYPE_CHECKING:

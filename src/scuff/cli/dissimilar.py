@@ -11,7 +11,7 @@ from scuff.cli.options import Address, Device, EngineName, Seed, words
 
 if TYPE_CHECKING:
     from scuff.design import Dissimilar
-    from scuff.studies.dissimilar_plan import DissimilarPlan
+    from scuff.studies.transform_space.dissimilar_plan import DissimilarPlan
 
 
 def dissimilar_command(
@@ -90,7 +90,7 @@ def dissimilar_command(
       scuff evaluate net.safetensors --suite runs/c-bar/suite.yaml --data cifar10:data --out runs/net
     """
     from scuff.cli.jobs import chosen_engine, resumable_job
-    from scuff.studies.dissimilar import plan_dissimilar, run_dissimilar
+    from scuff.studies.transform_space.dissimilar import plan_dissimilar, run_dissimilar
 
     plan = plan_dissimilar(
         reference,

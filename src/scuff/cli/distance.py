@@ -106,8 +106,8 @@ def schemes_command(
     from scuff.cli.jobs import chosen_engine, resumable_job
     from scuff.store import Store, read_settings
     from scuff.studies import plan_distances, run_distances
-    from scuff.studies.distance_cost import estimate_distances
-    from scuff.studies.transform_space_plan import SETTINGS
+    from scuff.studies.transform_space.cost import estimate_distances
+    from scuff.studies.transform_space.plan import SETTINGS
 
     plan = plan_distances(
         read_schemes(schemes),

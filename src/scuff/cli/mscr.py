@@ -122,7 +122,7 @@ def mscr_command(
     """
     from scuff.cli.jobs import chosen_engine, resumable_job
     from scuff.studies import plan_mscr, run_mscr
-    from scuff.studies.protocols import find_protocol
+    from scuff.studies.separation.protocols import find_protocol
 
     asked: dict[str, Any] = {
         "models": model,
@@ -160,7 +160,7 @@ def mscr_command(
     _announce(plan)
     if dry_run:
         from scuff.cli.costs import print_costs
-        from scuff.studies.mscr_cost import estimate_mscr
+        from scuff.studies.separation.cost import estimate_mscr
 
         print_costs(estimate_mscr(plan), engine)
         return

@@ -110,7 +110,7 @@ def overlap_command(
     _announce(plan)
     if dry_run:
         from scuff.cli.costs import print_costs
-        from scuff.studies.overlap_cost import estimate_overlap
+        from scuff.studies.overlap.cost import estimate_overlap
 
         print_costs(estimate_overlap(plan), engine)
         return

@@ -42,8 +42,8 @@ def print_scores(evaluation: Evaluation, baseline: str) -> None:
 def still_scores(evaluation: Evaluation, baseline: str) -> dict[str, dict[str, str]]:
     """The scores of each model that can be had."""
     from scuff.metrics import by_model, summary
-    from scuff.metrics.references import is_relative
-    from scuff.report.scores import counted_suite, find_baseline
+    from scuff.metrics.evaluation.references import is_relative
+    from scuff.report.evaluation.scores import counted_suite, find_baseline
 
     reference = find_baseline(evaluation, baseline, by_model(evaluation.rows))
     table = summary(evaluation.rows, baseline=reference, suite=counted_suite(evaluation))
@@ -62,7 +62,7 @@ def still_scores(evaluation: Evaluation, baseline: str) -> dict[str, dict[str, s
 
 def film_scores(evaluation: Evaluation) -> dict[str, dict[str, str]]:
     """Means over the perturbations that have been evaluated, not normalised, at each of their difficulties."""
-    from scuff.report.scores import counted_suite, measure_sequences
+    from scuff.report.evaluation.scores import counted_suite, measure_sequences
 
     wanted = len(counted_suite(evaluation).benchmark())
     columns: dict[str, dict[str, str]] = {}

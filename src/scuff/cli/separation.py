@@ -87,7 +87,7 @@ def separation_command(
 
     from scuff.cli.jobs import resumable_job
     from scuff.data import open_points
-    from scuff.studies.separation import measure_separation
+    from scuff.studies.separation.distances import measure_separation
 
     with resumable_job(goes_on=False) as advance:
         points = open_points(data, label=label, scale=scale, resize=resize, crop=crop)

@@ -10,12 +10,12 @@ from rich import box
 from rich.table import Table
 
 from scuff.cli.console import open_console
-from scuff.metrics.shifts import BETWEEN, MEAN
+from scuff.metrics.validity.shifts import BETWEEN, MEAN
 from scuff.metrics.words import name_some
 from scuff.report.validity.notes import gather_notes
 from scuff.report.validity.verdicts import compared_words
 from scuff.studies import Validity
-from scuff.studies.validity_benchmarks import ALL
+from scuff.studies.validity.benchmarks import ALL
 from scuff.suites.combine import entry_names
 
 KINDS = {

@@ -6,7 +6,8 @@ and `calibrate` finds a range of severities. `group_validity` tells how well gro
 natural shifts, `trends` what makes them do so, and `find_predictive` searches the benchmark that does so best.
 """
 
-from scuff.design.balanced import (
+from scuff.design.calibration.calibrate import Calibration, calibrate
+from scuff.design.overlap.balanced import (
     balanced,
     count_benchmarks,
     generate,
@@ -15,19 +16,18 @@ from scuff.design.balanced import (
     std_groups,
     substitute,
 )
-from scuff.design.calibrate import Calibration, calibrate
-from scuff.design.categories import Categories, correlations, find_categories, linkage
-from scuff.design.dissimilar import find_dissimilar
-from scuff.design.dissimilar_groups import Scan, average_spread, severity_groups
-from scuff.design.dissimilar_result import Dissimilar
-from scuff.design.dissimilar_sets import contribution, matched_sets
-from scuff.design.nonoverlapping import Selection, find_nonoverlapping, nonoverlapping, sweep
-from scuff.design.predictive import Predictive, find_predictive
-from scuff.design.trends import trends
-from scuff.design.validity import benchmark_correlations, group_validity
-from scuff.design.validity_cells import Group
-from scuff.design.validity_groups import nk_groups, spread_groups
-from scuff.design.validity_result import GroupValidity
+from scuff.design.overlap.categories import Categories, correlations, find_categories, linkage
+from scuff.design.overlap.nonoverlapping import Selection, find_nonoverlapping, nonoverlapping, sweep
+from scuff.design.transform_space.dissimilar import find_dissimilar
+from scuff.design.transform_space.groups import Scan, average_spread, severity_groups
+from scuff.design.transform_space.result import Dissimilar
+from scuff.design.transform_space.sets import contribution, matched_sets
+from scuff.design.validity.cells import Group
+from scuff.design.validity.groups import nk_groups, spread_groups
+from scuff.design.validity.predictive import Predictive, find_predictive
+from scuff.design.validity.result import GroupValidity
+from scuff.design.validity.scores import benchmark_correlations, group_validity
+from scuff.design.validity.trends import trends
 
 __all__ = [
     "Calibration",

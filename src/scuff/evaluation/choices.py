@@ -11,7 +11,7 @@ import numpy as np
 
 from scuff.data import CorruptedSource, Source, known_by_stems, open_source, restrict
 from scuff.door import resolve
-from scuff.metrics.tables import CLEAN
+from scuff.metrics.evaluation.tables import CLEAN
 from scuff.models import Classifier, open_model
 from scuff.pictures import Cut
 from scuff.store import Settings

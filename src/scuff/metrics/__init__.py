@@ -10,17 +10,11 @@ of one model; `summary`, `ranks` and `compare` take those of many, in one table 
 0.38 [0.33, 0.42] (n = 200; bootstrap over images 95 %)
 """
 
-from scuff.metrics.accuracies import Accuracies, read_accuracies
-from scuff.metrics.agreement import Agreement, agreement
-from scuff.metrics.balance import Balance, balance, spread
-from scuff.metrics.calibration import ece, reliability
-from scuff.metrics.comparison import compare, difference, differences, ranks, scores, summary
-from scuff.metrics.correlation import Correlation, correlate
-from scuff.metrics.corruption_error import ce, mce
-from scuff.metrics.coverage import coverage, direct_coverage
-from scuff.metrics.distances import Distances, read_distances
-from scuff.metrics.effective import Effective, effective_robustness
-from scuff.metrics.errors import (
+from scuff.metrics.estimate import bootstrap, bootstrap_difference
+from scuff.metrics.evaluation.comparison import compare, difference, differences, ranks, scores, summary
+from scuff.metrics.evaluation.confidence import ece, reliability
+from scuff.metrics.evaluation.corruption_error import ce, mce
+from scuff.metrics.evaluation.errors import (
     accuracy,
     cell_errors,
     error,
@@ -29,27 +23,33 @@ from scuff.metrics.errors import (
     residual_robustness,
     robustness_score,
 )
-from scuff.metrics.estimate import bootstrap, bootstrap_difference
-from scuff.metrics.examples import example_films, example_rows
+from scuff.metrics.evaluation.examples import example_films, example_rows
+from scuff.metrics.evaluation.references import Reference, load_reference
+from scuff.metrics.evaluation.stability import flip_probability, mfr, mt5d, top5_distance
+from scuff.metrics.evaluation.tables import Cells, by_model, read_cells
 from scuff.metrics.intervals import Resampling, wilson
-from scuff.metrics.mscr import accuracy_table, copies_effect, mscr, mscr_scores, running_mscr
-from scuff.metrics.overlap import Overlaps, overlap, overlaps, read_overlaps, robustness_scores
-from scuff.metrics.references import Reference, load_reference
-from scuff.metrics.robust_accuracies import RobustAccuracies, read_robust_accuracies
+from scuff.metrics.overlap.accuracies import Accuracies, read_accuracies
+from scuff.metrics.overlap.agreement import Agreement, agreement
+from scuff.metrics.overlap.balance import Balance, balance, spread
+from scuff.metrics.overlap.coverage import coverage, direct_coverage
+from scuff.metrics.overlap.scores import Overlaps, overlap, overlaps, read_overlaps, robustness_scores
 from scuff.metrics.score import Difference, Score, to_frame
-from scuff.metrics.separation import (
+from scuff.metrics.separation.classes import (
     Neighbours,
     Separation,
     class_separation,
     class_separations,
     nearest_other_class,
 )
-from scuff.metrics.shift_tables import complete_shifts, read_shifts
-from scuff.metrics.shifts import Shifts
-from scuff.metrics.stability import flip_probability, mfr, mt5d, top5_distance
-from scuff.metrics.tables import Cells, by_model, read_cells
-from scuff.metrics.transform_space import closest_order, mmd, msd, scheme_correlations
-from scuff.metrics.validity import contributions, validity
+from scuff.metrics.separation.mscr import accuracy_table, copies_effect, mscr, mscr_scores, running_mscr
+from scuff.metrics.separation.robust_accuracies import RobustAccuracies, read_robust_accuracies
+from scuff.metrics.transform_space.distances import Distances, read_distances
+from scuff.metrics.transform_space.nearness import closest_order, mmd, msd, scheme_correlations
+from scuff.metrics.validity.correlation import Correlation, correlate
+from scuff.metrics.validity.effective import Effective, effective_robustness
+from scuff.metrics.validity.scores import contributions, validity
+from scuff.metrics.validity.shift_tables import complete_shifts, read_shifts
+from scuff.metrics.validity.shifts import Shifts
 
 __all__ = [
     "Accuracies",

@@ -1,23 +1,23 @@
 """Questions of the papers as plans of cells, and pure functions over their results."""
 
-from scuff.studies.correlation import CorrelationPlan, correlation, plan_correlation, run_correlation
-from scuff.studies.dissimilar import dissimilar, read_dissimilar, run_dissimilar
-from scuff.studies.dissimilar_plan import DissimilarPlan, plan_dissimilar
-from scuff.studies.mixing import MixingPlan, mixing, plan_mixing, run_mixing
-from scuff.studies.mscr import mscr, run_mscr
-from scuff.studies.mscr_plan import MscrPlan, plan_mscr
-from scuff.studies.mscr_results import read_mscr
-from scuff.studies.overlap import overlap, run_overlap
-from scuff.studies.overlap_plan import OverlapPlan, plan_overlap
-from scuff.studies.overlap_results import read_overlap
-from scuff.studies.separation import read_neighbours, read_separation, separation
-from scuff.studies.subsets import SubsetPlan, plan_subsets, run_subsets, subsets
-from scuff.studies.transform_space import distances, read_distance_study, run_distances
-from scuff.studies.transform_space_plan import DistancePlan, plan_distances
-from scuff.studies.validity import ValidityPlan, plan_validity, run_validity, validity
-from scuff.studies.validity_evaluations import read_shift_evaluations
-from scuff.studies.validity_results import Validity, read_validity
-from scuff.studies.validity_table import read_accuracy_table
+from scuff.studies.overlap.plan import OverlapPlan, plan_overlap
+from scuff.studies.overlap.results import read_overlap
+from scuff.studies.overlap.study import overlap, run_overlap
+from scuff.studies.separation.distances import read_neighbours, read_separation, separation
+from scuff.studies.separation.plan import MscrPlan, plan_mscr
+from scuff.studies.separation.results import read_mscr
+from scuff.studies.separation.study import mscr, run_mscr
+from scuff.studies.transform_space.correlation import CorrelationPlan, correlation, plan_correlation, run_correlation
+from scuff.studies.transform_space.dissimilar import dissimilar, read_dissimilar, run_dissimilar
+from scuff.studies.transform_space.dissimilar_plan import DissimilarPlan, plan_dissimilar
+from scuff.studies.transform_space.distances import distances, read_distance_study, run_distances
+from scuff.studies.transform_space.mixing import MixingPlan, mixing, plan_mixing, run_mixing
+from scuff.studies.transform_space.plan import DistancePlan, plan_distances
+from scuff.studies.transform_space.subsets import SubsetPlan, plan_subsets, run_subsets, subsets
+from scuff.studies.validity.evaluations import read_shift_evaluations
+from scuff.studies.validity.results import Validity, read_validity
+from scuff.studies.validity.study import ValidityPlan, plan_validity, run_validity, validity
+from scuff.studies.validity.table import read_accuracy_table
 
 __all__ = [
     "CorrelationPlan",

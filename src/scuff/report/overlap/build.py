@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from scuff.design.nonoverlapping import THRESHOLD
+from scuff.design.overlap.nonoverlapping import THRESHOLD
 from scuff.metrics import Accuracies
 from scuff.report.overlap.scores import OverlapScores, measure_overlap
 from scuff.report.overlap.sections import overlap_sections
@@ -133,6 +133,6 @@ def _category_words(scores: OverlapScores) -> str:
 
 def _read(directory: str) -> tuple[Accuracies, Mapping[str, Any]]:
     from scuff.studies import read_overlap
-    from scuff.studies.overlap import SETTINGS
+    from scuff.studies.overlap.study import SETTINGS
 
     return read_overlap(directory), read_settings(Store(directory), SETTINGS)

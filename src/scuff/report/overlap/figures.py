@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from scuff.metrics.balance import Balance
+from scuff.metrics.overlap.balance import Balance
 from scuff.report.figure import SILENT, Figure, error_bars, labels, layout_of, lines_of, numbers
 from scuff.report.overlap.scores import COVERED
 from scuff.report.words import NOTHING, count, fine, hundredths, interval, plain, short_names

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from scuff.metrics import wilson
-from scuff.metrics.accuracies import CLEAN, STANDARD
+from scuff.metrics.overlap.accuracies import CLEAN, STANDARD
 from scuff.report.colours import shade
 from scuff.report.heatmap import HeatCell, scale
 from scuff.report.matrix import Groups, Matrix, make_matrix

@@ -12,9 +12,9 @@ import pandas as pd
 
 from scuff import metrics
 from scuff.design import Categories, Selection, find_categories, find_nonoverlapping, linkage, sweep
-from scuff.design.nonoverlapping import THRESHOLDS
+from scuff.design.overlap.nonoverlapping import THRESHOLDS
 from scuff.metrics import Accuracies, Balance, Overlaps
-from scuff.metrics.accuracies import CLEAN, STANDARD
+from scuff.metrics.overlap.accuracies import CLEAN, STANDARD
 from scuff.report.words import short_names
 from scuff.suites import list_suites, load_suite
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from scuff.metrics.mscr import RobustAccuracies
 from scuff.metrics.norms import parse_norm
+from scuff.metrics.separation.mscr import RobustAccuracies
 from scuff.report.page import render_page, save_page
 from scuff.report.parts import Section
 from scuff.report.progress.build import progress_sections, reading_results
@@ -24,7 +24,7 @@ from scuff.report.words import count, grouped, listed
 from scuff.store import Store, read_settings
 
 if TYPE_CHECKING:
-    from scuff.metrics.separation import Neighbours
+    from scuff.metrics.separation.classes import Neighbours
 
 OF_OTHER_DATA = (
     "The folder also holds a class separation, which is that of other data or in another norm than this study's. It is "
@@ -146,8 +146,14 @@ def _separation_lead(found: Mapping[str, Any]) -> str:
 
 def _read(directory: str) -> dict[str, Any]:
     """Everything about a study or a separation that its folder holds."""
-    from scuff.studies.mscr_results import SETTINGS, read_mscr
-    from scuff.studies.separation import SEPARATION, read_is_test, read_neighbours, read_pairs, read_separation
+    from scuff.studies.separation.distances import (
+        SEPARATION,
+        read_is_test,
+        read_neighbours,
+        read_pairs,
+        read_separation,
+    )
+    from scuff.studies.separation.results import SETTINGS, read_mscr
 
     store = Store(directory)
     has_study, has_separation = store.exists(SETTINGS), store.exists(SEPARATION)

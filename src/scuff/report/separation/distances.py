@@ -14,7 +14,7 @@ from scuff.report.separation.scores import distance, number
 from scuff.report.words import count, percent
 
 if TYPE_CHECKING:
-    from scuff.metrics.separation import Neighbours
+    from scuff.metrics.separation.classes import Neighbours
 
 BINS = 60
 STEPS = 200  # of a cumulative curve

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from scuff.metrics.mscr import RobustAccuracies, accuracy_table, copies_effect, mscr_scores, running_mscr
 from scuff.metrics.norms import norm_name
+from scuff.metrics.separation.mscr import RobustAccuracies, accuracy_table, copies_effect, mscr_scores, running_mscr
 from scuff.report.colours import HEAT
 from scuff.report.words import percent, signed_percent
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from scuff.report import parts
+from scuff.report.evaluation.settings import all_facts
 from scuff.report.parts import Section
 from scuff.report.separation.command import Again
 from scuff.report.separation.distances import cumulative, group_distances, histogram
@@ -18,10 +19,9 @@ from scuff.report.separation.radius import Radius
 from scuff.report.separation.scores import EPSILON, MscrScores
 from scuff.report.separation.surface import surface_figure
 from scuff.report.separation.tables import copies_table, pair_table, quantile_table, score_table
-from scuff.report.settings import all_facts
 
 if TYPE_CHECKING:
-    from scuff.metrics.separation import Neighbours
+    from scuff.metrics.separation.classes import Neighbours
 
 FEWEST_RUNS = 5  # for a running mean
 MOST_BESIDE = 45  # characters of a row that leave room for something beside it

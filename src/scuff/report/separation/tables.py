@@ -13,7 +13,7 @@ from scuff.report.tables import Cell, Column, Table, mark_best, score_cell, word
 from scuff.report.words import class_name, grouped
 
 if TYPE_CHECKING:
-    from scuff.metrics.separation import Neighbours
+    from scuff.metrics.separation.classes import Neighbours
 
 QUANTILES = (0.0, 0.001, 0.01, 0.05, 0.1, 0.5)
 MOST_PAIRS = 30  # of classes, in a table

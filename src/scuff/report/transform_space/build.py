@@ -52,7 +52,7 @@ def write_distance_report(
 
 
 def _distances(store: Store, settings: dict[str, Any]) -> Callable[..., str]:
-    from scuff.studies.transform_space import read_distance_study
+    from scuff.studies.transform_space.distances import read_distance_study
 
     trained = read_settings(store, TRIALS) if store.exists(TRIALS) else {}
     found = {kind: _table(store, name) for kind, name in CORRELATIONS.items()}
@@ -71,7 +71,7 @@ def _mixing(store: Store, settings: dict[str, Any]) -> Callable[..., str]:
 
 
 def _dissimilar(store: Store, settings: dict[str, Any]) -> Callable[..., str]:
-    from scuff.studies.dissimilar import read_dissimilar
+    from scuff.studies.transform_space.dissimilar import read_dissimilar
 
     return partial(render_dissimilar, read_dissimilar(store.root), settings)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from scuff.metrics.shifts import Shifts
+from scuff.metrics.validity.shifts import Shifts
 from scuff.report.page import render_page, save_page
 from scuff.report.validity import groups as about_groups
 from scuff.report.validity import sections as about

@@ -11,8 +11,8 @@ from typing import Any
 import pandas as pd
 
 from scuff.metrics import Score
-from scuff.metrics.shifts import BETWEEN, Shifts
-from scuff.metrics.validity import MEAN
+from scuff.metrics.validity.scores import MEAN
+from scuff.metrics.validity.shifts import BETWEEN, Shifts
 from scuff.report.words import NOTHING, bracketed, hundredths, short_names
 
 ALL = "all"  # corruptions of the table as a benchmark; groups of a trend

@@ -1,0 +1,1 @@
+"""Severities at which a model keeps a given share of its accuracy."""

@@ -1,0 +1,1 @@
+"""Benchmarks that are as hard as another one and look different."""

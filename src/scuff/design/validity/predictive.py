@@ -1,0 +1,202 @@
+"""The benchmark of a given size that predicts natural shifts best, scored on models that did not choose it.
+
+Among thousands of benchmarks some correlate well with natural shifts by chance, the more so the fewer the models. So
+the search is repeated on parts of the models, and what it chooses there is correlated over the models left out. Only a
+benchmark that does better on those than random ones of its size was worth the search.
+
+That is honest for new models. It is not for new natural benchmarks, as those that choose are those that score.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from scuff.design.validity.held_out import LEVEL, score_parts
+from scuff.design.validity.moments import Moments, find_moments, inverse_deviations, mean_correlations
+from scuff.design.validity.question import ask_predictive
+from scuff.design.validity.search import find_best, is_exact
+from scuff.metrics.intervals import percent
+from scuff.metrics.score import Score
+from scuff.metrics.validity.shifts import Shifts
+
+RANDOM = 1000  # benchmarks that chance is known by
+MOST_LOST = (
+    0.5  # of the advantage over random benchmarks: if so much is gone on held-out models, the choice fits its own
+)
+CORRELATIONS = ("chosen", "held_out", "random", "whole")  # the others are differences of these
+
+
+@dataclass(frozen=True)
+class Predictive:
+    """The most predictive benchmark of a size, chosen by the mean of its correlations with `natural` benchmarks.
+
+    Parameters
+    ----------
+    fitted
+        Its mean correlation over all models, which chose it: too high, by how much nobody knows.
+    chosen, held_out
+        What the search finds on parts of the models, over these parts, and over the models left out: the honest score.
+    random, whole
+        The mean of random benchmarks of that size, and the benchmark of all candidates, over the same held-out models.
+    gain, gain_over_whole
+        `held_out` minus `random`, and minus `whole`, in the same held-out models.
+    drop
+        `chosen` minus `held_out`: how much of the correlation is owed to having chosen.
+    stability
+        The share of members that choices on parts of the models have in common with this one. By chance it would be
+        the size divided by the number of candidates.
+    exact
+        Whether all benchmarks of that size were tried.
+    warning
+        Why the choice is not to be trusted, or nothing.
+    """
+
+    members: tuple[str, ...]
+    size: int
+    natural: tuple[str, ...]
+    fitted: float
+    chosen: Score
+    held_out: Score
+    random: Score
+    whole: Score
+    gain: Score
+    gain_over_whole: Score
+    drop: Score
+    stability: float
+    exact: bool
+    warning: str = ""
+
+
+def find_predictive(
+    shifts: Shifts,
+    size: int,
+    *,
+    candidates: Sequence[str] | None = None,
+    natural: Sequence[str] | None = None,
+    folds: int = 5,
+    repeats: int = 20,
+    seed: int = 0,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Predictive:
+    """Search the corruptions, `size` of them, whose mean residual correlates best with natural shifts.
+
+    Parameters
+    ----------
+    candidates
+        Synthetic names to choose from. By default all corruptions.
+    natural
+        Natural benchmarks, over which the mean of correlations is taken. By default all.
+    folds, repeats
+        Of the cross-validation over models, which keeps families together. There are fewer folds if less than ten
+        models would be held out. The intervals are those of Nadeau and Bengio (2003), who take into account that the
+        parts of the models overlap.
+    progress
+        Called with (what is being done, done, to do).
+
+    >>> import pandas as pd
+    >>> from scuff.metrics import read_shifts
+    >>> values = np.random.default_rng(0).uniform(0.4, 0.8, (60, 3))
+    >>> table = pd.DataFrame(values, columns=["corrupted:x/fog", "corrupted:x/snow", "corrupted:x/rain"])
+    >>> table = table.assign(model=table.index.astype(str), clean=0.9, **{"natural:y": values[:, :2].mean(axis=1)})
+    >>> found = find_predictive(read_shifts(table), 2)
+    >>> found.members, round(found.held_out.value, 3), found.warning
+    (('x/fog', 'x/snow'), 1.0, '')
+    """
+    told = progress or (lambda what, done, total: None)
+    question = ask_predictive(
+        shifts, size, candidates=candidates, natural=natural, folds=folds, repeats=repeats, seed=seed
+    )
+    x, y, parts = question.x, question.y, question.parts
+    training = _average_natural(find_moments(x, y, np.vstack([np.ones(len(x)), ~parts])))  # all models, then parts
+    held_out = _average_natural(find_moments(x, y, parts))
+    members = find_best(training, size, lambda done, total: told("searching benchmarks", done, total))
+    final, choices = members[0], members[1:]
+    some = _random_members(x.shape[1], size, np.random.default_rng([seed, 1]))
+    own = _own_correlations(members, training)
+    values = {
+        "chosen": own[1:],
+        "held_out": _own_correlations(choices, held_out),
+        "random": mean_correlations(some, held_out)[:, 0],
+        "whole": mean_correlations(np.ones((1, x.shape[1])), held_out)[:, 0],
+    }
+    values["gain"] = values["held_out"] - values["random"]
+    values["gain_over_whole"] = values["held_out"] - values["whole"]
+    values["drop"] = values["chosen"] - values["held_out"]
+    units = "models" if shifts.families is None else "families"
+    how = f"cross-validation over {units} {percent(LEVEL)}, {len(parts)} held-out parts, corrected t, seed {seed}"
+    limits = dict.fromkeys(CORRELATIONS, 1.0)
+    scores = {what: score_parts(its, parts, how, ends=limits.get(what, math.inf)) for what, its in values.items()}
+    result = Predictive(
+        tuple(name for name, member in zip(question.candidates, final, strict=True) if member),
+        size,
+        question.natural,
+        float(own[0]),
+        **scores,
+        stability=float((choices @ final).mean() / size),
+        exact=is_exact(x.shape[1], size),
+    )
+    seeming = score_parts(own[1:] - mean_correlations(some, training)[1:, 0], parts, how).value
+    return replace(result, warning=_warn(result, seeming))
+
+
+def _average_natural(moments: Moments) -> Moments:
+    """The mean of the natural benchmarks as the only one: the mean of correlations is linear in `cross`.
+
+    A natural benchmark that does not vary over a part of the models is left out there.
+    """
+    known = np.isfinite(moments.cross).sum(axis=2, keepdims=True).astype(float)
+    known[known == 0] = np.nan
+    return replace(moments, cross=np.nan_to_num(moments.cross).sum(axis=2, keepdims=True) / known)
+
+
+def _random_members(candidates: int, size: int, draw: np.random.Generator) -> np.ndarray:
+    places = np.argsort(draw.random((RANDOM, candidates)), axis=1)[:, :size]
+    members = np.zeros((RANDOM, candidates))
+    np.put_along_axis(members, places, 1, axis=1)
+    return members
+
+
+def _own_correlations(members: np.ndarray, moments: Moments) -> np.ndarray:
+    """The correlation of one benchmark (R, C) in each set of models: (R,)."""
+    inverse = np.hstack([values for _, values in inverse_deviations(members, moments)]).diagonal()
+    sums = (members * moments.cross[:, :, 0]).sum(axis=1)
+    return np.where(inverse > 0, np.clip(sums * inverse, -1, 1), np.nan)
+
+
+def _warn(found: Predictive, seeming: float) -> str:
+    """What speaks against a choice: that it is no better than chance, that it fits the models that chose, or both.
+
+    `seeming` is its advantage over random benchmarks on the models that chose.
+    """
+    gain, drop = found.gain, found.drop
+    if math.isnan(gain.low):
+        return f"nothing tells whether it is better than random benchmarks of its size: {gain.note}"
+    fits = drop.low > 0 and gain.value <= (1 - MOST_LOST) * seeming
+    on_its_own = f"its correlation is {found.chosen.value:.2f}, {seeming:.2f} above that of random ones"
+    if gain.low > 0:
+        if not fits:
+            return ""
+        return (
+            f"most of what the choice seemed to gain is gone on held-out models: on those that chose, {on_its_own} "
+            f"of its size; on the others it is {found.held_out.value:.2f} ({_between('gain', gain)}; "
+            f"{_between('drop', drop)})"
+        )
+    text = (
+        f"{'worse than' if gain.high < 0 else 'not shown to be better than'} random benchmarks of its size: on "
+        f"held-out models its correlation is {found.held_out.value:.2f}, theirs {found.random.value:.2f} "
+        f"({_between('gain', gain)})"
+    )
+    if fits:
+        text += f". It merely fits the models that chose it: on these {on_its_own} ({_between('drop', drop)})"
+    return text
+
+
+def _between(name: str, score: Score) -> str:
+    return f"{name} {score.value:.2f}, from {score.low:.2f} to {score.high:.2f}"
+
+
+__all__ = ["Predictive", "find_predictive"]

@@ -1,0 +1,183 @@
+"""What makes a benchmark predict natural shifts: more categories, more corruptions, or balance?
+
+Laugros, Caplier and Ospici (ImageNet-Syn2Nat) compare groups of benchmarks that differ in one thing only. So do these
+comparisons, which takes some care where categories are of different sizes:
+
+    n       more categories at the same size, out of the categories that are large enough for both sides
+    size    more corruptions from each of the same categories
+    std     as many corruptions from the same categories, in more uneven numbers, in every arrangement of these
+
+Both sides of a comparison have every category equally often, so that a difference is not that between categories: each
+cell of a side, which is what a benchmark takes from each category, is there and weighs the same. If there are thousands
+of cells, they are drawn at random, and both sides have every category about equally often.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from scuff.design.overlap.balanced import Groups
+from scuff.design.validity.cells import Cell, Group, draw_benchmarks, even_cells, large_categories, uneven_cells
+from scuff.design.validity.result import GroupValidity
+from scuff.design.validity.scores import group_validity
+from scuff.metrics.intervals import DEFAULT, Resampling
+from scuff.metrics.score import Difference
+from scuff.metrics.validity.shifts import Shifts
+
+ALL = "all"
+FEWEST = 2  # categories that a comparison must rest on
+MOST_UNEVEN = 6  # categories of benchmarks that are made less even: the paper's number, and 462 arrangements
+BASE_K = 2  # corruptions of each category before numbers become uneven, as in the paper
+EVERY_CELL = 4000  # cells of a side that are all there, however few benchmarks are asked for
+COLUMNS = ("question", "natural", "smaller", "larger", "categories")
+COLUMNS += ("difference", "low", "high", "other_sign_share", "note")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two groups of benchmarks that differ in one thing, by so much; how many categories they are out of."""
+
+    question: str
+    smaller: str
+    larger: str
+    step: float
+    categories: int
+    sides: tuple[tuple[Cell, ...], tuple[Cell, ...]]
+
+
+def trends(
+    shifts: Shifts,
+    categories: Groups,
+    *,
+    pairs: Iterable[tuple[int, int]] | None = None,
+    count: int = 1000,
+    resampling: Resampling = DEFAULT,
+) -> pd.DataFrame:
+    """Does the correlation with natural shifts rise with the number of categories, with size, with the spread?
+
+    Parameters
+    ----------
+    categories
+        {category: corruptions}, which must be among the synthetic names of `shifts`.
+    pairs
+        (n, k) to compare. By default all that can be compared.
+    count
+        About so many benchmarks of a side of a comparison; more where it takes more to have one of every cell.
+
+    Returns
+    -------
+    One line per natural benchmark and comparison: the mean correlation of the larger group minus that of the smaller.
+    Another one per question, whose groups are both "all", is the slope: what one more (of n, of size, of the spread)
+    adds to the correlation, as an average over the steps that the categories allow. `categories` says out of how many
+    categories; for "all", that is the largest number among the steps. `other_sign_share` is the share of resamples of
+    models in which the sign is another one.
+    """
+    comparisons = find_comparisons(categories, pairs, resampling.seed)
+    if not comparisons:
+        return pd.DataFrame(columns=COLUMNS)
+    cells = dict.fromkeys(side for comparison in comparisons for side in comparison.sides)
+    names = {side: str(number) for number, side in enumerate(cells)}
+    groups = {names[side]: draw_side(categories, side, count, resampling.seed) for side in cells}
+    found = group_validity(shifts, groups, resampling=resampling)
+    lines = []
+    for question, its in itertools.groupby(comparisons, key=lambda comparison: comparison.question):
+        its = list(its)
+        for natural in found.natural:
+            for one in its:
+                smaller, larger = (names[side] for side in one.sides)
+                head = question, natural, one.smaller, one.larger, one.categories
+                lines.append(_line(head, found.difference(larger, smaller, natural)))
+            head = question, natural, ALL, ALL, max(one.categories for one in its)
+            lines.append(_line(head, _slope(found, its, names, natural)))
+    return pd.DataFrame(lines, columns=COLUMNS)
+
+
+def find_comparisons(
+    categories: Groups, pairs: Iterable[tuple[int, int]] | None = None, seed: int = 0
+) -> list[Comparison]:
+    """All comparisons of like with like that categories allow, by question.
+
+    >>> categories = {"noise": list("abcd"), "blur": list("efg"), "light": list("hi")}
+    >>> [(found.question, found.smaller, found.larger, found.categories) for found in find_comparisons(categories)]
+    ... # doctest: +NORMALIZE_WHITESPACE
+    [('n', '1,2', '2,1', 3), ('size', '1,1', '1,2', 3), ('size', '1,2', '1,3', 2), ('size', '2,1', '2,2', 3),
+     ('size', '2,2', '2,3', 2), ('size', '3,1', '3,2', 3), ('std', 'std 0.0', 'std 1.0', 2)]
+    """
+    known = None if pairs is None else set(pairs)
+    sizes = sorted(map(len, categories.values()), reverse=True)
+    possible = [(n, k) for n in range(1, len(sizes) + 1) for k in range(1, sizes[n - 1] + 1)]
+    possible = [pair for pair in possible if known is None or pair in known]
+    return [
+        *_compare_numbers(categories, possible, seed),
+        *_compare_sizes(categories, possible, seed),
+        *_compare_spreads(categories, seed),
+    ]
+
+
+def draw_side(categories: Groups, side: Sequence[Cell], count: int, seed: int = 0) -> Group:
+    """About `count` benchmarks of one side of a comparison, but at least one of every cell, up to 4000 cells.
+
+    >>> sorted(draw_side({"noise": ["shot", "iso"], "blur": ["zoom"]}, [(("noise", 1),), (("blur", 1),)], 1).cells)
+    [0, 1]
+    """
+    return draw_benchmarks(categories, side, max(count, min(len(side), EVERY_CELL)), seed)
+
+
+def _compare_numbers(categories: Groups, pairs: list[tuple[int, int]], seed: int) -> Iterator[Comparison]:
+    """Neighbours among the pairs (n, k) of the same size."""
+    by_size: dict[int, list[tuple[int, int]]] = {}
+    for n, k in pairs:
+        by_size.setdefault(n * k, []).append((n, k))
+    for size in sorted(by_size):
+        for (n, k), (more, fewer) in itertools.pairwise(sorted(by_size[size])):
+            pool = large_categories(categories, k)
+            if len(pool) >= max(more, FEWEST):
+                sides = tuple(even_cells(pool, n, k, seed)), tuple(even_cells(pool, more, fewer, seed))
+                yield Comparison("n", f"{n},{k}", f"{more},{fewer}", more - n, len(pool), sides)
+
+
+def _compare_sizes(categories: Groups, pairs: list[tuple[int, int]], seed: int) -> Iterator[Comparison]:
+    """k and the next larger one, of the same categories."""
+    for n, its in itertools.groupby(sorted(pairs), key=lambda pair: pair[0]):
+        for (_, k), (_, more) in itertools.pairwise(its):
+            pool = large_categories(categories, more)
+            if len(pool) >= max(n, FEWEST):
+                sides = tuple(even_cells(pool, n, k, seed)), tuple(even_cells(pool, n, more, seed))
+                yield Comparison("size", f"{n},{k}", f"{n},{more}", n * (more - k), len(pool), sides)
+
+
+def _compare_spreads(categories: Groups, seed: int) -> Iterator[Comparison]:
+    """Neighbouring spreads of as many corruptions from the same categories, of which each can be the large one."""
+    pool = large_categories(categories, BASE_K + 1)
+    if len(pool) < FEWEST:
+        return
+    most = min(len(categories[category]) for category in pool)
+    cells = uneven_cells(pool, min(len(pool), MOST_UNEVEN), BASE_K, most, seed)
+    for (low, first), (high, second) in itertools.pairwise(cells.items()):
+        sides = tuple(first), tuple(second)
+        yield Comparison("std", f"std {low:.1f}", f"std {high:.1f}", high - low, len(pool), sides)
+
+
+def _slope(found: GroupValidity, comparisons: list[Comparison], names: dict, natural: str) -> Difference:
+    """The least squares line through 0 and the differences: sum of step · difference over sum of step².
+
+    So larger steps weigh more, and it is an average over the steps that the categories allow.
+    """
+    squares = sum(one.step**2 for one in comparisons)
+    weights: dict[str, float] = {}
+    for one in comparisons:
+        for side, sign in zip(one.sides, (-1, 1), strict=True):
+            weights[names[side]] = weights.get(names[side], 0.0) + sign * one.step / squares
+    return found.contrast(weights, natural)
+
+
+def _line(head: tuple, found: Difference) -> dict[str, object]:
+    values = found.value, found.low, found.high, found.other_sign_share, found.note
+    return dict(zip(COLUMNS, (*head, *values), strict=True))
+
+
+__all__ = ["BASE_K", "Comparison", "draw_side", "find_comparisons", "trends"]

@@ -1,0 +1,1 @@
+"""Scores of the rows of an evaluation."""

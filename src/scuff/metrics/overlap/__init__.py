@@ -1,0 +1,1 @@
+"""Overlaps of corruptions, and coverage and balance of benchmarks."""

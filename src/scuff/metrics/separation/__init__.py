@@ -1,0 +1,1 @@
+"""Distances between classes, and robustness within them (MSCR)."""

@@ -1,0 +1,198 @@
+"""Class separation: how far points of different classes are apart, at least.
+
+Siedel, Vock, Morozov and Voß ("Utilizing Class Separation Distance for the Evaluation of Corruption Robustness of
+Machine Learning Classifiers", 2022):
+
+    2r = min { ||x_i - x_j||_p : labels of i and j differ }        epsilon_min = r
+
+Balls of a radius below r around points of different classes do not touch: noise in them leaves a classifier no excuse.
+The search is exact (see `metrics.neighbours`), and the result does not depend on the device, the number of cores or
+the order of work. Of several pairs that are equally far apart, that with the smallest rows is named: the one whose
+smaller row comes first, then the one whose larger row does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from scuff.metrics.norms import norm_name
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Separation:
+    """The smallest distance between points of different classes.
+
+    >>> print(class_separation(np.array([[0.0, 0.0], [0.5, 0.0], [0.5, 0.25]]), [0, 0, 1]))
+    L-infinity 0.25 between rows 1 and 2 (classes 0 and 1) of 3 points; epsilon_min 0.125
+    """
+
+    distance: float
+    rows: tuple[int, int]  # the pair that is so far apart, by rows of the data as given, the smaller first
+    labels: tuple[int, int]  # and its labels, in that order
+    norm: float
+    points: int  # that took part
+    dropped: tuple[int, ...] = field(default=(), repr=False)  # rows that were left out as duplicates
+
+    @property
+    def epsilon_min(self) -> float:
+        """Half the distance: the largest radius at which balls around points of different classes do not overlap."""
+        return self.distance / 2
+
+    def __str__(self) -> str:
+        (a, b), (one, other) = self.rows, self.labels
+        return (
+            f"{norm_name(self.norm)} {self.distance:.6g} between rows {a} and {b} (classes {one} and {other}) "
+            f"of {self.points} points; epsilon_min {self.epsilon_min:.6g}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """Of every point that took part, the nearest point of another class."""
+
+    distances: np.ndarray  # float64 (n,)
+    rows: np.ndarray  # int64 (n,): where the nearest point is, by rows of the data as given
+    points: np.ndarray  # int64 (n,): whose neighbours these are, in order
+    norm: float
+
+    def quantile(self, q: float) -> float:
+        """A robust variant of the separation: the distance that a share q of all points have, or less.
+
+        It is always the distance of some point; q = 0 gives the minimum, which is the class separation.
+        """
+        if not 0 <= q <= 1:
+            raise ValueError(f"a quantile is a share from 0 to 1, got {q}")
+        return float(np.quantile(self.distances, q, method="inverted_cdf"))
+
+    def separation(self, labels: ArrayLike) -> Separation:
+        """The class separation, which is the smallest of these distances. `labels` are those of all points."""
+        labels = np.asarray(labels)
+        nearest = np.flatnonzero(self.distances == self.distances.min())
+        pair = min(tuple(sorted((int(self.points[k]), int(self.rows[k])))) for k in nearest)
+        dropped = np.setdiff1d(np.arange(len(labels)), self.points)
+        return Separation(
+            distance=float(self.distances.min()),
+            rows=pair,
+            labels=(int(labels[pair[0]]), int(labels[pair[1]])),
+            norm=self.norm,
+            points=len(self.points),
+            dropped=tuple(dropped.tolist()),
+        )
+
+
+def class_separation(
+    x: ArrayLike,
+    labels: ArrayLike,
+    norm: float | str = "inf",
+    *,
+    drop_duplicates: bool = False,
+    device: str | None = None,
+    progress: Progress | None = None,
+) -> Separation:
+    """The smallest distance between points of different classes, and the pair that is so far apart.
+
+    Parameters
+    ----------
+    x
+        Points (n, ...): images, or rows of a table. uint8 are pixels, whose distances are in units in which 255 is 1,
+        so that in L-infinity they are whole multiples of 1/255. Other numbers are taken as they are, as float64.
+    labels
+        Whole numbers (n,).
+    norm
+        "inf", "L2", "L1", or any p from 1 to 100.
+    drop_duplicates
+        Leave out all points of groups that are identical but have different labels. Otherwise there is an error that
+        names some: no classifier can be right about them all.
+    device
+        None or "cpu" for all cores, "cuda" for a GPU.
+    progress
+        Called with the number of pairs that are done, and that of all pairs.
+
+    >>> images = np.array([[[10, 20]], [[10, 24]], [[12, 90]]], np.uint8)
+    >>> found = class_separation(images, [0, 1, 1])
+    >>> found.distance == 4 / 255, found.rows
+    (True, (0, 1))
+    """
+    from scuff.metrics.separation.neighbours import ALL, Given, open_searcher, search
+
+    given = Given(x, labels, norm, drop_duplicates)
+    best = search(open_searcher(given.prepared, device), ALL, progress)
+    a, b = int(best.first[0]), int(best.second[0])
+    return Separation(
+        distance=float(given.nearest(best.powers)[0]),
+        rows=(a, b),
+        labels=(int(given.labels[a]), int(given.labels[b])),
+        norm=given.norm,
+        points=len(given.rows),
+        dropped=tuple(given.dropped.tolist()),
+    )
+
+
+def class_separations(
+    x: ArrayLike,
+    labels: ArrayLike,
+    norm: float | str = "inf",
+    *,
+    drop_duplicates: bool = False,
+    device: str | None = None,
+    progress: Progress | None = None,
+) -> pd.DataFrame:
+    """The separation of each two classes: label_a, label_b, distance, row_a, row_b. Parameters as above.
+
+    >>> class_separations(np.array([[0.0], [1.0], [3.0], [3.5]]), [0, 0, 1, 2]).values.tolist()
+    [[0.0, 1.0, 2.0, 1.0, 2.0], [0.0, 2.0, 2.5, 1.0, 3.0], [1.0, 2.0, 0.5, 2.0, 3.0]]
+    """
+    from scuff.metrics.separation.neighbours import CLASSES, Given, open_searcher, search
+
+    given = Given(x, labels, norm, drop_duplicates)
+    best = search(open_searcher(given.prepared, device), CLASSES, progress)
+    classes = len(given.classes)
+    a, b = np.triu_indices(classes, 1)
+    places = a * classes + b
+    first, second = best.first[places], best.second[places]
+    turned = given.labels[first] != given.classes[a]
+    return pd.DataFrame(
+        {
+            "label_a": given.classes[a],
+            "label_b": given.classes[b],
+            "distance": given.nearest(best.powers[places]),
+            "row_a": np.where(turned, second, first),
+            "row_b": np.where(turned, first, second),
+        }
+    )
+
+
+def nearest_other_class(
+    x: ArrayLike,
+    labels: ArrayLike,
+    norm: float | str = "inf",
+    *,
+    drop_duplicates: bool = False,
+    device: str | None = None,
+    progress: Progress | None = None,
+) -> Neighbours:
+    """Of every point the distance to the nearest point of another class, and its row. Parameters as above.
+
+    >>> found = nearest_other_class(np.array([[0.0], [1.0], [3.0], [3.5]]), [0, 0, 1, 2])
+    >>> found.distances.tolist(), found.rows.tolist(), found.quantile(0.75)
+    ([3.0, 2.0, 0.5, 0.5], [2, 2, 3, 2], 2.0)
+    """
+    from scuff.metrics.separation.neighbours import POINTS, Given, open_searcher, search
+
+    given = Given(x, labels, norm, drop_duplicates)
+    best = search(open_searcher(given.prepared, device), POINTS, progress)
+    rows = given.prepared.points.rows
+    order = np.argsort(rows)
+    return Neighbours(
+        distances=given.nearest(best.powers)[order],
+        rows=np.where(best.first == rows, best.second, best.first)[order],
+        points=rows[order],
+        norm=given.norm,
+    )

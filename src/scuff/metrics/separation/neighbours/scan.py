@@ -1,0 +1,81 @@
+"""The search on the CPU: leaves of the tree against nodes, then points against leaves, then points against points.
+
+What is further apart than the best pair so far is passed over as soon as a bound says so; the few pairs that are left
+are measured.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scuff.metrics.separation.neighbours.best import make_bars, offer, set_bars
+from scuff.metrics.separation.neighbours.compiling import compiled
+from scuff.metrics.separation.neighbours.exact import power
+from scuff.metrics.separation.neighbours.gaps import boxes_beyond, near_pairs
+from scuff.metrics.separation.neighbours.tree import LEAF
+
+
+@compiled
+def scan(leaves, classes, by_row, by_class, best, points, bounds, tree):
+    """Compare the points of some leaves, which follow each other, with all points of some classes."""
+    bars = make_bars(best.powers, points.p, bounds)
+    found = np.empty((LEAF * LEAF, 2), np.int64)
+    for leaf in leaves:
+        start, stop = tree.start[leaf], tree.stop[leaf]
+        place = by_row * (start - tree.start[leaves[0]])
+        for part in range(1 + by_row):  # for each point: the first one, and then the others
+            first, last = start + part, stop if part == by_row else start + 1
+            if part:
+                begin_near(first, last, place + part, by_row, found, bars, best, points, bounds)
+            if first < last:
+                for c in classes:
+                    own = place + part + by_class * c
+                    traverse(leaf, first, last, c, own, by_row, found, bars, best, points, bounds, tree)
+
+
+@compiled
+def traverse(leaf, first, last, c, place, by_row, found, bars, best, points, bounds, tree):
+    """Compare points of a leaf with all points of a class."""
+    node, widest = tree.roots[c], highest_bar(bars, place, by_row * (last - first - 1))
+    while node < tree.roots[c + 1]:
+        if boxes_beyond(leaf, node, widest, bounds.q, tree):
+            node = tree.skip[node]
+            continue
+        if tree.skip[node] == node + 1:
+            count = near_pairs(first, last, node, points.rows, bars, place, by_row, bounds, tree, found)
+            measure(found, count, first, place, by_row, bars, best, points, bounds)
+            widest = highest_bar(bars, place, by_row * (last - first - 1))
+        node += 1
+
+
+@compiled
+def begin_near(first, last, place, by_row, found, bars, best, points, bounds):
+    """What is near the point before the first is not far from those that follow: a start that spares much."""
+    before = place - 1
+    neighbour = best.second[before] if best.first[before] == points.rows[first - 1] else best.first[before]
+    for i in range(first, last):
+        found[i - first, 0], found[i - first, 1] = i, neighbour
+    measure(found, last - first, first, place, by_row, bars, best, points, bounds)
+
+
+@compiled
+def measure(found, count, first, place, by_row, bars, best, points, bounds):
+    """Measure pairs of a position and a row, and keep the nearest."""
+    bytes_, singles, doubles, rows, p, scale, table = points
+    powers = best.powers
+    for k in range(count):
+        a, b, own = rows[found[k, 0]], found[k, 1], place + by_row * (found[k, 0] - first)
+        distance = power(bytes_, singles, doubles, a, b, p, scale, table, powers[own])
+        if distance < powers[own]:
+            set_bars(bars, own, distance, p, bounds)
+        if distance <= powers[own]:
+            offer(best, own, distance, a, b)
+
+
+@compiled
+def highest_bar(bars, first, more):
+    """The highest bar of the first level, of one place and some more."""
+    highest = bars[first, 0]
+    for place in range(first, first + more + 1):
+        highest = max(highest, bars[place, 0])
+    return highest

@@ -1,0 +1,182 @@
+"""Tables of distances between augmentation schemes and corruptions, which `scuff.metrics.transform_space` defines.
+
+A study makes one; a file of your own will do:
+
+    resampling,scheme,corruption,severity,mmd,msd
+    0,augmix,cifar10-c/fog,1,0.713,0.298
+    ...
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from scuff.metrics.overlap.accuracies import read_csv
+
+Kind = Literal["msd", "mmd"]
+KINDS = ("msd", "mmd")
+KEYS = ("resampling", "scheme", "corruption", "severity")
+
+
+@dataclass(frozen=True, eq=False)
+class Distances:
+    """Distances of schemes to corruptions, `msd[r, s, k]` and `mmd[r, s, k]`: resampling r, scheme s, cell k.
+
+    A cell is the address of a corruption, `suite/entry`, and a severity, None if it has no levels. Every resampling has
+    fresh images and fresh draws.
+
+    >>> cells = (("a/fog", 1), ("a/fog", 2), ("a/snow", 1))
+    >>> found = Distances(("augmix", "none"), cells, np.array([[[1.0, 3, 2], [2, 4, 4]]]), np.full((1, 2, 3), 5.0))
+    >>> found.by_corruption("msd").to_dict("index")
+    {'augmix': {'a/fog': 2.0, 'a/snow': 2.0}, 'none': {'a/fog': 3.0, 'a/snow': 4.0}}
+    """
+
+    schemes: tuple[str, ...]
+    cells: tuple[tuple[str, int | None], ...]
+    msd: np.ndarray = field(repr=False)
+    mmd: np.ndarray = field(repr=False)
+
+    def __post_init__(self) -> None:
+        _check_distances(self)
+
+    @property
+    def corruptions(self) -> tuple[str, ...]:
+        """The addresses of all corruptions, each once."""
+        return tuple(dict.fromkeys(corruption for corruption, _ in self.cells))
+
+    @property
+    def resamplings(self) -> int:
+        """How often everything was measured, with fresh images and draws."""
+        return len(self.msd)
+
+    def of(self, kind: Kind) -> np.ndarray:
+        """The distances of a kind, (resamplings, schemes, cells)."""
+        if kind not in KINDS:
+            raise ValueError(f"a distance is {' or '.join(KINDS)}, got {kind!r}")
+        return getattr(self, kind)
+
+    def mean(self, kind: Kind = "msd") -> np.ndarray:
+        """The mean over resamplings, (schemes, cells)."""
+        return self.of(kind).mean(axis=0)
+
+    def spread(self, kind: Kind = "msd") -> np.ndarray:
+        """The standard deviation over resamplings, (schemes, cells); NaN if there is one only."""
+        values = self.of(kind)
+        return values.std(axis=0, ddof=1) if len(values) > 1 else np.full(values.shape[1:], np.nan)
+
+    def relative_spread(self, kind: Kind = "msd") -> float:
+        """How far a distance can be told: standard deviation over resamplings / mean, in the mean over all pairs.
+
+        Pairs at distance 0 have none and are left out. NaN if there is one resampling only.
+        """
+        mean, spread = self.mean(kind), self.spread(kind)
+        apart = mean > 0
+        return float(np.mean(spread[apart] / mean[apart])) if apart.any() else np.nan
+
+    def by_corruption(self, kind: Kind = "msd") -> pd.DataFrame:
+        """The mean over severities and resamplings: schemes x corruptions."""
+        columns = [corruption for corruption, _ in self.cells]
+        means = {name: self.mean(kind)[:, np.array([c == name for c in columns])].mean(1) for name in self.corruptions}
+        return pd.DataFrame(means, index=pd.Index(self.schemes, name="scheme"))
+
+    def take(self, schemes: Sequence[str]) -> Distances:
+        """The distances of some schemes, in this order."""
+        unknown = [name for name in schemes if name not in self.schemes]
+        if unknown:
+            raise ValueError(f"there are no distances of {', '.join(unknown)}; there are {', '.join(self.schemes)}")
+        places = [self.schemes.index(name) for name in schemes]
+        return replace(self, schemes=tuple(schemes), msd=self.msd[:, places], mmd=self.mmd[:, places])
+
+    def to_frame(self) -> pd.DataFrame:
+        """One line per distance: resampling, scheme, corruption, severity (0: it has no levels), mmd, msd."""
+        count, schemes, cells = self.msd.shape
+        return pd.DataFrame(
+            {
+                "resampling": np.repeat(np.arange(count), schemes * cells),
+                "scheme": np.tile(np.repeat(np.array(self.schemes, object), cells), count),
+                "corruption": np.tile(np.array([name for name, _ in self.cells], object), count * schemes),
+                "severity": np.tile([severity or 0 for _, severity in self.cells], count * schemes),
+                "mmd": self.mmd.ravel(),
+                "msd": self.msd.ravel(),
+            }
+        )
+
+
+def read_distances(source: pd.DataFrame | str | os.PathLike[str]) -> Distances:
+    """Distances from a DataFrame or a CSV file, as `Distances.to_frame` makes it.
+
+    The column resampling may be absent if there is one only. Every scheme must have a distance to every cell, in every
+    resampling.
+
+    >>> values = {"scheme": "augmix", "corruption": "a/fog", "severity": [1, 2], "mmd": 3.0, "msd": [1.0, 2.0]}
+    >>> read_distances(pd.DataFrame(values)).msd.tolist()
+    [[[1.0, 2.0]]]
+    """
+    frame = source
+    if not isinstance(source, pd.DataFrame):
+        text = {"scheme": str, "corruption": str}  # a scheme called "none" or "NA" is no missing value
+        frame = read_csv(source, dtype=text, keep_default_na=False)
+    _check_columns(frame, (*KEYS[1:], *KINDS), "distances")
+    frame = frame if "resampling" in frame else frame.assign(resampling=0)
+    for column in ("resampling", "severity", *KINDS):
+        kinds, what = ("fiu", "numbers") if column in KINDS else ("iu", "whole numbers")
+        if frame[column].dtype.kind not in kinds:
+            raise ValueError(f"the column {column} must hold {what}, got {frame[column].iloc[0]!r} among them")
+    twice = frame.duplicated(list(KEYS))
+    if twice.any():
+        raise ValueError(f"this distance occurs twice: {_words(frame.loc[twice, list(KEYS)].iloc[0])}")
+    schemes = pd.unique(frame["scheme"])
+    cells = list(dict.fromkeys(zip(frame["corruption"], frame["severity"], strict=True)))
+    rounds = np.sort(pd.unique(frame["resampling"]))
+    keys = [(r, scheme, *cell) for r in rounds for scheme in schemes for cell in cells]
+    wide = frame.set_index(list(KEYS))[list(KINDS)].reindex(pd.MultiIndex.from_tuples(keys, names=KEYS))
+    missing = wide.isna().any(axis=1)
+    if missing.any():
+        first = _words(pd.Series(dict(zip(KEYS, wide.index[missing][0], strict=True))))
+        raise ValueError(f"{missing.sum()} of {len(wide)} distances are missing, the first for {first}")
+    values = [wide[kind].to_numpy(float).reshape(len(rounds), len(schemes), len(cells)) for kind in KINDS]
+    return Distances(
+        tuple(map(str, schemes)), tuple((str(name), int(severity) or None) for name, severity in cells), *values
+    )
+
+
+def _check_distances(table: Distances) -> None:
+    for what, names in (("schemes", table.schemes), ("cells", table.cells)):
+        if not names or len(set(names)) < len(names):
+            raise ValueError(f"{what} must be given, each once; got {', '.join(map(str, names)) or 'none'}")
+    shape = (len(table.schemes), len(table.cells))
+    for kind in KINDS:
+        values = table.of(kind)
+        if values.shape != (table.resamplings, *shape) or not len(values):
+            raise ValueError(
+                f"expected {kind} (resamplings, schemes, cells) = (R, {shape[0]}, {shape[1]}), got {values.shape}"
+            )
+        bad = ~((values >= 0) & np.isfinite(values))
+        if bad.any():
+            _, scheme, cell = np.argwhere(bad)[0]
+            raise ValueError(
+                f"distances are numbers from 0 upwards, got the {kind} {values[bad][0]} for {table.schemes[scheme]} "
+                f"and {table.cells[cell][0]} {table.cells[cell][1] or ''}".rstrip()
+            )
+
+
+def _check_columns(frame: pd.DataFrame, columns: tuple[str, ...], what: str) -> None:
+    missing = [name for name in columns if name not in frame]
+    if missing:
+        raise ValueError(f"a table of {what} needs the columns {', '.join(columns)}; missing: {', '.join(missing)}")
+    if frame.empty:
+        raise ValueError(f"the table of {what} is empty")
+
+
+def _words(keys: pd.Series) -> str:
+    """What a line of the table is about."""
+    return ", ".join(f"{key} {value}" for key, value in keys.items())
+
+
+__all__ = ["Distances", "read_distances"]

@@ -1,0 +1,1 @@
+"""Correlations over models between synthetic and natural benchmarks."""

@@ -1,0 +1,256 @@
+"""Validity: does robustness to a synthetic benchmark foretell robustness to natural shifts?
+
+Over many models, what they lose to the synthetic benchmark is correlated with what they lose to a natural one. A
+benchmark is a set of corruptions, or of other scores, and its residual robustness the mean of theirs.
+
+    pearson, spearman   of residual robustness on both
+    partial             Pearson's of residual robustness, given a line in clean accuracy
+    curved              the same, given a curve, a polynomial of degree three: whoever knows little has little to lose,
+                        and the best lose less again, so that what shifts cost is no line in clean accuracy
+    effective           Pearson's of effective robustness on both, see `metrics.effective`
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from scuff.metrics.estimate import without_noise
+from scuff.metrics.intervals import DEFAULT, Resampling
+from scuff.metrics.validity.correlation import p_values, p_values_of, why_undefined
+from scuff.metrics.validity.effective import effective_robustness
+from scuff.metrics.validity.resampled import (
+    Kind,
+    centre,
+    in_blocks,
+    percentiles,
+    resample_models,
+    resampled,
+    varies,
+    weigh,
+)
+from scuff.metrics.validity.shifts import MEAN, Shifts
+from scuff.metrics.words import join_notes, near_names
+
+KINDS = ("pearson", "spearman", "partial", "curved", "effective")
+DEGREES = {"partial": 1, "curved": 3}  # of the polynomial in clean accuracy
+LEAST_CURVED = 10  # models: a curve through fewer leaves hardly anything to correlate
+CLEAN = "clean accuracy"
+
+
+def validity(
+    shifts: Shifts, benchmarks: Mapping[str, Sequence[str]], *, resampling: Resampling = DEFAULT
+) -> pd.DataFrame:
+    """How strongly benchmarks, each a name and synthetic columns of `shifts`, foretell every natural benchmark.
+
+    Returns
+    -------
+    A line per benchmark, kind of correlation and natural benchmark, and one for the mean over these: benchmark, size,
+    natural, kind, value, low, high, p_value, models, note. Intervals are percentiles of a bootstrap over models, or
+    over their families; all lines share its resamples. The p-value of a mean is the mean of p-values.
+
+    A benchmark with scores that are no accuracies has no effective robustness, and no lines of that kind.
+
+    >>> from scuff.metrics import read_shifts
+    >>> table = {"model": list("abcdef"), "clean": [0.6, 0.7, 0.7, 0.8, 0.9, 0.9]}
+    >>> table |= {"corrupted:x/fog": [0.2, 0.5, 0.4, 0.6, 0.8, 0.7]}
+    >>> shifts = read_shifts(pd.DataFrame(table | {"natural:y": [0.3, 0.5, 0.5, 0.6, 0.8, 0.8]}))
+    >>> found = validity(shifts, {"all": ["x/fog"]})
+    >>> found[found["natural"] == "y"].set_index("kind")["value"].round(3).to_dict()
+    {'pearson': 0.857, 'spearman': 0.82, 'partial': 0.289, 'curved': nan, 'effective': 0.617}
+    """
+    if not benchmarks:
+        raise ValueError("validity needs at least one benchmark, got none")
+    residuals = {name: residuals_of(shifts, members, name) for name, members in benchmarks.items()}
+    times = _all_and_resamples(shifts, resampling)
+    found = {kind: _correlate_residuals(kind, shifts, residuals, times) for kind in KINDS[:-1]}
+    found["effective"] = _correlate_effective(shifts, benchmarks, times)
+    lines = []
+    for name, members in benchmarks.items():
+        for kind in KINDS:
+            if name in found[kind]:
+                head = {"benchmark": name, "size": len(members)}
+                for line in found[kind][name].summarise(shifts, resampling):
+                    lines.append(head | {"natural": line["natural"], "kind": kind} | line)
+    return pd.DataFrame(lines)
+
+
+def contributions(shifts: Shifts, benchmark: Sequence[str], *, resampling: Resampling = DEFAULT) -> pd.DataFrame:
+    """Which corruptions of a benchmark carry the signal: Pearson's correlation of each alone, and without it.
+
+    Returns
+    -------
+    A line per corruption and natural benchmark, and one for the mean over these: corruption, natural, alone, alone_low,
+    alone_high, alone_gain, alone_gain_low, alone_gain_high, without, gain, gain_low, gain_high, note. `alone_gain` is
+    the correlation of the corruption alone minus that of the whole benchmark: above 0, it predicts better alone.
+    `without` is the correlation of the benchmark without the corruption, and `gain` that of the whole benchmark minus
+    this one: below 0, it predicts better without. Intervals as in `validity`; both sides of a difference see the same
+    resamples.
+
+    >>> from scuff.metrics import read_shifts
+    >>> table = {"model": list("abcde"), "clean": 0.9, "corrupted:x/fog": [0.3, 0.4, 0.5, 0.6, 0.8]}
+    >>> table |= {"corrupted:x/snow": [0.5, 0.4, 0.5, 0.4, 0.5], "natural:y": [0.4, 0.4, 0.5, 0.6, 0.7]}
+    >>> found = contributions(read_shifts(pd.DataFrame(table)), ["x/fog", "x/snow"])
+    >>> found = found[found["natural"] == "y"].set_index("corruption")
+    >>> found[["alone", "alone_gain", "without", "gain"]].round(3).values.tolist()
+    [[0.977, 0.023, 0.14, 0.814], [0.14, -0.814, 0.977, -0.023]]
+    """
+    whole = "the benchmark"
+    rest = {name: [other for other in benchmark if other != name] for name in benchmark}
+    sets = {whole: benchmark} | {name: [name] for name in benchmark}
+    sets |= {f"the rest without {name}": others for name, others in rest.items() if others}
+    residuals = {name: residuals_of(shifts, members, name) for name, members in sets.items()}
+    found = _correlate_residuals("pearson", shifts, residuals, _all_and_resamples(shifts, resampling))
+    lines = []
+    for name in benchmark:
+        without = found.get(f"the rest without {name}", found[whole].undefined("the benchmark has no other member"))
+        parts = found[name], found[name].minus(found[whole]), without, found[whole].minus(without)
+        for alone, better, other, gain in zip(*(part.summarise(shifts, resampling) for part in parts), strict=True):
+            lines.append(
+                {"corruption": name, "natural": alone["natural"]}
+                | {"alone": alone["value"], "alone_low": alone["low"], "alone_high": alone["high"]}
+                | {"alone_gain": better["value"], "alone_gain_low": better["low"], "alone_gain_high": better["high"]}
+                | {"without": other["value"]}
+                | {"gain": gain["value"], "gain_low": gain["low"], "gain_high": gain["high"]}
+                | {"note": join_notes([alone["note"], better["note"], gain["note"]])}
+            )
+    return pd.DataFrame(lines)
+
+
+def residuals_of(shifts: Shifts, benchmark: Sequence[str], name: str = "the benchmark") -> np.ndarray:
+    """The residual robustness of every model to a benchmark: the mean of what it loses to the members."""
+    table = shifts.synthetic_residuals()
+    members = list(benchmark)
+    if not members or isinstance(benchmark, str):
+        raise ValueError(f"{name} must be a list of synthetic columns, got {benchmark!r}")
+    for member in members:
+        if member not in table:
+            raise ValueError(f"{name} holds {member!r}, which the table lacks; {near_names(member, table)}")
+        if members.count(member) > 1:
+            raise ValueError(f"{name} holds {member} twice")
+    return table[members].mean(axis=1).to_numpy()
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """Correlations of one benchmark with every natural one: of all models, then of every resample, (1 + count, N).
+
+    A note says why there is none, or what else must be known.
+    """
+
+    draws: np.ndarray
+    p_values: np.ndarray
+    notes: list[str]
+
+    def minus(self, other: _Found) -> _Found:
+        notes = [join_notes(pair) for pair in zip(self.notes, other.notes, strict=True)]
+        return _Found(self.draws - other.draws, self.p_values * np.nan, notes)
+
+    def undefined(self, why: str) -> _Found:
+        return _Found(self.draws * np.nan, self.p_values * np.nan, [why for _ in self.notes])
+
+    def summarise(self, shifts: Shifts, resampling: Resampling) -> list[dict]:
+        """A line per natural benchmark, and one for the mean."""
+        draws = np.column_stack([self.draws, self.draws.mean(axis=1)])
+        reasons = [note for value, note in zip(self.draws[0], self.notes, strict=True) if np.isnan(value)]
+        notes = [*self.notes, join_notes(reasons)]
+        p_values = [*self.p_values, self.p_values.mean()]
+        lines = []
+        for place, natural in enumerate([*shifts.natural, MEAN]):
+            value, low, high, note = float(draws[0, place]), math.nan, math.nan, ""
+            if np.isfinite(value):
+                low, high, note = percentiles(draws[1:, place], resampling.level)
+            line = {"natural": natural, "value": value, "low": low, "high": high, "p_value": float(p_values[place])}
+            lines.append(line | {"models": len(shifts.models), "note": join_notes([notes[place], note])})
+        return lines
+
+
+def _all_and_resamples(shifts: Shifts, resampling: Resampling) -> np.ndarray:
+    """How often each model occurs: once, and then as resamples have it, (1 + count, n)."""
+    n = len(shifts.models)
+    return np.vstack([np.ones(n, int), resample_models(n, resampling, shifts.families)])
+
+
+def _correlate_residuals(
+    kind: str, shifts: Shifts, residuals: Mapping[str, np.ndarray], times: np.ndarray
+) -> dict[str, _Found]:
+    natural = shifts.natural_residuals()
+    x, y = np.array(list(residuals.values())), natural.to_numpy(float).T
+    if kind == "spearman":
+        x, y = without_noise(x), without_noise(y)  # 0.6 - 0.3 and 0.7 - 0.4 are one rank, and two floating numbers
+    degree = DEGREES.get(kind, 0)
+    if kind == "curved" and len(times[0]) < LEAST_CURVED:
+        why = f"a curve in {CLEAN} needs at least {LEAST_CURVED} models, there are {len(times[0])}"
+        nothing = _Found(np.full((len(times), len(y)), np.nan), np.full(len(y), np.nan), [why] * len(y))
+        return dict.fromkeys(residuals, nothing)
+    given = shifts.clean.to_numpy(float) if degree else None
+    idle = given is not None and not varies(given)
+    about = f"{CLEAN} is the same for all models, and explains nothing" if idle else ""
+    how: Kind = "partial" if degree else kind
+    draws = resampled(how, x, y, times, given, degree)
+    p_values = p_values_of(how, x, y, draws[0], degree)
+    found = {}
+    for place, name in enumerate(residuals):
+        notes = [about] * len(y)
+        for column in np.flatnonzero(np.isnan(draws[0, place])):
+            names = [f"the residual robustness to {what}" for what in (name, natural.columns[column])]
+            notes[column] = why_undefined(x[place], y[column], given, (*names, CLEAN), degree)
+        found[name] = _Found(draws[:, place], p_values[place], notes)
+    return found
+
+
+def _correlate_effective(
+    shifts: Shifts, benchmarks: Mapping[str, Sequence[str]], times: np.ndarray
+) -> dict[str, _Found]:
+    """Of those benchmarks that are made of accuracies; lines are fitted anew to every resample."""
+    clean = shifts.clean.to_numpy(float)
+    synthetic = {
+        name: (clean, shifts.corrupted[list(members)].mean(axis=1).to_numpy(float))
+        for name, members in benchmarks.items()
+        if all(member in shifts.corrupted for member in members)
+    }
+    if not synthetic:
+        return {}
+    natural = {
+        name: tuple(table[name].to_numpy(float) for table in (shifts.references, shifts.natural))
+        for name in shifts.natural
+    }
+    standard = None if shifts.standard is None else np.isin(shifts.models, shifts.standard)
+
+    def correlations(times: np.ndarray) -> np.ndarray:
+        sides = ([_deviations(*pair, standard, times)[0] for pair in side.values()] for side in (synthetic, natural))
+        return weigh(*(np.stack(side, axis=1) for side in sides), times)
+
+    draws = in_blocks(correlations, times, len(synthetic) + len(natural))
+    p = p_values(draws[0], len(clean), given=1)  # as lines have taken away what clean accuracy explains
+    of_synthetic, of_natural = _line_notes(synthetic, standard), _line_notes(natural, standard)
+    found = {}
+    for place, name in enumerate(synthetic):
+        found[name] = _Found(
+            draws[:, place], p[place], [join_notes([of_synthetic[place], note]) for note in of_natural]
+        )
+    return found
+
+
+def _deviations(
+    clean: np.ndarray, shifted: np.ndarray, standard: np.ndarray | None, times: np.ndarray
+) -> tuple[np.ndarray, str]:
+    """Effective robustness minus its mean in every resample, (count, n), and a note on the line."""
+    if not ((clean > 0) & (clean < 1)).all():
+        return np.full(times.shape, np.nan), "the clean accuracy of some model is 0 or 1, and has no logit"
+    found = effective_robustness(clean, shifted, standard, times)
+    centred = centre(found.values[:, None], times, shifted[None])[:, 0]
+    on_the_line = np.isfinite(found.values).all() and np.isnan(centred).all()
+    return centred, "all models are as robust as the line says" if on_the_line else found.note
+
+
+def _line_notes(pairs: Mapping[str, tuple[np.ndarray, np.ndarray]], standard: np.ndarray | None) -> list[str]:
+    notes = []
+    for name, (clean, shifted) in pairs.items():
+        note = _deviations(clean, shifted, standard, np.ones((1, len(clean))))[1]
+        notes.append(f"on {name}, {note}" if note else "")
+    return notes

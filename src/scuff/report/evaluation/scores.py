@@ -1,0 +1,225 @@
+"""All numbers of a report, asked of `scuff.metrics` once, as small frames; the rows are not needed after this."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+
+import pandas as pd
+
+from scuff import metrics
+from scuff.evaluation import CLEAN, Evaluation
+from scuff.metrics import Cells, Difference, Score
+from scuff.metrics.evaluation.corruption_error import Baseline
+from scuff.suites import Suite
+
+ALL = "all corruptions"
+MOST_PAIRED = 6  # models; of more, each is compared with the best only: nobody reads all pairs
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What a report shows of still images. Frames have the columns model, value, low, high, n and what is said here."""
+
+    models: list[str]
+    suite: Suite  # whose scored entries count
+    summary: pd.DataFrame = field(repr=False)
+    errors: pd.DataFrame = field(repr=False)  # corruption, severity; corrupted cells only
+    means: pd.DataFrame = field(repr=False)  # corruption; over its severities
+    curves: pd.DataFrame = field(repr=False)  # family, severity
+    reliability: pd.DataFrame = field(repr=False)  # kind (clean or corrupted), from, to, count, confidence, accuracy
+    comparison: Comparison | None = None
+
+    def defined(self, name: str) -> bool:
+        """Whether a score of the summary is defined for any model."""
+        return bool(self.summary[name].notna().any())
+
+    @property
+    def main(self) -> str:
+        """The score that counts most: the corruption error where there is a reference, else the plain mean error."""
+        return next((name for name in ("mce", "mean_error") if self.defined(name)), "clean_error")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Models against each other on the cells that all of them have."""
+
+    reference: str
+    pairs: dict[tuple[str, str], Difference]  # of the mean error
+    differences: pd.DataFrame = field(repr=False)  # model minus reference by corruption
+    ranks: pd.DataFrame = field(repr=False)
+    ranked_by: str  # the score of the summary that decides the ranks
+    common_only: bool = False
+
+
+def measure(evaluation: Evaluation, baseline: str | None) -> Scores:
+    """Score the rows of still images."""
+    suite = counted_suite(evaluation)
+    cells = {model: metrics.read_cells(own) for model, own in metrics.by_model(evaluation.rows).items()}
+    reference = find_baseline(evaluation, baseline, cells)
+    summary = metrics.summary(cells, baseline=reference, suite=suite)
+    errors = _by_model({model: metrics.cell_errors(own) for model, own in cells.items()})
+    errors = _in_order(errors[errors["corruption"] != CLEAN], suite)
+    means, curves = _means(cells, suite, evaluation.settings["families"])
+    return Scores(
+        list(cells),
+        suite,
+        summary,
+        errors,
+        means,
+        curves,
+        _by_model({model: _reliability(own, suite) for model, own in cells.items()}),
+        _compare(cells, suite, reference, summary) if len(cells) > 1 and len(errors) else None,
+    )
+
+
+def counted_suite(evaluation: Evaluation) -> Suite:
+    """The suite by which rows are scored; if nothing but entries for validation was evaluated, those count."""
+    suite = evaluation.suite
+    there = set(evaluation.rows["corruption"].unique())
+    return suite if there.intersection(suite.benchmark()) else replace(suite, validation=())
+
+
+def find_baseline(evaluation: Evaluation, name: str | None, rows: Mapping[str, Cells | pd.DataFrame]) -> Baseline:
+    """What corruption errors are relative to: a model of the evaluation, a published reference, or nothing."""
+    if name in rows:
+        return rows[name]
+    if name is None or name == "none":
+        return None
+    try:
+        metrics.load_reference(name, evaluation.suite.name)
+    except ValueError as error:
+        raise ValueError(f"{error}. Models of this evaluation: {', '.join(rows)}") from error
+    return name
+
+
+def cells_of(cells: Cells, entries: Collection[str], severity: int | None = None) -> Cells | None:
+    """The cells of some entries, at one severity or at all; None if there are none."""
+    keys = enumerate(cells.keys)
+    places = [place for place, (entry, level) in keys if entry in entries and severity in (None, level)]
+    return cells.take(places) if places else None
+
+
+def _means(cells: Mapping[str, Cells], suite: Suite, families: Mapping[str, str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Mean errors of every corruption, also of those that do not count; and of every family at every severity."""
+    by_entry, by_family = {}, {}
+    for model, own in cells.items():
+        own = replace(own, confidence=None)  # which would be copied for nothing
+        by_entry |= {(model, entry): cells_of(own, {entry}) for entry in suite.entries}
+        for severity in sorted({level for _, level in own.keys if level}):
+            for family, entries in _groups(own, suite, families).items():
+                by_family[model, family, severity] = cells_of(own, entries, severity)
+    there = {key: own for key, own in (by_entry | by_family).items() if own is not None}
+    scores = metrics.scores(there, suite=replace(suite, validation=()), partial=True)
+    means, curves = ({key: scores[key] for key in keys if key in scores} for keys in (by_entry, by_family))
+    return _frame(means, "model", "corruption"), _frame(curves, "model", "family", "severity")
+
+
+def _groups(cells: Cells, suite: Suite, families: Mapping[str, str]) -> dict[str, list[str]]:
+    """The corruptions with levels by family, all of them first; one family alone needs no figure of its own."""
+    entries = [entry for entry in suite.benchmark() if any(key[0] == entry and key[1] for key in cells.keys)]
+    groups: dict[str, list[str]] = {}
+    for entry in entries:
+        groups.setdefault(families.get(entry, "other"), []).append(entry)
+    return {ALL: entries} | (groups if len(groups) > 1 else {})
+
+
+def _reliability(cells: Cells, suite: Suite) -> pd.DataFrame:
+    kinds = {CLEAN: cells.take([cells.clean()]) if (CLEAN, 0) in cells.keys else None}
+    kinds["corrupted"] = cells_of(cells, suite.benchmark())
+    frames = [metrics.reliability(own).assign(kind=kind) for kind, own in kinds.items() if own is not None]
+    return pd.concat(frames, ignore_index=True).rename(columns={"accuracy": "value", "count": "n"})
+
+
+def _compare(cells: Mapping[str, Cells], suite: Suite, baseline: Baseline, summary: pd.DataFrame) -> Comparison | None:
+    """Compare all models on the cells that all of them have; None if there is no such cell."""
+    common = set.intersection(*(set(own.keys) for own in cells.values()))
+    shared = {m: own.take([k for k, key in enumerate(own.keys) if key in common]) for m, own in cells.items()}
+    if not {entry for entry, _ in common}.intersection(suite.benchmark()):
+        return None
+    options = {"suite": suite, "partial": True}
+    means = metrics.scores(shared, **options)
+    reference = min(cells, key=lambda model: means[model].value)
+    pairs = list(itertools.combinations(cells, 2))
+    if len(cells) > MOST_PAIRED:
+        pairs = [(model, reference) for model in cells if model != reference]
+    is_common = all(set(own.keys) == common for own in cells.values())
+    ranked_by = "mce" if summary["mce"].notna().all() and is_common else "mean_error"
+    return Comparison(
+        reference,
+        metrics.differences({(a, b): (shared[a], shared[b]) for a, b in pairs}, **options),
+        _differences(shared, suite, reference),
+        metrics.ranks(shared, baseline=baseline if ranked_by == "mce" else None, **options),
+        ranked_by,
+        not is_common,
+    )
+
+
+def _differences(cells: Mapping[str, Cells], suite: Suite, reference: str) -> pd.DataFrame:
+    """Every other model minus the reference, by corruption, paired by image."""
+    pairs = {
+        (model, entry): (cells_of(cells[model], {entry}), cells_of(cells[reference], {entry}))
+        for model in cells
+        for entry in suite.benchmark()
+        if model != reference
+    }
+    there = {key: pair for key, pair in pairs.items() if pair[0] is not None}
+    return _frame(metrics.differences(there, "error"), "model", "corruption")
+
+
+def _frame(scores: Mapping[tuple, Score], *names: str) -> pd.DataFrame:
+    """Scores by several names each as a table, with a column for every name."""
+    table = metrics.to_frame(scores, "key")
+    keys = pd.DataFrame(list(scores), columns=list(names))
+    return pd.concat([keys, table.drop(columns="key")], axis=1)
+
+
+def _by_model(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """The frames of all models as one, with a column that says whose a line is."""
+    return pd.concat([frame.assign(model=model) for model, frame in frames.items()], ignore_index=True)
+
+
+def _in_order(errors: pd.DataFrame, suite: Suite) -> pd.DataFrame:
+    """Corruptions in the order of the suite, which is not that of the files."""
+    order = {entry: place for place, entry in enumerate(suite.entries)}
+    return errors.sort_values("corruption", key=lambda column: column.map(order), kind="stable").reset_index(drop=True)
+
+
+# --- sequences ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SequenceScores:
+    """What a report shows of sequences at one difficulty. Frames have model, corruption, value, low, high, n."""
+
+    models: list[str]
+    difficulty: int
+    flip_rates: dict[str, metrics.Score]
+    distances: dict[str, metrics.Score]
+    flips: pd.DataFrame = field(repr=False)
+    moves: pd.DataFrame = field(repr=False)
+
+
+def measure_sequences(evaluation: Evaluation, baseline: str | None) -> list[SequenceScores]:
+    """Score the rows of sequences, at every difficulty that was evaluated."""
+    rows = metrics.by_model(evaluation.rows)
+    suite = counted_suite(evaluation)
+    found = find_baseline(evaluation, baseline, rows)
+    difficulties = sorted({int(level) for level in evaluation.rows["severity"].unique() if level}) or [1]
+    return [_measure_difficulty(rows, suite, found, difficulty) for difficulty in difficulties]
+
+
+def _measure_difficulty(
+    rows: Mapping[str, pd.DataFrame], suite: Suite, baseline: Baseline, difficulty: int
+) -> SequenceScores:
+    options = {"suite": suite, "difficulty": difficulty, "partial": True}
+    their_rows = baseline if isinstance(baseline, pd.DataFrame) else None
+    return SequenceScores(
+        list(rows),
+        difficulty,
+        {model: metrics.mfr(own, baseline=baseline, **options) for model, own in rows.items()},
+        {model: metrics.mt5d(own, baseline=their_rows, **options) for model, own in rows.items()},
+        _by_model({m: metrics.to_frame(metrics.flip_probability(own, **options)) for m, own in rows.items()}),
+        _by_model({m: metrics.to_frame(metrics.top5_distance(own, **options)) for m, own in rows.items()}),
+    )

@@ -1,0 +1,1 @@
+"""Severity ranges for a model and images of your own."""

@@ -1,0 +1,69 @@
+"""What an overlap study leaves behind: accuracies, and which image was right in which cell."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Mapping, Sequence
+from zipfile import BadZipFile
+
+import numpy as np
+
+from scuff.evaluation.plan import Cell, Plan
+from scuff.metrics.overlap.accuracies import CLEAN, Accuracies
+from scuff.metrics.overlap.scores import overlaps
+from scuff.store import Store, read_columns_of_each, read_settings
+from scuff.studies.cells import TrainingCell
+from scuff.suites.suite import suite_from_dict
+
+SETTINGS = "overlap.json"
+HITS = "hits.npz"  # packed bits: (seeds, models, tests, images / 8)
+ACCURACIES = "accuracies.csv"
+MATRIX = "overlap.csv"
+
+
+def collect(store: Store, evaluation: Plan, cells: Sequence[TrainingCell], tested_on: Mapping[str, str]) -> None:
+    """Gather the rows of all tests into one file of hits, a table of accuracies and the matrix of overlaps."""
+    seeds = list(dict.fromkeys(cell.seed for cell in cells))
+    rows = list(dict.fromkeys(cell.trained_on for cell in cells))
+    tests = [Cell(CLEAN), *(Cell(entry) for entry in tested_on)]
+    columns = [CLEAN, *tested_on.values()]
+    hits = np.zeros((len(seeds), len(rows), len(columns), evaluation.settings["images"]), bool)
+    for cell in cells:
+        place = seeds.index(cell.seed), rows.index(cell.trained_on)
+        names = [evaluation.rows_name(f"{cell.name}-seed{cell.seed}", test) for test in tests]
+        found = read_columns_of_each(evaluation.store, names, ["label", "prediction"])
+        for column, (label, prediction) in enumerate(found):
+            hits[(*place, column)] = label == prediction
+    with store.writing(HITS) as file:
+        packed = np.packbits(hits, axis=3)
+        np.savez(file, hits=packed, images=hits.shape[3], seeds=seeds, trained_on=rows, tested_on=columns)
+    accuracies = read_overlap(store.root)
+    store.write(ACCURACIES, accuracies.to_frame().to_csv(index=False).encode())
+    store.write(MATRIX, overlaps(accuracies).to_frame().to_csv().encode())
+
+
+def read_overlap(directory: str | os.PathLike[str]) -> Accuracies:
+    """The accuracies of a finished study, image by image."""
+    store = Store(directory)
+    if not store.exists(SETTINGS):
+        raise ValueError(f"{store.root} is not the folder of an overlap study: there is no {SETTINGS} in it")
+    settings = read_settings(store, SETTINGS)
+    unfinished = f"the overlap study in {store.root} is not finished; run the same command again to go on"
+    if not store.exists(HITS):
+        raise ValueError(unfinished)
+    try:
+        with np.load(io.BytesIO(store.read(HITS)), allow_pickle=False) as file:
+            images = int(file["images"])
+            hits = np.unpackbits(file["hits"], axis=3, count=images).astype(bool)
+            names = [tuple(map(str, file[key])) for key in ("trained_on", "tested_on")]
+            seeds = tuple(map(int, file["seeds"]))
+        suites = tuple(suite_from_dict(content, SETTINGS) for content in settings["suites"])
+        wanted = tuple(settings["seeds"])
+    except (BadZipFile, ValueError, KeyError, EOFError) as error:
+        raise ValueError(
+            f"{store.root}/{HITS} or {SETTINGS} is damaged ({error}); delete {HITS} and run the study again"
+        ) from error
+    if seeds != wanted:
+        raise ValueError(unfinished)
+    return Accuracies(*names, hits.mean(axis=3), seeds, hits, images, suites)

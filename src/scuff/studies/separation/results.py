@@ -1,0 +1,90 @@
+"""What a study of MSCR leaves behind: accuracies of every model, training noise, test noise and run."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+import pandas as pd
+
+from scuff.metrics.norms import parse_norm
+from scuff.metrics.separation.robust_accuracies import RobustAccuracies, read_robust_accuracies
+from scuff.store import Store, read_settings
+from scuff.studies.separation.cells import MscrCell
+
+SETTINGS = "mscr.json"
+ACCURACIES = "accuracies.csv"
+RIGHT = "right.npz"  # of one run: shares of right copies, float16 (copies, models, train noise, test noise, points)
+
+
+def collect(store: Store, settings: Mapping[str, Any]) -> RobustAccuracies:
+    """Gather the files of all cells into a table of accuracies, and write it.
+
+    It holds the models of which a run is finished, and the runs that are finished for all of these.
+    """
+    there = set(store.names("cells", ".npz"))
+    copies, train_noise, test_noise = (tuple(settings[key]) for key in ("copies", "train_noise", "test_noise"))
+
+    def is_finished(model: str, run: int) -> bool:
+        cells = (MscrCell(model, k, radius, run) for k in copies for radius in train_noise)
+        return all(cell.file in there for cell in cells)
+
+    finished = {model: [run for run in settings["runs"] if is_finished(model, run)] for model in settings["models"]}
+    models = tuple(model for model, its in finished.items() if its)
+    runs = tuple(run for run in settings["runs"] if models and all(run in finished[model] for model in models))
+    if not runs:
+        raise ValueError(f"no run of the study in {store.root} is finished for all models; run the same command again")
+    shape = tuple(map(len, (copies, models, train_noise, test_noise)))
+    values = np.empty((*shape, len(runs)))
+    for place, run in enumerate(runs):
+        cells = [MscrCell(model, k, radius, run) for k in copies for model in models for radius in train_noise]
+        right = np.stack([_read_right(store, cell) for cell in cells])
+        right = right.reshape(*shape, -1)  # how many copies of every point
+        drawn = np.array([[k if radius else 1 for radius in test_noise] for k in copies])[:, None, None, :]
+        values[..., place] = right.sum(axis=-1) / (right.shape[-1] * drawn)
+    shares = right / drawn[..., None] if len(runs) == 1 else None
+    norm = parse_norm(settings["norm"])
+    found = RobustAccuracies(
+        models, train_noise, test_noise, values, settings["epsilon_min"], copies, runs, shares, norm
+    )
+    if shares is not None:
+        file = io.BytesIO()
+        np.savez_compressed(file, right=shares.astype(np.float16))
+        store.write(RIGHT, file.getvalue())
+    store.write(ACCURACIES, found.to_frame().to_csv(index=False).encode())
+    return found
+
+
+def _read_right(store: Store, cell: MscrCell) -> np.ndarray:
+    """Of every test point how many of its copies were recognised: (test noise, points)."""
+    try:
+        with np.load(io.BytesIO(store.read(cell.file)), allow_pickle=False) as file:
+            return file["right"].astype(np.int64)
+    except (BadZipFile, ValueError, KeyError, EOFError) as error:
+        raise ValueError(
+            f"{store.root}/{cell.file} is damaged ({error}); delete it and run the same command again"
+        ) from error
+
+
+def read_mscr(directory: str | os.PathLike[str]) -> RobustAccuracies:
+    """The accuracies of a study, as far as it is finished."""
+    store = Store(directory)
+    if not store.exists(SETTINGS):
+        raise ValueError(f"{store.root} is not the folder of a study of MSCR: there is no {SETTINGS} in it")
+    if not store.exists(ACCURACIES):
+        raise ValueError(f"the study in {store.root} is not finished; run the same command again to go on")
+    settings = read_settings(store, SETTINGS)
+    try:
+        table = pd.read_csv(io.BytesIO(store.read(ACCURACIES)))
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+        raise ValueError(f"{store.root}/{ACCURACIES} is damaged ({error}); run the same command again") from error
+    found = read_robust_accuracies(table, epsilon_min=settings["epsilon_min"], norm=parse_norm(settings["norm"]))
+    if len(found.runs) > 1 or not store.exists(RIGHT):
+        return found
+    with np.load(io.BytesIO(store.read(RIGHT)), allow_pickle=False) as file:
+        return replace(found, right=file["right"].astype(float))

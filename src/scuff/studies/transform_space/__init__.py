@@ -1,0 +1,1 @@
+"""How near augmentations come to corruptions in the features of a network."""

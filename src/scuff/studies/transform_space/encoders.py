@@ -1,0 +1,122 @@
+"""Features as cells: what a worker opens to look at transforms, and the centres of corruptions that it finds."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+
+from scuff.data import Source
+from scuff.engine import Advance, Needs, Run, needs_of
+from scuff.models import Classifier
+from scuff.models.closed import close_model
+from scuff.store import Store
+from scuff.studies.transform_space.array_files import load_arrays, save_arrays
+from scuff.studies.transform_space.features import Encoder, draw_images, load_images, make_encoder, resampling_seed
+from scuff.suites import Levels, Suite
+
+
+def encoder_needs(device: torch.device) -> Needs:
+    """What a cell needs that encodes images: the whole machine, or a GPU."""
+    return needs_of(device, cpus=None)
+
+
+def plan_encoders(
+    extractors: Sequence[Any], source: Source, *, images: int, seed: int, precision: str, device: torch.device
+) -> Encoders:
+    """Encoders of as many resamplings as there are `extractors`, each with images of its own of the source."""
+    numbers = range(len(extractors))
+    sources = [draw_images(source, images, resampling_seed(seed, number)) for number in numbers]
+    return Encoders(tuple(extractors), tuple(sources), seed, precision, str(device))
+
+
+@dataclass
+class Encoders:
+    """The encoders of a study, one per resampling. A worker opens them as it needs them, and keeps the last.
+
+    Of the data, only the images that are looked at are sent to workers; of models with an address, only that.
+    """
+
+    extractors: tuple[Any, ...] = field(repr=False)  # models, or their addresses
+    sources: tuple[Source, ...] = field(repr=False)
+    seed: int
+    precision: str
+    device: str
+    _opened: tuple[int, Encoder] | None = field(default=None, repr=False)
+
+    def seed_of(self, resampling: int) -> int:
+        """The seed of all draws of a resampling."""
+        return resampling_seed(self.seed, resampling)
+
+    def open(self, resampling: int) -> Encoder:
+        """The network and the images of a resampling. A network that several share is opened, and compiled, once."""
+        if self._opened is None or self._opened[0] != resampling:
+            self._opened = resampling, self._open(resampling)
+        return self._opened[1]
+
+    def _open(self, resampling: int) -> Encoder:
+        extractor, source, device = self.extractors[resampling], self.sources[resampling], torch.device(self.device)
+        if self._opened is not None and self.extractors[self._opened[0]] is extractor:
+            before = self._opened[1]
+            return Encoder(before.extractor, load_images(source, before.extractor, device), before.batch)
+        self._opened = None  # two networks need not fit side by side
+        return make_encoder(extractor, source, precision=self.precision, compile=device.type == "cuda", device=device)
+
+    def __getstate__(self) -> dict[str, Any]:
+        light = {id(one): close_model(one) for one in self.extractors if isinstance(one, Classifier)}
+        return {
+            **self.__dict__,
+            "extractors": tuple(light.get(id(one), one) for one in self.extractors),
+            "_opened": None,
+        }
+
+
+# --- centres --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CentreCell:
+    """The centres of an entry at all its severities, in one resampling, and the file that they go into."""
+
+    suite: str
+    entry: str
+    levels: Levels
+    resampling: int
+    file: str
+
+    def __str__(self) -> str:
+        return f"{self.entry} {self.resampling + 1}" if self.resampling else self.entry
+
+
+@dataclass
+class Centres:
+    """The work of a worker: the centres of any entry of these suites."""
+
+    store: Store
+    encoders: Encoders
+    suites: Mapping[str, Suite] = field(repr=False)
+    samples: int
+    sampling: str
+
+    def __call__(self, cell: CentreCell, advance: Advance) -> None:
+        encoder, seed = self.encoders.open(cell.resampling), self.encoders.seed_of(cell.resampling)
+        suite = self.suites[cell.suite]
+        found = encoder.centres(suite, cell.entry, cell.levels, self.samples, self.sampling, seed)
+        save_arrays(self.store, cell.file, centres=found.cpu().numpy())
+
+
+def measure_centres(run: Run, work: Centres, cells: Iterable[CentreCell], images: int) -> int:
+    """Measure centres, with so many `images` for each severity; how many images that were in all is returned."""
+    needs = encoder_needs(torch.device(work.encoders.device))
+    done = run.cells("centres", work, list(cells), needs=needs, size=lambda cell: images * len(cell.levels))
+    with contextlib.closing(done):
+        return sum(images * len(cell.levels) for cell, _ in done)
+
+
+def load_centres(store: Store, files: Iterable[str]) -> np.ndarray:
+    """The centres that are in these files, (K, D)."""
+    return np.concatenate([load_arrays(store, file, ["centres"])["centres"] for file in files])

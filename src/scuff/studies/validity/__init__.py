@@ -1,0 +1,1 @@
+"""Whether synthetic benchmarks predict robustness to natural shifts."""

@@ -1,0 +1,124 @@
+"""Shared mathematics against independent implementations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from golden.pictures import pictures_224
+from PIL import Image
+from scipy import ndimage
+
+from scuff import kernels
+from scuff.ops import edges, filters
+from scuff.ops.borders import fold, pad
+from scuff.ops.jpeg import jpeg_codec, jpeg_model
+from scuff.ops.resize import clipped_zoom, resample_bilinear
+from scuff.ops.warp import affine_through
+
+NUMPY_BORDER = {"edge": "edge", "reflect": "symmetric", "mirror": "reflect"}
+SCIPY_BORDER = {"edge": "nearest", "reflect": "reflect", "mirror": "mirror"}
+
+
+@pytest.mark.parametrize("border", NUMPY_BORDER)
+@pytest.mark.parametrize("length", [1, 2, 3, 7])
+def test_borders_of_any_width(border: str, length: int) -> None:
+    expected = np.pad(np.arange(length), 20, mode=NUMPY_BORDER[border])
+    assert fold(torch.arange(-20, length + 20), length, border).tolist() == expected.tolist()
+
+
+def test_pad_and_unknown_border() -> None:
+    x = torch.arange(6.0).view(1, 1, 2, 3)
+    expected = np.pad(x.numpy(), ((0, 0), (0, 0), (1, 2), (3, 0)), mode="edge")
+    assert np.array_equal(pad(x, (1, 2), (3, 0), "edge").numpy(), expected)
+    with pytest.raises(ValueError, match="choose edge, reflect or mirror"):
+        pad(x, (1, 0), (0, 0), "wrap")
+
+
+@pytest.mark.parametrize("border", SCIPY_BORDER)
+@pytest.mark.parametrize("sigma", [0.05, 0.4, 1.5, 6.0, 40.0, 170.8])
+def test_gaussian_blur_equals_scipy(sigma: float, border: str) -> None:
+    x = np.random.default_rng(0).random((21, 40))
+    expected = ndimage.gaussian_filter(x, sigma, mode=SCIPY_BORDER[border], truncate=3.0)
+    ours = filters.gaussian_blur(torch.from_numpy(x).float()[None, None], sigma, 3.0, border)
+    assert np.abs(ours[0, 0].numpy() - expected).max() < 1e-6
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.01, 1.11, 1.3, 2.0, 2.25, 4.5])
+@pytest.mark.parametrize("side", [32, 64, 224])
+def test_clipped_zoom_equals_scipy(side: int, factor: float) -> None:
+    x = np.random.default_rng(0).random((side, side))
+    crop = int(np.ceil(side / factor))
+    top = (side - crop) // 2
+    size = round(crop * factor)
+    zoomed = ndimage.zoom(x[top : top + crop, top : top + crop], size / crop, order=1)
+    trim = (size - side) // 2
+    ours = clipped_zoom(torch.from_numpy(x).float()[None, None], factor)[0, 0].numpy()
+    assert np.abs(ours - zoomed[trim : trim + side, trim : trim + side]).max() < 1e-5
+
+
+def test_resample_bilinear_picks_every_fifth_pixel() -> None:
+    """By a fifth the sample points fall on pixels 2, 7, 12, ..., as in the originals' frost at 32 pixels."""
+    x = np.random.default_rng(0).integers(0, 256, (40, 35, 3))
+    assert np.abs(resample_bilinear(x, 0.2) - x[2::5, 2::5]).max() < 1e-9
+
+
+def test_affine_through_three_points() -> None:
+    rng = np.random.default_rng(0)
+    source, target = torch.from_numpy(rng.random((3, 2))), torch.from_numpy(rng.random((5, 3, 2)))
+    maps = affine_through(source, target)
+    points = torch.cat((source, torch.ones(3, 1, dtype=source.dtype)), 1)
+    assert torch.allclose(points @ maps.mT, target)
+
+
+@pytest.mark.parametrize("quality", [1, 7, 25, 49, 50, 80, 95, 100])
+def test_jpeg_model_gives_the_codecs_bytes(quality: int) -> None:
+    pictures = torch.from_numpy(pictures_224()[:4]).permute(0, 3, 1, 2)
+    noise = torch.randint(0, 256, pictures.shape, dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+    for pixels in (pictures, noise):
+        assert torch.equal(jpeg_model(pixels, quality), jpeg_codec(pixels, quality))
+
+
+@pytest.mark.parametrize("size", [(1, 1), (2, 3), (3, 5), (5, 3), (7, 6), (15, 17), (18, 50), (33, 47), (40, 25)])
+def test_jpeg_model_at_any_size(size: tuple[int, int]) -> None:
+    pixels = torch.from_numpy(pictures_224()[:4, 90 : 90 + size[0], 60 : 60 + size[1]]).permute(0, 3, 1, 2)
+    for quality in (10, 60):
+        assert torch.equal(jpeg_model(pixels, quality), jpeg_codec(pixels, quality))
+    assert jpeg_model(pixels[:0], 10).shape == (0, 3, *size)
+
+
+@pytest.mark.parametrize("size", [(134, 134), (89, 67), (56, 200)])
+def test_pixelate_equals_pillow_on_rectangles(size: tuple[int, int]) -> None:
+    picture = pictures_224()[0][:, :211]
+    narrow = Image.fromarray(picture).resize((size[1], 224), Image.Resampling.BOX)  # Pillow may turn the order round
+    small = narrow.resize((size[1], size[0]), Image.Resampling.BOX)
+    expected = np.asarray(small.resize((211, 224), Image.Resampling.BOX))
+    pixels = torch.from_numpy(picture.copy()).permute(2, 0, 1)[None]
+    assert np.array_equal(kernels.pixelate(pixels, *size)[0].permute(1, 2, 0).numpy(), expected)
+
+
+@pytest.fixture(scope="module")
+def opencv() -> dict[str, torch.Tensor]:
+    """Drops of spatter, and what OpenCV 5 makes of them step by step."""
+    file = np.load(Path(__file__).parents[1] / "golden" / "opencv-edges.npz")
+    return {name: torch.from_numpy(file[name]) for name in file.files}
+
+
+def test_canny_equals_opencv(opencv: dict[str, torch.Tensor]) -> None:
+    assert opencv["edges"].any()
+    assert torch.equal(edges.canny(opencv["drops"].int(), 50, 150), opencv["edges"])
+
+
+def test_distance_relief_and_equalisation_equal_opencv(opencv: dict[str, torch.Tensor]) -> None:
+    distance = torch.floor(edges.box3(kernels.chamfer_distance(opencv["edges"], 20.0)))
+    assert (distance != opencv["distance"]).float().mean() < 1e-3  # means that lie on a whole number, in float32
+    assert torch.equal(edges.equalise(opencv["distance"].int()), opencv["equalised"].float())
+    relief = torch.round(edges.box3(edges.emboss(opencv["equalised"].int()).float()))
+    assert torch.equal(relief, opencv["relief"].float())
+
+
+def test_equalise_leaves_a_constant_image() -> None:
+    flat = torch.full((1, 5, 5), 20)
+    assert torch.equal(edges.equalise(flat), flat.float())

@@ -1,0 +1,665 @@
+"""Reports of MSCR and of class separations: what they show is what the metrics say, whatever was measured."""
+
+import inspect
+import json
+import math
+import re
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_mscr import EPSILON, TRAIN_NOISE, made_settings, make_robust_accuracies, make_separation, save_study
+from pages import Page, table_of
+from typer.testing import CliRunner
+
+from scuff.cli import app
+from scuff.metrics.separation.mscr import RobustAccuracies, accuracy_table, copies_effect, mscr_scores, running_mscr
+from scuff.report import write_separation_report
+from scuff.report.colours import themes
+from scuff.report.separation.build import render_separation
+from scuff.report.separation.command import mscr_again, separation_again
+from scuff.report.separation.distances import bin_edges, group_distances
+from scuff.report.separation.figures import spread_out
+from scuff.report.separation.radius import Radius, find_radius
+from scuff.report.separation.scores import measure_mscr
+from scuff.report.separation.surface import diagonal
+from scuff.report.separation.verdicts import meaning, mscr_verdicts, separation_verdict
+from scuff.studies.separation import study as mscr
+
+SECTIONS = ["mscr", "accuracies", "trade-off", "surface", "copies", "runs", "separation", "settings"]
+
+
+@pytest.fixture(scope="module")
+def accuracies():
+    """Two models, eight levels of noise, two numbers of copies, six runs."""
+    return make_robust_accuracies(copies=(1, 10))
+
+
+@pytest.fixture(scope="module")
+def separation():
+    return make_separation()
+
+
+@pytest.fixture(scope="module")
+def page(accuracies, separation):
+    return Page(render_separation(accuracies, made_settings(accuracies), *separation))
+
+
+def tips_of(page: Page, caption: str) -> list[tuple[dict[str, str], str]]:
+    """The cells of a heat map: their attributes and texts."""
+    start = next(k for k, e in enumerate(page.elements) if e[0] == "caption" and "".join(e[2]) == caption)
+    after = page.elements[start + 1 :]
+    inside = after[: next((k for k, e in enumerate(after) if e[0] == "table"), len(after))]
+    return [(e[1], "".join(e[2])) for e in inside if e[0] == "td" and "data-tip" in e[1]]
+
+
+def without_noise(figure: dict) -> list[dict]:
+    """The traces of a figure that are shown to a reader."""
+    return [trace for trace in figure["data"] if trace.get("hoverinfo") != "skip"]
+
+
+# --- the page --------------------------------------------------------------------------------------------------------
+
+
+def test_all_sections_are_there(page):
+    assert page.sections() == SECTIONS
+    assert {attributes["href"][1:] for _, attributes, _ in page.find("a")} == set(SECTIONS)
+    ids = [attributes["id"] for _, attributes, _ in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert len(page.find("table")) == len([text for text in page.texts("caption") if text])
+    charts = [attributes for _, attributes, _ in page.find("div") if attributes.get("class", "").startswith("chart")]
+    assert all(attributes["aria-label"] for attributes in charts)
+    assert {attributes["data-figure"] for attributes in charts} == set(page.data()["figures"])
+    assert "nan" not in " ".join(page.texts("main")).lower().split()
+
+
+def test_figures_are_what_plotly_understands(page):
+    from plotly.graph_objects import Figure
+
+    theme = themes()["light"]
+    text = json.dumps(page.data()["figures"])
+    figures = json.loads(re.sub(r'"@([a-z0-9-]+)(?:/[0-9.]+)?"', lambda m: f'"{theme[m.group(1)]}"', text))
+    assert set(figures) == {
+        *("mscr", "trade-off", "surface0", "surface1", "copies-mean", "copies-std", "runs0", "runs1"),
+        *("distances", "distances-cumulative"),
+    }
+    for figure in figures.values():
+        Figure(figure)
+
+
+def test_every_model_has_a_panel_in_three_sections(page):
+    for section in ("accuracies", "surface", "runs"):
+        assert page.find("select", id=f"model-{section}")
+    assert page.texts("h3").count("random-forest") == page.texts("h3").count("1-nn") == 3
+
+
+# --- accuracies and MSCR ---------------------------------------------------------------------------------------------
+
+
+def test_the_heat_map_has_every_cell_with_its_interval_and_frames_the_best(page, accuracies):
+    cells = tips_of(page, "Accuracy of 1-nn in per cent")
+    noises = len(TRAIN_NOISE)
+    assert len(cells) == noises * noises + noises
+    table = accuracy_table(accuracies, "1-nn").pivot(index="test_noise", columns="train_noise", values="value")
+    shown = np.array([float(text) for _, text in cells[: noises * noises]]).reshape(noises, noises)
+    np.testing.assert_allclose(shown, 100 * table.to_numpy(), atol=0.0501)  # one digit
+    framed = np.array(["best" in attributes["class"].split() for attributes, _ in cells[: noises * noises]])
+    np.testing.assert_array_equal(framed.reshape(noises, noises), shown == shown.max(axis=1, keepdims=True))
+    line = accuracy_table(accuracies, "1-nn").query("train_noise == 0.02 and test_noise == 0.05").iloc[0]
+    tip = (
+        f"test noise 0.05, training noise 0.02\n{100 * line['value']:.1f} % right\n"
+        f"95 % interval {100 * line['low']:.1f} to {100 * line['high']:.1f}"
+    )
+    assert tip in [attributes["data-tip"] for attributes, _ in cells]
+
+
+def test_the_last_row_is_the_mscr(page, accuracies):
+    cells = tips_of(page, "Accuracy of random-forest in per cent")[-len(TRAIN_NOISE) :]
+    scores = mscr_scores(accuracies).query("model == 'random-forest' and copies == 10")
+    shown = [float(text.replace("\u2212", "-")) for _, text in cells]
+    np.testing.assert_allclose(shown, 100 * scores["mscr"], atol=0.0501)
+    assert all("95 % interval" in attributes["data-tip"] for attributes, _ in cells)
+
+
+def test_heads_name_epsilon_min_in_place_of_its_digits(page):
+    heads = page.texts("th", scope="col")
+    assert heads[heads.index("Test noise") :][:9] == [
+        "Test noise",
+        "0",
+        "0.01",
+        "0.02",
+        "0.03",
+        "0.05",
+        "0.07",
+        "ε_min",
+        "0.15",
+    ]
+
+
+def test_bars_and_table_are_the_scores(page, accuracies):
+    scores = mscr_scores(accuracies).query("copies == 10")
+    bars = page.data()["figures"]["mscr"]["data"]
+    assert len(bars) == 2
+    for bar, model in zip(bars, accuracies.models, strict=True):
+        its = scores[scores["model"] == model]
+        np.testing.assert_allclose(bar["x"], 100 * its["mscr"], atol=0.0005)  # as figures are rounded
+        np.testing.assert_allclose(bar["error_x"]["array"], 100 * (its["mscr_high"] - its["mscr"]), atol=0.0005)
+    found = [e for e in page.elements if e[0] == "td" and "data-value" in e[1]]
+    values = {float(e[1]["data-value"]) for e in found}
+    assert set(scores["robust"]) | set(scores["clean"]) | set(scores["mscr"]) <= values
+
+
+def test_digits_follow_the_width_of_intervals(accuracies):
+    assert measure_mscr(accuracies).digits == 1
+    fine = measure_mscr(make_robust_accuracies(spread=0.0001, runs=20))
+    assert fine.digits == 3
+    assert re.fullmatch(r"\d\d\.\d{3}", fine.share(0.98765))
+    alone = RobustAccuracies(("m",), (0.0,), (0.0, 0.1), np.full((1, 1, 1, 2, 1), 0.5), 0.1)
+    assert measure_mscr(alone).digits == 2  # no intervals
+
+
+def test_colours_tell_high_accuracies_apart(accuracies):
+    scores = measure_mscr(accuracies)
+    values = np.sort(np.concatenate([cells["value"] for cells in scores.cells.values()]))
+    places = [scores.heat(value) for value in values]
+    assert places[0] == pytest.approx(0, abs=1e-3)
+    assert places[-1] == pytest.approx(1, abs=1e-3)
+    assert np.median(places) == pytest.approx(0.5, abs=0.02)
+    assert np.all(np.diff(places) >= 0)
+    assert measure_mscr(make_robust_accuracies(("m",), (0.0,), (0.0, EPSILON), 2, spread=0.0)).heat(2.0) == 1
+
+
+# --- what it says first ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("score", "kind"),
+    [
+        ((-0.1, -0.2, -0.01), "loss"),
+        ((-0.1, -0.2, 0.01), "even"),
+        ((0.1, -0.01, 0.2), "even"),
+        ((0.1, 0.01, 0.2), "gain"),
+        ((-0.1, math.nan, math.nan), "loss"),
+        ((0.0, math.nan, math.nan), "even"),
+        ((math.nan, math.nan, math.nan), "undefined"),
+    ],
+)
+def test_the_interval_decides_what_a_score_means(score, kind):
+    assert meaning(*score) == kind
+
+
+def test_the_verdict_of_a_model_has_its_numbers_and_what_to_do(accuracies):
+    scores = measure_mscr(accuracies)
+    _, (model, words) = mscr_verdicts(scores, Radius())
+    its = scores.of("1-nn").set_index("train_noise")
+    plain, best = its.loc[0.0], its.loc[its["mscr"].idxmax()]
+    assert model == "1-nn"
+    assert f"{100 * plain['clean']:.1f}\u00a0% right without noise" in words
+    assert f"MSCR \u2212{-100 * plain['mscr']:.1f}\u00a0% (95 % interval \u2212" in words
+    assert "below 0: right answers are lost to noise that need not cost any." in words
+    assert f"The highest MSCR, +{100 * best['mscr']:.1f}\u00a0%" in words
+    first = next(noise for noise, line in its.iterrows() if line["mscr_high"] >= 0)
+    assert f"From training noise of {scores.radius(first)} on, no loss can be told from 0." in words
+    assert f"Most answers with noise of ε_min are right, {100 * its['robust'].max():.1f}\u00a0%" in words
+
+
+def test_a_loss_that_no_noise_takes_away_is_told():
+    values = np.array([[[[[0.9, 0.91], [0.5, 0.51]], [[0.9, 0.91], [0.6, 0.61]]]]])
+    accuracies = RobustAccuracies(("m",), (0.0, 0.1), (0.0, 0.1), values, 0.1, runs=(0, 1))
+    ((_, words),) = mscr_verdicts(measure_mscr(accuracies), Radius())
+    assert "No training noise takes all of the loss away." in words
+
+
+def test_models_as_they_are_have_one_sentence(accuracies):
+    given = make_robust_accuracies(("net",), (0.0,), points=200)
+    ((_, words),) = mscr_verdicts(measure_mscr(given), Radius())
+    assert words.count(".\u00a0") == 0
+    assert re.match(r"\d\d\.\d\u00a0% right without noise, \d\d\.\d\u00a0% with noise of ε_min: MSCR ", words)
+    assert "train" not in words
+
+
+def test_the_verdict_of_a_separation_names_the_pair(separation):
+    found = separation[0]
+    name, words = separation_verdict(found)
+    assert name == "Class separation"
+    assert words == (
+        "the nearest points of different classes, row 0 (class a) and row 1 (class b), are 0.2118 (54/255) apart in "
+        "L\u2011infinity. So noise of up to half of that, 0.1059, need not cost any accuracy."
+    )
+    _, words = separation_verdict(found | {"dropped": [3, 4]})
+    assert words.endswith("Left out, as they coincide with points of another class: 2 points.")
+    _, words = separation_verdict(found | {"norm": 2, "distance": 1.5})
+    assert "are 1.500 apart in L2." in words
+
+
+def test_what_cannot_be_told_from_0_is_said_of_the_runs_and_not_of_the_model():
+    values = np.array([[[[[0.9, 0.91, 0.92], [0.91, 0.90, 0.92]]]]])
+    accuracies = RobustAccuracies(("m",), (0.0,), (0.0, 0.1), values, 0.1, runs=(0, 1, 2))
+    ((_, words),) = mscr_verdicts(measure_mscr(accuracies), Radius())
+    assert re.search(
+        r"\(95 % interval \u2212\d\.\d to \+\d\.\d\), which cannot be told from 0 with these runs\.$", words
+    )
+    assert "robust" not in words
+    alone = RobustAccuracies(("m",), (0.0,), (0.0, 0.1), values[..., 2:], 0.1)
+    ((_, words),) = mscr_verdicts(measure_mscr(alone), Radius())
+    assert words.endswith(", which cannot be told from 0 with this run.")
+
+
+NO_COST = "need not cost any"
+QUANTILE = (
+    "is half of the 1\u00a0% quantile of all distances to the nearest point of another class, not half of the smallest."
+)
+UNKNOWN = "was given. How far apart the classes are is not known here"
+LARGER, SMALLER = "was given. Balls of it around", "was given. It is less than half of the smallest distance"
+
+
+@pytest.mark.parametrize(
+    ("changed", "half", "said", "is_harmless"),
+    [
+        ({}, EPSILON, None, True),
+        ({}, None, None, True),
+        ({"epsilon_given": True}, EPSILON, None, True),
+        ({"epsilon_given": True}, None, UNKNOWN, False),
+        ({"epsilon_given": True}, EPSILON / 2, LARGER, False),
+        ({"epsilon_given": True}, EPSILON * 2, SMALLER, True),
+        ({"quantile": 0.01}, EPSILON / 2, QUANTILE, False),
+        ({"quantile": 0.01}, None, QUANTILE, False),
+        ({"quantile": 0.01}, EPSILON, None, True),  # many points are as near as the nearest
+    ],
+)
+def test_noise_is_only_harmless_within_half_of_the_separation(accuracies, separation, changed, half, said, is_harmless):
+    settings = made_settings(accuracies) | changed
+    found = None if half is None else separation[0] | {"epsilon_min": half, "distance": 2 * half}
+    page = Page(render_separation(accuracies, settings, found))
+    verdicts = [text for text in page.texts("li") if not text.startswith("Class separation")]
+    radius = [text for text in verdicts if text.startswith("Radius of the noise")]
+    assert len(radius) == (said is not None)
+    if said is not None:
+        assert said in radius[0]
+        assert " ".join(f"ε_min = 0.1059 {said}".split()) in " ".join(page.section("settings").split())
+        assert "Half of it" not in page.section("settings")
+    model = next(text for text in verdicts if text.startswith("1-nn"))
+    everywhere = (model, page.section("mscr"), page.section("settings"))
+    assert [NO_COST in text for text in everywhere] == [is_harmless] * 3
+    assert ["some of which perhaps no model can keep" in text for text in everywhere] == [not is_harmless] * 3
+
+
+def test_a_study_that_does_not_say_where_its_radius_is_from_was_given_it_or_found_it(separation):
+    assert find_radius(EPSILON, {"quantile": 0.0}, {}).about.startswith("ε_min = 0.1059 was given.")
+    assert find_radius(EPSILON, {"quantile": 0.0}, separation[0]) == Radius()
+    assert "was given" in find_radius(2 * EPSILON, {"quantile": 0.0}, separation[0]).about
+
+
+# --- figures ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_trade_off_has_a_point_per_training_noise_and_marks_the_first(page, accuracies):
+    scores = mscr_scores(accuracies).query("copies == 10 and model == 'random-forest'")
+    line = page.data()["figures"]["trade-off"]["data"][0]
+    np.testing.assert_allclose(line["x"], 100 * scores["clean"], atol=0.0005)
+    np.testing.assert_allclose(line["y"], 100 * scores["mscr"], atol=0.0005)
+    sizes = line["marker"]["size"]
+    assert sizes[0] > max(sizes[1:])
+    assert {"error_x", "error_y"} <= set(line)
+    names = [label["text"] for label in page.data()["figures"]["trade-off"]["layout"]["annotations"]]
+    assert {"no noise", "0.15"} <= set(names)
+
+
+def test_labels_of_points_cover_nothing(accuracies):
+    scores = measure_mscr(accuracies).scores
+    x, y = scores["clean"] / np.ptp(scores["clean"]), scores["mscr"] / np.ptp(scores["mscr"])
+    kept = spread_out(scores).index
+    first = scores["train_noise"] == 0
+    left, bottom = x - 0.085 * first, y - 0.08 * first
+    assert len(kept) > 5
+    for one in kept:
+        inside = x.between(left[one], left[one] + 0.17) & y.between(bottom[one], bottom[one] + 0.08)
+        assert not inside.drop(one).any()
+        others = kept.drop(one)
+        assert np.all(((left[others] - left[one]).abs() >= 0.17) | ((bottom[others] - bottom[one]).abs() >= 0.08))
+    assert len(spread_out(scores.iloc[:1])) == 1
+    assert len(spread_out(scores.iloc[[0, 0]].reset_index())) == 0  # one would cover the other
+
+
+def test_the_surface_has_the_optimum_of_every_test_noise_and_the_diagonal(page, accuracies):
+    surface, line, optimum = page.data()["figures"]["surface0"]["data"]
+    table = accuracy_table(accuracies, "random-forest").pivot(index="test_noise", columns="train_noise", values="value")
+    np.testing.assert_allclose(surface["z"], 100 * table.to_numpy(), atol=0.0005)
+    assert surface["x"] == list(accuracies.train_noise)
+    assert surface["y"] == list(accuracies.test_noise)
+    assert optimum["x"] == table.idxmax(axis=1).tolist()
+    assert optimum["y"] == list(accuracies.test_noise)
+    assert line["x"] == line["y"] == list(TRAIN_NOISE)
+    raised = 0.6 * np.ptp(table.to_numpy()) + 0.001  # lines stand above the surface
+    np.testing.assert_allclose(line["z"], 100 * np.diagonal(table), atol=raised)
+    colours = [colour for _, colour in surface["colorscale"]]
+    assert colours == [f"@heat{k}" for k in range(7)]
+    assert [place for place, _ in surface["colorscale"]] == sorted({place for place, _ in surface["colorscale"]})
+
+
+def test_the_diagonal_is_where_both_have_numbers():
+    radii, heights = diagonal(np.array([0.0, 2.0]), np.array([0.0, 1.0, 4.0]), np.array([[0, 2], [2, 4], [8, 10.0]]))
+    assert radii.tolist() == [0, 1, 2]
+    assert heights.tolist() == [0, 3, 6]
+
+
+def test_copies_are_drawn_with_the_noise_of_the_test(page, accuracies):
+    effect = copies_effect(accuracies, "1-nn")
+    its = effect[np.isclose(effect["train_noise"], EPSILON)]
+    mean, std = (page.data()["figures"][f"copies-{kind}"]["data"][1] for kind in ("mean", "std"))
+    assert mean["x"] == [1, 10]
+    np.testing.assert_allclose(mean["y"], 100 * its["mean"], atol=0.0005)
+    np.testing.assert_allclose(std["y"], 100 * its["std"], atol=0.0005)
+    assert "test noise of ε_min and training noise of ε_min" in page.section("copies")
+
+
+def test_running_means_end_at_nothing(page, accuracies):
+    lines = page.data()["figures"]["runs1"]["data"]
+    assert [line["name"] for line in lines] == ["0", "0.01", "0.02", "0.03", "0.05", "0.07", "ε_min", "0.15"]
+    assert all(line["y"][-1] == 0 for line in lines)
+    its = running_mscr(accuracies).query("model == '1-nn' and train_noise == 0.02")["mscr"].to_numpy()
+    np.testing.assert_allclose(lines[2]["y"], 100 * (its - its[-1]), atol=1e-5)
+
+
+def test_many_runs_are_thinned_out():
+    many = make_robust_accuracies(("m",), (0.0,), (0.0, EPSILON), runs=1200)
+    (line,) = Page(render_separation(many, {})).data()["figures"]["runs0"]["data"]
+    assert len(line["x"]) < 101
+    assert (line["x"][0], line["x"][-1]) == (1, 1200)
+
+
+# --- the separation --------------------------------------------------------------------------------------------------
+
+
+def test_every_distance_is_counted_once(page, separation):
+    _, neighbours, is_test, _ = separation
+    figure = page.data()["figures"]["distances"]
+    assert sum(sum(trace["y"]) for trace in figure["data"]) == len(neighbours.distances)
+    assert len(figure["data"]) == 3
+    both = (~is_test[neighbours.points] & ~is_test[neighbours.rows]).sum()
+    assert figure["data"][0]["name"] == "both for training"
+    assert sum(figure["data"][0]["y"]) == both
+    assert figure["layout"]["shapes"][0]["x0"] == pytest.approx(54 / 255)
+    *curves, marked = page.data()["figures"]["distances-cumulative"]["data"]
+    assert marked["x"] == pytest.approx(np.quantile(neighbours.distances, [0.01, 0.1, 0.5]), rel=1e-5)
+    assert all(curve["y"][0] == 0 and curve["y"][-1] == 100 for curve in curves)
+    assert curves[0]["x"][-1] == pytest.approx(
+        group_distances(neighbours, is_test).groups["both for training"].max(), abs=1e-5
+    )
+
+
+def test_without_splits_there_is_one_group(separation):
+    found, neighbours, _, _ = separation
+    page = Page(render_separation(None, None, found, neighbours))
+    (trace,) = page.data()["figures"]["distances"]["data"]
+    assert sum(trace["y"]) == len(neighbours.distances)
+    assert page.data()["figures"]["distances"]["layout"]["showlegend"] is False
+
+
+@pytest.mark.parametrize("steps", [1, 3, 100, 5000])
+def test_bins_hold_all_values_and_whole_steps(steps):
+    values = np.random.default_rng(0).integers(54, 55 + steps, 2000) / 255
+    edges = bin_edges(values)
+    counts, _ = np.histogram(values, edges)
+    assert counts.sum() == 2000
+    assert 1 <= len(counts) <= 130
+    if steps <= 100:  # each bin holds the same number of possible distances
+        inside, _ = np.histogram(np.arange(54, 55 + steps) / 255, edges)
+        assert len(set(inside[:-1])) <= 1
+
+
+def test_quantiles_and_pairs_are_those_of_the_metrics(page, separation):
+    _, neighbours, _, pairs = separation
+    shown = table_of(page, "Distances to the nearest point of another class")
+    assert shown["smallest, as in the paper"]["distance"] == 54 / 255
+    assert shown["5 % quantile"]["distance"] == neighbours.quantile(0.05)
+    assert shown["5 % quantile"]["half of it"] == neighbours.quantile(0.05) / 2
+    cells = tips_of(page, "Smallest distance of every pair of classes")
+    assert len(cells) == 4 * 3
+    line = pairs[(pairs["label_a"] == 1) & (pairs["label_b"] == 3)].iloc[0]
+    tip = f"class b and class d\ndistance {line['distance']:.4f}\nrows {line['row_a']:.0f} and {line['row_b']:.0f}"
+    assert [attributes["data-tip"] for attributes, _ in cells].count(tip) == 2
+    assert "All pairs of classes" in page.section("separation")
+
+
+def test_two_classes_have_a_table_and_no_matrix():
+    page = Page(render_separation(None, None, *make_separation(2)))
+    assert page.sections() == ["separation", "settings"]
+    assert "matrix" not in " ".join(attributes["class"] for _, attributes, _ in page.find("table"))
+    assert table_of(page, "All pairs of classes")["class a"]["distance"] == 54 / 255
+
+
+# --- studies that lack something -------------------------------------------------------------------------------------
+
+
+def test_models_as_they_are_have_no_surface_and_no_runs():
+    given = make_robust_accuracies(("net", "other"), (0.0,), points=300)
+    page = Page(render_separation(given, made_settings(given)))
+    assert page.sections() == ["mscr", "accuracies", "trade-off", "settings"]
+    assert "without the randomness of training" in page.section("mscr")
+    assert [trace["y"] for trace in page.data()["figures"]["mscr"]["data"]] == [["net"], ["other"]]
+    assert not [a for a, _ in tips_of(page, "Accuracy of net in per cent") if "best" in a["class"]]
+
+
+def test_one_run_of_one_number_of_points_is_a_report_without_intervals():
+    one = RobustAccuracies(("m",), (0.0,), (0.0, 0.1), np.array([[[[[0.9], [0.8]]]]]), 0.1)
+    page = Page(render_separation(one))
+    assert page.sections() == ["mscr", "accuracies", "settings"]
+    assert "no interval: one run, without a record of which points were right" in page.section("mscr")
+    assert "no interval" in tips_of(page, "Accuracy of m in per cent")[0][0]["data-tip"]
+    assert "nan" not in " ".join(page.texts("main")).lower().split()
+
+
+def test_a_model_without_a_right_answer_is_a_report():
+    values = np.zeros((1, 1, 2, 2, 5))
+    none = RobustAccuracies(("m",), (0.0, 0.1), (0.0, 0.1), values, 0.1, runs=tuple(range(5)))
+    page = Page(render_separation(none))
+    assert "not defined, as nothing is right without noise" in page.texts("li")[0]
+    assert page.sections() == ["mscr", "accuracies", "surface", "runs", "settings"]
+    assert "nan" not in " ".join(page.texts("main")).lower().split()
+
+
+def test_training_without_clean_points_only_is_a_report():
+    """The experiment on copies has one training noise, which is not 0."""
+    noisy = make_robust_accuracies(("forest",), (EPSILON,), (0.0, EPSILON), copies=(1, 2, 5))
+    page = Page(render_separation(noisy, made_settings(noisy)))
+    assert page.sections() == ["mscr", "accuracies", "copies", "runs", "settings"]
+    assert "trained with noise of ε_min, " in page.texts("li")[0]
+
+
+def test_a_study_that_is_still_running_says_so(accuracies):
+    settings = made_settings(accuracies) | {"runs": list(range(1200))}
+    page = Page(render_separation(accuracies, settings))
+    assert "6 runs of 1\u00a0200 so far" in page.texts("p", class_="lead")[0]
+    assert "1199" not in page.section("settings")
+
+
+HOSTILE = "</script><script>window.hurt = 1</script><b>@ink"
+
+
+def test_names_are_text_and_nothing_else(separation):
+    hostile = make_robust_accuracies((HOSTILE, "b"))
+    found = separation[0] | {"class_names": [HOSTILE] * 4}
+    page = Page(render_separation(hostile, made_settings(hostile), found, *separation[1:], title=HOSTILE))
+    assert len(page.find("script")) == 3
+    assert page.texts("h1") == [HOSTILE]
+    assert not page.find("b")
+    assert '<b>@ink"' not in json.dumps(page.data())
+
+
+# --- folders and commands --------------------------------------------------------------------------------------------
+
+
+def test_the_folder_of_a_study_becomes_a_page(accuracies, separation, tmp_path):
+    folder = save_study(tmp_path / "study", accuracies, separation)
+    path = write_separation_report(folder, title="Mine")
+    assert path == str(folder / "report.html")
+    page = Page(Path(path).read_text(encoding="utf-8"))
+    assert page.texts("h1") == ["Mine"]
+    assert page.sections() == SECTIONS
+    assert "scuff mscr --model" in page.section("settings")
+
+
+def test_the_folder_of_a_separation_becomes_a_page(separation, tmp_path):
+    folder = save_study(tmp_path / "only", None, separation)
+    page = Page(Path(write_separation_report(folder)).read_text(encoding="utf-8"))
+    assert page.texts("h1") == ["Class separation of points.npz"]
+    assert page.texts("p", class_="lead") == ["400 points of 4 classes."]
+    assert page.sections() == ["separation", "settings"]
+    assert f"scuff separation points.npz --out {folder} --per-class --per-point" in page.section("settings")
+    assert "MSCR" not in page.section("settings")
+
+
+def test_the_command_finds_out_what_a_folder_is(accuracies, separation, tmp_path):
+    study = save_study(tmp_path / "study", accuracies, None)
+    only = save_study(tmp_path / "only", None, separation)
+    for folder, title in ((study, "MSCR of random-forest and 1-nn on"), (only, "Class separation of")):
+        result = CliRunner().invoke(app, ["report", str(folder)])
+        assert result.exit_code == 0, result.output
+        assert result.output.splitlines()[-1] == f"Report: {folder / 'report.html'}"
+        assert Page((folder / "report.html").read_text(encoding="utf-8")).texts("h1")[0].startswith(title)
+        result = CliRunner().invoke(app, ["report", str(folder), "--data", "fashion"])
+        assert result.exit_code == 2
+        assert "--data and --overlap belong to the report of an evaluation" in result.output
+    result = CliRunner().invoke(app, ["report", str(tmp_path)])
+    assert result.exit_code == 2
+    assert "mscr.json, separation.json" in " ".join(result.output.split())
+
+
+def test_a_folder_of_nothing_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"no mscr\.json, no separation\.json"):
+        write_separation_report(tmp_path)
+
+
+@pytest.mark.parametrize("changed", [{"data_fingerprint": "another"}, {"norm": 2.0}])
+def test_the_separation_of_other_data_is_not_shown(accuracies, separation, tmp_path, changed):
+    folder = save_study(tmp_path / "study", accuracies, (separation[0] | changed, *separation[1:]))
+    page = Page(Path(write_separation_report(folder)).read_text(encoding="utf-8"))
+    assert page.sections() == [key for key in SECTIONS if key != "separation"]
+    assert not [text for text in page.texts("li") if text.startswith("Class separation")]
+    assert not [key for key in page.data()["figures"] if key.startswith("distances")]
+    assert "a class separation, which is that of other data or in another norm" in page.section("settings")
+
+
+def test_the_separation_of_the_same_data_has_no_note(page):
+    assert "other data" not in page.section("settings")
+
+
+ADDRESSES = {
+    "random-forest": "random-forest",
+    "SVC": "sklearn.svm:SVC",
+    "cifar-fast": "recipe:cifar-fast",
+    "mine": "recipe:cifar-fast",
+    "net": "runs/my net.safetensors",
+}
+
+
+def test_the_command_runs_the_same_study_again(accuracies):
+    settings = made_settings(replace(accuracies, norm=2.0))
+    settings |= {"addresses": ADDRESSES, "keep_originals": True, "label": "species"}
+    again = mscr_again(settings, "runs/my study", epsilon_given=False)
+    words = shlex.split(again.words)
+    assert again.notes == ()
+    assert words[:2] == ["scuff", "mscr"]
+    assert words[2:12] == [
+        *("--model", "random-forest", "--model", "sklearn.svm:SVC", "--model", "recipe:cifar-fast"),
+        *("--model", "mine=recipe:cifar-fast", "--model", "net=runs/my net.safetensors"),
+    ]
+    words.remove("--keep-originals")
+    assert dict(zip(words[12::2], words[13::2], strict=True)) == {
+        "--data": "cifar10:data",
+        "--train-noise": "0,0.01,0.02,0.03,0.05,0.07,1x,0.15",
+        "--test-noise": "0,0.01,0.02,0.03,0.05,0.07,1x,0.15",
+        "--copies": "1,10",
+        "--runs": "6",
+        "--offsets": "independent",
+        "--bounds": "truncate",
+        "--test-share": "0.2",
+        "--norm": "2",
+        "--label": "species",
+        "--out": "runs/my study",
+    }
+
+
+@pytest.mark.parametrize(("are_given", "there"), [(False, True), (True, False)])
+def test_only_models_as_they_are_have_no_training_noise_to_say(accuracies, are_given, there):
+    settings = made_settings(accuracies) | {"train_noise": [0.0], "are_given": are_given}
+    words = shlex.split(mscr_again(settings, "x", epsilon_given=False).words)
+    assert ("--train-noise" in words) is there
+    assert ("--test-share" in words) is there
+    if there:
+        assert words[words.index("--train-noise") + 1] == "0"
+
+
+@pytest.mark.parametrize("epsilon_given", [True, False])
+def test_a_radius_that_was_given_is_given_again(accuracies, separation, epsilon_given):
+    settings = made_settings(accuracies) | {"epsilon_given": epsilon_given}
+    page = Page(render_separation(accuracies, settings, *separation, directory="x"))
+    assert (f"--epsilon-min {EPSILON}" in page.section("settings")) is epsilon_given
+
+
+def test_what_a_command_line_cannot_say_is_said_in_python(accuracies):
+    settings = made_settings(accuracies) | {"addresses": {"1-nn": "1-nn", "mine": None}, "quantile": 0.01}
+    again = mscr_again(settings, "runs/x", epsilon_given=False)
+    assert again.notes == ("mine was a Python object, which no command line can name: put it in place of the dots.",)
+    called = {}
+
+    def record(*models_data_out, **options):
+        called.update(options, given=models_data_out)
+
+    call = again.words.removeprefix("import scuff.studies\nscuff.studies.mscr")
+    exec(f"record{call}", {"record": record})
+    assert called == {
+        "given": ({"1-nn": "1-nn", "mine": ...}, "cifar10:data", "runs/x"),
+        "train_noise": list(TRAIN_NOISE),
+        "test_noise": settings["test_noise"],
+        "copies": [1, 10],
+        "runs": list(range(6)),
+        "quantile": 0.01,
+        "offsets": "independent",
+        "bounds": "truncate",
+        "test_share": 0.2,
+    }
+    assert set(called) - {"given"} <= set(inspect.signature(mscr).parameters)
+
+
+def test_runs_that_are_not_the_first_are_said_in_python(accuracies, separation):
+    settings = made_settings(accuracies) | {"runs": [0, 2, 5]}
+    page = Page(render_separation(accuracies, settings, *separation, directory="x"))
+    assert "The runs are not the first 3, from 0 on" in page.section("settings")
+    assert "runs=[0, 2, 5]," in page.section("settings")
+    assert "scuff mscr --model" not in page.section("settings")
+
+
+def test_a_study_that_does_not_say_what_its_models_were_has_no_command(accuracies):
+    settings = made_settings(accuracies)
+    settings.pop("addresses")
+    assert "The same again" not in Page(render_separation(accuracies, settings, directory="x")).section("settings")
+
+
+def test_radii_come_back_to_the_last_bit(accuracies):
+    epsilon = 0.004012795259015489
+    settings = made_settings(accuracies) | {"epsilon_min": epsilon}
+    settings |= {"train_noise": [0.0, 0.25 * epsilon, epsilon, 0.01], "test_noise": [0.0, epsilon, 0.1 + 0.2]}
+    words = shlex.split(mscr_again(settings, "x", epsilon_given=True).words)
+    assert words[words.index("--train-noise") + 1] == "0,0.25x,1x,0.01"
+    assert words[words.index("--test-noise") + 1] == "0,1x,0.30000000000000004"
+    assert words[words.index("--epsilon-min") + 1] == "0.004012795259015489"
+
+
+def test_the_command_of_a_separation(separation):
+    found = separation[0] | {"scale": "minmax", "drop_duplicates": True, "norm": 1.0}
+    assert separation_again(found, "x", per_class=True, per_point=False).words == (
+        "scuff separation points.npz --norm 1 --scale minmax --drop-duplicates --out x --per-class"
+    )
+
+
+def test_the_training_noise_that_is_enough_is_all_that_is():
+    """Of losses of 10 %, none, and 10 % again, the sentence must not say that more noise is always enough."""
+    values = np.array([0.9, 0.8, 0.9, 0.9, 0.9, 0.8]).reshape(1, 1, 3, 2, 1).repeat(3, axis=-1)
+    values = values + np.array([0.0, 0.001, -0.001])
+    accuracies = RobustAccuracies(("m",), (0.0, 0.1, 0.2), (0.0, 0.1), values, 0.1, runs=(0, 1, 2))
+    ((_, words),) = mscr_verdicts(measure_mscr(accuracies), Radius())
+    assert "With training noise of ε_min no loss can be told from 0." in words

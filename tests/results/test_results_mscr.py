@@ -1,0 +1,112 @@
+"""The numbers of docs/results/mscr-*.md follow from the tables beside them, and so do the claims."""
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import stdtrit
+
+RESULTS = Path(__file__).parents[2] / "docs" / "results"
+MSCR = -1  # in place of a test noise
+KEYS = ["train_noise", "test_noise"]
+
+
+def read(name):
+    """A table, in per cent, with radii that can be compared."""
+    frame = pd.read_csv(RESULTS / name)
+    if "deviation" in frame:
+        frame[["mean", "deviation"]] *= 100
+    return frame.assign(**{key: frame[key].round(6) for key in KEYS})
+
+
+def page(name):
+    return re.sub(r"\s+", " ", (RESULTS / name).read_text(encoding="utf-8"))
+
+
+def lines_of(frame, epsilon_min):
+    """The lines of a table on the page: means with Student's half-widths, the best of each line bold."""
+    for radius, line in frame.groupby("test_noise"):
+        line = line.sort_values("train_noise")
+        half = stdtrit(line["runs"] - 1, 0.975) * line["deviation"] / np.sqrt(line["runs"])
+        cells = [f"{mean:.3f} ± {width:.3f}" for mean, width in zip(line["mean"], half, strict=True)]
+        if radius != MSCR:
+            best = int(line["mean"].to_numpy().argmax())
+            cells[best] = f"**{cells[best]}**"
+        name = {MSCR: "MSCR", round(epsilon_min, 6): "ε_min"}.get(radius, f"{radius:g}")
+        yield f"| {name} | {' | '.join(cells)} |"
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "models", "radii", "epsilon_min"),
+    [
+        ("mscr-2d/shared.csv", "mscr-2d.md", ("random-forest", "1-nn"), (9, 9), 0.0080255905 / 2),
+        ("mscr-2d/independent.csv", "mscr-2d.md", ("random-forest", "1-nn"), (9, 9), 0.0080255905 / 2),
+        ("mscr-cifar10/accuracies.csv", "mscr-cifar10.md", ("cifar-fast",), (8, 18), 27 / 255),
+    ],
+)
+def test_every_line_of_the_pages(file, name, models, radii, epsilon_min):
+    frame, text = read(file), page(name)
+    for model in models:
+        its = frame[frame["model"] == model]
+        assert len(its) == radii[0] * (radii[1] + 1)
+        for line in lines_of(its, epsilon_min):
+            assert line in text
+
+
+def distances(file):
+    """How many combined standard errors our means are from the printed ones; the paper's intervals are 1.96 errors."""
+    frame = read(file)
+    found = frame[frame["model"] == "random-forest"].merge(
+        read("mscr-2d/published.csv"), on=KEYS, suffixes=("", "_theirs")
+    )
+    assert len(found) == 90
+    errors = np.hypot(found["deviation"] / np.sqrt(found["runs"]), found["half_width"] / 1.96)
+    return found.assign(distance=(found["mean"] - found["mean_theirs"]).abs() / errors)
+
+
+def test_table_2_with_shared_offsets_is_that_of_the_paper():
+    found = distances("mscr-2d/shared.csv")
+    assert (found["runs"] >= 100).all()
+    accuracies, scores = found[found["test_noise"] != MSCR], found[found["test_noise"] == MSCR]
+    assert accuracies["distance"].max() < 1.1
+    assert scores["distance"].max() < 1.2
+    assert "All 81 printed means are within 1.1 combined standard errors" in page("mscr-2d.md")
+
+
+def test_independent_offsets_give_another_table():
+    found = distances("mscr-2d/independent.csv")
+    far = found[(found["distance"] > 3) & (found["test_noise"] != MSCR)]
+    assert (len(far), math.ceil(far["distance"].max()), far["train_noise"].min()) == (28, 13, 0.007)
+    assert "28 of the 81 printed means are now more than three combined standard errors away, up to 13" in page(
+        "mscr-2d.md"
+    )
+    scores = found[found["test_noise"] == MSCR].set_index("train_noise")["mean"]
+    assert (scores < 0).all()
+    assert scores.loc[:0.02].between(-0.145, -0.075).all()
+
+
+@pytest.mark.parametrize("file", ["mscr-2d/shared.csv", "mscr-2d/independent.csv"])
+def test_the_nearest_neighbour_is_constant_up_to_0_007(file):
+    frame = read(file)
+    clean = frame[frame["test_noise"] == 0].pivot(index="train_noise", columns="model", values="mean")
+    assert np.ptp(clean.loc[:0.007, "1-nn"]) < 0.03  # the half-width of each is about as much
+    assert (clean.loc[:0.007, "1-nn"] > clean.loc[:0.007, "random-forest"]).all()
+    assert (clean.loc[0.01:, "1-nn"] < clean.loc[0.007, "1-nn"] - 0.1).all()
+    assert clean["random-forest"].idxmax() == 0.007
+
+
+def test_mscr_of_cifar10_rises_with_training_noise_and_crosses_zero():
+    ours, theirs = read("mscr-cifar10/accuracies.csv"), read("mscr-cifar10/published.csv")
+    assert (ours["runs"] == 3).all()
+    scores = [frame[frame["test_noise"] == MSCR].set_index("train_noise")["mean"] for frame in (ours, theirs)]
+    for found in scores:
+        assert (found.loc[0.01:].diff().dropna() > 0).all()
+        assert found.loc[0.05] < 0 < found.loc[0.15]
+    table = " | ".join(f"{value:.1f}" for value in scores[0])
+    assert f"| ours | {table} |" in page("mscr-cifar10.md")
+    assert f"| the paper | {' | '.join(f'{value:.1f}' for value in scores[1])} |" in page("mscr-cifar10.md")
+    clean = ours[ours["test_noise"] == 0].set_index("train_noise")["mean"]
+    assert clean.idxmax() == 0.01

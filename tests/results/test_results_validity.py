@@ -1,0 +1,101 @@
+"""The numbers of docs/results/validity-imagenet.md follow from the files beside it, and so do its claims."""
+
+import re
+
+import pytest
+from tool_modules import ROOT, load_tool
+
+from scuff.design import find_categories
+from scuff.design.overlap.files import read_overlaps_file
+from scuff.studies.validity.mapping import read_mapping
+
+PAGE = ROOT / "docs" / "results" / "validity-imagenet.md"
+
+
+tables = load_tool("validity_tables")
+
+
+@pytest.fixture(scope="module")
+def page():
+    return re.sub(r"\s+", " ", PAGE.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def found():
+    return tables.read_results()
+
+
+def test_every_line_of_every_table(page, found):
+    lines = [*tables.benchmark_lines(found), *tables.variant_lines(found), *tables.category_lines(found)]
+    lines += [*tables.corruption_lines(found), *tables.trend_lines(found), *tables.step_lines(found, 3)]
+    lines += tables.search_lines(found)
+    for count in tables.LEAST_CORRELATION:
+        for kind in ("n,k", "std"):
+            lines += tables.group_lines(found, count, kind)
+    assert len(lines) == 6 + 6 + 3 + 19 + 3 + 17 + 4 + 4 * 9
+    for line in lines:
+        assert line in page
+    for words in tables.contribution_words(found).values():
+        assert words in page
+
+
+def test_categories_are_those_of_our_own_overlaps(page):
+    overlaps = read_overlaps_file(tables.RESULTS / "overlap-accuracies.csv")
+    assert len(overlaps.names) == 19
+    for count, least in tables.LEAST_CORRELATION.items():
+        groups = find_categories(overlaps, least_correlation=least).groups()
+        assert len(groups) == count
+        for category, members in groups.items() if count == 3 else ():
+            assert f"| {category} | {', '.join(name.partition('/')[2] for name in members)} |" in page
+
+
+def test_the_mapping_is_one(found):
+    mapping = read_mapping(tables.RESULTS / "testbed.yaml")
+    assert list(mapping.natural) == list(tables.NATURAL[:-1])
+    assert (len(mapping.families), len(mapping.standard)) == (17, 80)
+    assert set(found["correlations"]["models"]) == {194}
+    assert set(found["variants"].query("variant == 'few'")["models"]) == {17} == {len(tables.LIKE_THE_PAPER)}
+
+
+def test_imagenet_c_predicts_all_five(found):
+    table = found["correlations"].query("benchmark == 'imagenet-c' and categories_by == 3")
+    assert (table.query("kind in ('pearson', 'spearman', 'partial')")["low"] > 0).all()
+    low = table.query("kind == 'effective' and natural == 'imagenet-a'")["low"]
+    assert (low < 0).all()
+    curved = table.query("kind == 'curved'").set_index(["resample", "natural"])
+    known = {units: set(its.index[its["low"] > 0].droplevel(0)) for units, its in curved.groupby("resample")}
+    assert known["families"] == {"imagenet-r", "imagenet-v2", "imagenet-sketch", "mean"}
+    assert known["models"] == known["families"] | {"objectnet"}
+    ours = table.query("kind == 'pearson' and resample == 'models'").set_index("natural")
+    inside = {name for name, value in tables.PUBLISHED.items() if ours.at[name, "low"] < value < ours.at[name, "high"]}
+    assert inside == {"imagenet-a", "imagenet-sketch", "mean"}
+
+
+def test_snow_alone_and_no_other_is_better_than_all(found):
+    table = found["contributions"].query("resample == 'families'").set_index("corruption")
+    assert list(table.index[table["alone_gain_low"] > 0]) == ["imagenet-c/snow"]
+    assert table["gain"].idxmax() == "imagenet-c/fog"
+
+
+def test_all_three_claims_hold_however_they_are_tested(found):
+    slopes = found["trends"].query("smaller == 'all' and natural == 'mean'").set_index("question")
+    assert len(slopes) == 3 * 2 * 2
+    assert (slopes.loc[["n", "size"], "low"] > 0).all()
+    assert (slopes.loc["std", "high"] < 0).all()
+    each = found["trends"].query("smaller == 'all' and natural != 'mean'")
+    is_std = each["question"] == "std"
+    against = each[(is_std & (each["high"] >= 0)) | (~is_std & (each["low"] <= 0))]
+    exceptions = {("models", "objectnet"), ("families", "objectnet"), ("families", "imagenet-sketch")}
+    assert set(zip(against["resample"], against["natural"], strict=True)) == exceptions
+    assert set(against["categories_by"]) == {6}
+    families = found["trends"].query("resample == 'families' and categories_by == 3 and natural == 'mean'")
+    single = families[families["question"].eq("size") & families["smaller"].isin(["1,1", "1,2", "1,3"])]
+    assert (single["low"] <= 0).all()  # with one category, it is not known
+
+
+def test_searches_that_are_warned_of(found):
+    table = found["searches"].query("resample == 'families'").set_index("size")
+    assert {size for size, warning in table["warning"].items() if warning} == {3, 10}
+    assert (table.loc[[1, 5], "gain_low"] > 0).all()
+    assert table.loc[1, "gain_over_whole_low"] > 0
+    assert not found["searches"].query("resample == 'models'")["warning"].any()
