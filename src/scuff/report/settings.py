@@ -1,28 +1,20 @@
 """The last section of every page: what was set, the command that makes the same again, and how to read the numbers.
 
 `settings_section(facts, again, definitions)` is the section; `all_facts(settings)` turns the settings of a folder into
-facts; `command_line` writes a command.
+facts; `command_line` writes a command, where `scuff.studies.base.again_from(study, settings, out)` does not.
 """
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from scuff.report import parts
 from scuff.report.parts import Facts, Part, Section
+from scuff.studies.base import Again
 from scuff.suites import list_suites, load_suite
 from scuff.words import entry_name
-
-
-@dataclass(frozen=True)
-class Again:
-    """What makes the same again, and what to know about it."""
-
-    words: str
-    notes: tuple[str, ...] = ()
 
 
 def settings_section(

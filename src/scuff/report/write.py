@@ -9,6 +9,7 @@ results that are not there yet, the section on progress, the title, and saving.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
 import os
 from collections.abc import Callable
@@ -18,10 +19,12 @@ from typing import Any
 from scuff.engine import read_statuses
 from scuff.report.page import Page, render_page, save_page
 from scuff.store import Store
+from scuff.studies.base import Study
 
-# Settings file: module of the page. A study of mixing is one of distances, too, so that it comes first.
+EVALUATION = "evaluation.json"
+
+# Of studies that are no `Study` yet. A study of mixing is one of distances, too, so that it comes first.
 PAGES = {
-    "evaluation.json": "scuff.report.evaluation.evaluation",
     "overlap.json": "scuff.report.overlap.overlap",
     "mscr.json": "scuff.report.separation.mscr",
     "separation.json": "scuff.report.separation.mscr",
@@ -72,17 +75,18 @@ def read_page(directory: str, **options: Any) -> Page:
 
     store = Store(directory)
     statuses = read_statuses(store)
-    kind = next((file for file in PAGES if store.exists(file)), None)
+    pages = page_modules()
+    kind = next((file for file in pages if store.exists(file)), None)
     if kind is None and not statuses:
-        evaluation, *studies, last = PAGES
+        _, *studies, last = pages
         raise ValueError(
-            f"{directory} is the folder of neither an evaluation nor a study: there is no {evaluation} in it, and no "
+            f"{directory} is the folder of neither an evaluation nor a study: there is no {EVALUATION} in it, and no "
             f"{', '.join(studies)} or {last}"
         )
     if kind is None:
         _check_options(page_of_runs, f"{directory} holds no results yet", options)
         return page_of_runs(directory, statuses)
-    build = importlib.import_module(PAGES[kind]).page
+    build = importlib.import_module(pages[kind]).page
     _check_options(build, f"{directory} holds {kind}", options)
     try:
         page = build(directory, **options)
@@ -91,6 +95,24 @@ def read_page(directory: str, **options: Any) -> Page:
             raise
         return replace(page_of_runs(directory, statuses), note=f"There are no results yet ({error})")
     return page.with_sections([progress_section(statuses)] if statuses else [])
+
+
+def page_modules() -> dict[str, str]:
+    """The module that builds the page of every kind of results, by the name of its settings file."""
+    studies = {study.file: f"scuff.report.{study.question}.{study.name}" for study in known_studies()}
+    has_page = {file: module for file, module in studies.items() if importlib.util.find_spec(module) is not None}
+    return {EVALUATION: "scuff.report.evaluation.evaluation", **PAGES, **has_page}
+
+
+def known_studies() -> list[type[Study[Any]]]:
+    """All classes of studies, those of whoever has imported their own too."""
+    import scuff.studies  # noqa: F401  (defines those of the package)
+
+    return [study for study in _subclasses(Study) if hasattr(study, "name")]
+
+
+def _subclasses(cls: type) -> list[type]:
+    return [each for direct in cls.__subclasses__() for each in (direct, *_subclasses(direct))]
 
 
 def _check_options(build: Callable[..., Page], what: str, options: dict[str, Any]) -> None:

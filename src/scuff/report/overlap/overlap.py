@@ -20,7 +20,7 @@ from scuff.store import Store, read_settings
 def page(directory: str, *, threshold: float = THRESHOLD) -> Page:
     """The page about the overlap study in a folder; pairs of its benchmark overlap less than the threshold."""
     from scuff.studies import read_overlap
-    from scuff.studies.overlap.study import SETTINGS
+    from scuff.studies.overlap.results import SETTINGS
 
     settings = read_settings(Store(directory), SETTINGS)
     return overlap_page(read_overlap(directory), settings, directory, threshold=threshold)
