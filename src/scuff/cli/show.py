@@ -56,7 +56,7 @@ def show_command(
 
 
 def find(name: str) -> tuple[Suite, str | None]:
-    """The suite and entry of "suite/entry" or "suite"; the suite may be a file, and is not needed if only one has it."""
+    """The suite and entry of "suite/entry" or "suite"; the suite may be a file, or be left out if only one fits."""
     if name in list_suites() or name.endswith((".yaml", ".yml")):
         return load_suite(name), None
     prefix, slash, entry = name.rpartition("/")
