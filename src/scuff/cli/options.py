@@ -30,12 +30,7 @@ Address = Annotated[
         "--address", metavar="HOST:PORT|auto", help="Of the Ray cluster. Default: one that is started here and now."
     ),
 ]
-Share = Annotated[
-    int | None,
-    typer.Option(
-        "--share", metavar="N", help="Trainings at once on one GPU. Default: 1, or what is fastest if there are many."
-    ),
-]
+Share = Annotated[int, typer.Option("--share", metavar="N", help="Number of trainings that share a GPU.")]
 Baseline = Annotated[str, typer.Option(metavar="alexnet|MODEL|none", help="What corruption errors are relative to.")]
 
 

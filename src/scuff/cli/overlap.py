@@ -54,7 +54,7 @@ def overlap_command(
     ] = None,
     engine: EngineName = "local",
     address: Address = None,
-    share: Share = None,
+    share: Share = 1,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be done and what it costs, and stop.")
     ] = False,

@@ -129,9 +129,9 @@ def _train(run: Run, plan: OverlapPlan) -> None:
     run.expect("train", len(plan.cells), len(plan.cells) - len(missing))
     run.expect("test", math.ceil(len(plan.cells) / MODELS) * (1 + len(plan.tested_on)))
     starts = {cell.start for cell in missing}
-    run_trainings(run, plan.store, [cell for cell in missing if cell.out in starts], plan.device)
+    run_trainings(run, [cell for cell in missing if cell.out in starts], plan.device)
     there = {None, *find_trained(plan.store)}  # one that could not be trained takes those with it that begin from it
     rest = [cell for cell in missing if cell.out not in starts]
-    run_trainings(run, plan.store, [cell for cell in rest if cell.start in there], plan.device)
+    run_trainings(run, [cell for cell in rest if cell.start in there], plan.device)
     reason = "the model that it begins from could not be trained"
     run.failures += [Failure("train", cell.name, reason, 0, "") for cell in rest if cell.start not in there]
