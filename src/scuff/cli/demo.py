@@ -46,10 +46,10 @@ def demo_command(
     from scuff.cli.scores import print_scores
     from scuff.evaluation import plan_evaluation, read_evaluation, run_plan
     from scuff.report import write_report
-    from scuff.studies import plan_overlap, run_overlap
+    from scuff.studies import OverlapStudy
     from scuff.training import train
 
-    model, rows, study = out / "small-cnn.safetensors", out / "evaluation", out / "overlap"
+    model, rows, pairs = out / "small-cnn.safetensors", out / "evaluation", out / "overlap"
     with resumable_job() as advance:
         typer.echo("Training a small network on clean images.")
         train(DATA, RECIPE, model, progress=lambda done, total: advance("training", done, total))
@@ -60,12 +60,11 @@ def demo_command(
         )
         if overlap:
             typer.echo(f"Training seven networks: clean, and with {', '.join(COMPARED)}; testing each on all.")
-            run_overlap(
-                plan_overlap(SUITE, DATA, study, recipe=RECIPE, only=COMPARED, limit=TEST_IMAGES), progress=advance
-            )
+            study = OverlapStudy(SUITE, DATA, pairs, recipe=RECIPE, only=COMPARED, limit=TEST_IMAGES)
+            study.plan().run(advance)
     print_scores(read_evaluation(rows), baseline="none")
     title = "Demo of scuff: a small network on eight corruptions"
-    report = write_report(rows, out / "report.html", title=title, overlap=study if overlap else None)
+    report = write_report(rows, out / "report.html", title=title, overlap=pairs if overlap else None)
     if not overlap:
         further = shlex.join(["scuff", "demo", "--out", str(out), "--overlap"])
         typer.echo(f"Which corruptions overlap? A few minutes more: {further}")
