@@ -18,11 +18,10 @@ from scuff.cli.distance import distance_app
 from scuff.cli.evaluate import evaluate_command
 from scuff.cli.gallery import gallery_command
 from scuff.cli.list import list_command
-from scuff.cli.mscr import mscr_command
 from scuff.cli.overlap import overlap_command
 from scuff.cli.progress import progress_command
 from scuff.cli.report import report_command
-from scuff.cli.separation import separation_command
+from scuff.cli.separation import mscr_command, separation_command
 from scuff.cli.show import show_command
 from scuff.cli.train import train_command
 from scuff.cli.validity import validity_command
