@@ -2,10 +2,9 @@
 
 from scuff.studies.overlap.results import read_overlap
 from scuff.studies.overlap.study import OverlapStudy, overlap
-from scuff.studies.separation.distances import read_neighbours, read_separation, separation
-from scuff.studies.separation.plan import MscrPlan, plan_mscr
+from scuff.studies.separation.distances import read_neighbours, read_separation
 from scuff.studies.separation.results import read_mscr
-from scuff.studies.separation.study import mscr, run_mscr
+from scuff.studies.separation.study import MscrStudy, SeparationStudy, mscr, separation
 from scuff.studies.transform_space.correlation import CorrelationPlan, correlation, plan_correlation, run_correlation
 from scuff.studies.transform_space.dissimilar import dissimilar, read_dissimilar, run_dissimilar
 from scuff.studies.transform_space.dissimilar_plan import DissimilarPlan, plan_dissimilar
@@ -23,8 +22,9 @@ __all__ = [
     "DissimilarPlan",
     "DistancePlan",
     "MixingPlan",
-    "MscrPlan",
+    "MscrStudy",
     "OverlapStudy",
+    "SeparationStudy",
     "SubsetPlan",
     "Validity",
     "ValidityPlan",
@@ -38,7 +38,6 @@ __all__ = [
     "plan_dissimilar",
     "plan_distances",
     "plan_mixing",
-    "plan_mscr",
     "plan_subsets",
     "plan_validity",
     "read_accuracy_table",
@@ -54,7 +53,6 @@ __all__ = [
     "run_dissimilar",
     "run_distances",
     "run_mixing",
-    "run_mscr",
     "run_subsets",
     "run_validity",
     "separation",
