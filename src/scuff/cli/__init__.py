@@ -14,7 +14,6 @@ import scuff
 from scuff.cli.corrupt import corrupt_command
 from scuff.cli.demo import demo_command
 from scuff.cli.design import design_app
-from scuff.cli.distance import distance_app
 from scuff.cli.evaluate import evaluate_command
 from scuff.cli.gallery import gallery_command
 from scuff.cli.list import list_command
@@ -25,6 +24,7 @@ from scuff.cli.report import report_command
 from scuff.cli.separation import separation_command
 from scuff.cli.show import show_command
 from scuff.cli.train import train_command
+from scuff.cli.transform_space import distance_app
 from scuff.cli.validity import validity_command
 
 

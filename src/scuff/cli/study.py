@@ -45,6 +45,7 @@ def study_command(study: type[Study[Any]], *, prepare: Prepare | None = None) ->
     """
     declared = {name: option for name, option in options_of(study).items() if option.kind is not None}
     defaults = {field.name: field.default for field in dataclasses.fields(study)}
+    defaults |= {name: option.assumed for name, option in declared.items() if option.assumed is not None}
     extra = _extra_options(study)
 
     def decorate(show: Show) -> Callable[..., None]:
@@ -128,6 +129,7 @@ def _default(default: Any) -> Any:
 
 
 def _read(option: Option, name: str, value: Any) -> Any:
+    value = option.assumed if value is None else value
     if value is None or value is False or value == []:
         return None
     return option.kind.read(value, flag_of(name, option))
