@@ -67,7 +67,7 @@ class CorrelationWork:
         distances, trials, missing = self.distances, self.trials, self.trials.missing()
         distances.expect(run, len(trials.cells), len(trials.cells) - len(missing))
         trials.expect_tests(run)
-        run_trainings(run, distances.store, [*distances.untrained(), *missing], distances.device)
+        run_trainings(run, [*distances.untrained(), *missing], distances.device)
         if not distances.untrained():
             distances.measure(run)
         trials.run_tests(run)

@@ -130,7 +130,7 @@ class DistanceWork:
     def train_extractor(self, run: Run) -> None:
         """Train the network whose features are used, if it is ours to train and not there yet."""
         if self.untrained():
-            run_trainings(run, self.store, self.untrained(), self.device)
+            run_trainings(run, self.untrained(), self.device)
 
     def measure(self, run: Run) -> None:
         """Measure missing centres, then schemes; a resampling that lacks a centre has no distances."""

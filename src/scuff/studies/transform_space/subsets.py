@@ -157,7 +157,7 @@ class SubsetsWork:
         self.tested.check_trained()
         missing = self.tested.missing()
         run.expect("train", networks + extractors, networks - len(missing) + trained)
-        run_trainings(run, store, missing, distances.device)
+        run_trainings(run, missing, distances.device)
         self.tested.run_tests(run)
 
     def _find_order(self, run: Run) -> None:
