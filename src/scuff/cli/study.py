@@ -48,6 +48,7 @@ def study_command(
     """
     declared = {name: option for name, option in options_of(study).items() if option.kind is not None}
     defaults = {field.name: field.default for field in dataclasses.fields(study)} | dict.fromkeys(fills_in)
+    defaults |= {name: option.assumed for name, option in declared.items() if option.assumed is not None}
     extra = _extra_options(study)
 
     def decorate(show: Show) -> Callable[..., None]:
@@ -131,6 +132,7 @@ def _default(default: Any) -> Any:
 
 
 def _read(option: Option, name: str, value: Any) -> Any:
+    value = option.assumed if value is None else value
     if value is None or value is False or value == []:
         return None
     return option.kind.read(value, flag_of(name, option))

@@ -47,6 +47,7 @@ class Option:
     flag: str | None
     is_argument: bool
     resume: Resume
+    assumed: str | None = None
 
 
 def option(
@@ -58,6 +59,7 @@ def option(
     flag: str | None = None,
     is_argument: bool = False,
     resume: Resume = "same",
+    assumed: str | None = None,
 ) -> Any:
     """Declare a field of a study.
 
@@ -71,8 +73,10 @@ def option(
         What help calls its value, and the flag if it is not `--name-of-the-field`.
     is_argument
         Whether it is an argument of the command, written without a flag.
+    assumed
+        Default of the command where Python has none, because required arguments follow.
     """
-    described = Option(help, kind, metavar, flag, is_argument, resume)
+    described = Option(help, kind, metavar, flag, is_argument, resume, assumed)
     return dataclasses.field(default=default, metadata={"option": described})
 
 
