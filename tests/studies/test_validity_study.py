@@ -340,7 +340,7 @@ def test_families_are_kept_together_unless_models_are_asked_for(shifts):
     # sums over other resamples in the same product may be rounded otherwise
     np.testing.assert_allclose(by_family.correlations["value"], by_model.correlations["value"], rtol=1e-12)
     assert (by_family.correlations["low"] != by_model.correlations["low"]).any()
-    with pytest.raises(ValueError, match="knows no families"):
+    with pytest.raises(ValueError, match="has no families"):
         plan_validity(shifts, resample="families")
     with pytest.raises(ValueError, match="models or families, got 'images'"):
         plan_validity(shifts, resample="images")
@@ -395,23 +395,23 @@ def test_what_makes_no_sense_is_refused(shifts, tmp_path):
         ((shifts.take(shifts.models[:19]),), {"search": [3]}, "at least 20 are needed; there are 19"),
         ((still,), {"search": [3]}, "lose the same to sketches, which nothing can predict; leave it out"),
         ((few_families,), {}, "whole families and needs at least 5 of them, got 4"),
-        ((shifts,), {"resamples": 99}, "an interval needs at least 100 resamples, got 99"),
-        ((shifts,), {"resamples": "100"}, "resamples must be a whole number, got '100'"),
-        ((shifts,), {"seed": -1}, "the seed must not be negative, got -1"),
-        ((shifts,), {"search": [2.5]}, "a size to search must be a whole number, got 2.5"),
-        ((shifts,), {"pairs": [(2, 1.7)]}, "a number of a pair must be a whole number, got 1.7"),
+        ((shifts,), {"resamples": 99}, "resamples must be a whole number of at least 100, got 99"),
+        ((shifts,), {"resamples": "100"}, "resamples must be a whole number of at least 100, got '100'"),
+        ((shifts,), {"seed": -1}, "seed must be a whole number of at least 0, got -1"),
+        ((shifts,), {"search": [2.5]}, "a size to search must be a whole number of at least 1, got 2.5"),
+        ((shifts,), {"pairs": [(2, 1.7)]}, "a number of a pair must be a whole number of at least 1, got 1.7"),
         ((shifts,), {"pairs": [2, 3, 4]}, "pairs must be pairs of whole numbers, as in [(2, 3), (3, 2)]"),
         ((shifts,), {"pairs": "2,3"}, "pairs must be pairs of whole numbers, as in [(2, 3), (3, 2)]"),
-        ((shifts,), {"count": 1.5}, "count must be a whole number, got 1.5"),
+        ((shifts,), {"count": 1.5}, "count must be a whole number of at least 1, got 1.5"),
         ((shifts,), {"categories": {"a": "fog"}}, "the category a must be a list of corruptions, got 'fog'"),
         (("nowhere.csv",), {}, "there is no file or folder nowhere.csv"),
         (("nowhere",), {"natural": [str(tmp_path)]}, "there is no file or folder nowhere"),
         ((tmp_path,), {"natural": ["nowhere"]}, "there is no file or folder nowhere"),
-        ((shifts,), {"count": 0, "pairs": [(2, 1)]}, "at least 1 benchmark of a group, got 0"),
+        ((shifts,), {"count": 0, "pairs": [(2, 1)]}, "count must be a whole number of at least 1, got 0"),
         ((shifts,), {"categories": {"a": ["rain"]}}, "none of the 19 corruptions of the table is in a category"),
         ((shifts,), {"pairs": [(9, 1)]}, "needs 9 categories of at least 1 corruptions"),
         ((tmp_path,), {}, "folders of evaluations need natural benchmarks"),
-        (([tmp_path, table],), {"natural": ["x"]}, "a table comes alone"),
+        (([tmp_path, table],), {"natural": ["x"]}, "either one table or folders of evaluations"),
         ((tmp_path,), {"mapping": {}}, "a mapping is for one table"),
     ]
     for arguments, options, message in refused:

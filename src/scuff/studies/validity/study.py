@@ -28,21 +28,21 @@ from scuff.studies.validity.benchmarks import (
     Members,
     find_suites,
     note_incomplete,
-    refuse_ambiguous,
     resolve_categories,
 )
+from scuff.studies.validity.cells import check_severities
 from scuff.studies.validity.choices import (
+    LEAST_RESAMPLES,
     Units,
-    check_count,
     check_pairs,
-    check_resampling,
     check_sizes,
     choose_units,
     note_families,
+    whole_number,
 )
 from scuff.studies.validity.evaluations import Pairs
 from scuff.studies.validity.groups import score_groups
-from scuff.studies.validity.mapping import TableMapping, check_severities
+from scuff.studies.validity.mapping import TableMapping
 from scuff.studies.validity.results import SETTINGS, Validity, save_validity
 from scuff.studies.validity.searches import Progress, search_line
 from scuff.studies.validity.sources import Place, Source, described, read_source
@@ -153,13 +153,18 @@ def plan_validity(
     resamples: int = 1000,
 ) -> ValidityPlan:
     """Read the table and find out what can be scored, without scoring it; the arguments are those of `validity`."""
-    resampling, search, pairs = check_resampling(resamples, seed), check_sizes(search), check_pairs(pairs)
-    count, severities = check_count(count), check_severities(severities)
+    resampling = Resampling(
+        count=whole_number(resamples, "resamples", LEAST_RESAMPLES), seed=whole_number(seed, "seed", 0)
+    )
+    search, pairs = check_sizes(search), check_pairs(pairs)
+    count, severities = whole_number(count, "count"), check_severities(severities)
     shifts, notes = read_source(source, mapping, natural, severities)
     shifts = choose_units(shifts, resample)
     corruptions = list(shifts.corrupted)
     found = find_suites(corruptions, suites)
-    refuse_ambiguous(found, shifts.scores)
+    both = [name for name in shifts.scores if name in found]
+    if both:
+        raise ValueError(f"{both[0]} is both a suite of corruptions and another score; rename one of them")
     notes += note_incomplete(corruptions, found) if suites is None else []
     groups, category_notes = resolve_categories(corruptions, categories, suites=suites, seed=seed)
     has_groups = categories is not None or pairs is not None
