@@ -99,7 +99,7 @@ def test_models_that_lack_one_severity_or_are_not_wanted_are_left_out(tmp_path):
 def test_a_table_must_name_its_models():
     table = wide_table()
     table.loc[1, "model"] = None
-    with pytest.raises(ValueError, match="must name its model, and line 2 of 6 does not"):
+    with pytest.raises(ValueError, match="must name its model, and row 2 of 6 does not"):
         read_accuracy_table(table, MAPPING)
 
 
@@ -219,7 +219,7 @@ def test_two_columns_for_one_corruption_and_level_are_refused():
 def test_what_is_there_twice_in_a_file_is_refused(tmp_path):
     table = wide_table()
     pd.concat([table, table[["sk"]]], axis=1).to_csv(tmp_path / "table.csv", index=False)
-    with pytest.raises(ValueError, match="these columns are there twice: sk"):
+    with pytest.raises(ValueError, match="these columns occur twice: sk"):
         read_accuracy_table(tmp_path / "table.csv", MAPPING)
     for twice in ("clean: sk", "natural: {s: sk, s: a}"):
         (tmp_path / "mapping.yaml").write_text(f"clean: val\nscores: {{p: flips}}\n{twice}\n")
