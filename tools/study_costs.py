@@ -37,8 +37,7 @@ from scuff.export import estimate_study, plan_export
 from scuff.models import Classifier, build
 from scuff.models.checkpoint import IMAGENET
 from scuff.pictures import Cut, find_pictures
-from scuff.studies import plan_distances, plan_mscr, plan_overlap
-from scuff.studies.overlap.cost import estimate_overlap
+from scuff.studies import OverlapStudy, plan_distances, plan_mscr
 from scuff.studies.separation.cost import estimate_mscr
 from scuff.studies.separation.protocols import find_protocol
 from scuff.studies.transform_space.cost import estimate_distances
@@ -147,7 +146,7 @@ def overlap_all(scale: Scale) -> Iterator[Line]:
 
 def _overlap(scale: Scale, suites: Sequence[str], seeds: int) -> tuple[StudyCost, int]:
     only = ["imagenet-c/fog", "noc-candidates/border"] if scale.is_quick else None
-    plan = plan_overlap(
+    plan = OverlapStudy(
         suites,
         scale.folder("train"),
         scale.root / "out",
@@ -156,8 +155,8 @@ def _overlap(scale: Scale, suites: Sequence[str], seeds: int) -> tuple[StudyCost
         only=only,
         seeds=seeds,
         device=scale.device,
-    )
-    return estimate_overlap(plan), len(plan.tested_on)
+    ).plan()
+    return plan.cost(), len(plan.work.tested_on)
 
 
 def _scaled(cost: StudyCost, factors: dict[str, float]) -> StudyCost:

@@ -19,8 +19,7 @@ from scuff.evaluation import plan_evaluation, run_plan
 from scuff.evaluation.cost import estimate
 from scuff.models import build
 from scuff.store import Store
-from scuff.studies import plan_distances, plan_mscr, plan_overlap, run_mscr, run_overlap
-from scuff.studies.overlap.cost import estimate_overlap
+from scuff.studies import OverlapStudy, plan_distances, plan_mscr, run_mscr
 from scuff.studies.separation.cost import estimate_mscr
 from scuff.studies.transform_space.cost import estimate_distances
 from scuff.training import Recipe
@@ -33,7 +32,7 @@ TRAIN, TEST = bars(256), bars(200, seed=1)
 
 def plan_study(out, **options):
     options = {"only": ["fog", "contrast"], "seeds": 2, **options}
-    return plan_overlap(["cifar10-c"], TRAIN, out, recipe=QUICK, test=TEST, device="cpu", engine=ONE, **options)
+    return OverlapStudy(["cifar10-c"], TRAIN, out, recipe=QUICK, test=TEST, device="cpu", engine=ONE, **options).plan()
 
 
 def files(folder: Path) -> dict[str, int]:
@@ -57,20 +56,20 @@ def test_costs_add_up():
 
 def test_an_overlap_study_leaves_as_many_bytes_as_was_said(tmp_path):
     out = tmp_path / "study"
-    cost = estimate_overlap(plan_study(out))
+    cost = plan_study(out).cost()
     assert not out.exists()
     assert {kind: sum(part.cells for part in parts) for kind, parts in cost.kinds().items()} == {"train": 6, "test": 3}
     assert all(part.seconds_per_cell > 0 and part.how.startswith("measured now") for part in cost.parts)
-    run_overlap(plan_study(out))
+    plan_study(out).run()
     written = files(out)
     for kind, ending in (("train", ".safetensors"), ("test", ".parquet")):
         real = sum(size for name, size in written.items() if name.endswith(ending))
         assert sum(part.bytes for part in cost.kinds()[kind]) == pytest.approx(real, rel=0.1)
     assert cost.bytes == pytest.approx(sum(written.values()), rel=0.25)
-    assert estimate_overlap(plan_study(out)).cells == 0
+    assert plan_study(out).cost().cells == 0
     # A further seed costs what the journal tells of the first two.
     seconds, cells = seconds_before(Store(out), "train")
-    more = estimate_overlap(plan_study(out, seeds=[2])).kinds()
+    more = plan_study(out, seeds=[2]).cost().kinds()
     assert cells == 6
     assert [part.seconds_per_cell for part in more["train"]] == [seconds / 6] * 3
     assert {part.how for part in more["train"]} == {"measured in this folder: 6 cells"}
@@ -88,7 +87,7 @@ def test_a_training_costs_what_its_corruption_costs(tmp_path, monkeypatch):
         return images
 
     monkeypatch.setattr(Corrupted, "treat", treat)
-    estimate_overlap(plan_study(tmp_path / "study"))
+    plan_study(tmp_path / "study").cost()
     assert set(treated) == {("fog",), ("contrast",)}
 
 

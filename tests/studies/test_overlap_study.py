@@ -20,7 +20,7 @@ from scuff.data.source import array_source
 from scuff.engine import CellsFailed, LocalEngine
 from scuff.metrics import overlaps
 from scuff.models import read_origin
-from scuff.studies import overlap, plan_overlap, read_overlap, run_overlap
+from scuff.studies import OverlapStudy, overlap, read_overlap
 from scuff.studies.overlap.plan import choose_addresses
 from scuff.suites import combine_suites, load_suite
 from scuff.training import Recipe
@@ -162,7 +162,7 @@ def test_seeds_may_join_but_nothing_else_may_change(tmp_path):
             {"only": ["imagenet-c/fog", "border"]},
             "there is no suite 'imagenet-c' in this study; it has noc-candidates, c",
         ),
-        ({"only": ["border"]}, "overlap is of at least two corruptions, got noc-candidates/border"),
+        ({"only": ["border"]}, "overlap takes at least two corruptions, got noc-candidates/border"),
         ({"seeds": 0}, "expected at least one seed, each of them once, got 0"),
         ({"seeds": [1, 1]}, "expected at least one seed, each of them once"),
         ({"test": None}, "these data have no test split of their own; say where the test images are"),
@@ -188,26 +188,26 @@ def test_what_makes_no_sense_is_explained(tmp_path, options, message):
 def test_sequences_and_twins_are_refused(tmp_path):
     for options in ({"suites": "cifar10-p"}, {"together": "cifar10-p"}):
         suites = options.pop("suites", "noc-candidates")
-        with pytest.raises(ValueError, match="is a sequence of frames; overlap is of single corruptions"):
-            plan_overlap(suites, TRAIN, tmp_path, recipe=QUICK, test=TEST, device="cpu", **options)
-    with pytest.raises(ValueError, match="two suites have one name"):
+        with pytest.raises(ValueError, match="is a sequence of frames; overlap takes single corruptions"):
+            OverlapStudy(suites, TRAIN, tmp_path, recipe=QUICK, test=TEST, device="cpu", **options).plan()
+    with pytest.raises(ValueError, match="two suites have the same name"):
         choose_addresses([load_suite("imagenet-c")] * 2)
     assert choose_addresses([load_suite("noc-candidates")], ["low_res", "hue"])[0] == "noc-candidates/thumbnail_resize"
 
 
 def test_names_that_would_mix_models_up_are_refused(tmp_path):
     fog = {"corruption": "fog", "strength": 1.0, "decay": 2.0}
-    for name, message in (("standard", "cannot be called so"), ("clean", "cannot be called so"), ("my fog", "letters")):
+    for name, message in (("standard", "no model can be called"), ("clean", "cannot be called so"), ("my fog", "letters")):
         suite = scuff.Suite("mine", 1, 32, {name: fog, "other": fog})
         with pytest.raises(ValueError, match=message):
-            plan_overlap(suite, TRAIN, tmp_path, recipe=QUICK, test=TEST, device="cpu")
+            OverlapStudy(suite, TRAIN, tmp_path, recipe=QUICK, test=TEST, device="cpu").plan()
     suites = [scuff.Suite("a", 1, 8, {"fog": fog}), scuff.Suite("b", 1, 8, {"fog": fog})]
     suites.append(scuff.Suite("c", 1, 8, {"a-fog": fog}))
     with pytest.raises(ValueError, match="two entries would be called a-fog"):
-        plan_overlap(suites, TRAIN, tmp_path, recipe=QUICK, test=TEST, device="cpu")
+        OverlapStudy(suites, TRAIN, tmp_path, recipe=QUICK, test=TEST, device="cpu").plan()
     bad = scuff.Suite("mine", 1, 32, {"fog": {"strength": 1.0}, "other": fog})
     with pytest.raises(ValueError, match="missing: decay"):
-        plan_overlap(bad, TRAIN, tmp_path, recipe=QUICK, test=TEST, device="cpu")
+        OverlapStudy(bad, TRAIN, tmp_path, recipe=QUICK, test=TEST, device="cpu").plan()
     assert not list(tmp_path.iterdir())
 
 
@@ -272,14 +272,14 @@ def test_the_command_line_says_what_it_will_do_and_what_came_out(tmp_path):
     runner = CliRunner()
     dry = runner.invoke(app, command(tmp_path, "--dry-run"))
     assert dry.exit_code == 0
-    assert "Models: 3 (1 seed), of which 0 are there" in dry.output
+    assert "Models: 3 (1 seed), 0 trained already" in dry.output
     assert "Tests: 9, each model on clean images" in dry.output
     assert not (tmp_path / "out").exists()
     done = runner.invoke(app, command(tmp_path, "--processes", "1"))
     assert done.exit_code == 0, done.output
     assert "2 cifar10-c/fog" in done.output
     assert f"Next: scuff design nonoverlapping {tmp_path}/out" in done.output
-    assert "of which 3 are there" in runner.invoke(app, command(tmp_path, "--dry-run")).output
+    assert "3 trained already" in runner.invoke(app, command(tmp_path, "--dry-run")).output
     settings = json.loads((tmp_path / "out" / "overlap.json").read_text())
     assert settings["recipe"]["name"] == "fashion"
 
@@ -305,24 +305,26 @@ def test_a_killed_study_goes_on_and_keeps_its_models(tmp_path):
 
 
 def test_the_plan_names_every_model_and_nothing_is_written_by_it(tmp_path):
-    plan = plan_overlap(SUITES, TRAIN, tmp_path / "out", recipe=QUICK, only=NAMES, test=TEST, device="cpu", seeds=2)
-    assert [cell.trained_on for cell in plan.cells[:4]] == ["standard", NAMES[0], NAMES[1], "noc-candidates/border"]
-    assert [cell.seed for cell in plan.cells] == [0] * 4 + [1] * 4
-    assert plan.device == torch.device("cpu")
+    plan = OverlapStudy(
+        SUITES, TRAIN, tmp_path / "out", recipe=QUICK, only=NAMES, test=TEST, device="cpu", seeds=2
+    ).plan()
+    assert [cell.trained_on for cell in plan.work.cells[:4]] == ["standard", NAMES[0], NAMES[1], "noc-candidates/border"]
+    assert [cell.seed for cell in plan.work.cells] == [0] * 4 + [1] * 4
+    assert plan.work.device == torch.device("cpu")
     assert not (tmp_path / "out").exists()
-    run_overlap(plan)
-    assert not plan.missing()
+    plan.run()
+    assert not plan.work.missing()
 
 
 def test_a_model_that_cannot_be_trained_does_not_stop_the_others(tmp_path):
     out = tmp_path / "out"
-    plan = plan_overlap(SUITES, TRAIN, out, recipe=QUICK, only=NAMES, test=TEST, device="cpu", engine=ONE)
-    broken = next(cell for cell in plan.cells if cell.name == "border")
+    plan = OverlapStudy(SUITES, TRAIN, out, recipe=QUICK, only=NAMES, test=TEST, device="cpu", engine=ONE).plan()
+    broken = next(cell for cell in plan.work.cells if cell.name == "border")
     object.__setattr__(broken, "seed", "three")  # which is refused when it is to be trained
     with pytest.raises(
         CellsFailed, match=r"a cell failed; .*\n  train border: seed must be a whole number, got 'three'"
     ):
-        run_overlap(plan)
+        plan.run()
     assert len(list((out / "models").rglob("*.safetensors"))) == 3
     assert len(list((out / "evaluation" / "rows").rglob("*.parquet"))) == 3 * 4
     with pytest.raises(ValueError, match="is not finished; run the same command again"):

@@ -37,13 +37,13 @@ def demo_command(
     from scuff.cli.scores import print_scores
     from scuff.evaluation import plan_evaluation, read_evaluation, run_plan
     from scuff.report import write_report
-    from scuff.studies import plan_overlap, run_overlap
+    from scuff.studies import OverlapStudy
 
     study, rows = out / "overlap", out / "evaluation"
-    plan = plan_overlap(SUITE, "fashion", study, recipe="fashion", only=COMPARED, limit=IMAGES)
+    plan = OverlapStudy(SUITE, "fashion", study, recipe="fashion", only=COMPARED, limit=IMAGES).plan()
     with resumable_job() as advance:
         typer.echo(f"Training seven small networks: clean, and with {', '.join(COMPARED)}; testing each on all.")
-        run_overlap(plan, progress=advance)
+        plan.run(advance)
         typer.echo(f"Evaluating the first: clean, and on every corruption and severity of {SUITE}.")
         standard = plan.cells[0].out
         evaluation = plan_evaluation({"small-cnn": standard}, SUITE, "fashion", rows, limit=IMAGES)

@@ -65,7 +65,7 @@ def report_command(
     from scuff.report.progress.build import Unfinished
     from scuff.report.transform_space.build import KINDS as TRANSFORM_SPACE
     from scuff.store import Store
-    from scuff.studies.overlap.study import SETTINGS as OVERLAP
+    from scuff.studies.overlap.results import SETTINGS as OVERLAP
     from scuff.studies.separation.distances import SEPARATION
     from scuff.studies.separation.results import SETTINGS as MSCR
     from scuff.studies.validity.results import SETTINGS as VALIDITY

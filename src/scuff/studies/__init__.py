@@ -1,8 +1,7 @@
 """Questions of the papers as plans of cells, and pure functions over their results."""
 
-from scuff.studies.overlap.plan import OverlapPlan, plan_overlap
 from scuff.studies.overlap.results import read_overlap
-from scuff.studies.overlap.study import overlap, run_overlap
+from scuff.studies.overlap.study import OverlapStudy, overlap
 from scuff.studies.separation.distances import read_neighbours, read_separation, separation
 from scuff.studies.separation.plan import MscrPlan, plan_mscr
 from scuff.studies.separation.results import read_mscr
@@ -25,7 +24,7 @@ __all__ = [
     "DistancePlan",
     "MixingPlan",
     "MscrPlan",
-    "OverlapPlan",
+    "OverlapStudy",
     "SubsetPlan",
     "Validity",
     "ValidityPlan",
@@ -40,7 +39,6 @@ __all__ = [
     "plan_distances",
     "plan_mixing",
     "plan_mscr",
-    "plan_overlap",
     "plan_subsets",
     "plan_validity",
     "read_accuracy_table",
@@ -57,7 +55,6 @@ __all__ = [
     "run_distances",
     "run_mixing",
     "run_mscr",
-    "run_overlap",
     "run_subsets",
     "run_validity",
     "separation",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -12,35 +13,37 @@ from scuff.evaluation import plan_evaluation
 from scuff.evaluation.cost import measure_rates, rows_size, task_cost
 from scuff.evaluation.plan import Cell, Plan
 from scuff.evaluation.tasks import MODELS
-from scuff.studies.overlap.plan import OverlapPlan
 from scuff.studies.training_cost import estimate_trainings, try_recipe
+
+if TYPE_CHECKING:
+    from scuff.studies.overlap.work import OverlapWork
 
 STAND_IN = "untrained"
 
 
-def estimate_overlap(plan: OverlapPlan) -> StudyCost:
+def estimate_overlap(work: OverlapWork) -> StudyCost:
     """What is left of a study: trainings, each by its corruption, and tests. Nothing is written."""
-    borrowed = {plan.store.address(name) for name in plan.borrowed}
-    trainings = estimate_trainings([cell for cell in plan.missing() if cell.out not in borrowed], plan.store)
-    tests = _estimate_tests(plan)
+    borrowed = {work.store.address(name) for name in work.borrowed}
+    trainings = estimate_trainings([cell for cell in work.missing() if cell.out not in borrowed], work.store)
+    tests = _estimate_tests(work)
     return StudyCost(trainings.parts + tests.parts, tests.machine, trainings.warm_up + tests.warm_up)
 
 
-def _estimate_tests(plan: OverlapPlan) -> StudyCost:
+def _estimate_tests(work: OverlapWork) -> StudyCost:
     """All models, of which some may not be there, on all that they still lack."""
-    device, machine = plan.device, environment(plan.device)["device"]
-    evaluation = _stand_in(plan)
+    device, machine = work.device, environment(work.device)["device"]
+    evaluation = _stand_in(work)
     rows = evaluation.store.names("rows", ".parquet")
     there = Counter(name.rpartition("/")[2].rpartition("-")[0] for name in rows)
-    lacking = {cell: len(plan.cells) - there[_stem(cell)] for cell in evaluation.cells}
+    lacking = {cell: len(work.cells) - there[_stem(cell)] for cell in evaluation.cells}
     lacking = {cell: count for cell, count in lacking.items() if count > 0}
     if not lacking:
         return StudyCost((), machine)
-    before, rates, how = seconds_before(plan.store, "test"), None, NOW
+    before, rates, how = seconds_before(work.store, "test"), None, NOW
     if before is not None and rows:
         how = in_this_folder(before[1])
     else:
-        rates = measure_rates(evaluation, device, list(lacking), compile=plan.settings["recipe"]["compile"])
+        rates = measure_rates(evaluation, device, list(lacking), compile=work.settings["recipe"]["compile"])
         how = how if is_here(device) else f"not measured: there is no {device.type} here"
     images, size, parts = evaluation.settings["images"], rows_size(evaluation, evaluation.cells[0]), []
     for cell, count in lacking.items():
@@ -54,17 +57,17 @@ def _estimate_tests(plan: OverlapPlan) -> StudyCost:
     return StudyCost(tuple(parts), machine, 0.0 if rates is None else rates.warm_up)
 
 
-def _stand_in(plan: OverlapPlan) -> Plan:
+def _stand_in(work: OverlapWork) -> Plan:
     """The plan of testing one untrained network."""
-    first = plan.cells[0]
+    first = work.cells[0]
     trial = try_recipe(first.source, first.recipe, torch.device("cpu"))
     return plan_evaluation(
         {STAND_IN: trial.classifier()},
-        plan.suite,
-        plan.test,
-        plan.store.child("evaluation").root,
-        limit=plan.settings["limit"],
-        precision=plan.settings["precision"],
+        work.suite,
+        work.test,
+        work.store.child("evaluation").root,
+        limit=work.settings["limit"],
+        precision=work.settings["precision"],
     )
 
 

@@ -1,27 +1,24 @@
-"""What an overlap study will train and test, found out before anything is computed."""
+"""Plan an overlap study: what it trains and tests on, checked before anything is computed."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
 
-import scuff
 from scuff.data import Source
 from scuff.door import resolve
-from scuff.engine import Engine, LocalEngine
-from scuff.environment import environment
-from scuff.evaluation import plan_evaluation
 from scuff.evaluation.choices import open_images
-from scuff.evaluation.plan import Plan
 from scuff.metrics.overlap.accuracies import CLEAN, STANDARD
+from scuff.metrics.overlap.scores import Overlaps
 from scuff.models.open import NAME
 from scuff.store import Store, check_settings, read_settings
+from scuff.studies.base import Plan, check_folder, complete_settings, open_engine_of
 from scuff.studies.cells import TrainingCell, find_trained
-from scuff.studies.overlap.results import SETTINGS
+from scuff.studies.overlap.study import OverlapStudy
+from scuff.studies.overlap.work import OverlapWork
 from scuff.studies.sources import check_classes, choose_seeds, open_test_source
 from scuff.suites import Suite, combine_suites, load_suite
 from scuff.suites.combine import entry_names
@@ -30,113 +27,69 @@ from scuff.training.recipes import Recipe, find_recipe
 from scuff.training.run import adapt, check_origin
 from scuff.training.treatment import Corrupted
 
-NOTED_ONLY = ("data", "test", "seeds", "environment", "scuff")  # data may move, and seeds may join
 
-
-@dataclass(frozen=True)
-class OverlapPlan:
-    """A study that is ready to run: what it trains, what it tests on, and what all of it depends on."""
-
-    store: Store
-    settings: dict[str, Any]
-    suite: Suite  # of all corruptions; every image draws its level
-    tested_on: dict[str, str]  # addresses by entries of the suite
-    cells: list[TrainingCell]
-    test: Source
-    device: torch.device
-    engine: Engine
-    borrowed: dict[str, str]  # names of standard models that are not trained, and addresses of what they copy
-
-    def missing(self) -> list[TrainingCell]:
-        """The models that are not trained yet."""
-        there = find_trained(self.store)
-        return [cell for cell in self.cells if cell.out not in there]
-
-    def evaluation(self) -> Plan:
-        """The plan of the tests of all models that are there."""
-        there = find_trained(self.store)
-        models = {f"{cell.name}-seed{cell.seed}": cell.out for cell in self.cells if cell.out in there}
-        settings = self.settings
-        return plan_evaluation(
-            models,
-            self.suite,
-            self.test,
-            self.store.child("evaluation").root,
-            seed=0,
-            limit=settings["limit"],
-            precision=settings["precision"],
-        )
-
-
-def plan_overlap(
-    suites: str | Suite | Sequence[str | Suite],
-    data: str | Source,
-    out: str | os.PathLike[str],
-    *,
-    recipe: str | Recipe,
-    only: Sequence[str] | None = None,
-    together: Sequence[str] = (),
-    seeds: int | Sequence[int] = 1,
-    test: str | Source | None = None,
-    classes: str | None = None,
-    limit: int | None = None,
-    architecture: str | None = None,
-    epochs: int | None = None,
-    fine_tune: int | None = None,
-    standard_from: str | os.PathLike[str] | None = None,
-    device: str | torch.device | None = None,
-    engine: Engine | None = None,
-) -> OverlapPlan:
-    """Plan a study without computing anything; the arguments are those of `overlap`."""
-    engine = engine or LocalEngine()
-    store, device = Store(out), engine.find_device(device)
-    recipe = adapt(find_recipe(recipe), architecture, epochs, False)
-    seeds = choose_seeds(seeds)
-    suites = [one if isinstance(one, Suite) else load_suite(one) for one in _several(suites)]
-    addresses = choose_addresses(suites, only)
+def plan_overlap(study: OverlapStudy) -> Plan[Overlaps]:
+    """Open suites and data, check them, and list the trainings."""
+    engine, device = open_engine_of(study)
+    store = Store(study.out)
+    recipe = adapt(find_recipe(study.recipe), study.architecture, study.epochs, False)
+    tuned = None if study.fine_tune is None else adapt(recipe, None, study.fine_tune, True)
+    suites = _open_suites(study.suites)
+    together = [load_suite(name) for name in _listed(study.together)]
+    addresses = choose_addresses(suites, study.only)
     names = entry_names(addresses)
-    suite = combine_suites("overlap", addresses, suites, draws_levels=True)
-    together = [load_suite(name) for name in ([together] if isinstance(together, str) else together)]
-    for one in (suite, *together):
-        _check_entries(one)
-    train_source = open_training_source(data, classes)
-    test_source = open_test_source(data, test, classes)
-    check_classes(train_source, test_source)
-    tested = len(open_images(test_source, None, None, limit).source)
-    tuned = None if fine_tune is None else adapt(recipe, None, fine_tune, True)
-    settings = {
-        "data": data if isinstance(data, str) else train_source.name,
-        "data_fingerprint": train_source.fingerprint(),
-        "test": test if test is None or isinstance(test, str) else test_source.name,
-        "test_fingerprint": test_source.fingerprint(),
-        "classes": classes,
-        "limit": tested if tested < len(test_source) else None,
-        "recipe": {"name": recipe.name, **recipe.settings()},
-        "fine_tuning": None if tuned is None else tuned.settings(),
-        "suites": [one.to_dict() for one in suites],
-        "corruptions": list(addresses),
-        "together": [one.to_dict() for one in together],
-        "seeds": list(seeds),
-        "precision": recipe.precision if device.type == "cuda" else "float32",
-        "environment": environment(device),
-        "scuff": scuff.__version__,
-    }
-    check_settings(store, SETTINGS, settings, NOTED_ONLY)
-    if store.exists(SETTINGS):
-        settings["seeds"] = sorted({*settings["seeds"], *read_settings(store, SETTINGS)["seeds"]})
-    trainings = _trainings(addresses, names, suite, together)
+    combined = combine_suites("overlap", addresses, suites, draws_levels=True)
+    for suite in (combined, *together):
+        _check_entries(suite)
+    train = open_training_source(study.data, study.classes)
+    test = open_test_source(study.data, study.test, study.classes)
+    check_classes(train, test)
+    images = len(open_images(test, None, None, study.limit).source)
+    settings = complete_settings(
+        study,
+        {
+            "data": study.data if isinstance(study.data, str) else train.name,
+            "data_fingerprint": train.fingerprint(),
+            "test": study.test if study.test is None or isinstance(study.test, str) else test.name,
+            "test_fingerprint": test.fingerprint(),
+            "classes": study.classes,
+            "limit": images if images < len(test) else None,
+            "recipe": {"name": recipe.name, **recipe.settings()},
+            "fine_tuning": None if tuned is None else tuned.settings(),
+            "suites": [suite.to_dict() for suite in suites],
+            "corruptions": list(addresses),
+            "together": [suite.to_dict() for suite in together],
+            "seeds": choose_seeds(study.seeds),
+            "precision": recipe.precision if device.type == "cuda" else "float32",
+        },
+        device,
+    )
+    before = check_folder(study, store, settings)
+    if before is not None:
+        settings["seeds"] = sorted({*settings["seeds"], *before["seeds"]})
+    trainings = _trainings(addresses, names, combined, together)
     cells = [
-        cell
-        for seed in settings["seeds"]
-        for cell in _cells(trainings, store, seed, train_source, recipe, tuned, device)
+        cell for seed in settings["seeds"] for cell in _cells(trainings, store, seed, train, recipe, tuned, device)
     ]
-    tested_on = {names[address]: address for address in addresses}
-    borrowed = {} if standard_from is None else _find_standards(Store(standard_from), settings)
-    there = find_trained(store)
+    trained = find_trained(store)
     for cell in cells:
-        if cell.out in there:
+        if cell.out in trained:
             check_origin(cell.out, cell.origin())
-    return OverlapPlan(store, settings, suite, tested_on, cells, test_source, device, engine, borrowed)
+    borrowed = {} if study.standard_from is None else _find_standards(Store(study.standard_from), settings)
+    tested_on = {names[address]: address for address in addresses}
+    work = OverlapWork(store, settings, combined, tested_on, cells, test, device, borrowed)
+    return Plan(study, settings, work, store, engine)
+
+
+def _open_suites(suites: str | Suite | Sequence[str | Suite]) -> list[Suite]:
+    listed = [suites] if isinstance(suites, (str, Suite)) else list(suites)
+    if not listed:
+        raise ValueError("no suite is given")
+    return [suite if isinstance(suite, Suite) else load_suite(suite) for suite in listed]
+
+
+def _listed(names: str | Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
 
 
 def _trainings(
@@ -145,9 +98,9 @@ def _trainings(
     """What models are trained on, with the names of their files: nothing, each corruption, all of a suite at once."""
     trainings: dict[str, tuple[str, Corrupted | None]] = {STANDARD: (STANDARD, None)}
     trainings |= {address: (names[address], Corrupted(suite, (names[address],))) for address in addresses}
-    for one in together:
-        drawn = replace(one, draws_levels=True)
-        trainings[f"all:{one.name}"] = (f"all-{one.name}", Corrupted(drawn, tuple(one.benchmark())))
+    for joint in together:
+        drawn = replace(joint, draws_levels=True)
+        trainings[f"all:{joint.name}"] = (f"all-{joint.name}", Corrupted(drawn, tuple(joint.benchmark())))
     return trainings
 
 
@@ -160,7 +113,7 @@ def _cells(
     tuned: Recipe | None,
     device: torch.device,
 ) -> Iterator[TrainingCell]:
-    """The trainings of one seed; with `tuned`, those of corruptions begin from the standard model."""
+    """The trainings of one seed; with `tuned`, those of corruptions start from the standard model."""
     for trained_on, (name, corrupted) in trainings.items():
         is_tuned = tuned is not None and corrupted is not None
         yield TrainingCell(
@@ -177,68 +130,60 @@ def _cells(
 
 
 def weights_name(name: str, seed: int) -> str:
-    """The file of a model, in the folder of the study."""
+    """The file of a model in the folder of the study."""
     return f"models/seed-{seed}/{name}.safetensors"
 
 
 def choose_addresses(suites: Sequence[Suite], only: Sequence[str] | None = None) -> list[str]:
-    """The corruptions of a study: those that count in the suites, or those that were asked for."""
+    """The corruptions of a study: the benchmarks of the suites, or those that were asked for."""
     if len({suite.name for suite in suites}) < len(suites):
-        raise ValueError(f"two suites have one name: {', '.join(suite.name for suite in suites)}")
-    every = [(suite, entry) for suite in suites for entry in suite.entries]
+        raise ValueError(f"two suites have the same name: {', '.join(suite.name for suite in suites)}")
     if only is None:
-        chosen = [(suite, entry) for suite, entry in every if entry in suite.benchmark()]
+        chosen = [(suite, entry) for suite in suites for entry in suite.entries if entry in suite.benchmark()]
     else:
         chosen = [_find(suites, name) for name in only]
     addresses = list(dict.fromkeys(f"{suite.name}/{entry}" for suite, entry in chosen))
     if len(addresses) < 2:
-        raise ValueError(f"overlap is of at least two corruptions, got {', '.join(addresses) or 'none'}")
+        raise ValueError(f"overlap takes at least two corruptions, got {', '.join(addresses) or 'none'}")
     return addresses
 
 
 def _find(suites: Sequence[Suite], name: str) -> tuple[Suite, str]:
     """An entry by its name or its address."""
-    of, slash, entry = name.rpartition("/")
-    having = [s for s in suites if (s.name == of if slash else True) and (entry in s.entries or entry in s.aliases)]
-    if not having:
-        among = suites if not slash else [s for s in suites if s.name == of]
-        if not among:
-            raise ValueError(f"there is no suite {of!r} in this study; it has {', '.join(s.name for s in suites)}")
-        return among[0], among[0].find(entry)  # which says what is near
+    suite_name, slash, entry = name.rpartition("/")
+    among = [suite for suite in suites if suite.name == suite_name] if slash else suites
+    if not among:
+        raise ValueError(f"there is no suite {suite_name!r} in this study; it has {', '.join(s.name for s in suites)}")
+    having = [suite for suite in among if entry in suite.entries or entry in suite.aliases]
     if len(having) > 1:
         raise ValueError(
             f"{name} is in {' and in '.join(s.name for s in having)}; say which, as in {having[0].name}/{entry}"
         )
-    return having[0], having[0].find(entry)
+    suite = having[0] if having else among[0]
+    return suite, suite.find(entry)  # an unknown name raises, with the nearest ones
 
 
 def _check_entries(suite: Suite) -> None:
-    """Refuse entries that do not exist, that are films, or whose names cannot be those of models."""
+    """Refuse entries that do not exist, that are sequences, or whose names cannot be those of models."""
     for entry in suite.benchmark():
         if resolve(entry, (suite.listed_levels(entry) or (None,))[0], suite=suite).corruption.sequence:
-            raise ValueError(f"{suite.name}/{entry} is a sequence of frames; overlap is of single corruptions")
+            raise ValueError(f"{suite.name}/{entry} is a sequence of frames; overlap takes single corruptions")
         if entry in (STANDARD, CLEAN) or not NAME.fullmatch(entry):
             raise ValueError(
-                f"the model of the entry {entry!r} cannot be called so: expected letters, digits and . _ - only, and "
+                f"no model can be called {entry!r} after its entry: expected letters, digits and . _ - only, and "
                 f"neither {STANDARD} nor {CLEAN}; give the entry another name, as in fog-2: {{corruption: fog, ...}}"
             )
 
 
-def _several(suites: str | Suite | Sequence[str | Suite]) -> list[str | Suite]:
-    several = [suites] if isinstance(suites, (str, Suite)) else list(suites)
-    if not several:
-        raise ValueError("no suite is given")
-    return several
-
-
-def _find_standards(theirs: Store, settings: Mapping[str, Any]) -> dict[str, str]:
-    """The standard models of another study, for those of ours that others begin from."""
+def _find_standards(donor: Store, settings: Mapping[str, Any]) -> dict[str, str]:
+    """The standard models of another study, to start our models of corruptions from."""
     wanted = {key: settings[key] for key in ("data_fingerprint", "recipe")}
-    check_settings(theirs, SETTINGS, {**read_settings(theirs, SETTINGS), **wanted})
+    file = OverlapStudy.file
+    check_settings(donor, file, {**read_settings(donor, file), **wanted})
     names = [weights_name(STANDARD, seed) for seed in settings["seeds"]] if settings["fine_tuning"] else []
     for name in names:
-        if not theirs.exists(name):
+        if not donor.exists(name):
             raise ValueError(
-                f"there is no standard model {theirs.address(name)}; standard_from must be a study with the same seeds"
+                f"there is no standard model {donor.address(name)}; standard_from must be a study with the same seeds"
             )
-    return {name: theirs.address(name) for name in names}
+    return {name: donor.address(name) for name in names}

@@ -14,9 +14,10 @@ from scuff.metrics.overlap.accuracies import CLEAN, Accuracies
 from scuff.metrics.overlap.scores import overlaps
 from scuff.store import Store, read_columns_of_each, read_settings
 from scuff.studies.cells import TrainingCell
+from scuff.studies.overlap.study import OverlapStudy
 from scuff.suites.suite import suite_from_dict
 
-SETTINGS = "overlap.json"
+SETTINGS = OverlapStudy.file
 HITS = "hits.npz"  # packed bits: (seeds, models, tests, images / 8)
 ACCURACIES = "accuracies.csv"
 MATRIX = "overlap.csv"

@@ -1,0 +1,148 @@
+"""The command of a study, made from its options: written once for all studies.
+
+A file of `cli/` says what a study's command prints in the end, and its help with examples:
+
+    @study_command(OverlapStudy)
+    def overlap_command(plan, matrix):
+        \"\"\"Measure how far corruptions overlap. ...\"\"\"
+        print_table(...)
+
+The command parses the study's options, says what will be done, stops there with `--dry-run` and a table of costs, else
+runs with a progress bar, calls the function, and names the report. Keyword-only parameters of the function become
+further options of the command, for what is shown and not computed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import shlex
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from scuff.cli.options import Address, EngineName, Share
+from scuff.studies.base import Plan, Study
+from scuff.studies.options import REQUIRED, Option, flag_of, options_of
+
+Show = Callable[..., None]
+Prepare = Callable[[dict[str, Any], dict[str, Any]], None]
+
+Processes = Annotated[
+    int | None, typer.Option("--processes", metavar="N", help="Number of cells at once. Default: as many as fit.")
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done and what it costs, and stop.")]
+WHERE_CELLS_RUN = {"engine": (EngineName, "local"), "address": (Address, None), "processes": (Processes, None)}
+WHERE_CELLS_RUN |= {"share": (Share, None)}
+
+
+def study_command(study: type[Study[Any]], *, prepare: Prepare | None = None) -> Callable[[Show], Callable[..., None]]:
+    """Make the command of a study from the function that shows its result.
+
+    `prepare` is called with the study's options and with the further options of the command, before the study is made:
+    to fill in options from others, as a protocol does. It may change both.
+    """
+    declared = {name: option for name, option in options_of(study).items() if option.kind is not None}
+    defaults = {field.name: field.default for field in dataclasses.fields(study)}
+    extra = _extra_options(study)
+
+    def decorate(show: Show) -> Callable[..., None]:
+        shown = {p.name: (p.annotation, p.default) for p in _signature(show) if p.kind is p.KEYWORD_ONLY}
+
+        def command(**given: Any) -> None:
+            dry_run = given.pop("dry_run")
+            where = {name: given.pop(name) for name in extra if name != "dry_run"}
+            options = {name: _read(declared[name], name, given.pop(name)) for name in declared}
+            if prepare is not None:
+                prepare(options, given)
+            options = {name: value for name, value in options.items() if value is not None}
+            _run(study, options, where, dry_run, lambda plan, result: show(plan, result, **given))
+
+        parameters = {
+            name: (_annotation(name, o, defaults[name]), _default(defaults[name])) for name, o in declared.items()
+        }
+        _give_signature(command, {**parameters, **shown, **extra})
+        command.__name__, command.__doc__ = show.__name__, show.__doc__
+        return command
+
+    return decorate
+
+
+def _run(
+    study: type[Study[Any]],
+    options: dict[str, Any],
+    where: dict[str, Any],
+    dry_run: bool,
+    show: Callable[[Plan[Any], Any], None],
+) -> None:
+    """Plan, announce, run and show."""
+    from scuff.cli.jobs import chosen_engine, resumable_job
+
+    if where:
+        engine, address, processes, share = (where[name] for name in ("engine", "address", "processes", "share"))
+        options["engine"] = chosen_engine(engine, address, processes, share=share)
+    with resumable_job(goes_on=study.resumes) as advance:
+        plan = study(**options, progress=advance).plan()
+    for line in plan.work.describe():
+        typer.echo(line)
+    if dry_run:
+        from scuff.cli.costs import print_costs
+
+        print_costs(plan.cost(), where.get("engine", "local"))
+        return
+    with resumable_job(goes_on=study.resumes) as advance:
+        result = plan.run(advance)
+    show(plan, result)
+    if plan.store is not None:
+        typer.echo(f"Next: scuff report {shlex.quote(plan.store.root)}")
+
+
+# --- parameters as typer reads them -----------------------------------------------------------------------------------
+
+
+def _extra_options(study: type[Study[Any]]) -> dict[str, tuple[Any, Any]]:
+    return {**(WHERE_CELLS_RUN if study.has_cells else {}), "dry_run": (DryRun, False)}
+
+
+def _annotation(name: str, option: Option, default: Any) -> Any:
+    """The type of a parameter with its help, as typer takes them."""
+    kind = option.kind.parsed
+    optional = kind if default is REQUIRED or kind is bool else kind | None
+    if option.is_argument:
+        return Annotated[optional, typer.Argument(metavar=option.metavar or name.upper(), help=option.help)]
+    text = option.help
+    if _is_worth_telling(default):
+        written = ", ".join(option.kind.write(default)) or default
+        text = f"{text.rstrip('.')} (default {written})."
+    return Annotated[optional, typer.Option(flag_of(name, option), metavar=option.metavar, help=text)]
+
+
+def _is_worth_telling(default: Any) -> bool:
+    return default is not REQUIRED and default is not None and not isinstance(default, bool) and default != ()
+
+
+def _default(default: Any) -> Any:
+    """What typer is told: nothing for a required option, False for a switch, else None, for the study to fill in."""
+    return inspect.Parameter.empty if default is REQUIRED else False if default is False else None
+
+
+def _read(option: Option, name: str, value: Any) -> Any:
+    if value is None or value is False or value == []:
+        return None
+    return option.kind.read(value, flag_of(name, option))
+
+
+def _signature(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    return list(inspect.signature(function, eval_str=True).parameters.values())
+
+
+def _give_signature(command: Callable[..., None], parameters: dict[str, tuple[Any, Any]]) -> None:
+    kind = inspect.Parameter.KEYWORD_ONLY
+    command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            inspect.Parameter(name, kind, annotation=annotation, default=default)
+            for name, (annotation, default) in parameters.items()
+        ]
+    )
+    command.__annotations__ = {name: annotation for name, (annotation, _) in parameters.items()}

@@ -1,0 +1,282 @@
+"""What a study is: a question, its options, and everything that follows from them.
+
+A study is a frozen dataclass whose fields are its options (`scuff.studies.options`). Written once, here and in
+`scuff.cli.study`, for all of them: the call from Python, the settings in its folder and what forbids resuming, running
+and reading, the command line, `--dry-run`, the "same again" line of a report, and which page a folder gets.
+
+A study of your own is a dataclass, and a function that plans it:
+
+    @study
+    class ToyStudy(Study["pd.DataFrame"]):
+        \"\"\"Which class is recognised worst?\"\"\"
+
+        name, question, command = "toy", "toy", "toy"
+        planner, reader = "scuff.studies.toy.plan:plan_toy", "scuff.studies.toy.plan:read_toy"
+
+        model: str = option("Model to test.", kind=TEXT, is_argument=True)
+        out: str = option("Folder for the results.", kind=TEXT, metavar="DIR")
+
+    toy = as_function(ToyStudy)
+
+The planner opens what the options name, checks it, and returns a `Plan` whose `work` knows what is left to do.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+import os
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, Protocol, TypeVar, dataclass_transform
+
+import scuff
+from scuff.studies.options import OBJECT, REQUIRED, TEXT, describe, flag_of, option, options_of
+
+if TYPE_CHECKING:
+    import torch
+
+    from scuff.engine import Engine, Progress, Run
+    from scuff.engine.cost import StudyCost
+    from scuff.store import Settings, Store
+
+P = ParamSpec("P")
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+C = TypeVar("C", bound=type)
+
+NOT_KEPT = ("engine", "progress")  # options that say how a study runs, not what it asks
+ALWAYS_NOTED = ("device", "environment", "options", "scuff")  # worth knowing, no reason to refuse a folder
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(option,))
+def study(cls: C) -> C:
+    """Make a class a study: a frozen dataclass."""
+    return dataclass(frozen=True, eq=False)(cls)
+
+
+@study
+class Study(Generic[R]):
+    """A question with its options. Subclasses name where they are planned, and add their own options."""
+
+    name: ClassVar[str]  # of its journal and its page: scuff.report.QUESTION.NAME
+    question: ClassVar[str]  # the folder that it has on every floor
+    command: ClassVar[str]  # `scuff COMMAND`
+    planner: ClassVar[str]  # "module:function": study -> Plan
+    reader: ClassVar[str]  # "module:function": folder -> result
+    file: ClassVar[str]  # of its settings; by default NAME.json
+    noted: ClassVar[tuple[str, ...]] = ()  # settings beyond the options that may change in a folder
+    resumes: ClassVar[bool] = True  # whether an interrupted run goes on where it was
+    has_cells: ClassVar[bool] = True  # whether its work can be spread over processes and machines
+
+    _: KW_ONLY
+    device: str | torch.device | None = option(
+        "cpu, cuda or cuda:1. Default: the GPU if there is one.", None, kind=TEXT, resume="noted"
+    )
+    engine: Engine | None = option("Where cells run, see scuff.engine. Default: this machine.", None, resume="noted")
+    progress: Progress | None = option("Called with (what is being done, done, to do).", None, resume="noted")
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "file" not in cls.__dict__ and "name" in cls.__dict__:
+            cls.file = f"{cls.name}.json"
+
+    def plan(self) -> Plan[R]:
+        """Check the options and find out what is left to do, without doing it."""
+        return _load(self.planner)(self)
+
+    def run(self) -> R:
+        """Do what is left, and return the result."""
+        return self.plan().run()
+
+    @classmethod
+    def read(cls, directory: str | os.PathLike[str]) -> Any:
+        """What the folder of a study holds."""
+        return _load(cls.reader)(directory)
+
+    def options(self) -> dict[str, Any]:
+        """The options as JSON; what is None or the default is left out."""
+        values = {name: describe(getattr(self, name)) for name in options_of(type(self)) if name not in NOT_KEPT}
+        defaults = {field.name: field.default for field in dataclasses.fields(self)}
+        return {
+            name: value
+            for name, value in values.items()
+            if defaults[name] is REQUIRED or value != describe(defaults[name])
+        }
+
+
+class Work(Protocol[R_co]):
+    """What differs between studies: cells that are left, how they run, and what becomes of them."""
+
+    def run(self, run: Run) -> None:
+        """Do what is left. Cells go through `run`, which counts them and remembers failures."""
+
+    def collect(self) -> R_co:
+        """Gather all cells into the result, and write its tables."""
+
+    def cost(self) -> StudyCost:
+        """What is left to do, in seconds and bytes. Writes nothing."""
+
+    def describe(self) -> Iterable[str]:
+        """What will be done, in lines for the terminal."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan(Generic[R]):
+    """A study that is ready to run: its question, its folder, what its results depend on, and its work."""
+
+    study: Study[R]
+    settings: Settings = field(repr=False)
+    work: Any  # a Work[R]; tests and tools look at what it holds
+    store: Store | None
+    engine: Engine | None = None
+
+    def run(self, progress: Progress | None = None) -> R:
+        """Write the settings, do what is left, and return the result."""
+        from scuff.engine import Run
+        from scuff.store import save_settings
+
+        if self.store is not None and self.study.has_cells:
+            save_settings(self.store, self.study.file, self.settings)
+        with Run(self.engine, self.store, progress or self.study.progress, self.study.name) as run:
+            self.work.run(run)
+        return self.work.collect()
+
+    def cost(self) -> StudyCost:
+        """What is left to do, in seconds and bytes. Nothing is written."""
+        return self.work.cost()
+
+
+def as_function(study: Callable[P, Study[R]]) -> Callable[P, R]:
+    """A study as one call: `scuff.studies.overlap(...)` plans, runs and returns the result.
+
+    Types, defaults and completion are those of the dataclass; the docstring lists its options.
+    """
+
+    def function(*args: P.args, **kwargs: P.kwargs) -> R:
+        return study(*args, **kwargs).run()
+
+    cls: Any = study
+    parameters = [f"{name}\n    {described.help}" for name, described in options_of(cls).items()]
+    about = inspect.cleandoc(cls.__doc__ or "")
+    function.__name__ = function.__qualname__ = cls.name
+    function.__module__ = cls.__module__
+    function.__doc__ = "\n".join([about, "", "Parameters", "----------", *parameters])
+    function.__signature__ = inspect.signature(cls)  # type: ignore[attr-defined]
+    return function
+
+
+# --- what planners share ----------------------------------------------------------------------------------------------
+
+
+def open_engine_of(study: Study[Any]) -> tuple[Engine, torch.device]:
+    """The engine of a study, and the device on it."""
+    from scuff.engine import LocalEngine
+
+    engine = study.engine or LocalEngine()
+    return engine, engine.find_device(study.device)
+
+
+def complete_settings(study: Study[Any], settings: Settings, device: torch.device | None = None) -> Settings:
+    """Settings with what those of every study hold: the device, versions, and the options as they were given."""
+    from scuff.environment import environment
+
+    where = {} if device is None else {"device": str(device), "environment": environment(device)}
+    return {**settings, **where, "options": study.options(), "scuff": scuff.__version__}
+
+
+def check_folder(study: Study[Any], store: Store | None, settings: Settings) -> Settings | None:
+    """The settings that the folder holds from before, None if it is new.
+
+    Settings that differ forbid resuming, unless their option may change. Options that join are brought together in
+    `settings["options"]`, so that the "same again" line names them all.
+    """
+    from scuff.store import check_settings, read_settings
+
+    declared = options_of(type(study))
+    may_change = tuple(name for name, described in declared.items() if described.resume != "same")
+    if store is None or not check_settings(store, study.file, settings, (*may_change, *study.noted, *ALWAYS_NOTED)):
+        return None
+    before = read_settings(store, study.file)
+    earlier, options = before.get("options", {}), settings["options"]
+    for name, described in declared.items():
+        if described.resume == "joins" and name in earlier:
+            options[name] = join(earlier[name], options.get(name, earlier[name]))
+    return before
+
+
+def join(before: Any, now: Any) -> Any:
+    """Values of before and now, each once; numbers of seeds count from 0, and mappings keep names.
+
+    >>> join(2, [7]), join(["augmix"], "none"), join({"a": "x.pt"}, {"b": "y.pt"})
+    ([0, 1, 7], ['augmix', 'none'], {'a': 'x.pt', 'b': 'y.pt'})
+    """
+    if isinstance(before, Mapping) and isinstance(now, Mapping):
+        return {**before, **now}
+    values: list[Any] = []
+    for given in (before, now):
+        several = range(given) if isinstance(given, int) else given if isinstance(given, (list, tuple)) else [given]
+        values += [value for value in several if value not in values]
+    return sorted(values) if all(isinstance(value, int) for value in values) else values
+
+
+# --- the same again ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Again:
+    """The command that runs a study again, with all non-default options; and what must be put in place by hand."""
+
+    words: str
+    notes: tuple[str, ...] = ()
+
+
+def again(study: type[Study[Any]], options: Mapping[str, Any], out: str) -> Again:
+    """The command line of a study from the options in its settings; `out` is where its folder is now."""
+    arguments: list[str] = []
+    flags: list[str] = []
+    objects: list[str] = []
+    for name, described in options_of(study).items():
+        if described.kind is None:
+            objects += [f"{name} (Python only)"] if name in options else []
+            continue
+        value = out if name == "out" else options.get(name)
+        if value is None or value is False:
+            continue
+        words = described.kind.write(_named(value, objects))
+        if described.is_argument:
+            arguments += words
+        else:
+            flag = flag_of(name, described)
+            flags += [part for word in words for part in (flag, word)] if words else [flag]
+    note = f"Given as Python objects, so put files or addresses in their place: {', '.join(objects)}."
+    return Again(shlex.join(["scuff", *study.command.split(), *arguments, *flags]), (note,) if objects else ())
+
+
+def again_from(study: type[Study[Any]], settings: Mapping[str, Any], out: str) -> Again | None:
+    """The same from settings; None for a folder of an earlier version, which did not keep its options."""
+    return again(study, settings["options"], out) if "options" in settings else None
+
+
+def _named(value: Any, objects: list[str]) -> Any:
+    """Objects by their names, which are noted."""
+    if isinstance(value, Mapping) and set(value) == {OBJECT}:
+        objects.append(value[OBJECT])
+        return value[OBJECT]
+    if isinstance(value, Mapping):
+        return {name: _named(item, objects) for name, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_named(item, objects) for item in value]
+    return value
+
+
+def find_study(store: Store, studies: Iterable[type[Study[Any]]]) -> type[Study[Any]] | None:
+    """The first of some studies whose settings a folder holds."""
+    return next((study for study in studies if store.exists(study.file)), None)
+
+
+def _load(address: str) -> Any:
+    module, _, function = address.partition(":")
+    return getattr(importlib.import_module(module), function)
