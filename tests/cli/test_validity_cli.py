@@ -92,7 +92,10 @@ def test_a_dry_run_says_what_would_be_done(run, tmp_path):
         (["table.csv", "--mapping", "mapping.yaml", "--search", "8", "--dry-run"], "number of candidates, 8; got 8"),
         (["table.csv", "--mapping", "mapping.yaml", "--severity", "3"], "has the severities 1, 2, not 3"),
         (["tabel.csv"], "there is no file or folder tabel.csv"),
-        (["table.csv", "--mapping", "mapping.yaml", "--seed", "-1"], "seed must be a whole number of at least 0, got -1"),
+        (
+            ["table.csv", "--mapping", "mapping.yaml", "--seed", "-1"],
+            "seed must be a whole number of at least 0, got -1",
+        ),
         (["."], "folders of evaluations need natural benchmarks to be compared with"),
         ([".", "--natural", "."], ". is not the folder of an evaluation"),
     ],

@@ -156,7 +156,10 @@ def test_families_come_from_a_column_or_from_expressions(tmp_path, families, wan
         ({"clean": "vall"}, "no column 'vall'; did you mean val"),
         ({"scores": {"p": "family"}}, "the column family must hold numbers, got 'x' for None"),
         ({"severities": [0]}, "severities of the mapping must be whole numbers from 1 on"),
-        ({"severities": 3, "synthetic": {"mine": {"ice": "a"}}, "natural": {"s": "sk"}}, "no corruption has severities to choose 3 from"),
+        (
+            {"severities": 3, "synthetic": {"mine": {"ice": "a"}}, "natural": {"s": "sk"}},
+            "no corruption has severities to choose 3 from",
+        ),
         ({"families": {"r": "("}}, "families.r must be a regular expression"),
         ({"models": {"only": []}}, "models has an unknown key 'only'"),
         ({"models": {"include": "resnet"}}, "models.include must be a list of names"),

@@ -16,7 +16,7 @@ from scuff import metrics
 from scuff.metrics import Resampling, Shifts, read_shifts
 from scuff.metrics.validity.shifts import BETWEEN
 from scuff.store import Store
-from scuff.studies import plan_validity, read_validity, validity
+from scuff.studies import ValidityStudy, read_validity, validity
 from scuff.studies.validity.benchmarks import find_suites, note_incomplete, resolve_categories
 from scuff.studies.validity.results import save_validity
 from scuff.suites import list_corruptions, load_suite
@@ -24,6 +24,10 @@ from scuff.suites import list_corruptions, load_suite
 NATURAL = ("sketches", "renditions")
 NOISES = ("gaussian_noise", "shot_noise", "impulse_noise", "speckle_noise")
 FEW = {"count": 60, "resamples": 100}
+
+
+def plan_validity(*arguments, **options):
+    return ValidityStudy(*arguments, **options).plan()
 
 
 def made_shifts(models: int = 60) -> Shifts:
@@ -212,7 +216,7 @@ def test_a_search_finds_the_planted_corruptions_and_leaves_other_scores_out(stud
 
 def test_settings_tell_the_whole_story(study, shifts):
     settings = study[0].settings
-    assert settings["source"] == "Shifts"
+    assert settings["options"]["source"] == {"object": "Shifts"}
     assert settings["models"] == list(shifts.models)
     assert settings["left_out"] == {"m59": "lacks natural:sketches"}
     assert settings["categories"] == CATEGORIES
@@ -263,7 +267,7 @@ def test_settings_go_first_and_come_last(study, tmp_path, monkeypatch):
         ("correlations", lambda t: t.assign(new=1), "correlations.csv has other columns: new"),
         ("correlations", lambda t: t.assign(models=np.nan), "wrong values in the column models"),
         ("groups", lambda t: t.assign(value="high"), "wrong values in the column value"),
-        ("contributions", lambda t: t.assign(natural="moon"), "knows a natural benchmark moon"),
+        ("contributions", lambda t: t.assign(natural="moon"), "has an unknown natural benchmark moon"),
         ("searches", lambda t: t.assign(members="a b"), "fewer or more members than the size says"),
     ],
 )
@@ -277,7 +281,7 @@ def test_a_folder_of_another_version_or_a_damaged_one_is_refused(study, tmp_path
 def test_settings_of_another_version_are_refused(study, tmp_path):
     found, _ = study
     save_validity(Store(tmp_path), replace(found, settings={"seed": 0}))
-    with pytest.raises(ValueError, match=r"another version, or is damaged \(the settings lack source, table"):
+    with pytest.raises(ValueError, match=r"another version, or is damaged \(the settings lack table, models"):
         read_validity(tmp_path)
 
 
@@ -286,10 +290,10 @@ def test_a_file_that_is_empty_or_gone_is_named(study, tmp_path, name):
     store = Store(tmp_path)
     save_validity(store, study[0])
     store.write(name, b"")
-    with pytest.raises(ValueError, match=f"damaged .{name} is not there, or not readable"):
+    with pytest.raises(ValueError, match=f"damaged .{name} is missing or not readable"):
         read_validity(tmp_path)
     store.remove(name)
-    with pytest.raises(ValueError, match=f"damaged .{name} is not there, or not readable"):
+    with pytest.raises(ValueError, match=f"damaged .{name} is missing or not readable"):
         read_validity(tmp_path)
 
 
@@ -325,9 +329,9 @@ def test_the_same_seed_gives_the_same_and_another_folder_is_needed_for_others(st
 
 def test_without_categories_there_are_families_and_no_groups(shifts, tmp_path):
     plan = plan_validity(shifts, tmp_path)
-    assert not plan.has_groups
-    assert list(plan.categories) == ["noise", "blur", "weather", "digital"]
-    assert plan_validity(shifts, tmp_path, pairs=[(2, 1)]).has_groups
+    assert not plan.settings["groups"]
+    assert list(plan.settings["categories"]) == ["noise", "blur", "weather", "digital"]
+    assert plan_validity(shifts, tmp_path, pairs=[(2, 1)]).settings["groups"]
     assert not list(tmp_path.iterdir())  # a plan leaves nothing behind
 
 

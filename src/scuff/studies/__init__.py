@@ -15,7 +15,7 @@ from scuff.studies.transform_space.plan import DistancePlan, plan_distances
 from scuff.studies.transform_space.subsets import SubsetPlan, plan_subsets, run_subsets, subsets
 from scuff.studies.validity.evaluations import read_shift_evaluations
 from scuff.studies.validity.results import Validity, read_validity
-from scuff.studies.validity.study import ValidityPlan, plan_validity, run_validity, validity
+from scuff.studies.validity.study import ValidityStudy, validity
 from scuff.studies.validity.table import read_accuracy_table
 
 __all__ = [
@@ -27,7 +27,7 @@ __all__ = [
     "OverlapStudy",
     "SubsetPlan",
     "Validity",
-    "ValidityPlan",
+    "ValidityStudy",
     "correlation",
     "dissimilar",
     "distances",
@@ -40,7 +40,6 @@ __all__ = [
     "plan_mixing",
     "plan_mscr",
     "plan_subsets",
-    "plan_validity",
     "read_accuracy_table",
     "read_dissimilar",
     "read_distance_study",
@@ -56,7 +55,6 @@ __all__ = [
     "run_mixing",
     "run_mscr",
     "run_subsets",
-    "run_validity",
     "separation",
     "subsets",
     "validity",

@@ -66,6 +66,3 @@ def _deal(family: np.ndarray, folds: int, draw: np.random.Generator) -> np.ndarr
         fold_of[one] = sizes.argmin()
         sizes[fold_of[one]] += counts[one]
     return fold_of[family] == np.arange(folds)[:, None]
-
-
-__all__ = ["LEVEL", "score_parts", "split_models"]

@@ -197,6 +197,3 @@ def _warn(found: Predictive, seeming: float) -> str:
 
 def _between(name: str, score: Score) -> str:
     return f"{name} {score.value:.2f}, from {score.low:.2f} to {score.high:.2f}"
-
-
-__all__ = ["Predictive", "find_predictive"]

@@ -70,6 +70,3 @@ def _check_variation(x: np.ndarray, y: np.ndarray, natural: Sequence[str]) -> No
         )
     if not moments.scales.any():
         raise ValueError("no candidate differs between models, so none can predict anything")
-
-
-__all__ = ["Question", "ask_predictive"]

@@ -135,6 +135,3 @@ def _exchange(landscape: _Landscape, members: np.ndarray) -> np.ndarray:
             return members
         value = float(values[a, b])
         members[old[a]], members[new[b]] = 0, 1
-
-
-__all__ = ["find_best", "is_exact"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -56,16 +56,3 @@ def _read_table(source: Shifts | pd.DataFrame | Place, mapping: Any, natural: An
             f"{', '.join(map(str, columns[:3]))} and so on"
         )
     return read_shifts(source)
-
-
-def described(given: Any) -> Any:
-    """What was given, as far as JSON can hold it."""
-    if given is None or isinstance(given, str | int | float):
-        return given
-    if isinstance(given, os.PathLike):
-        return os.fspath(given)
-    if isinstance(given, Mapping):
-        return {str(key): described(value) for key, value in given.items()}
-    if isinstance(given, list | tuple):
-        return [described(value) for value in given]
-    return getattr(given, "name", type(given).__name__)  # of a suite
