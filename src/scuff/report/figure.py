@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from scuff.report.words import entry_name, grouped, interval, percent
+from scuff.words import entry_name, grouped, interval, percent
 
 CLEAR = "rgba(0, 0, 0, 0)"
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif'

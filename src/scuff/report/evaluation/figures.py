@@ -23,7 +23,7 @@ from scuff.report.figure import (
     percents,
     shown_names,
 )
-from scuff.report.words import entry_name, grouped, percent, signed_percent
+from scuff.words import entry_name, grouped, percent, signed_percent
 
 
 def severity_curves(key: str, title: str, means: pd.DataFrame, models: Sequence[str], highest: float) -> Figure:
