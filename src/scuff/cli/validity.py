@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from scuff.cli.study import study_command
 from scuff.studies.validity.study import ValidityStudy
+
+if TYPE_CHECKING:
+    from scuff.studies import Validity
 
 
 @study_command(ValidityStudy)
@@ -42,8 +46,39 @@ def validity_command(plan: Any, result: Any) -> None:
     It may also have model, severities, scores, families (names and regular expressions), standard (names of models) and
     models (include, exclude).
     """
-    from scuff.cli.validity_tables import print_validity
-
     print_validity(result, announced=plan.settings["notes"])
     if plan.store is not None:
         typer.echo(f"Tables: {plan.store.root}/correlations.csv and others beside it")
+
+
+def print_validity(result: Validity, announced: Sequence[str] = ()) -> None:
+    """The tables and sentences of the page, as far as they fit a terminal; `announced` notes are not repeated."""
+    from scuff.cli.console import open_console, print_table
+    from scuff.report.validity import tables
+    from scuff.report.validity.notes import suite_notes
+    from scuff.report.validity.scores import measure_validity
+    from scuff.report.validity.sections import GROUPS, agreement_words
+    from scuff.report.validity.verdicts import validity_verdicts, warnings
+
+    found = result.correlations, result.contributions, result.groups, result.trends, result.searches
+    scores, console = measure_validity(result.shifts, *found, result.settings), open_console()
+    print_table(tables.correlation_table(scores))
+    if scores.names("category"):
+        print_table(tables.category_table(scores))
+    for kind, (_, caption) in GROUPS.items() if scores.groups is not None else ():
+        if (scores.groups["kind"] == kind).any():
+            print_table(tables.group_table(scores, kind, f"{caption}, with 95 % intervals"))
+            print_table(tables.group_facts_table(scores, kind))
+    if scores.searches is not None:
+        print_table(tables.search_table(scores))
+    for subject, words in validity_verdicts(scores):
+        console.print(f"{subject}: {words}")
+    notes = [note for note in result.settings["notes"] if note not in announced]
+    families = result.shifts.families
+    units = "models" if families is None else f"{families.nunique()} families of models"
+    lines = [agreement_words(scores), *warnings(scores), *(f"Note: {note}" for note in notes)]
+    lines += [f"Note on {note}" for note in suite_notes(scores)]
+    if scores.searches is not None and (scores.searches["size"] > tables.MOST_MEMBERS).any():
+        lines.append("All corruptions of benchmarks that were searched for are in searches.csv.")
+    for line in [*filter(None, lines), f"Intervals: bootstrap over {units} 95 %."]:
+        console.print(line.strip())

@@ -1,4 +1,4 @@
-"""The figures of validity: models in scatters, and intervals of changes. Nothing is computed here."""
+"""The figures of validity: models in scatter plots, and intervals of changes. Nothing is computed here."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 import pandas as pd
 
-from scuff.metrics import Score
+from scuff.metrics.validity.shifts import MEAN
 from scuff.report.colours import mark
 from scuff.report.figure import Figure, Traces, error_bars, labels, layout_of, lines_of, numbers, percents
 from scuff.report.separation.figures import LEGEND, titled
-from scuff.report.validity.scores import MEAN, ValidityScores, signed, suite_name
-from scuff.report.words import bracketed, fine, hundredths, interval, percent
+from scuff.report.validity.scores import ValidityScores, signed
+from scuff.words import bracketed, fine, hundredths, interval, percent
 
 LINE = 20  # pixels of height per interval
 WIDTH = 0.6  # of the distance between groups, that the natural benchmarks of one take up
@@ -30,7 +30,7 @@ def model_scatter(key: str, scores: ValidityScores, what: str, benchmark: str, n
     is_score = what == "score"
     write, x_words = (numbers, "%{x:.4~g}") if is_score else (percents, "%{x:.1f} points")
     names = _model_names(scores)
-    shown = escape(suite_name(benchmark))
+    shown = escape(scores.name(benchmark))
     hover = f"%{{text}}<br>{shown} {x_words}<br>{escape(natural)} %{{y:.1f}} points<extra></extra>"
     standard = set(scores.shifts.standard or ())
     traces: Traces = []
@@ -59,22 +59,21 @@ def model_scatter(key: str, scores: ValidityScores, what: str, benchmark: str, n
 def gain_forests(scores: ValidityScores) -> list[Figure]:
     """What each corruption adds to the benchmark, the largest gain on top.
 
-    In the mean over natural benchmarks; if there is none, as one of them has no correlation, for each of the others.
+    On average over natural benchmarks; if one of them has no correlation, for each of the others.
     """
-    found = scores.contributions[scores.contributions["gain"].notna()]
-    figures = []
+    gains = scores.contributions.rename(columns={"gain": "value", "gain_low": "low", "gain_high": "high"})
+    gains = gains[gains["value"].notna()].sort_values("value", ascending=False, kind="stable")
+    title, axis, figures = "Gain of r by corruption", "r with it minus r without it", []
     for natural in scores.telling:
-        its = found[found["natural"] == natural].sort_values("gain", ascending=False, kind="stable")
-        if len(its):
-            names = [scores.shown.get(name, name) for name in its["corruption"]]
-            points = its.rename(columns={"gain": "value", "gain_low": "low", "gain_high": "high"})
-            title, axis = "Gain of r by corruption", "r with it minus r without it"
+        points = gains[gains["natural"] == natural]
+        if len(points):
+            names = list(map(scores.name, points["corruption"]))
             figures.append(forest(f"gains{len(figures) or ''}", title, names, points, axis, over(natural)))
     return figures
 
 
 def group_figure(key: str, scores: ValidityScores, groups: pd.DataFrame, title: str) -> Figure:
-    """The mean correlation of groups of benchmarks with each natural benchmark, and in the mean.
+    """The mean correlation of groups of benchmarks with each natural benchmark, and on average.
 
     Groups that differ in one thing only, their std, are joined by a line.
     """
@@ -133,14 +132,14 @@ def over(natural: str) -> str:
     return "Mean over natural benchmarks." if natural == MEAN else f"With {natural}."
 
 
-def _score_words(found: Score | None) -> str:
+def _score_words(score: Any) -> str:
     """A correlation above its figure, or why there is none."""
-    if found is None:
+    if score is None:
         return ""
-    if math.isnan(found.value):
-        return f"No r: {found.note}." if found.note else "No r."
-    between = interval(found.low, found.high, hundredths)
-    return f"r = {hundredths(found.value)}" + (f" ({between})" if between else "")
+    if math.isnan(score.value):
+        return f"No r: {score.note}." if score.note else "No r."
+    between = interval(score.low, score.high, hundredths)
+    return f"r = {hundredths(score.value)}" + (f" ({between})" if between else "")
 
 
 def _model_names(scores: ValidityScores) -> dict[str, str]:
