@@ -356,7 +356,7 @@ def test_the_command_finds_out_what_a_folder_is(few, tmp_path):
     page = Page((study / "report.html").read_text(encoding="utf-8"))
     assert "overlap by less than 0.25" in page.section("benchmark")
     for options, words in (
-        ([str(study), "--data", "fashion"], "holds overlap.json, whose report takes threshold"),
+        ([str(study), "--data", "fashion"], "(overlap.json) takes no option data; it takes threshold"),
         ([str(tmp_path)], "there is no evaluation.json in it, and no overlap.json"),
     ):
         result = CliRunner().invoke(app, ["report", *options])

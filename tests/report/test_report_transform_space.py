@@ -446,7 +446,7 @@ def test_the_command_finds_out_which_study_a_folder_holds(distances, errors, tmp
         assert "nan" not in " ".join(page.texts("main")).lower().split()
     result = CliRunner().invoke(app, ["report", str(tmp_path / "near"), "--data", "fashion"])
     assert result.exit_code == 2
-    assert "--data and --overlap belong to the report of an evaluation" in result.output
+    assert "takes no option data" in result.output
     result = CliRunner().invoke(app, ["report", str(tmp_path)])
     assert result.exit_code == 2
     assert "dissimilar.json or distances.json" in " ".join(result.output.split())

@@ -210,7 +210,7 @@ def test_the_command_line_finds_out_that_a_folder_is_of_validity(folder, tmp_pat
     assert (tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     refused = CliRunner().invoke(app, ["report", str(folder), "--data", "cifar10:data"])
     assert refused.exit_code == 2
-    assert "holds validity.json" in " ".join(refused.output.split())
+    assert "validity.json" in " ".join(refused.output.split())
 
 
 def test_a_folder_of_another_version_is_refused_in_a_line(folder):

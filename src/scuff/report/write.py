@@ -84,10 +84,10 @@ def read_page(directory: str, **options: Any) -> Page:
             f"{', '.join(studies)} or {last}"
         )
     if kind is None:
-        _check_options(page_of_runs, f"{directory} holds no results yet", options)
+        _check_options(page_of_runs, f"{directory} (progress only)", options)
         return page_of_runs(directory, statuses)
     build = importlib.import_module(pages[kind]).page
-    _check_options(build, f"{directory} holds {kind}", options)
+    _check_options(build, f"{directory} ({kind})", options)
     try:
         page = build(directory, **options)
     except ValueError as error:
@@ -100,7 +100,7 @@ def read_page(directory: str, **options: Any) -> Page:
 def page_modules() -> dict[str, str]:
     """The module that builds the page of every kind of results, by the name of its settings file."""
     studies = {study.file: f"scuff.report.{study.question}.{study.name}" for study in known_studies()}
-    has_page = {file: module for file, module in studies.items() if importlib.util.find_spec(module) is not None}
+    has_page = {file: module for file, module in studies.items() if _exists(module)}
     return {EVALUATION: "scuff.report.evaluation.evaluation", **PAGES, **has_page}
 
 
@@ -115,13 +115,20 @@ def _subclasses(cls: type) -> list[type]:
     return [each for direct in cls.__subclasses__() for each in (direct, *_subclasses(direct))]
 
 
+def _exists(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # nor its package
+        return False
+
+
 def _check_options(build: Callable[..., Page], what: str, options: dict[str, Any]) -> None:
     taken = [p.name for p in inspect.signature(build).parameters.values() if p.kind is p.KEYWORD_ONLY]
     wrong = [name for name in options if name not in taken]
     if wrong:
         raise ValueError(
-            f"{', '.join(wrong)}: no option of this report: {what}"
-            + (f", whose report takes {', '.join(taken)}" if taken else ", whose report takes no options")
+            f"the report of {what} takes no option {', '.join(wrong)}"
+            + (f"; it takes {', '.join(taken)}" if taken else "")
         )
 
 
