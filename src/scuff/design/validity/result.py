@@ -11,9 +11,8 @@ import pandas as pd
 from scuff.metrics.estimate import without_noise
 from scuff.metrics.score import Difference, Score
 from scuff.metrics.validity.correlation import Correlation
-from scuff.metrics.validity.resampled import percentiles
+from scuff.metrics.validity.resampled import score_draws
 from scuff.metrics.validity.shifts import MEAN
-from scuff.metrics.words import join_notes
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,10 +92,7 @@ class GroupValidity:
         value = float(factors @ self.values[places, column])
         draws = self.draws[:, places, column] @ factors
         notes = [self.notes[place] for place in places]
-        if np.isnan(value):
-            return Score(value, value, value, self.n, "no interval", join_notes(notes)), draws
-        low, high, note = percentiles(draws, self.level)
-        return Score(value, low, high, self.n, self.interval, join_notes([*notes, note])), draws
+        return score_draws(value, draws, self.n, self.level, self.interval, notes), draws
 
 
 def _check_known(name: str, names: tuple[str, ...], what: str) -> None:

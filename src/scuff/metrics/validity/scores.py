@@ -12,7 +12,6 @@ benchmark is a set of corruptions, or of other scores, and its residual robustne
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -27,9 +26,9 @@ from scuff.metrics.validity.resampled import (
     Kind,
     centre,
     in_blocks,
-    percentiles,
     resample_models,
     resampled,
+    score_draws,
     varies,
     weigh,
 )
@@ -161,11 +160,10 @@ class _Found:
         p_values = [*self.p_values, self.p_values.mean()]
         rows = []
         for place, natural in enumerate([*shifts.natural, MEAN]):
-            value, low, high, note = float(draws[0, place]), math.nan, math.nan, ""
-            if np.isfinite(value):
-                low, high, note = percentiles(draws[1:, place], resampling.level)
-            line = {"natural": natural, "value": value, "low": low, "high": high, "p_value": float(p_values[place])}
-            rows.append(line | {"models": len(shifts.models), "note": join_notes([notes[place], note])})
+            n, level = len(shifts.models), resampling.level
+            score = score_draws(float(draws[0, place]), draws[1:, place], n, level, "", [notes[place]])
+            row = {"natural": natural, "value": score.value, "low": score.low, "high": score.high}
+            rows.append(row | {"p_value": float(p_values[place]), "models": n, "note": score.note})
         return rows
 
 

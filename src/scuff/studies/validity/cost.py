@@ -8,8 +8,8 @@ import numpy as np
 import torch
 
 from scuff import design
+from scuff.design.validity.held_out import ask_predictive
 from scuff.design.validity.moments import find_moments
-from scuff.design.validity.question import ask_predictive
 from scuff.design.validity.search import find_best
 from scuff.design.validity.trends import find_comparisons
 from scuff.engine.cost import CellCost, StudyCost, time_once

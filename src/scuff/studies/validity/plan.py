@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import replace
 
 from scuff import design
-from scuff.design.validity.question import ask_predictive
+from scuff.design.validity.held_out import ask_predictive
 from scuff.metrics import Resampling, Shifts
 from scuff.metrics.validity.resampled import resample_models
 from scuff.store import Store
