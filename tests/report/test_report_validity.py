@@ -153,8 +153,9 @@ def test_a_natural_benchmark_without_correlations_does_not_hide_the_others(shift
     said = verdicts(page)
     best = lines(correlations, what="corruption", kind="pearson", natural="sketches").nlargest(1, "value").iloc[0]
     short = best["benchmark"].removeprefix("made-c/").replace("_", " ")
-    start = "no correlation with cartoons is defined, and so none on average. With sketches, "
-    assert said["Single corruptions"].startswith(f"{start}{short} correlates best alone, r = {best['value']:.2f}")
+    start = "no correlation with cartoons is defined, and so none on average. "
+    first = f"{short} correlates best alone with sketches, r = {best['value']:.2f}"
+    assert said["Single corruptions"].startswith(f"{start}{first}")
     assert re.search(r"; not defined for cartoons\. r from 0\.\d\d with \w+ to 0", said["made-c (7 corruptions)"])
     alone = table_of(page, "Corruptions alone: correlation with sketches")
     assert alone[short]["Pearson"] == pytest.approx(best["value"], rel=1e-12)

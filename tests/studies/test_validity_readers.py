@@ -165,7 +165,7 @@ def test_families_come_from_a_column_or_from_expressions(tmp_path, families, wan
         ({"models": {"include": "resnet"}}, "models.include must be a list of names"),
         (
             {"standard": ["resnet81"]},
-            "standard names a model 'resnet81' that is not in the table; did you mean resnet18",
+            "standard names a model 'resnet81', which the table lacks; did you mean resnet18",
         ),
     ],
 )
@@ -191,9 +191,14 @@ def test_a_column_in_another_unit_is_named():
     numbers = [name for name in table if name not in ("model", "family")]
     fractions = table.assign(**{name: table[name] / 100 for name in numbers})
     for column in ("val", "val-a", "sk", "c.frost.2_disk"):
-        with pytest.raises(ValueError, match=rf"but {column} seems to hold fractions.*goes up to 0\.\d+, and other"):
+        with pytest.raises(
+            ValueError, match=rf"but {column} seems to hold fractions.*goes up to 0\.\d+, all columns to"
+        ):
             read_accuracy_table(table.assign(**{column: fractions[column]}), MAPPING)
-    with pytest.raises(ValueError, match=r"no accuracy is above 1 \(val goes up to 0\.\d+\).*write unit: fraction"):
+    with pytest.raises(
+        ValueError,
+        match=r"val, a, val-a and \d more seem to hold.*val goes up to 0\.\d+, all.* to 0\.\d+; .*write unit: fraction",
+    ):
         read_accuracy_table(fractions, MAPPING)
     assert read_accuracy_table(fractions, MAPPING | {"unit": "fraction"}).models == MODELS
     assert read_accuracy_table(table.assign(sk=0.0), MAPPING).models == MODELS  # which is the same in every unit

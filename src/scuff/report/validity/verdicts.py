@@ -94,30 +94,30 @@ def corruption_words(scores: ValidityScores) -> str:
     """Which corruptions correlate best alone, on average; if that is not defined, with every natural benchmark."""
     if not scores.telling:
         return "no correlation is defined."
-    if scores.telling == [scores.overall]:
-        lacking = [name for name in scores.corruptions if math.isnan(scores.score("corruption", name).value)]
-        none = f" No correlation is defined for {listed(some_of(list(map(scores.name, lacking))))}." if lacking else ""
-        where = " on average" if len(scores.natural) > 1 else ""
-        return f"{_best_alone(scores, scores.overall, where)}.{none}{_better_alone(scores)}"
-    undefined = [natural for natural in scores.natural if natural not in scores.telling]
-    sentences = [f"With {natural}, {_best_alone(scores, natural)}." for natural in scores.telling]
-    return " ".join([f"no correlation with {listed(undefined)} is defined, and so none on average.", *sentences])
+    if scores.telling != [scores.overall]:
+        undefined = listed([natural for natural in scores.natural if natural not in scores.telling])
+        each = [_best_alone(scores, natural, f" with {natural}") for natural in scores.telling]
+        return " ".join([f"no correlation with {undefined} is defined, and so none on average.", *each])
+    lacking = [name for name in scores.corruptions if math.isnan(scores.score("corruption", name).value)]
+    none = f" No correlation is defined for {listed(some_of(list(map(scores.name, lacking))))}." if lacking else ""
+    where = " on average" if len(scores.natural) > 1 else ""
+    return f"{_best_alone(scores, scores.overall, where)}{none}{_better_alone(scores)}"
 
 
-def _best_alone(scores: ValidityScores, natural: str, where: str = "") -> str:
+def _best_alone(scores: ValidityScores, natural: str, where: str) -> str:
     """Which corruptions correlate best, of those whose interval is above 0, and which least."""
     rows = [row for name in scores.corruptions if (row := scores.score("corruption", name, natural)) is not None]
     rows = sorted((row for row in rows if not math.isnan(row.value)), key=lambda row: -row.value)
     above = [row for row in rows if row.low > 0]
     if not above:
         highest = f"the highest r, of {scores.name(rows[0].benchmark)}, is {with_interval(rows[0])}"
-        return f"none of {len(rows)} is known to correlate alone{where}; {highest}"
+        return f"none of {len(rows)} is known to correlate alone{where}; {highest}."
     text = f"{scores.name(above[0].benchmark)} correlates best alone{where}"
     text += ", of those whose interval is above 0" if above[0] != rows[0] else ""
-    text += f", r = {with_interval(above[0])}"
     others = [f"{scores.name(row.benchmark)} ({hundredths(row.value)})" for row in above[1 : 1 + RUNNERS_UP]]
-    text += f", then {listed(others)}" if others else ""
-    return text + (f"; {scores.name(rows[-1].benchmark)} least, {with_interval(rows[-1])}" if len(rows) > 1 else "")
+    then = f", then {listed(others)}" if others else ""
+    least = f"; {scores.name(rows[-1].benchmark)} least, {with_interval(rows[-1])}" if len(rows) > 1 else ""
+    return f"{text}, r = {with_interval(above[0])}{then}{least}."
 
 
 def _better_alone(scores: ValidityScores) -> str:

@@ -33,7 +33,8 @@ def find_suites(corruptions: Sequence[str], suites: Sequence[Suite | str] | None
     ['noc-candidates/quantization', 'noc-candidates/blur']
     """
     known, given = _load_suites(suites)
-    if ALL in (*known, *map(_suite_of, corruptions)):
+    suite_of = {address: address.rpartition("/")[0] for address in corruptions}  # empty for a corruption alone
+    if ALL in (*known, *suite_of.values()):
         raise ValueError(f"a suite must not be called {ALL!r}, which is the benchmark of all corruptions; rename it")
     by_law = {law: address for address in reversed(corruptions) if (law := _law(address, known)) is not None}
     members: Members = {}
@@ -47,8 +48,7 @@ def find_suites(corruptions: Sequence[str], suites: Sequence[Suite | str] | None
             )
         if places and not missing:
             members[name] = list(places.values())
-    for address in corruptions:
-        name = _suite_of(address)
+    for address, name in suite_of.items():
         if name and name not in known:
             members.setdefault(name, []).append(address)
     members = dict(sorted(members.items(), key=lambda item: -len(item[1])))
@@ -63,13 +63,10 @@ def note_incomplete(corruptions: Sequence[str], scored: Members) -> list[str]:
     >>> note_incomplete(["imagenet-c/fog", "imagenet-c/snow", "mine/fog"], {})
     ['imagenet-c: 2 of 15 corruptions, not scored as such']
     """
-    notes = []
-    for name in dict.fromkeys(map(_suite_of, corruptions)):
-        if name in list_suites() and name not in scored:
-            entries = load_suite(name).benchmark()
-            present = sum(f"{name}/{entry}" in corruptions for entry in entries)
-            notes.append(f"{name}: {present} of {len(entries)} corruptions, not scored as such")
-    return notes
+    names = dict.fromkeys(address.rpartition("/")[0] for address in corruptions)
+    entries = {name: load_suite(name).benchmark() for name in names if name in list_suites() and name not in scored}
+    present = {name: sum(f"{name}/{entry}" in corruptions for entry in them) for name, them in entries.items()}
+    return [f"{name}: {present[name]} of {len(entries[name])} corruptions, not scored as such" for name in entries]
 
 
 def resolve_categories(
@@ -106,11 +103,6 @@ def _load_suites(suites: Sequence[Suite | str] | None) -> tuple[dict[str, Suite]
     """All suites by name, and the names of the given ones."""
     given = {s.name: s for s in (suite if isinstance(suite, Suite) else load_suite(suite) for suite in suites or ())}
     return {name: load_suite(name) for name in list_suites()} | given, list(given)
-
-
-def _suite_of(address: str) -> str:
-    """The name of the suite of a corruption, empty for a corruption alone."""
-    return address.rpartition("/")[0]
 
 
 def _law(address: str, known: Mapping[str, Suite]) -> tuple | None:

@@ -55,7 +55,7 @@ def settings_of(store: Store) -> Settings:
 
 
 def check_exists(place: Folder) -> None:
-    """Refuse a mistyped name. Addresses on other machines are not looked up."""
+    """Refuse a mistyped name; addresses on other machines are not looked up."""
     if "://" not in os.fspath(place) and not os.path.exists(place):
         raise ValueError(f"there is no file or folder {os.fspath(place)}")
 

@@ -117,6 +117,12 @@ def _each(parse: Callable[[Any, str], Any], known: Sequence[str] = ()) -> Callab
     return parse_all
 
 
+def _unit(value: Any, where: str) -> str:
+    if value not in UNITS:
+        raise ValueError(f"{where} must be {' or '.join(UNITS)}, got {value!r}")
+    return value
+
+
 def _column(value: Any, where: str) -> str:
     if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
         raise ValueError(f"{where} must be the name of a column, got {value!r}")
@@ -134,12 +140,6 @@ def _expression(value: Any, where: str) -> str:
         return re.compile(_column(value, where)).pattern
     except re.error as error:
         raise ValueError(f"{where} must be a regular expression, got {value!r}: {error}") from error
-
-
-def _unit(value: Any, where: str) -> str:
-    if value not in UNITS:
-        raise ValueError(f"{where} must be {' or '.join(UNITS)}, got {value!r}")
-    return value
 
 
 def _natural(value: Any, where: str) -> tuple[str, str | None]:

@@ -47,19 +47,15 @@ def read_accuracy_table(
     numbers = {name: to_numbers(_column(frame, name)) for names in columns.values() for name in names}
     if mapping.unit == "percent":
         accuracies = [name for (kind, _, _), names in columns.items() if kind != SCORE for name in names]
-        _check_percent({name: float(numbers[name].max()) for name in accuracies}, mapping.clean)
-    left_out = _left_out(frame.index, **mapping.models)
-    kept = frame[~frame.index.isin(left_out)]
+        _check_percent({name: float(numbers[name].max()) for name in accuracies})
     for name in mapping.standard or ():
         if name not in frame.index:
-            raise ValueError(
-                f"standard names a model {name!r} that is not in the table; {near_names(name, frame.index)}"
-            )
+            raise ValueError(f"standard names a model {name!r}, which the table lacks; {near_names(name, frame.index)}")
+    left_out = _left_out(frame.index, **mapping.models)
     chosen = ~frame.index.isin(left_out)
-    cells = {
-        cell: pd.Series(np.mean([numbers[name][chosen] for name in names], axis=0), kept.index)
-        for cell, names in columns.items()
-    }
+    kept = frame[chosen]
+    means = {cell: np.mean([numbers[name][chosen] for name in names], axis=0) for cell, names in columns.items()}
+    cells = {cell: pd.Series(values, kept.index) for cell, values in means.items()}
     shifts = make_shifts(
         cells,
         mapping.severities if severities is None else severities,
@@ -169,34 +165,26 @@ def _column(frame: pd.DataFrame, name: str) -> pd.Series:
     return column
 
 
-def _check_percent(largest: Mapping[str, float], clean: str) -> None:
+def _check_percent(largest: Mapping[str, float]) -> None:
     """Refuse columns that seem to hold fractions, by their largest values. Zeros are the same in every unit."""
     small = [column for column, value in largest.items() if 0 < value <= 1]
-    if small and len(small) == sum(value > 0 for value in largest.values()):
-        raise ValueError(
-            f"unit is percent, but no accuracy is above 1 ({clean} goes up to {largest[clean]:g}); they seem to be "
-            "fractions: write unit: fraction"
-        )
     if small:
         raise ValueError(
             f"unit is percent, but {name_some(small)} {'seems' if len(small) == 1 else 'seem'} to hold fractions: over "
-            f"all models, {small[0]} goes up to {largest[small[0]]:g}, and other columns to {max(largest.values()):g}; "
-            "convert all to one unit, or leave it out of the mapping"
+            f"all models, {small[0]} goes up to {largest[small[0]]:g}, all columns to {max(largest.values()):g}; "
+            "convert all to one unit, write unit: fraction, or leave them out of the mapping"
         )
 
 
-def _left_out(models: Iterable[str], include: Sequence[str] = ("",), exclude: Sequence[str] = ()) -> dict[str, str]:
+def _left_out(models: pd.Index, include: Sequence[str] = ("",), exclude: Sequence[str] = ()) -> dict[str, str]:
     """The models that the mapping does not ask for, and why."""
-    included = [model for model in models if any(re.search(e, model) for e in include)]
-    if not included:
+    included, excluded = (models[[any(re.search(e, m) for e in each) for m in models]] for each in (include, exclude))
+    if included.empty:
         raise ValueError(
             f"no model matches models.include of the mapping, {name_some(include)}; there are {name_some(models)}"
         )
-    excluded = {m: "excluded by the mapping" for m in included if any(re.search(e, m) for e in exclude)}
-    others = dict.fromkeys(models, "not among the models that the mapping includes")
-    return {
-        model: excluded.get(model, why) for model, why in others.items() if model in excluded or model not in included
-    }
+    why = {True: "excluded by the mapping", False: "not among the models that the mapping includes"}
+    return {m: why[m in included] for m in models if m not in included or m in excluded}
 
 
 def _families(frame: pd.DataFrame, families: Mapping[str, str]) -> Sequence[str]:
