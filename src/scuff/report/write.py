@@ -30,7 +30,6 @@ PAGES = {
     "overlap.json": "scuff.report.overlap.overlap",
     "mscr.json": "scuff.report.separation.mscr",
     "separation.json": "scuff.report.separation.mscr",
-    "validity.json": "scuff.report.validity.validity",
     "subsets.json": "scuff.report.transform_space.subsets",
     "mixing.json": "scuff.report.transform_space.mixing",
     "dissimilar.json": "scuff.report.transform_space.dissimilar",
