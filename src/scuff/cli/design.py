@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scuff.cli.calibrate import calibrate_command
+from scuff.cli.calibration import calibrate_command
 from scuff.cli.dissimilar import dissimilar_command
 from scuff.cli.options import Seed, words
 

@@ -1,5 +1,6 @@
 """Questions of the papers as plans of cells, and pure functions over their results."""
 
+from scuff.studies.calibration.study import CalibrationStudy, calibrate_suite
 from scuff.studies.overlap.results import read_overlap
 from scuff.studies.overlap.study import OverlapStudy, overlap
 from scuff.studies.separation.distances import read_neighbours, read_separation, separation
@@ -19,6 +20,7 @@ from scuff.studies.validity.study import ValidityPlan, plan_validity, run_validi
 from scuff.studies.validity.table import read_accuracy_table
 
 __all__ = [
+    "CalibrationStudy",
     "CorrelationPlan",
     "DissimilarPlan",
     "DistancePlan",
@@ -28,6 +30,7 @@ __all__ = [
     "SubsetPlan",
     "Validity",
     "ValidityPlan",
+    "calibrate_suite",
     "correlation",
     "dissimilar",
     "distances",

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 Resume = Literal["same", "noted", "joins"]
 REQUIRED = dataclasses.MISSING
+AS_IN_PYTHON = object()
 HOW_TO_RUN = ("device", "engine", "progress")
 
 
@@ -46,6 +47,7 @@ class Option:
     flag: str | None
     is_argument: bool
     resume: Resume
+    command_default: Any = AS_IN_PYTHON
 
 
 def option(
@@ -57,6 +59,7 @@ def option(
     flag: str | None = None,
     is_argument: bool = False,
     resume: Resume = "same",
+    command_default: Any = AS_IN_PYTHON,
 ) -> Any:
     """Declare a field of a study.
 
@@ -70,8 +73,10 @@ def option(
         What help calls its value, and the flag if it is not `--name-of-the-field`.
     is_argument
         Whether it is an argument of the command, written without a flag.
+    command_default
+        The default of the command where it differs from Python's; REQUIRED if the command always needs the option.
     """
-    described = Option(help, kind, metavar, flag, is_argument, resume)
+    described = Option(help, kind, metavar, flag, is_argument, resume, command_default)
     return dataclasses.field(default=default, metadata={"option": described})
 
 
@@ -79,6 +84,13 @@ def options_of(study: type) -> dict[str, Option]:
     """The options of a study by the names of its fields, those that all studies have last."""
     fields = sorted(dataclasses.fields(study), key=lambda field: field.name in HOW_TO_RUN)
     return {field.name: field.metadata["option"] for field in fields if "option" in field.metadata}
+
+
+def command_defaults(study: type) -> dict[str, Any]:
+    """The defaults of a study's options as its command has them."""
+    defaults = {field.name: field.default for field in dataclasses.fields(study)}
+    different = {name: described.command_default for name, described in options_of(study).items()}
+    return defaults | {name: value for name, value in different.items() if value is not AS_IN_PYTHON}
 
 
 def flag_of(name: str, described: Option) -> str:
