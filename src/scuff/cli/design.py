@@ -206,7 +206,7 @@ design_app.command("calibrate")(calibrate_command)
 
 def read_overlaps_of(source: str, suites: list[str] | tuple[str, ...]) -> Overlaps:
     """The overlaps of a study's folder, of a CSV file of accuracies, or in a CSV file; `suites` are suite files."""
-    from scuff.design.overlap.files import read_overlaps_file
+    from scuff.metrics import read_overlaps
     from scuff.suites import load_suite
 
     loaded = [load_suite(suite) for suite in suites]
@@ -215,7 +215,7 @@ def read_overlaps_of(source: str, suites: list[str] | tuple[str, ...]) -> Overla
         from scuff.studies import read_overlap
 
         return overlaps(read_overlap(source))
-    return read_overlaps_file(source, loaded)
+    return read_overlaps(source, loaded)
 
 
 def choose(overlaps: Overlaps, only: list[str] | None) -> Overlaps:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from scuff.corruptions import get
 from scuff.design import find_categories
-from scuff.design.overlap.files import read_categories, read_overlaps_file
+from scuff.design.overlap.files import read_categories
 from scuff.metrics import overlaps
 from scuff.metrics.words import name_some
 from scuff.studies.overlap.results import read_overlap
@@ -161,7 +161,7 @@ def _read_groups(categories: Mapping[str, Sequence[str]] | str | os.PathLike[str
         elif path.suffix in (".yaml", ".yml", ".json"):
             groups = read_categories(path)
         else:
-            groups = find_categories(read_overlaps_file(path), seed=seed).groups()
+            groups = find_categories(path, seed=seed).groups()
     seen: dict[str, str] = {}
     for category, members in groups.items():
         for name in members:
