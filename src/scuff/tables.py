@@ -16,7 +16,7 @@ keys. The page shows a table by `parts.table(table)`, the terminal by `scuff.cli
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,9 +24,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from scuff.words import NOTHING, Form, interval, plain  # noqa: F401  (plain: the example above)
 
 if TYPE_CHECKING:
+    import pandas as pd
     from rich.table import Table as TerminalTable
 
-Records = "pd.DataFrame | Iterable[Any]"  # a frame, or mappings or objects
+    Records = pd.DataFrame | Iterable[Any]  # a frame, or mappings or objects
+
 TYPED = str.maketrans({"\u2212": "-", "\u00a0": " ", NOTHING: "-"})  # what a terminal shows can be pasted anywhere
 
 
@@ -169,6 +171,13 @@ class Table:
         ]
         columns = [Head(column.heading, is_number=False), *(Head(str(head)) for head in heads)]
         return cls(caption, columns, mark_best(rows, ["", *(column.best for _ in heads)]))
+
+    @classmethod
+    def of_texts(cls, headings: Sequence[str], rows: Iterable[Sequence[str]], texts: Collection[int] = (0,)) -> Table:
+        """Rows of words that are written already; short ones are filled up. Columns at the places `texts` are text."""
+        columns = [Head(heading, is_number=place not in texts) for place, heading in enumerate(headings)]
+        filled = [[*row, *([""] * (len(headings) - len(row)))] for row in rows]
+        return cls("", columns, [[Cell(word, is_text=k in texts) for k, word in enumerate(row)] for row in filled])
 
     def sorted_by(self, heading: str) -> Table:
         """The table with its rows in ascending order of a column, which says so; rows without a number come last."""

@@ -26,7 +26,7 @@ from scuff.report.separation.radius import Radius, find_radius
 from scuff.report.separation.scores import measure_mscr
 from scuff.report.separation.surface import diagonal
 from scuff.report.separation.verdicts import meaning, mscr_verdicts, separation_verdict
-from scuff.studies.separation import study as mscr
+from scuff.studies import mscr
 
 SECTIONS = ["mscr", "accuracies", "trade-off", "surface", "copies", "runs", "separation", "settings"]
 
@@ -529,7 +529,7 @@ def test_the_command_finds_out_what_a_folder_is(accuracies, separation, tmp_path
 
 
 def test_a_folder_of_nothing_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"no mscr\.json, no separation\.json"):
+    with pytest.raises(ValueError, match=r"mscr\.json, separation\.json"):
         write_report(tmp_path)
 
 

@@ -90,6 +90,7 @@ def comparison_section(scores: Scores) -> Section | None:
         heads=[model for model in models if model != reference],
         name=entry_name,
     )
+    ranked_by = shown_kinds(scores.summary, scores.suite.name)[comparison.ranked_by].name.removesuffix(" %")
     ranks = comparison.ranks[comparison.ranks["corruption"] != "all"]
     rank = Column("corruption", _rank_cell)
     return parts.section(
@@ -104,7 +105,7 @@ def comparison_section(scores: Scores) -> Section | None:
         parts.figures([difference_plot("differences", title, differences, models, reference)], side_by_side=False),
         parts.folded(by_corruption),
         parts.heading("Ranks"),
-        parts.table(_overall_ranks(comparison, shown_kinds(scores)[comparison.ranked_by].name.removesuffix(" %"))),
+        parts.table(_overall_ranks(comparison, ranked_by)),
         parts.folded(
             Table.pivot("Ranks by corruption", ranks, "corruption", "model", rank, heads=models, name=entry_name),
             "Ranks by corruption",
@@ -165,7 +166,7 @@ def _model_details(model: str, scores: Scores, means: pd.DataFrame, evaluation: 
     line = scores.summary[scores.summary["model"] == model].iloc[0]
     facts = [
         (kind.name, f"{kind.form(line[key])} ({interval(line[f'{key}_low'], line[f'{key}_high'], kind.form)})")
-        for key, kind in shown_kinds(scores).items()
+        for key, kind in shown_kinds(scores.summary, scores.suite.name).items()
         if key in ("clean_error", "mean_error", "mce")
     ]
     ordered = means.sort_values("value", ascending=False)

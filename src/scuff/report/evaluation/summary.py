@@ -79,10 +79,10 @@ COMPARISON_DEFINITIONS = {
 }
 
 
-def shown_kinds(scores: Scores) -> dict[str, Kind]:
-    """The scores that are defined; where mCE is the relative one, it is shown once, by that name."""
-    kinds = {key: kind for key, kind in KINDS.items() if scores.defined(key)}
-    if "mce" in kinds and is_relative(scores.suite.name):
+def shown_kinds(summary: pd.DataFrame, suite: str) -> dict[str, Kind]:
+    """The scores of a summary that are defined; where mCE is the relative one, it is shown once, by that name."""
+    kinds = {key: kind for key, kind in KINDS.items() if summary[key].notna().any()}
+    if "mce" in kinds and is_relative(suite):
         kinds["mce"] = kinds.pop("relative_mce")
     return kinds
 
@@ -100,7 +100,7 @@ def summary_section(scores: Scores) -> Section:
 
 def summary_table(scores: Scores) -> Table:
     """All scores of all models, the best of each marked, sorted by the one that counts most."""
-    kinds = shown_kinds(scores)
+    kinds = shown_kinds(scores.summary, scores.suite.name)
     columns = [Column("model", "model"), *(kind.column(key) for key, kind in kinds.items())]
     caption = "Scores, with 95 % intervals below them"
     return Table.of(caption, scores.summary, columns, sort=kinds[scores.main].name)
@@ -110,7 +110,7 @@ def verdict(line: pd.Series, scores: Scores, baseline: str | None) -> str:
     """One sentence about a model: the scores that count most, each with its interval."""
     clauses = []
     for key in ("mce", "mean_error", "clean_error"):
-        kind = shown_kinds(scores).get(key)
+        kind = shown_kinds(scores.summary, scores.suite.name).get(key)
         if kind is not None and not math.isnan(line[key]):
             than = f", where {reference_name(baseline)} has 100" if key == "mce" else ""
             between = bracketed(line[f"{key}_low"], line[f"{key}_high"], kind.form)
@@ -122,5 +122,7 @@ def verdict(line: pd.Series, scores: Scores, baseline: str | None) -> str:
 
 def definitions_of(scores: Scores) -> dict[str, str]:
     """What every score that is shown means."""
-    meanings = {kind.name.removesuffix(" %"): kind.meaning for kind in shown_kinds(scores).values()}
+    meanings = {
+        kind.name.removesuffix(" %"): kind.meaning for kind in shown_kinds(scores.summary, scores.suite.name).values()
+    }
     return meanings | (COMPARISON_DEFINITIONS if scores.comparison is not None else {})
