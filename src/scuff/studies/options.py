@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 Resume = Literal["same", "noted", "joins"]
 REQUIRED = dataclasses.MISSING
+AS_IN_PYTHON = object()
 HOW_TO_RUN = ("device", "engine", "progress")
 
 
@@ -47,7 +48,7 @@ class Option:
     flag: str | None
     is_argument: bool
     resume: Resume
-    assumed: str | None = None
+    command_default: Any = AS_IN_PYTHON
 
 
 def option(
@@ -59,7 +60,7 @@ def option(
     flag: str | None = None,
     is_argument: bool = False,
     resume: Resume = "same",
-    assumed: str | None = None,
+    command_default: Any = AS_IN_PYTHON,
 ) -> Any:
     """Declare a field of a study.
 
@@ -73,10 +74,10 @@ def option(
         What help calls its value, and the flag if it is not `--name-of-the-field`.
     is_argument
         Whether it is an argument of the command, written without a flag.
-    assumed
-        Default of the command where Python has none, because required arguments follow.
+    command_default
+        The default of the command where it differs from Python's; REQUIRED if the command always needs the option.
     """
-    described = Option(help, kind, metavar, flag, is_argument, resume, assumed)
+    described = Option(help, kind, metavar, flag, is_argument, resume, command_default)
     return dataclasses.field(default=default, metadata={"option": described})
 
 
@@ -84,6 +85,13 @@ def options_of(study: type) -> dict[str, Option]:
     """The options of a study by the names of its fields: required ones first, those that all studies have last."""
     fields = sorted(dataclasses.fields(study), key=lambda f: (f.name in HOW_TO_RUN, f.default is not REQUIRED))
     return {field.name: field.metadata["option"] for field in fields if "option" in field.metadata}
+
+
+def command_defaults(study: type) -> dict[str, Any]:
+    """The defaults of a study's options as its command has them."""
+    defaults = {field.name: field.default for field in dataclasses.fields(study)}
+    different = {name: described.command_default for name, described in options_of(study).items()}
+    return defaults | {name: value for name, value in different.items() if value is not AS_IN_PYTHON}
 
 
 def flag_of(name: str, described: Option) -> str:
