@@ -164,7 +164,8 @@ def as_function(study: Callable[P, Study[R]]) -> Callable[P, R]:
     function.__name__ = function.__qualname__ = cls.name
     function.__module__ = cls.__module__
     function.__doc__ = "\n".join([about, "", "Parameters", "----------", *parameters])
-    function.__signature__ = inspect.signature(cls)  # type: ignore[attr-defined]
+    signature = inspect.signature(cls).replace(return_annotation=inspect.Signature.empty)
+    function.__signature__ = signature  # type: ignore[attr-defined]
     return function
 
 
