@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from html.parser import HTMLParser
+
+from scuff.report.page import render_page
 
 EMPTY = {"meta", "link", "img", "line", "br"}  # elements without an end
 
@@ -66,3 +69,9 @@ def table_of(page: Page, caption: str) -> dict[str, dict[str, float]]:
         elif tag == "td":
             row[columns[1 + len(row)]] = float(attributes.get("data-value", "nan"))
     return rows
+
+
+def rendered(build, *arguments, title: str | None = None, **options) -> str:
+    """The text of the page that a function builds, under another title if one is given."""
+    page = build(*arguments, **options)
+    return render_page(replace(page, title=title or page.title))

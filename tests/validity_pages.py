@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pandas as pd
 from made_validity import made_settings, make_groups, make_searches, make_trends
-from pages import Page
+from pages import Page, rendered
 
-from scuff.report import render_validity
+from scuff.report.validity.validity import validity_page
 
 
 def render_all(shifts, correlations, contributions, **options) -> str:
     """The page of everything that a study can find."""
     groups = make_groups(shifts)
     tables = (groups, make_trends(groups), make_searches(), made_settings(shifts))
-    return render_validity(shifts, correlations, contributions, *tables, directory="runs/valid", **options)
+    return rendered(validity_page, shifts, correlations, contributions, *tables, directory="runs/valid", **options)
 
 
 def verdicts(page: Page) -> dict[str, str]:

@@ -35,11 +35,7 @@ _PUBLIC = {
     "register": "scuff.corruptions",
     "sequence": "scuff.sequences",
     "train": "scuff.training",
-    "write_distance_report": "scuff.report",
-    "write_overlap_report": "scuff.report",
     "write_report": "scuff.report",
-    "write_separation_report": "scuff.report",
-    "write_validity_report": "scuff.report",
 }
 _MODULES = ("augment", "design", "metrics", "studies")  # used by their own names: scuff.metrics.mce
 
@@ -49,6 +45,8 @@ __all__ = sorted([*_PUBLIC, *_MODULES])
 def __getattr__(name: str):
     if name in _MODULES:
         return importlib.import_module(f"scuff.{name}")
+    if name.startswith("write_") and name.endswith("_report") and name not in _PUBLIC:
+        raise AttributeError(f"scuff.{name} is gone: scuff.write_report(folder) finds out what the folder holds")
     if name not in _PUBLIC:
         raise AttributeError(f"module 'scuff' has no attribute {name!r}")
     value = getattr(importlib.import_module(_PUBLIC[name]), name)

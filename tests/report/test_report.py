@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from made_evaluations import CLASS_NAMES, make_evaluation, save_evaluation
-from pages import Page, table_of
+from pages import Page, rendered, table_of
 from PIL import Image
 
 import scuff
@@ -21,7 +21,7 @@ from scuff.evaluation import read_evaluation
 from scuff.export import export
 from scuff.report import write_report
 from scuff.report.colours import HEAT, PAGE, SERIES, STEPS, blend, contrast, luminance, themes
-from scuff.report.evaluation.build import render
+from scuff.report.evaluation.evaluation import evaluation_page
 from scuff.report.evaluation.pictures import worst_rows
 from scuff.report.evaluation.settings import command
 
@@ -115,7 +115,7 @@ def test_a_folder_without_an_evaluation_is_refused(tmp_path):
 def test_the_file_does_not_grow_with_the_images(small):
     both = (small(images=n) for n in (20, 200))
     gone = {"source": "npz:/nowhere.npz"}  # pictures would make a difference
-    few, many = (render(replace(e, settings=e.settings | gone), "x") for e in both)
+    few, many = (rendered(evaluation_page, replace(e, settings=e.settings | gone), "x") for e in both)
     assert len(many) < len(few) + 5000  # more bins of confidence are filled; 9000 more rows would be 300 000 bytes
 
 
@@ -219,7 +219,7 @@ def test_all_sections_are_there_for_three_models(page):
 
 
 def test_one_model_is_not_compared(small):
-    page = Page(render(small(), "runs/one"))
+    page = Page(rendered(evaluation_page, small(), "runs/one"))
     assert page.sections() == [key for key in STILL if key != "comparison"]
     assert not page.find("select")
     assert "two-sided" not in page.section("settings")
@@ -227,7 +227,7 @@ def test_one_model_is_not_compared(small):
 
 def test_a_suite_without_levels_has_one_column_and_bars(small):
     evaluation = small("imagenet-noc", ("resnet20", "mlp"))
-    page = Page(render(evaluation, "runs/noc"))
+    page = Page(rendered(evaluation_page, evaluation, "runs/noc"))
     assert page.sections() == STILL
     tips = [attributes["data-tip"] for _, attributes, _ in page.elements if "data-tip" in attributes]
     assert len(tips) == 2 * 8
@@ -245,7 +245,7 @@ def test_a_suite_without_levels_has_one_column_and_bars(small):
 
 def test_imagenet_c_has_the_mce_of_alexnet(small):
     evaluation = small("imagenet-c", ("resnet20", "mlp"))
-    page = Page(render(evaluation, "runs/c"))
+    page = Page(rendered(evaluation_page, evaluation, "runs/c"))
     shown = table_of(page, "Scores")
     for model, rows in metrics.by_model(evaluation.rows).items():
         mce = metrics.mce(rows)
@@ -259,18 +259,20 @@ def test_imagenet_c_has_the_mce_of_alexnet(small):
 
 
 def test_headings_are_those_of_the_terminal(page):
-    from scuff.cli.scores import STILLS
+    from scuff.cli.scores import SCORES
+    from scuff.report.evaluation.summary import KINDS
 
+    printed = [KINDS[key].name for key in SCORES]
     shown = [" ".join(text.split()) for text in page.texts("button")]
-    assert [heading for heading, _, _ in STILLS if heading in shown] == [
-        heading for heading, _, _ in STILLS if "mCE" not in heading
+    assert [heading for heading in printed if heading in shown] == [
+        heading for heading in printed if "mCE" not in heading
     ]
     meanings = page.texts("dt")
     assert {"mean error", "robustness score", "residual robustness"} <= set(meanings)
 
 
 def test_without_clean_images_there_is_nothing_relative_to_them(small):
-    page = Page(render(small(models=("resnet20", "mlp"), clean=False), "x"))
+    page = Page(rendered(evaluation_page, small(models=("resnet20", "mlp"), clean=False), "x"))
     assert page.sections() == STILL
     assert "clean error" not in page.section("summary")
     assert "Clean images" not in page.section("calibration")
@@ -278,14 +280,14 @@ def test_without_clean_images_there_is_nothing_relative_to_them(small):
 
 
 def test_one_image_has_no_intervals_that_say_nothing(small):
-    page = Page(render(small(images=1, models=("resnet20", "mlp")), "x"))
+    page = Page(rendered(evaluation_page, small(images=1, models=("resnet20", "mlp")), "x"))
     assert page.sections() == STILL
     assert "nan" not in " ".join(page.texts("main")).lower()
 
 
 def test_sequences_show_flips(small):
     evaluation = small("cifar10-p", ("resnet20", "mlp"))
-    page = Page(render(evaluation, "runs/p"))
+    page = Page(rendered(evaluation_page, evaluation, "runs/p"))
     assert page.sections() == ["summary", "sequences", "settings"]
     rows = metrics.by_model(evaluation.rows)["mlp"]
     flips, moves = (score(rows, suite=evaluation.suite) for score in (metrics.flip_probability, metrics.top5_distance))
@@ -300,7 +302,7 @@ def test_an_unfinished_evaluation_is_shown_as_far_as_it_is(small):
     evaluation = small(models=("resnet20", "mlp"))
     rows = evaluation.rows
     late = (rows["model"] == "mlp") & rows["corruption"].isin(rows["corruption"].unique()[4:])
-    page = Page(render(replace(evaluation, rows=rows[~late]), "x"))
+    page = Page(rendered(evaluation_page, replace(evaluation, rows=rows[~late]), "x"))
     assert "So far 15 of 50 cells of the suite." in " ".join(page.texts("li"))
     assert "Only the cells that all models have are compared." in page.section("comparison")
     assert len(table_of(page, "Ranks by corruption")) == 3
@@ -309,23 +311,23 @@ def test_an_unfinished_evaluation_is_shown_as_far_as_it_is(small):
 def test_clean_images_alone_make_a_report(small):
     evaluation = small()
     only_clean = evaluation.rows[evaluation.rows["corruption"] == "clean"]
-    page = Page(render(replace(evaluation, rows=only_clean), "x"))
+    page = Page(rendered(evaluation_page, replace(evaluation, rows=only_clean), "x"))
     assert page.sections() == ["summary", "calibration", "settings"]
 
 
 def test_entries_for_validation_count_where_there_are_no_others(small):
     evaluation = small("cifar10-c")
     suite = replace(evaluation.suite, validation=tuple(evaluation.suite.benchmark()))
-    page = Page(render(replace(evaluation, suite=suite), "x"))
+    page = Page(rendered(evaluation_page, replace(evaluation, suite=suite), "x"))
     assert page.sections() == [key for key in STILL if key != "comparison"]
 
 
 def test_a_model_can_be_the_baseline(small):
     evaluation = small(models=("resnet20", "mlp"))
-    page = Page(render(evaluation, "x", baseline="mlp"))
+    page = Page(rendered(evaluation_page, evaluation, "x", baseline="mlp"))
     assert table_of(page, "Scores")["mlp"]["mCE %"] == pytest.approx(100)
     with pytest.raises(ValueError, match=r"no reference is called 'vgg'.*Models of this evaluation: resnet20, mlp"):
-        render(evaluation, "x", baseline="vgg")
+        rendered(evaluation_page, evaluation, "x", baseline="vgg")
 
 
 # --- pictures --------------------------------------------------------------------------------------------------------
@@ -370,7 +372,11 @@ def test_images_that_were_evaluated_as_they_are_have_no_suite_in_the_words(small
     evaluation = small()
     rows = evaluation.rows[evaluation.rows["corruption"] == "clean"]
     settings = evaluation.settings | {"source": "imagenet-a:pictures"}
-    page = render(replace(evaluation, rows=rows, settings=settings, suite=replace(evaluation.suite, entries={})), "x")
+    page = rendered(
+        evaluation_page,
+        replace(evaluation, rows=rows, settings=settings, suite=replace(evaluation.suite, entries={})),
+        "x",
+    )
     assert "images of imagenet-a:pictures, as they are." in page
     assert " on imagenet-a:pictures</h1>" in page
     assert "corrupted by" not in page
@@ -379,21 +385,21 @@ def test_images_that_were_evaluated_as_they_are_have_no_suite_in_the_words(small
 def test_without_the_data_the_report_says_why_and_what_to_do(small, tmp_path):
     evaluation = small()
     (tmp_path / "data" / "images.npz").rename(tmp_path / "moved.npz")
-    without = Page(render(evaluation, "runs/one"))
+    without = Page(rendered(evaluation_page, evaluation, "runs/one"))
     words = without.section("images")
     assert "could not be opened: there is no file or folder" in words
     assert "scuff report runs/one --data SOURCE" in words
     assert not without.find("img")
-    assert Page(render(evaluation, "runs/one", data=f"npz:{tmp_path / 'moved.npz'}")).find("img")
+    assert Page(rendered(evaluation_page, evaluation, "runs/one", data=f"npz:{tmp_path / 'moved.npz'}")).find("img")
 
 
 def test_other_images_are_not_shown_for_those_that_were_evaluated(small, tmp_path):
     evaluation = small()
     np.savez(tmp_path / "other.npz", images=np.zeros((12, 32, 32, 3), np.uint8), labels=np.arange(12) % 8)
     with pytest.raises(ValueError, match="holds other images than those that were evaluated"):
-        render(evaluation, "x", data=f"npz:{tmp_path / 'other.npz'}")
+        rendered(evaluation_page, evaluation, "x", data=f"npz:{tmp_path / 'other.npz'}")
     (tmp_path / "other.npz").replace(tmp_path / "data" / "images.npz")
-    page = Page(render(evaluation, "x"))
+    page = Page(rendered(evaluation_page, evaluation, "x"))
     assert "holds other images than those that were evaluated" in page.section("images")
 
 
@@ -404,14 +410,14 @@ def test_published_images_are_shown_as_they_were_published(small, tmp_path):
     fingerprint = open_source(address).fingerprint()
     settings = evaluation.settings | {"source": address, "source_fingerprint": fingerprint, "published": True}
     settings["clean"] = evaluation.settings["source"]
-    pictures = Page(render(replace(evaluation, settings=settings), "x")).find("img")
+    pictures = Page(rendered(evaluation_page, replace(evaluation, settings=settings), "x")).find("img")
     worst = worst_rows(evaluation.rows)
     assert len(pictures) == 2 * len(worst) > 0
     for row, (_, shown, _) in zip(worst.itertuples(), pictures[1::2], strict=True):
         published = np.load(tmp_path / "published" / f"{row.corruption}.npy")
         np.testing.assert_array_equal(decode(shown["src"]), published[(row.severity - 1) * 12 + row.image_id])
     without_clean = replace(evaluation, settings=settings | {"clean": None, "clean_fingerprint": None})
-    assert len(Page(render(without_clean, "x")).find("img")) == len(worst)
+    assert len(Page(rendered(evaluation_page, without_clean, "x")).find("img")) == len(worst)
 
 
 # --- names from outside ----------------------------------------------------------------------------------------------
@@ -421,8 +427,8 @@ HOSTILE = "</script><script>window.hurt = 1</script><img src=x onerror='window.h
 
 def test_names_are_text_and_nothing_else(small):
     names = (HOSTILE, *CLASS_NAMES[1:])
-    clean = Page(render(small(models=("resnet20", "mlp")), "x"))
-    text = render(small(models=(HOSTILE, "mlp"), class_names=names), "x", title=HOSTILE)
+    clean = Page(rendered(evaluation_page, small(models=("resnet20", "mlp")), "x"))
+    text = rendered(evaluation_page, small(models=(HOSTILE, "mlp"), class_names=names), "x", title=HOSTILE)
     page = Page(text)
     assert [e[0] for e in page.elements if e[0] == "script"] == ["script"] * 3
     assert not [attributes for _, attributes, _ in page.elements if any(name.startswith("on") for name in attributes)]

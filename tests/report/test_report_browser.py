@@ -9,11 +9,12 @@ from made_evaluations import make_evaluation
 from made_mscr import made_settings as made_mscr_settings
 from made_mscr import make_robust_accuracies, make_separation
 from made_overlaps import made_settings, make_accuracies
+from pages import rendered
 
 from scuff.report.colours import HEAT, PAGE
-from scuff.report.evaluation.build import render
-from scuff.report.overlap.build import render_overlap
-from scuff.report.separation.build import render_separation
+from scuff.report.evaluation.evaluation import evaluation_page
+from scuff.report.overlap.overlap import overlap_page
+from scuff.report.separation.mscr import separation_page
 
 DRAWN = "document.documentElement.dataset.drawn === 'yes'"
 HOSTILE = "</script><script>window.hurt = 1</script><img src=x onerror='window.hurt = 1'><b>\"&amp;"
@@ -31,7 +32,9 @@ def browser(tmp_path_factory):
 def address(browser, tmp_path_factory):
     """Where the report of three models lies."""
     folder = tmp_path_factory.mktemp("report")
-    (folder / "report.html").write_text(render(make_evaluation(folder, images=40), "runs/three"), encoding="utf-8")
+    (folder / "report.html").write_text(
+        rendered(evaluation_page, make_evaluation(folder, images=40), "runs/three"), encoding="utf-8"
+    )
     return (folder / "report.html").as_uri()
 
 
@@ -152,7 +155,7 @@ def test_paper_is_light_has_no_controls_and_every_model(page):
 def test_hostile_names_do_nothing(browser, tmp_path):
     names = (HOSTILE, "square", "triangle", "ring", "cross", "stripes", "checks", "diamond")
     evaluation = make_evaluation(tmp_path, "cifar10-c-bar", (HOSTILE, "mlp"), images=12, class_names=names)
-    (tmp_path / "hostile.html").write_text(render(evaluation, "x", title=HOSTILE), encoding="utf-8")
+    (tmp_path / "hostile.html").write_text(rendered(evaluation_page, evaluation, "x", title=HOSTILE), encoding="utf-8")
     browser.window(1280)
     browser.open((tmp_path / "hostile.html").as_uri())
     browser.wait_for(DRAWN)
@@ -172,7 +175,7 @@ def overlaps(browser, tmp_path_factory):
     """Where the report of an overlap study of 38 corruptions lies."""
     folder = tmp_path_factory.mktemp("overlaps")
     accuracies = make_accuracies(images=100, useless=("noc-candidates/hue",), whole=("cifar10-c",))
-    (folder / "report.html").write_text(render_overlap(accuracies, made_settings(accuracies)), encoding="utf-8")
+    (folder / "report.html").write_text(rendered(overlap_page, accuracies, made_settings(accuracies)), encoding="utf-8")
     return (folder / "report.html").as_uri()
 
 
@@ -244,7 +247,7 @@ def mscr(browser, tmp_path_factory):
     """The report of a study of MSCR of two models, opened once: surfaces take long where there is no graphics card."""
     folder = tmp_path_factory.mktemp("mscr")
     accuracies = make_robust_accuracies(copies=(1, 10))
-    text = render_separation(accuracies, made_mscr_settings(accuracies), *make_separation())
+    text = rendered(separation_page, accuracies, made_mscr_settings(accuracies), *make_separation())
     (folder / "report.html").write_text(text, encoding="utf-8")
     browser.window(600)
     browser.open((folder / "report.html").as_uri())
@@ -294,7 +297,7 @@ def test_a_study_of_mscr_fits_on_a_phone(mscr):
 
 def test_figures_of_hidden_models_are_on_paper(browser, tmp_path):
     accuracies = make_robust_accuracies(train_noise=(0.0,))  # without surfaces
-    (tmp_path / "report.html").write_text(render_separation(accuracies), encoding="utf-8")
+    (tmp_path / "report.html").write_text(rendered(separation_page, accuracies), encoding="utf-8")
     browser.window(1280)
     browser.open((tmp_path / "report.html").as_uri())
     browser.wait_for(DRAWN)

@@ -12,20 +12,20 @@ import numpy as np
 import pytest
 from made_evaluations import make_evaluation, save_evaluation
 from made_overlaps import made_settings, make_accuracies, save_study
-from pages import Page, table_of
+from pages import Page, rendered, table_of
 from typer.testing import CliRunner
 
 from scuff import design, metrics
 from scuff.cli import app
 from scuff.metrics import Accuracies
-from scuff.report import write_overlap_report, write_report
+from scuff.report import page as report
+from scuff.report import write_report
 from scuff.report.colours import themes
-from scuff.report.evaluation.settings import all_facts
-from scuff.report.overlap.build import overlap_verdicts, render_overlap
 from scuff.report.overlap.command import overlap_command
+from scuff.report.overlap.overlap import overlap_page, overlap_verdicts
 from scuff.report.overlap.scores import find_benchmarks, measure_overlap, turned
 from scuff.report.overlap.sections import overlap_sections
-from scuff.report.page import render_page
+from scuff.report.settings import all_facts
 from scuff.report.words import short_names
 from scuff.suites import load_suite
 
@@ -47,7 +47,7 @@ def scores(accuracies):
 @pytest.fixture(scope="module")
 def page(accuracies, scores):
     sections = overlap_sections(scores, made_settings(accuracies))
-    return Page(render_page("Overlaps", "", overlap_verdicts(scores), sections))
+    return Page(rendered(report.Page, "Overlaps", "", overlap_verdicts(scores), sections))
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +116,7 @@ def test_rows_and_columns_are_ordered_by_category(page, scores):
 
 
 def test_few_corruptions_have_numbers_that_are_shown(few, page):
-    small = Page(render_overlap(few, {}))
+    small = Page(rendered(overlap_page, few, {}))
     assert [a["class"] for _, a, _ in small.find("table") if "matrix" in a["class"]] == ["heat matrix numbered"] * 2
     assert [a["class"] for _, a, _ in page.find("table") if "matrix" in a["class"]] == ["heat matrix"] * 2
     values = metrics.overlaps(few).values
@@ -125,7 +125,7 @@ def test_few_corruptions_have_numbers_that_are_shown(few, page):
 
 
 def test_intervals_over_seeds_say_so(few):
-    page = Page(render_overlap(few, {}))
+    page = Page(rendered(overlap_page, few, {}))
     assert "Student t over seeds 95 %, 3 seeds." in page.section("overlap-settings")
     tips = [attributes["data-tip"] for _, attributes, _ in cells_of(page, "accuracies")]
     values = few.of("standard", "cifar10-c/shot_noise")
@@ -175,7 +175,7 @@ def test_the_sweep_and_the_chosen_benchmark(page, scores):
 
 
 def test_another_threshold_is_part_of_the_sweep(few):
-    page = Page(render_overlap(few, {}, threshold=0.62))
+    page = Page(rendered(overlap_page, few, {}, threshold=0.62))
     assert "0.62" in table_of(page, "The largest benchmarks by threshold")
     assert "overlap by less than 0.62" in page.section("benchmark")
 
@@ -283,7 +283,7 @@ def table(values, names=("a/fog", "a/snow")) -> Accuracies:
 
 def test_accuracies_alone_make_a_report_without_intervals():
     two = table([[0.9, 0.5, 0.6], [0.9, 0.8, 0.7], [0.9, 0.65, 0.8]])
-    page = Page(render_overlap(two, {}))
+    page = Page(rendered(overlap_page, two, {}))
     assert page.sections() == [key for key in SECTIONS if key != "categories"]
     tips = [attributes["data-tip"] for _, attributes, _ in cells_of(page, "overlap")]
     assert "fog and snow\noverlap 0.50\nno interval\n" in tips[1]
@@ -291,13 +291,13 @@ def test_accuracies_alone_make_a_report_without_intervals():
 
 
 def test_a_study_in_which_nothing_helped_says_so():
-    page = Page(render_overlap(table(np.full((3, 3), 0.5)), {}))
+    page = Page(rendered(overlap_page, table(np.full((3, 3), 0.5)), {}))
     assert page.sections() == ["overlap", "accuracies", "overlap-settings"]
     assert "of no pair" in page.texts("li")[0]
 
 
 def test_one_corruption_is_a_report_too():
-    page = Page(render_overlap(table([[0.9, 0.5], [0.9, 0.8]], ("a/fog",)), {}))
+    page = Page(rendered(overlap_page, table([[0.9, 0.5], [0.9, 0.8]], ("a/fog",)), {}))
     assert page.sections() == ["overlap", "benchmark", "accuracies", "overlap-settings"]
 
 
@@ -308,7 +308,7 @@ def test_names_are_text_and_nothing_else():
     names = (HOSTILE, "a/b", "a/c", "a/d")
     values = np.full((5, 5), 0.5) + 0.3 * np.eye(5) + 0.05 * np.random.default_rng(0).uniform(size=(5, 5))
     values[:, 0] = 0.9
-    page = Page(render_overlap(table(values, names), {"where": HOSTILE}, title=HOSTILE))
+    page = Page(rendered(overlap_page, table(values, names), {"where": HOSTILE}, title=HOSTILE))
     assert len(page.find("script")) == 3
     assert page.texts("h1") == [HOSTILE]
     assert not page.find("b")
@@ -325,7 +325,7 @@ def test_names_are_short_where_that_is_enough():
 
 def test_the_folder_of_a_study_becomes_a_page(few, tmp_path):
     folder = save_study(few, tmp_path / "study")
-    path = write_overlap_report(folder, title="Mine")
+    path = write_report(folder, title="Mine")
     assert path == str(folder / "report.html")
     page = Page((folder / "report.html").read_text(encoding="utf-8"))
     assert page.texts("h1") == ["Mine"]
@@ -356,7 +356,7 @@ def test_the_command_finds_out_what_a_folder_is(few, tmp_path):
     page = Page((study / "report.html").read_text(encoding="utf-8"))
     assert "overlap by less than 0.25" in page.section("benchmark")
     for options, words in (
-        ([str(study), "--data", "fashion"], "--data and --overlap belong to the report of an evaluation"),
+        ([str(study), "--data", "fashion"], "(overlap.json) takes no option data; it takes threshold"),
         ([str(tmp_path)], "there is no evaluation.json in it, and no overlap.json"),
     ):
         result = CliRunner().invoke(app, ["report", *options])
@@ -385,5 +385,5 @@ def test_the_command_runs_the_same_study_again(tmp_path):
     for part in ("overlap noc-candidates.yaml ", "--together imagenet-noc", "--test folder:val", "--fine-tune 2"):
         assert part in words
     save_study(accuracies, tmp_path)
-    page = Path(write_overlap_report(tmp_path)).read_text(encoding="utf-8")
+    page = Path(write_report(tmp_path)).read_text(encoding="utf-8")
     assert html.escape(overlap_command(settings, str(tmp_path)), quote=False) in page

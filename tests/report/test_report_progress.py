@@ -13,7 +13,7 @@ from scuff.cli import app, display
 from scuff.cli.jobs import resumable_job
 from scuff.engine import CellsFailed, Failure, LocalEngine, Run, read_statuses
 from scuff.engine.status import SILENT, describe, read_status
-from scuff.report import write_overlap_report, write_progress_report
+from scuff.report import write_report
 from scuff.store import Store
 
 NOW = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
@@ -130,7 +130,7 @@ def test_a_page_of_a_study_without_results(tmp_path):
     before = journal("stopped", now=now, train=cells(50, 5, seconds=50.0)) | {"reason": "the disk is full"}
     last = journal(now=now, train=cells(50, 10, there=5, running=4, failed=1, seconds=400.0), test=cells(30))
     save(tmp_path, before, last | {"failures": [FAILURE], "retries": [FAILURE] * 30})
-    assert write_progress_report(tmp_path) == str(tmp_path / "report.html")
+    assert write_report(tmp_path) == str(tmp_path / "report.html")
     page = page_of(tmp_path)
     text = page.section("progress")
     assert page.texts("h1") == ["Progress of overlap"]
@@ -151,7 +151,7 @@ def test_a_page_of_a_study_without_results(tmp_path):
 @pytest.mark.parametrize(("state", "words"), [("running", "it was probably killed"), ("interrupted", "Interrupted on")])
 def test_a_study_that_does_not_run_any_more_says_how_to_go_on(tmp_path, state, words):
     save(tmp_path, journal(state, train=cells(50, 10, seconds=400.0)))
-    page = Page(Path(write_progress_report(tmp_path)).read_text(encoding="utf-8"))
+    page = Page(Path(write_report(tmp_path)).read_text(encoding="utf-8"))
     assert words in " ".join(" ".join(page.texts("body")).split())
     assert "The same command goes on from here" in page.section("again")
     assert "40 of 50 train cells" in " ".join(" ".join(page.texts("body")).split())
@@ -171,7 +171,7 @@ def test_the_command_shows_progress_until_there_are_results(tmp_path):
     assert page.sections() == ["progress", "again"]
     assert "scuff overlap cifar10-c" in page.section("again")
     (study / "hits.npz").write_bytes(hits)
-    write_overlap_report(study)
+    write_report(study)
     assert page_of(study).sections()[-2:] == ["progress", "overlap-settings"]
     save(tmp_path / "export", journal("finished", corrupt=cells(9, 9, seconds=30.0)))
     assert CliRunner().invoke(app, ["report", str(tmp_path / "export")]).exit_code == 0

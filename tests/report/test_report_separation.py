@@ -11,22 +11,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 from made_mscr import EPSILON, TRAIN_NOISE, made_settings, make_robust_accuracies, make_separation, save_study
-from pages import Page, table_of
+from pages import Page, rendered, table_of
 from typer.testing import CliRunner
 
 from scuff.cli import app
 from scuff.metrics.separation.mscr import RobustAccuracies, accuracy_table, copies_effect, mscr_scores, running_mscr
-from scuff.report import write_separation_report
+from scuff.report import write_report
 from scuff.report.colours import themes
-from scuff.report.separation.build import render_separation
 from scuff.report.separation.command import mscr_again, separation_again
 from scuff.report.separation.distances import bin_edges, group_distances
 from scuff.report.separation.figures import spread_out
+from scuff.report.separation.mscr import separation_page
 from scuff.report.separation.radius import Radius, find_radius
 from scuff.report.separation.scores import measure_mscr
 from scuff.report.separation.surface import diagonal
 from scuff.report.separation.verdicts import meaning, mscr_verdicts, separation_verdict
-from scuff.studies.separation import study as mscr
+from scuff.studies import mscr
 
 SECTIONS = ["mscr", "accuracies", "trade-off", "surface", "copies", "runs", "separation", "settings"]
 
@@ -44,7 +44,7 @@ def separation():
 
 @pytest.fixture(scope="module")
 def page(accuracies, separation):
-    return Page(render_separation(accuracies, made_settings(accuracies), *separation))
+    return Page(rendered(separation_page, accuracies, made_settings(accuracies), *separation))
 
 
 def tips_of(page: Page, caption: str) -> list[tuple[dict[str, str], str]]:
@@ -272,7 +272,7 @@ LARGER, SMALLER = "was given. Balls of it around", "was given. It is less than h
 def test_noise_is_only_harmless_within_half_of_the_separation(accuracies, separation, changed, half, said, is_harmless):
     settings = made_settings(accuracies) | changed
     found = None if half is None else separation[0] | {"epsilon_min": half, "distance": 2 * half}
-    page = Page(render_separation(accuracies, settings, found))
+    page = Page(rendered(separation_page, accuracies, settings, found))
     verdicts = [text for text in page.texts("li") if not text.startswith("Class separation")]
     radius = [text for text in verdicts if text.startswith("Radius of the noise")]
     assert len(radius) == (said is not None)
@@ -365,7 +365,7 @@ def test_running_means_end_at_nothing(page, accuracies):
 
 def test_many_runs_are_thinned_out():
     many = make_robust_accuracies(("m",), (0.0,), (0.0, EPSILON), runs=1200)
-    (line,) = Page(render_separation(many, {})).data()["figures"]["runs0"]["data"]
+    (line,) = Page(rendered(separation_page, many, {})).data()["figures"]["runs0"]["data"]
     assert len(line["x"]) < 101
     assert (line["x"][0], line["x"][-1]) == (1, 1200)
 
@@ -392,7 +392,7 @@ def test_every_distance_is_counted_once(page, separation):
 
 def test_without_splits_there_is_one_group(separation):
     found, neighbours, _, _ = separation
-    page = Page(render_separation(None, None, found, neighbours))
+    page = Page(rendered(separation_page, None, None, found, neighbours))
     (trace,) = page.data()["figures"]["distances"]["data"]
     assert sum(trace["y"]) == len(neighbours.distances)
     assert page.data()["figures"]["distances"]["layout"]["showlegend"] is False
@@ -425,7 +425,7 @@ def test_quantiles_and_pairs_are_those_of_the_metrics(page, separation):
 
 
 def test_two_classes_have_a_table_and_no_matrix():
-    page = Page(render_separation(None, None, *make_separation(2)))
+    page = Page(rendered(separation_page, None, None, *make_separation(2)))
     assert page.sections() == ["separation", "settings"]
     assert "matrix" not in " ".join(attributes["class"] for _, attributes, _ in page.find("table"))
     assert table_of(page, "All pairs of classes")["class a"]["distance"] == 54 / 255
@@ -436,7 +436,7 @@ def test_two_classes_have_a_table_and_no_matrix():
 
 def test_models_as_they_are_have_no_surface_and_no_runs():
     given = make_robust_accuracies(("net", "other"), (0.0,), points=300)
-    page = Page(render_separation(given, made_settings(given)))
+    page = Page(rendered(separation_page, given, made_settings(given)))
     assert page.sections() == ["mscr", "accuracies", "trade-off", "settings"]
     assert "without the randomness of training" in page.section("mscr")
     assert [trace["y"] for trace in page.data()["figures"]["mscr"]["data"]] == [["net"], ["other"]]
@@ -445,7 +445,7 @@ def test_models_as_they_are_have_no_surface_and_no_runs():
 
 def test_one_run_of_one_number_of_points_is_a_report_without_intervals():
     one = RobustAccuracies(("m",), (0.0,), (0.0, 0.1), np.array([[[[[0.9], [0.8]]]]]), 0.1)
-    page = Page(render_separation(one))
+    page = Page(rendered(separation_page, one))
     assert page.sections() == ["mscr", "accuracies", "settings"]
     assert "no interval: one run, without a record of which points were right" in page.section("mscr")
     assert "no interval" in tips_of(page, "Accuracy of m in per cent")[0][0]["data-tip"]
@@ -455,7 +455,7 @@ def test_one_run_of_one_number_of_points_is_a_report_without_intervals():
 def test_a_model_without_a_right_answer_is_a_report():
     values = np.zeros((1, 1, 2, 2, 5))
     none = RobustAccuracies(("m",), (0.0, 0.1), (0.0, 0.1), values, 0.1, runs=tuple(range(5)))
-    page = Page(render_separation(none))
+    page = Page(rendered(separation_page, none))
     assert "not defined, as nothing is right without noise" in page.texts("li")[0]
     assert page.sections() == ["mscr", "accuracies", "surface", "runs", "settings"]
     assert "nan" not in " ".join(page.texts("main")).lower().split()
@@ -464,14 +464,14 @@ def test_a_model_without_a_right_answer_is_a_report():
 def test_training_without_clean_points_only_is_a_report():
     """The experiment on copies has one training noise, which is not 0."""
     noisy = make_robust_accuracies(("forest",), (EPSILON,), (0.0, EPSILON), copies=(1, 2, 5))
-    page = Page(render_separation(noisy, made_settings(noisy)))
+    page = Page(rendered(separation_page, noisy, made_settings(noisy)))
     assert page.sections() == ["mscr", "accuracies", "copies", "runs", "settings"]
     assert "trained with noise of ε_min, " in page.texts("li")[0]
 
 
 def test_a_study_that_is_still_running_says_so(accuracies):
     settings = made_settings(accuracies) | {"runs": list(range(1200))}
-    page = Page(render_separation(accuracies, settings))
+    page = Page(rendered(separation_page, accuracies, settings))
     assert "6 runs of 1\u00a0200 so far" in page.texts("p", class_="lead")[0]
     assert "1199" not in page.section("settings")
 
@@ -482,7 +482,7 @@ HOSTILE = "</script><script>window.hurt = 1</script><b>@ink"
 def test_names_are_text_and_nothing_else(separation):
     hostile = make_robust_accuracies((HOSTILE, "b"))
     found = separation[0] | {"class_names": [HOSTILE] * 4}
-    page = Page(render_separation(hostile, made_settings(hostile), found, *separation[1:], title=HOSTILE))
+    page = Page(rendered(separation_page, hostile, made_settings(hostile), found, *separation[1:], title=HOSTILE))
     assert len(page.find("script")) == 3
     assert page.texts("h1") == [HOSTILE]
     assert not page.find("b")
@@ -494,7 +494,7 @@ def test_names_are_text_and_nothing_else(separation):
 
 def test_the_folder_of_a_study_becomes_a_page(accuracies, separation, tmp_path):
     folder = save_study(tmp_path / "study", accuracies, separation)
-    path = write_separation_report(folder, title="Mine")
+    path = write_report(folder, title="Mine")
     assert path == str(folder / "report.html")
     page = Page(Path(path).read_text(encoding="utf-8"))
     assert page.texts("h1") == ["Mine"]
@@ -504,7 +504,7 @@ def test_the_folder_of_a_study_becomes_a_page(accuracies, separation, tmp_path):
 
 def test_the_folder_of_a_separation_becomes_a_page(separation, tmp_path):
     folder = save_study(tmp_path / "only", None, separation)
-    page = Page(Path(write_separation_report(folder)).read_text(encoding="utf-8"))
+    page = Page(Path(write_report(folder)).read_text(encoding="utf-8"))
     assert page.texts("h1") == ["Class separation of points.npz"]
     assert page.texts("p", class_="lead") == ["400 points of 4 classes."]
     assert page.sections() == ["separation", "settings"]
@@ -522,21 +522,21 @@ def test_the_command_finds_out_what_a_folder_is(accuracies, separation, tmp_path
         assert Page((folder / "report.html").read_text(encoding="utf-8")).texts("h1")[0].startswith(title)
         result = CliRunner().invoke(app, ["report", str(folder), "--data", "fashion"])
         assert result.exit_code == 2
-        assert "--data and --overlap belong to the report of an evaluation" in result.output
+        assert "takes no option" in result.output
     result = CliRunner().invoke(app, ["report", str(tmp_path)])
     assert result.exit_code == 2
     assert "mscr.json, separation.json" in " ".join(result.output.split())
 
 
 def test_a_folder_of_nothing_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"no mscr\.json, no separation\.json"):
-        write_separation_report(tmp_path)
+    with pytest.raises(ValueError, match=r"mscr\.json, separation\.json"):
+        write_report(tmp_path)
 
 
 @pytest.mark.parametrize("changed", [{"data_fingerprint": "another"}, {"norm": 2.0}])
 def test_the_separation_of_other_data_is_not_shown(accuracies, separation, tmp_path, changed):
     folder = save_study(tmp_path / "study", accuracies, (separation[0] | changed, *separation[1:]))
-    page = Page(Path(write_separation_report(folder)).read_text(encoding="utf-8"))
+    page = Page(Path(write_report(folder)).read_text(encoding="utf-8"))
     assert page.sections() == [key for key in SECTIONS if key != "separation"]
     assert not [text for text in page.texts("li") if text.startswith("Class separation")]
     assert not [key for key in page.data()["figures"] if key.startswith("distances")]
@@ -596,7 +596,7 @@ def test_only_models_as_they_are_have_no_training_noise_to_say(accuracies, are_g
 @pytest.mark.parametrize("epsilon_given", [True, False])
 def test_a_radius_that_was_given_is_given_again(accuracies, separation, epsilon_given):
     settings = made_settings(accuracies) | {"epsilon_given": epsilon_given}
-    page = Page(render_separation(accuracies, settings, *separation, directory="x"))
+    page = Page(rendered(separation_page, accuracies, settings, *separation, directory="x"))
     assert (f"--epsilon-min {EPSILON}" in page.section("settings")) is epsilon_given
 
 
@@ -627,7 +627,7 @@ def test_what_a_command_line_cannot_say_is_said_in_python(accuracies):
 
 def test_runs_that_are_not_the_first_are_said_in_python(accuracies, separation):
     settings = made_settings(accuracies) | {"runs": [0, 2, 5]}
-    page = Page(render_separation(accuracies, settings, *separation, directory="x"))
+    page = Page(rendered(separation_page, accuracies, settings, *separation, directory="x"))
     assert "The runs are not the first 3, from 0 on" in page.section("settings")
     assert "runs=[0, 2, 5]," in page.section("settings")
     assert "scuff mscr --model" not in page.section("settings")
@@ -636,7 +636,9 @@ def test_runs_that_are_not_the_first_are_said_in_python(accuracies, separation):
 def test_a_study_that_does_not_say_what_its_models_were_has_no_command(accuracies):
     settings = made_settings(accuracies)
     settings.pop("addresses")
-    assert "The same again" not in Page(render_separation(accuracies, settings, directory="x")).section("settings")
+    assert "The same again" not in Page(rendered(separation_page, accuracies, settings, directory="x")).section(
+        "settings"
+    )
 
 
 def test_radii_come_back_to_the_last_bit(accuracies):

@@ -26,25 +26,23 @@ from made_distances import (
     save_mixing,
     save_subsets,
 )
-from pages import Page, table_of
+from pages import Page, rendered, table_of
 from typer.testing import CliRunner
 
 from scuff.augment import NINE
 from scuff.cli import app
 from scuff.metrics.intervals import student_half_width
-from scuff.report import (
-    render_dissimilar,
-    render_distances,
-    render_mixing,
-    render_subsets,
-    write_distance_report,
-)
+from scuff.report import write_report
 from scuff.report.colours import themes
 from scuff.report.transform_space.command import distances_again
+from scuff.report.transform_space.dissimilar import dissimilar_page
+from scuff.report.transform_space.distances import distances_page
 from scuff.report.transform_space.matrices import MOST_ROWS, shown_schemes
+from scuff.report.transform_space.mixing import mixing_page
 from scuff.report.transform_space.names import SHORT, short_name
 from scuff.report.transform_space.scores import measure_distances
 from scuff.report.transform_space.seeds import over_seeds
+from scuff.report.transform_space.subsets import subsets_page
 from scuff.studies.transform_space.subsets import KINDS as KINDS_OF_SUBSETS
 
 DRAWN = "document.documentElement.dataset.drawn === 'yes'"
@@ -70,16 +68,18 @@ def correlations(distances, errors):
 @pytest.fixture(scope="module")
 def page(distances, errors, correlations):
     settings = made_settings(distances) | made_training()
-    return Page(render_distances(distances, settings, errors, correlations, directory="runs/near"))
+    return Page(rendered(distances_page, distances, settings, errors, correlations, directory="runs/near"))
 
 
 @pytest.fixture(scope="module")
 def other_pages():
     mixing = make_mixing()
     return {
-        "subsets": Page(render_subsets(make_subsets())),
-        "mixing": Page(render_mixing(mixing, {"right": "a/impulse_noise", "other": "a/motion_blur"})),
-        "dissimilar": Page(render_dissimilar(make_dissimilar(), made_dissimilar_settings(), directory="runs/new")),
+        "subsets": Page(rendered(subsets_page, make_subsets())),
+        "mixing": Page(rendered(mixing_page, mixing, {"right": "a/impulse_noise", "other": "a/motion_blur"})),
+        "dissimilar": Page(
+            rendered(dissimilar_page, make_dissimilar(), made_dissimilar_settings(), directory="runs/new")
+        ),
     }
 
 
@@ -133,10 +133,12 @@ def test_pages_open_in_a_browser_without_a_complaint_and_fit_on_a_phone(tmp_path
     some = make_distances(6, corruptions=4, resamplings=2)
     errors = make_errors(some)
     texts = {
-        "near": render_distances(some, made_settings(some), errors, make_correlations(some, errors), directory="near"),
-        "subsets": render_subsets(make_subsets()),
-        "mixing": render_mixing(make_mixing()),
-        "new": render_dissimilar(make_dissimilar()),
+        "near": rendered(
+            distances_page, some, made_settings(some), errors, make_correlations(some, errors), directory="near"
+        ),
+        "subsets": rendered(subsets_page, make_subsets()),
+        "mixing": rendered(mixing_page, make_mixing()),
+        "new": rendered(dissimilar_page, make_dissimilar()),
     }
     charts = {}
     with Chromium(path, tmp_path / "profile") as browser:
@@ -197,9 +199,11 @@ def test_of_many_schemes_those_with_names_and_the_nearest_have_a_row():
     left_out = [name for name in many.schemes if name not in rows]
     means = many.by_corruption("msd").mean(axis=1)
     assert means[left_out].min() >= means[[name for name in rows if name not in NAMED]].max()
-    text = Page(render_distances(many)).section("distances")
+    text = Page(rendered(distances_page, many)).section("distances")
     assert f"Of {len(many.schemes)} schemes, the {MOST_ROWS} are shown" in text
-    assert len(table_of(Page(render_distances(many)), "Schemes, mean over all corruptions")) == len(many.schemes)
+    assert len(table_of(Page(rendered(distances_page, many)), "Schemes, mean over all corruptions")) == len(
+        many.schemes
+    )
 
 
 def test_short_names_of_all_subsets_differ_and_fit():
@@ -267,17 +271,17 @@ def test_points_are_schemes_with_subsets_behind_those_that_have_names(page, dist
 
 
 def test_distances_alone_are_a_report_without_correlations(distances):
-    page = Page(render_distances(distances))
+    page = Page(rendered(distances_page, distances))
     assert page.sections() == ["distances", "settings"]
     assert list(verdicts(page)) == ["Distances", "Precision"]
-    assert list(verdicts(Page(render_distances(make_distances())))) == ["Distances"]
+    assert list(verdicts(Page(rendered(distances_page, make_distances())))) == ["Distances"]
     assert "correlation" not in page.section("settings")
 
 
 def test_correlations_that_are_not_defined_say_why():
     few = make_distances(0, NAMED[:3], 2, 1)
     errors = make_errors(few, seeds=1)
-    page = Page(render_distances(few, None, errors, make_correlations(few, errors)))
+    page = Page(rendered(distances_page, few, None, errors, make_correlations(few, errors)))
     why = "a rank correlation needs at least 5 schemes, there are 3"
     assert verdicts(page)["Distance and error"] == f"Not known: {why}."
     assert f"MSD, gaussian noise and shot noise: {why}." in page.section("correlation")
@@ -287,10 +291,10 @@ def test_correlations_that_are_not_defined_say_why():
 
 def test_a_study_whose_networks_are_not_all_trained_says_so(distances, errors):
     part = errors[errors["scheme"].isin(NAMED)]
-    page = Page(render_distances(distances, None, part))
+    page = Page(rendered(distances_page, distances, None, part))
     assert page.sections() == ["distances", "errors", "settings"]
     assert f"They are {len(NAMED)} of the {len(distances.schemes)} schemes." in verdicts(page)["Trained networks"]
-    none_yet = Page(render_distances(distances, None, errors.iloc[:0]))
+    none_yet = Page(rendered(distances_page, distances, None, errors.iloc[:0]))
     assert none_yet.sections() == ["distances", "settings"]
 
 
@@ -298,7 +302,9 @@ def test_distances_that_explain_nothing_are_said_to(distances):
     errors = make_errors(distances, seeds=1).assign(seed=0)
     random = np.random.default_rng(1)
     errors["error"] = random.uniform(size=len(errors))
-    page = Page(render_distances(distances, None, errors.drop(columns="seed"), make_correlations(distances, errors)))
+    page = Page(
+        rendered(distances_page, distances, None, errors.drop(columns="seed"), make_correlations(distances, errors))
+    )
     said = verdicts(page)["Distance and error"]
     sure = int(re.search(r"above 0 for (\d+|none)", said).group(1).replace("none", "0"))
     assert sure <= 2  # of fifteen, by chance
@@ -307,7 +313,7 @@ def test_distances_that_explain_nothing_are_said_to(distances):
 
 def test_one_scheme_and_one_corruption_without_levels_are_a_report():
     one = make_distances(0, ("none",), 1, 1)
-    page = Page(render_distances(one))
+    page = Page(rendered(distances_page, one))
     assert re.fullmatch(r"none is at a mean MSD of [\d.]+ from 1 corruption\.", verdicts(page)["Distances"])
     assert not [a for a, _ in cells_of(page) if "best" in a["class"]]
 
@@ -316,7 +322,7 @@ def test_names_are_text_and_nothing_else():
     hostile = make_distances(0, (HOSTILE, *NAMED), 2, 1)
     errors = make_errors(hostile)
     settings = made_settings(hostile)
-    text = render_distances(hostile, settings, errors, make_correlations(hostile, errors), title=HOSTILE)
+    text = rendered(distances_page, hostile, settings, errors, make_correlations(hostile, errors), title=HOSTILE)
     page = Page(text)
     assert len(page.find("script")) == 3
     assert page.texts("h1") == [HOSTILE]
@@ -346,7 +352,7 @@ def test_subsets_have_a_line_per_kind_and_one_of_all(other_pages):
 
 
 def test_subsets_without_all_and_with_one_seed_are_a_report():
-    page = Page(render_subsets(make_subsets(seeds=1, with_all=False)))
+    page = Page(rendered(subsets_page, make_subsets(seeds=1, with_all=False)))
     assert "shapes" not in page.data()["figures"]["subsets-error"]["layout"]
     assert list(verdicts(page)) == ["Closest", "Random", "Farthest"]
     assert "than all" not in " ".join(verdicts(page).values())
@@ -366,8 +372,11 @@ def test_mixing_has_three_panels_and_says_what_a_few_right_images_do(other_pages
     assert verdicts(page)["MSD"] == "0.100 at share 0, 0.150 at share 0.99 and 1.80 at share 1."
     assert "With 1\u00a0% of images right, it is still nearer to that of all right" in verdicts(page)["Error"]
     late = table.assign(error=table["share"])
-    assert "With 1\u00a0% of images right, it is nearer to that of none" in verdicts(Page(render_mixing(late)))["Error"]
-    two = Page(render_mixing(table[table["share"].isin([0, 0.5])]))
+    assert (
+        "With 1\u00a0% of images right, it is nearer to that of none"
+        in verdicts(Page(rendered(mixing_page, late)))["Error"]
+    )
+    two = Page(rendered(mixing_page, table[table["share"].isin([0, 0.5])]))
     assert "images right" not in verdicts(two)["Error"]
 
 
@@ -409,7 +418,7 @@ def test_members_have_their_severities_and_errors(other_pages):
 def test_one_repetition_has_no_deviations_and_a_candidate_in_no_benchmark_no_shift():
     found = make_dissimilar(repetitions=1)
     found.shifts.loc[found.shifts.index[-1], "shift"] = np.nan
-    page = Page(render_dissimilar(found))
+    page = Page(rendered(dissimilar_page, found))
     last = found.shifts["corruption"].iloc[-1].rpartition("/")[2].replace("_", " ")
     assert f"In no benchmark of the right error: {last}." in page.section("shifts")
     assert page.texts("p", class_="lead") == ["10 of 30 candidates; 2\u00a0000 benchmarks drawn."]
@@ -437,7 +446,7 @@ def test_the_command_finds_out_which_study_a_folder_holds(distances, errors, tmp
         assert "nan" not in " ".join(page.texts("main")).lower().split()
     result = CliRunner().invoke(app, ["report", str(tmp_path / "near"), "--data", "fashion"])
     assert result.exit_code == 2
-    assert "--data and --overlap belong to the report of an evaluation" in result.output
+    assert "takes no option data" in result.output
     result = CliRunner().invoke(app, ["report", str(tmp_path)])
     assert result.exit_code == 2
     assert "dissimilar.json or distances.json" in " ".join(result.output.split())
@@ -445,11 +454,11 @@ def test_the_command_finds_out_which_study_a_folder_holds(distances, errors, tmp
 
 def test_a_folder_gives_the_page_of_its_tables(distances, errors, correlations, tmp_path):
     folder = save_distances(tmp_path / "explained", distances, errors)
-    page = Page(Path(write_distance_report(folder, tmp_path / "out.html", title="Mine")).read_text(encoding="utf-8"))
+    page = Page(Path(write_report(folder, tmp_path / "out.html", title="Mine")).read_text(encoding="utf-8"))
     assert (tmp_path / "out.html").exists()
     assert page.texts("h1") == ["Mine"]
     settings = made_settings(distances) | made_training()
-    direct = render_distances(distances, settings, errors, correlations, directory=str(folder), title="Mine")
+    direct = rendered(distances_page, distances, settings, errors, correlations, directory=str(folder), title="Mine")
     assert page.data() == Page(direct).data()
 
 
@@ -465,7 +474,7 @@ def test_the_commands_are_those_that_the_command_line_takes(distances, errors, t
         "design dissimilar": save_dissimilar(tmp_path / "new", make_dissimilar()),
     }
     for name, folder in folders.items():
-        page = Page(Path(write_distance_report(folder)).read_text(encoding="utf-8"))
+        page = Page(Path(write_report(folder)).read_text(encoding="utf-8"))
         group, verb, *words = shlex.split(page.texts("pre")[0])[1:]
         assert f"{group} {verb}" == name
         command = get_command(app).commands[group].commands[verb]
@@ -502,23 +511,23 @@ def test_what_was_chosen_is_chosen_again(distances):
 
 
 def test_folders_without_numbers_are_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"there is none of subsets\.json, mixing\.json"):
-        write_distance_report(tmp_path)
+    with pytest.raises(ValueError, match=r"subsets\.json, mixing\.json"):
+        write_report(tmp_path)
     empty = save_subsets(tmp_path / "subsets", pd.DataFrame(columns=["kind", "size", "seed", "clean_error", "error"]))
     with pytest.raises(ValueError, match="has no numbers yet"):
-        write_distance_report(empty)
+        write_report(empty)
     distances = make_distances(2, ("augmix",), 2, 1)
     folder = save_distances(tmp_path / "near", distances)
     (folder / "distances.csv").unlink()
     with pytest.raises(ValueError, match="is not finished"):
-        write_distance_report(folder)
+        write_report(folder)
 
 
 def test_a_scheme_called_none_is_no_missing_value(tmp_path):
     distances = make_distances(4, ("none", "NA"), 2, 1)
     errors = make_errors(distances, seeds=1)
     folder = save_distances(tmp_path / "near", distances, errors)
-    page = Page(Path(write_distance_report(folder)).read_text(encoding="utf-8"))
+    page = Page(Path(write_report(folder)).read_text(encoding="utf-8"))
     rows = table_of(page, "Schemes, mean over all corruptions")
     for name in ("none", "NA"):
         wanted = errors[(errors["scheme"] == name) & (errors["corruption"] != "clean")]["error"].mean()

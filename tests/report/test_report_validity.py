@@ -19,13 +19,14 @@ from made_validity import (
     make_shifts,
     make_trends,
 )
-from pages import Page, table_of
+from pages import Page, rendered, table_of
 from typer.testing import CliRunner
 from validity_pages import lines, render_all, verdicts
 
 from scuff.cli import app
-from scuff.report import render_validity, write_validity_report
+from scuff.report import write_report
 from scuff.report.validity.scores import measure_validity
+from scuff.report.validity.validity import validity_page
 from scuff.store import Store
 from scuff.studies.validity.results import Validity, save_validity
 
@@ -88,7 +89,9 @@ def test_the_page_opens_in_a_browser_without_a_complaint_and_shows_one_suite_at_
 
 def test_a_page_about_hundreds_of_models_stays_light():
     many = make_shifts(models=200, natural=[f"natural-{number}" for number in range(5)])
-    text = render_validity(many, make_correlations(many), make_contributions(many), settings=made_settings(many))
+    text = rendered(
+        validity_page, many, make_correlations(many), make_contributions(many), settings=made_settings(many)
+    )
     own = text[: text.index("<script>")]  # all but Plotly and the script
     assert len(own) < 600_000  # 3 benchmarks x 5 x 200 points, at about 100 bytes each, and the tables
 
@@ -112,11 +115,11 @@ def test_names_are_text_and_nothing_else(shifts):
 
 
 def test_what_is_not_there_has_no_section(shifts, correlations, contributions):
-    page = Page(render_validity(shifts, correlations, contributions))
+    page = Page(rendered(validity_page, shifts, correlations, contributions))
     assert page.sections() == ["correlations", "models", "corruptions", "categories", "settings"]
     assert not page.texts("pre")
     assert "stability" not in page.section("settings")
-    corruptions = Page(render_validity(shifts, lines(correlations, what="corruption")))
+    corruptions = Page(rendered(validity_page, shifts, lines(correlations, what="corruption")))
     assert corruptions.sections() == ["corruptions", "settings"]
     assert list(verdicts(corruptions)) == ["Single corruptions"]
     assert corruptions.texts("h1")[0].startswith("Does a synthetic benchmark predict robustness to sketches, ")
@@ -126,7 +129,7 @@ def test_one_natural_benchmark_needs_no_mean():
     one = make_shifts(natural=("sketches",))
     groups = make_groups(one)
     correlations = make_correlations(one)
-    page = Page(render_validity(one, correlations, make_contributions(one), groups, make_trends(groups)))
+    page = Page(rendered(validity_page, one, correlations, make_contributions(one), groups, make_trends(groups)))
     assert page.texts("h1") == ["Does made-c predict robustness to sketches?"]
     assert verdicts(page)["made-c (7 corruptions)"].startswith("correlates strongly with robustness to sketches. r = ")
     assert list(table_of(page, "Pearson's correlation by category")["noise"]) == ["corruptions", "sketches"]
@@ -144,7 +147,7 @@ def test_a_natural_benchmark_without_correlations_does_not_hide_the_others(shift
         columns = [name for name in table if name in numbers]
         return table.assign(note=np.where(its, why, ""), **{name: table[name].mask(its) for name in columns})
 
-    page = Page(render_validity(shifts, flat(correlations), flat(contributions)))
+    page = Page(rendered(validity_page, shifts, flat(correlations), flat(contributions)))
     said = verdicts(page)
     best = lines(correlations, what="corruption", kind="pearson", natural="sketches").nlargest(1, "value").iloc[0]
     short = best["benchmark"].removeprefix("made-c/").replace("_", " ")
@@ -172,7 +175,7 @@ def test_tables_with_numbers_for_names_are_read_as_text(shifts, correlations):
 
 
 def test_the_first_suite_is_the_largest_that_has_a_name(shifts, correlations):
-    page = Page(render_validity(shifts, correlations, settings=made_settings(shifts)))
+    page = Page(rendered(validity_page, shifts, correlations, settings=made_settings(shifts)))
     assert page.texts("h1") == ["Does made-c predict robustness to sketches, renditions and cartoons?"]
     assert measure_validity(shifts, correlations).suites == [("suite", "made-c"), ("score", SCORE), ("suite", "all")]
     assert page.texts("option")[:3] == ["made-c", SCORE, "all corruptions"]
@@ -188,7 +191,7 @@ def folder(tmp_path, shifts, correlations, contributions):
 
 
 def test_the_report_of_a_folder_is_that_of_its_tables(folder, page):
-    path = write_validity_report(folder, title="Mine")
+    path = write_report(folder, title="Mine")
     assert path == str(folder / "report.html")
     found = Page((folder / "report.html").read_text(encoding="utf-8"))
     assert found.texts("h1") == ["Mine"]
@@ -220,5 +223,5 @@ def test_a_folder_of_another_version_is_refused_in_a_line(folder):
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"there is no validity\.json in it"):
-        write_validity_report(tmp_path)
+    with pytest.raises(ValueError, match=r"and no .*validity\.json"):
+        write_report(tmp_path)

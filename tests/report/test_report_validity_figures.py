@@ -15,15 +15,15 @@ from made_validity import (
     make_correlations,
     make_shifts,
 )
-from pages import Page, table_of
+from pages import Page, rendered, table_of
 from validity_pages import lines, render_all
 
-from scuff.report import render_validity
 from scuff.report.colours import themes
 from scuff.report.validity.figures import model_scatter
 from scuff.report.validity.scores import KINDS, measure_validity
 from scuff.report.validity.sections import scatter_section
 from scuff.report.validity.settings import definitions
+from scuff.report.validity.validity import validity_page
 from scuff.report.validity.verdicts import validity_verdicts
 
 
@@ -81,7 +81,7 @@ def test_scores_are_drawn_as_they_are(page, shifts):
 
 def test_one_suite_has_no_choice_and_suites_of_unknown_members_no_figures(shifts, correlations):
     one = correlations[(correlations["what"] == "suite") & (correlations["benchmark"] == "made-c")]
-    page = Page(render_validity(shifts, one))  # whose members follow from its name
+    page = Page(rendered(validity_page, shifts, one))  # whose members follow from its name
     assert not page.find("select")
     assert len([key for key in page.data()["figures"] if key.startswith("models")]) == 3
     unknown = measure_validity(shifts, one.assign(benchmark="mine"))

@@ -11,15 +11,15 @@ from made_validity import (
     make_correlations,
     make_shifts,
 )
-from pages import Page, table_of
+from pages import Page, rendered, table_of
 from validity_pages import render_all
 
-from scuff.report import render_validity
 from scuff.report.validity.command import CATEGORIES as CATEGORIES_FILE
 from scuff.report.validity.command import GIVEN_CATEGORIES, GIVEN_TABLE, validity_again
 from scuff.report.validity.figures import model_scatter
 from scuff.report.validity.scores import measure_validity
 from scuff.report.validity.settings import settings_section
+from scuff.report.validity.validity import validity_page
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,7 @@ def test_the_command_names_what_was_not_left_to_itself(shifts):
 
 def test_reasons_for_leaving_models_out_are_counted(shifts, correlations):
     left_out = {"odd": "excluded"} | {f"x{number}": "lacks fog" for number in range(6)}
-    page = Page(render_validity(replace(shifts, left_out=left_out), correlations))
+    page = Page(rendered(validity_page, replace(shifts, left_out=left_out), correlations))
     assert list(table_of(page, "Why models are left out")) == ["6 models", "1 model"]
     cells = page.texts("td")
     assert cells[cells.index("lacks fog") + 1] == "x0, x1, x2, x3 and 2 more"
@@ -95,7 +95,7 @@ def test_reasons_for_leaving_models_out_are_counted(shifts, correlations):
 
 
 def test_models_may_be_left_out_for_other_reasons_than_missing_values(shifts, correlations):
-    page = render_validity(replace(shifts, left_out={"a": "excluded by the mapping"}), correlations)
+    page = rendered(validity_page, replace(shifts, left_out={"a": "excluded by the mapping"}), correlations)
     assert "40 models of 20 families (1 other left out), 8 corruptions" in page
     assert "missing values" not in page
 

@@ -18,14 +18,14 @@ from made_validity import (
     make_shifts,
     make_trends,
 )
-from pages import Page, table_of
+from pages import Page, rendered, table_of
 from validity_pages import lines, render_all, verdicts
 
 from scuff.metrics.validity.shifts import BETWEEN
-from scuff.report import render_validity
 from scuff.report.validity.notes import gather_notes, notes_of, suite_notes
 from scuff.report.validity.scores import KINDS, measure_validity
 from scuff.report.validity.settings import definitions
+from scuff.report.validity.validity import validity_page
 from scuff.report.validity.verdicts import validity_verdicts
 
 
@@ -169,7 +169,7 @@ def test_corruptions_are_better_alone_only_if_the_interval_says_so(shifts, corre
 def test_p_values_say_what_they_ignore(page, shifts, correlations):
     captions = [text for text in page.texts("caption") if text.startswith("p-values")]
     assert captions == ["p-values (two-sided), as if models were independent: they ignore families"]
-    plain = Page(render_validity(replace(shifts, families=None), correlations))
+    plain = Page(rendered(validity_page, replace(shifts, families=None), correlations))
     captions = [text for text in plain.texts("caption") if text.startswith("p-values")]
     assert captions == ["p-values (two-sided), as if models were independent"]
     assert (
@@ -291,7 +291,7 @@ def test_long_searches_are_short_in_the_verdict_and_whole_when_unfolded(shifts, 
     members = [f"made-c/c{number}" for number in range(150)]
     warning = "not shown to be better than random ones: its correlation is 0.65"
     searches = make_searches().head(1).assign(size=150, members=BETWEEN.join(members), warning=warning)
-    page = Page(render_validity(shifts, correlations, searches=searches))
+    page = Page(rendered(validity_page, shifts, correlations, searches=searches))
     found = verdicts(page)["Most predictive 150"]
     assert found.startswith("made-c/c0, made-c/c1, made-c/c2, made-c/c3, made-c/c4, made-c/c5 and 144 more: r = 0.76")
     assert found.endswith(" Warning: not shown to be better than random ones.")

@@ -197,7 +197,11 @@ def test_sequences_and_twins_are_refused(tmp_path):
 
 def test_names_that_would_mix_models_up_are_refused(tmp_path):
     fog = {"corruption": "fog", "strength": 1.0, "decay": 2.0}
-    for name, message in (("standard", "no model can be called"), ("clean", "cannot be called so"), ("my fog", "letters")):
+    for name, message in (
+        ("standard", "no model can be called"),
+        ("clean", "cannot be called so"),
+        ("my fog", "letters"),
+    ):
         suite = scuff.Suite("mine", 1, 32, {name: fog, "other": fog})
         with pytest.raises(ValueError, match=message):
             OverlapStudy(suite, TRAIN, tmp_path, recipe=QUICK, test=TEST, device="cpu").plan()
@@ -308,7 +312,12 @@ def test_the_plan_names_every_model_and_nothing_is_written_by_it(tmp_path):
     plan = OverlapStudy(
         SUITES, TRAIN, tmp_path / "out", recipe=QUICK, only=NAMES, test=TEST, device="cpu", seeds=2
     ).plan()
-    assert [cell.trained_on for cell in plan.work.cells[:4]] == ["standard", NAMES[0], NAMES[1], "noc-candidates/border"]
+    assert [cell.trained_on for cell in plan.work.cells[:4]] == [
+        "standard",
+        NAMES[0],
+        NAMES[1],
+        "noc-candidates/border",
+    ]
     assert [cell.seed for cell in plan.work.cells] == [0] * 4 + [1] * 4
     assert plan.work.device == torch.device("cpu")
     assert not (tmp_path / "out").exists()

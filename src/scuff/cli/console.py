@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -15,6 +17,9 @@ from rich.progress import (
 from rich.table import Column
 from rich.text import Text
 
+if TYPE_CHECKING:
+    from scuff.tables import Table
+
 TEXT_WIDTH = 100
 PIPE_WIDTH = 1000  # a pipe has no width of its own, and 80 columns would cut tables
 
@@ -25,6 +30,14 @@ def open_console(stderr: bool = False) -> Console:
     if not console.is_terminal:
         console.width = PIPE_WIDTH
     return console
+
+
+def print_table(table: Table, mark: str = "") -> None:
+    """Print a table below its caption, if it has one; `mark` follows the best numbers."""
+    console = open_console()
+    if table.caption:
+        console.print(table.caption)
+    console.print(table.to_terminal(mark))
 
 
 def open_progress() -> Progress:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from scuff.cli.options import (
     Address,
+    DryRun,
     EngineName,
     Only,
     Resize,
@@ -31,53 +32,45 @@ UNITS = {
 
 
 def corrupt_command(
-    source: Annotated[str, typer.Argument(metavar="SRC", help="A folder of pictures, or an array: .npz or .npy.")],
-    destination: Annotated[
-        str, typer.Argument(metavar="DST", help="A folder for the results, outside SRC; or an address, as s3://b/out.")
-    ],
-    suite: Annotated[str, typer.Option(help="A suite's name (see scuff list), or a suite file.")] = "imagenet-c",
+    source: str = typer.Argument(..., metavar="SRC", help="Folder of pictures, or an array: .npz or .npy."),
+    destination: str = typer.Argument(
+        ..., metavar="DST", help="Folder for the results, outside SRC; any fsspec path, as s3://bucket/out."
+    ),
+    suite: str = typer.Option("imagenet-c", help="Name of a suite (see scuff list), or a suite file."),
     only: Only = None,
     severity: Severity = None,
     validation: Validation = False,
     seed: Seed = 0,
     resize: Resize = None,
-    crop: Annotated[int | None, typer.Option(metavar="PIXELS", help="Then cut out the middle square.")] = None,
-    save: Annotated[
-        str | None, typer.Option(metavar="png|jpeg", help="png is lossless (default); jpeg has quality 85.")
-    ] = None,
-    as_published: Annotated[
-        bool, typer.Option("--as-published", help="As ImageNet-C was published: the same as --save jpeg.")
-    ] = False,
-    layout: Annotated[
-        str | None,
-        typer.Option(
-            metavar="folder|npz|npy|webdataset",
-            help="Of the results. For a folder: folder (default). For an array: npy (default), one file per "
-            "corruption, as in CIFAR-10-C; or npz, one file per corruption and severity. For both: webdataset, tar "
-            "files.",
-        ),
-    ] = None,
-    shard: Annotated[
-        int | None, typer.Option(metavar="N", help="Pictures per tar file of the layout webdataset. Default: 500.")
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Processes. Default: one per processor; 0 or 1: none but this one.")
-    ] = None,
+    crop: int | None = typer.Option(None, metavar="PIXELS", help="Then crop the middle square."),
+    save: str | None = typer.Option(
+        None, metavar="png|jpeg", help="File format: png is lossless (default); jpeg has quality 85."
+    ),
+    as_published: bool = typer.Option(
+        False, "--as-published", help="As ImageNet-C was published: the same as --save jpeg."
+    ),
+    layout: str | None = typer.Option(
+        None,
+        metavar="folder|npz|npy|webdataset",
+        help="Layout of the results. For a folder: folder (default). For an array: npy (default), one file per "
+        "corruption, as in CIFAR-10-C; or npz, one file per corruption and severity. For both: webdataset, tar files.",
+    ),
+    shard: int | None = typer.Option(None, metavar="N", help="Pictures per tar file of webdataset (default 500)."),
+    workers: int | None = typer.Option(
+        None, metavar="N", help="Number of processes. Default: one per processor; 0 or 1: none but this one."
+    ),
     engine: EngineName = "local",
     address: Address = None,
-    dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Say what would be done, how large it is and how long it takes; then stop."),
-    ] = False,
+    dry_run: DryRun = False,
 ) -> None:
     """Corrupt a folder of pictures, or an array of images.
 
     A folder becomes DST/CORRUPTION/SEVERITY/ with the same tree below, or DST/CORRUPTION/ where there are no levels. An
-    .npz (images, x or data; labels or y) or .npy becomes DST/CORRUPTION.npy and DST/labels.npy. Every image has
-    randomness of its own, so that results depend neither on the number of workers nor on which other images there are.
+    .npz (images, x or data; labels or y) or .npy becomes DST/CORRUPTION.npy and DST/labels.npy. Every image has its own
+    random stream, so that results depend neither on the number of workers nor on the other images.
 
-    Interrupt it whenever you like: the same command goes on where it stopped. Files that cannot be read are left out
-    and listed at the end.
+    Interrupt it whenever you like: the same command resumes where it stopped. Files that cannot be read are skipped and
+    listed at the end.
 
     Millions of files are hard on any file system. With --layout webdataset, DST/CORRUPTION/SEVERITY/ holds
     shard-000000.tar and so on, for the webdataset library: KEY.png and, if SRC has a folder per class, KEY.cls, the
@@ -138,12 +131,12 @@ def _announce(plan: Plan) -> None:
     typer.echo(f"{plan.images} images x {len(plan.levels)} corruptions{at} -> {plan.destination}")
     typer.echo(f"Corruptions: {', '.join(plan.levels)}")
     typer.echo(
-        f"To make: {plan.missing} {UNITS[plan.settings['layout']]}; there already: {plan.work.outputs - plan.missing}."
+        f"To make: {plan.missing} {UNITS[plan.settings['layout']]}; existing: {plan.work.outputs - plan.missing}."
     )
 
 
 def _tell_cost(plan: Plan, place: Engine) -> None:
-    """What a few images that were really corrupted say about all."""
+    """Estimate the cost from a few images that are really corrupted."""
     from scuff.cli.costs import print_costs
     from scuff.durations import show_duration
     from scuff.engine import LocalEngine, Needs
@@ -163,7 +156,7 @@ def _tell_cost(plan: Plan, place: Engine) -> None:
 
 
 def _conclude(plan: Plan, result: ExportResult) -> None:
-    typer.echo(f"Made {result.written}; there already: {result.skipped}; in {plan.destination}.")
+    typer.echo(f"Made {result.written}; existing: {result.skipped}; in {plan.destination}.")
     if result.failures:
         typer.echo(f"{len(result.failures)} files could not be read:", err=True)
         for name, reason in sorted(result.failures.items()):

@@ -1,4 +1,4 @@
-"""What a dry run says about costs: a table of kinds of cells, and how long it takes on how many GPUs."""
+"""What a dry run says about costs: a table of kinds of cells, and how long they take on one GPU and on several."""
 
 from __future__ import annotations
 
@@ -7,44 +7,40 @@ from typing import TYPE_CHECKING
 import typer
 
 from scuff.durations import show_duration
+from scuff.tables import Table
 
 if TYPE_CHECKING:
     from scuff.engine.cost import CellCost, StudyCost
 
-WORKERS = 8  # of the example
+EXAMPLE_WORKERS = 8
 UNITS = {"gpu": "GPU", "cpu": "CPU"}
 
 
 def print_costs(cost: StudyCost, engine: str = "local") -> None:
-    """The table of a study's costs: what is left of each kind of cells, and all of it.
+    """Print what is left of each kind of cells, and in total.
 
-    On a cluster, cells may be faster or slower than what was measured on this machine; what its own journals tell is
-    from there.
+    Cells may be faster or slower on a cluster than measured on this machine, unless the study's journals tell.
     """
     if not cost.cells:
-        typer.echo("To compute: nothing, all is there.")
+        typer.echo("To compute: nothing; all results exist.")
         return
-    from rich import box
-    from rich.table import Table
+    from scuff.cli.console import print_table
 
-    from scuff.cli.console import open_console
-
-    console, table = open_console(), Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("kind", "cells left", "s per cell", "hours", "bytes"):
-        table.add_column(heading, justify="left" if heading == "kind" else "right", no_wrap=True)
-    table.add_column("how", overflow="fold")
-    for kind, parts in cost.kinds().items():
-        table.add_row(kind, *_line(parts), "; ".join(dict.fromkeys(part.how for part in parts)))
-    if len(cost.kinds()) > 1:
-        table.add_row("total", str(cost.cells), "", _hours(cost.parts), show_bytes(cost.bytes), "")
-    console.print(table)
+    kinds = cost.kinds()
+    rows = [
+        [kind, *_line(parts), "; ".join(dict.fromkeys(part.how for part in parts))] for kind, parts in kinds.items()
+    ]
+    if len(kinds) > 1:
+        rows.append(["total", str(cost.cells), "", _hours(cost.parts), show_bytes(cost.bytes)])
+    headings = ("kind", "cells left", "s per cell", "hours", "bytes", "how")
+    print_table(Table.of_texts(headings, rows, texts=(0, len(headings) - 1)))
     typer.echo(f"To compute: {_total(cost)}; {show_bytes(cost.bytes)} of files.")
     if any(part.how.startswith("measured now") for part in cost.parts):
         cluster = ", which may not be like those of the cluster" if engine != "local" else ""
         typer.echo(f"Measured on this machine: {cost.machine}{cluster}.")
     if cost.warm_up >= 1:
         typer.echo(f"Before its first cells, every worker compiles and warms up: about {show_duration(cost.warm_up)}.")
-    for workers in (1, WORKERS):
+    for workers in (1, EXAMPLE_WORKERS) if cost.cells > 1 else (1,):
         seconds = cost.wall_seconds(workers)
         if seconds == seconds:
             typer.echo(f"On {_workers(workers, cost.parts)}: about {show_duration(seconds)}.")
@@ -64,13 +60,13 @@ def _hours(parts: tuple[CellCost, ...]) -> str:
 
     cost = StudyCost(parts, "")
     hours = {"gpu": cost.gpu_hours, "cpu": cost.cpu_hours}
-    there = [device for device in hours if any(part.device == device for part in parts)]
-    return ", ".join(f"{_number(hours[device])} {UNITS[device]}" for device in there)
+    used = [device for device in hours if any(part.device == device for part in parts)]
+    return ", ".join(f"{_number(hours[device])} {UNITS[device]}" for device in used)
 
 
 def _total(cost: StudyCost) -> str:
-    found = [(cost.gpu_hours, "GPU hours"), (cost.cpu_hours, "CPU hours")]
-    return ", ".join(f"{_number(hours)} {what}" for hours, what in found if hours) or "0 CPU hours"
+    totals = [(cost.gpu_hours, "GPU hours"), (cost.cpu_hours, "CPU hours")]
+    return ", ".join(f"{_number(hours)} {what}" for hours, what in totals if hours) or "0 CPU hours"
 
 
 def _workers(workers: int, parts: tuple[CellCost, ...]) -> str:
@@ -82,7 +78,7 @@ def _workers(workers: int, parts: tuple[CellCost, ...]) -> str:
 
 
 def _number(value: float) -> str:
-    """Two digits that count, and no more.
+    """Two significant digits, and no more.
 
     >>> _number(0.0123), _number(4.56), _number(1234.6), _number(float("nan"))
     ('0.012', '4.6', '1235', '?')
@@ -100,5 +96,5 @@ def show_bytes(count: float) -> str:
     """
     for size, unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if count >= size:
-            return f"{count / size:.2g} {unit}" if count < 100 * size else f"{count / size:.0f} {unit}"
+            return f"{count / size:.2g} {unit}" if count < 99.5 * size else f"{count / size:.0f} {unit}"
     return f"{count:.0f} bytes"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,34 +18,34 @@ if TYPE_CHECKING:
     from scuff.metrics import Overlaps
     from scuff.suites import Suite
 
-SHOWN = 10  # of benchmarks that were drawn
+BENCHMARKS_PRINTED = 10  # of those that are drawn at random
 
 From = Annotated[
     str,
     typer.Argument(
         metavar="FROM",
-        help="The folder of scuff overlap; or a CSV file: accuracies (trained_on, tested_on, accuracy) or a square "
-        "matrix of overlaps.",
+        help="Folder of scuff overlap; or a CSV file: accuracies (trained_on, tested_on, accuracy) or a square matrix "
+        "of overlaps.",
     ),
 ]
 Suites = Annotated[
     list[str] | None,
-    typer.Option("--suite", metavar="FILE", help="A suite file of yours that corruptions are from; may be repeated."),
+    typer.Option("--suite", metavar="FILE", help="Suite file of your own that corruptions come from; repeatable."),
 ]
 Only = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAMES", help="Choose among these corruptions, or those of these suites, as in noc-candidates."
-    ),
+    typer.Option(metavar="NAMES", help="Choose only among these corruptions, or suites, as in noc-candidates."),
 ]
-Name = Annotated[str | None, typer.Option(help="The name of the new suite. Default: that of its file.")]
+Name = Annotated[str | None, typer.Option(help="Name of the new suite. Default: that of its file.")]
 
 design_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 
 @design_app.callback()
 def _design() -> None:
-    """Build benchmarks: which corruptions, from how they overlap or how they look to a network, and how severe.
+    """Build benchmarks: which corruptions, and how severe.
+
+    Corruptions are chosen by how they overlap, or by how they look to a network.
 
     \b
     Examples:
@@ -60,18 +61,16 @@ def _design() -> None:
 @design_app.command("nonoverlapping")
 def nonoverlapping_command(
     source: From,
-    threshold: Annotated[float, typer.Option(help="No pair may overlap by this much or more.")] = 0.1,
-    sweep: Annotated[
-        bool, typer.Option("--sweep", help="Also show what thresholds from 0.05 to 0.5 would give.")
-    ] = False,
-    out: Annotated[Path | None, typer.Option(metavar="FILE.yaml", help="The suite to write.")] = None,
+    threshold: float = typer.Option(0.1, help="No pair may overlap by this much or more."),
+    sweep: bool = typer.Option(False, "--sweep", help="Also show what thresholds from 0.05 to 0.5 would give."),
+    out: Path | None = typer.Option(None, metavar="FILE.yaml", help="Suite file to write."),
     name: Name = None,
     only: Only = None,
     suite: Suites = None,
 ) -> None:
     """Choose corruptions that do not overlap.
 
-    The largest set in which every pair overlaps less than the threshold; of several, that with the lowest mean
+    The largest set in which every pair overlaps less than the threshold; of several, the one with the lowest mean
     overlap. The search is exact. A higher threshold gives a larger benchmark, which covers more but is less balanced.
 
     \b
@@ -82,32 +81,26 @@ def nonoverlapping_command(
       scuff design nonoverlapping accuracies.csv
     """
     from scuff import design
-    from scuff.cli.console import open_console
+    from scuff.cli.console import print_table
     from scuff.cli.design_tables import explain_selection, selection_table, sweep_table
 
     _check_ending(out, (".yaml", ".yml"))
     overlaps = choose(read_overlaps_of(source, suite or ()), words(only))
-    console = open_console()
     if sweep:
-        console.print(sweep_table(design.sweep(overlaps)))
-    found = design.find_nonoverlapping(overlaps, threshold)
-    console.print(selection_table(overlaps, found))
-    for line in explain_selection(found):
-        console.print(line)
+        print_table(sweep_table(design.sweep(overlaps)))
+    selection = design.find_nonoverlapping(overlaps, threshold)
+    print_table(selection_table(overlaps, selection))
+    _print_lines(explain_selection(selection))
     if out is not None:
-        _save_suite(found.to_suite(name or out.stem, overlaps.suites), out)
+        _save_suite(selection.to_suite(name or out.stem, overlaps.suites), out)
 
 
 @design_app.command("categories")
 def categories_command(
     source: From,
-    correlation: Annotated[
-        float, typer.Option(help="What overlaps in one category must correlate by, in the mean.")
-    ] = 0.5,
+    correlation: float = typer.Option(0.5, help="Least mean correlation of overlaps within a category."),
     seed: Seed = 0,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where to write the categories: .json or .yaml.")
-    ] = None,
+    out: Path | None = typer.Option(None, metavar="FILE", help="File for the categories: .json or .yaml."),
     only: Only = None,
 ) -> None:
     """Group corruptions into categories.
@@ -121,39 +114,36 @@ def categories_command(
       scuff design categories runs/noc
       scuff design categories runs/noc --out categories.yaml
     """
-    from scuff.cli.console import open_console
+    from scuff.cli.console import print_table
     from scuff.cli.design_tables import explain_categories, groups_table, steps_table
     from scuff.design import find_categories
 
     _check_ending(out, (".json", ".yaml", ".yml"))
     overlaps = choose(read_overlaps_of(source, ()), words(only))
-    found = find_categories(overlaps, least_correlation=correlation, seed=seed)
-    console = open_console()
-    console.print(steps_table(found))
-    console.print(groups_table(found.groups()))
-    for line in explain_categories(found, correlation):
-        console.print(line)
+    categories = find_categories(overlaps, least_correlation=correlation, seed=seed)
+    print_table(steps_table(categories))
+    print_table(groups_table(categories.groups()))
+    _print_lines(explain_categories(categories, correlation))
     if out is not None:
-        _write(out, found.groups())
+        _write(out, categories.groups())
         typer.echo(f"Categories: {out}")
 
 
 @design_app.command("balanced")
 def balanced_command(
     source: From,
-    n: Annotated[int, typer.Option("--n", help="So many categories.")],
-    k: Annotated[int, typer.Option("--k", help="So many corruptions from each of them.")],
-    categories: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Categories, as scuff design categories writes them. Default: found anew."),
-    ] = None,
-    count: Annotated[
-        int | None, typer.Option(metavar="N", help="Draw so many different benchmarks at random instead.")
-    ] = None,
+    n: int = typer.Option(..., "--n", help="Number of categories."),
+    k: int = typer.Option(..., "--k", help="Number of corruptions from each category."),
+    categories: Path | None = typer.Option(
+        None, metavar="FILE", help="Categories, as scuff design categories writes them. Default: found anew."
+    ),
+    count: int | None = typer.Option(
+        None, metavar="N", help="Draw this many different benchmarks at random instead of the best."
+    ),
     seed: Seed = 0,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The suite to write, .yaml; with --count, a list of benchmarks.")
-    ] = None,
+    out: Path | None = typer.Option(
+        None, metavar="FILE", help="Suite file to write, .yaml; with --count, a list of benchmarks."
+    ),
     name: Name = None,
     only: Only = None,
     suite: Suites = None,
@@ -170,30 +160,26 @@ def balanced_command(
       scuff design balanced runs/noc --n 6 --k 1 --count 1000 --out benchmarks.json
     """
     from scuff import design
-    from scuff.cli.console import open_console
+    from scuff.cli.console import print_table
     from scuff.cli.design_tables import groups_table
     from scuff.design.overlap.files import read_categories
 
     _check_ending(out, (".yaml", ".yml") if count is None else (".json", ".yaml", ".yml"))
     overlaps = choose(read_overlaps_of(source, suite or ()), words(only))
-    known = None if categories is None else read_categories(categories)
-    groups = known or design.find_categories(overlaps, seed=seed).groups()
-    console = open_console()
+    groups = read_categories(categories) if categories else design.find_categories(overlaps, seed=seed).groups()
     if count is None:
         members = design.least_overlapping(overlaps, groups, n, k)
         chosen = {category: [name for name in group if name in members] for category, group in groups.items()}
-        console.print(groups_table({category: group for category, group in chosen.items() if group}))
+        print_table(groups_table({category: group for category, group in chosen.items() if group}))
         if out is not None:
             _save_suite(design.balanced(overlaps, groups, n, k, name or out.stem), out)
         return
-    found = design.generate(groups, n, k, count, seed)
-    for benchmark in found[:SHOWN]:
-        console.print(", ".join(benchmark))
-    console.print(
-        f"{min(count, SHOWN)} of the {count} benchmarks drawn, out of {design.count_benchmarks(groups, n, k)} possible."
-    )
+    benchmarks = design.generate(groups, n, k, count, seed)
+    _print_lines(", ".join(benchmark) for benchmark in benchmarks[:BENCHMARKS_PRINTED])
+    shown, possible = min(count, BENCHMARKS_PRINTED), design.count_benchmarks(groups, n, k)
+    typer.echo(f"{shown} of the {count} benchmarks drawn, out of {possible} possible.")
     if out is not None:
-        _write(out, found)
+        _write(out, benchmarks)
         typer.echo(f"Benchmarks: {out}")
 
 
@@ -224,14 +210,19 @@ def choose(overlaps: Overlaps, only: list[str] | None) -> Overlaps:
         return overlaps
     chosen: list[str] = []
     for word in only:
-        found = [name for name in overlaps.names if word in (name, *name.rpartition("/")[::2])]
-        if not found:
+        matching = [name for name in overlaps.names if word in (name, *name.rpartition("/")[::2])]
+        if not matching:
             raise ValueError(f"there is no corruption or suite {word!r} here; there are {', '.join(overlaps.names)}")
-        chosen += found
+        chosen += matching
     return overlaps.take(list(dict.fromkeys(chosen)))
 
 
-def _write(path: Path, content: dict[str, list[str]] | list[tuple[str, ...]]) -> None:
+def _print_lines(lines: Iterable[str]) -> None:
+    for line in lines:
+        typer.echo(line)
+
+
+def _write(path: Path, content: Any) -> None:
     import yaml
 
     from scuff.files import write_by_rename
@@ -244,9 +235,9 @@ def _write(path: Path, content: dict[str, list[str]] | list[tuple[str, ...]]) ->
             yaml.safe_dump(plain, file, sort_keys=False, default_flow_style=None, width=120, encoding="utf-8")
 
 
-def _save_suite(made: Suite, out: Path) -> None:
-    made.save(out)
-    typer.echo(f"Suite: {out} ({len(made.entries)} corruptions; see them with scuff show {out})")
+def _save_suite(suite: Suite, out: Path) -> None:
+    suite.save(out)
+    typer.echo(f"Suite: {out} ({len(suite.entries)} corruptions; see them with scuff show {out})")
 
 
 def _check_ending(out: Path | None, endings: tuple[str, ...]) -> None:

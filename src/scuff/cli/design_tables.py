@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
-
-from rich import box
-from rich.table import Table
+from typing import TYPE_CHECKING, Any
 
 from scuff.design.overlap.lightest import MOST_TIES
 from scuff.suites.combine import entry_names
+from scuff.tables import Column, Table
+from scuff.words import fine, hundredths
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,18 +30,21 @@ STEPS = {
 
 def selection_table(overlaps: Overlaps, selection: Selection) -> Table:
     """One row per member: its mean overlap with the others, and the largest one, with its interval if there is one."""
-    table = _table("corruption", "mean overlap", "largest overlap", left="with")
+    records: list[dict[str, Any]] = []
     for name in selection.members:
-        others = [other for other in selection.members if other != name]
-        if not others:
-            table.add_row(name, "", "", "")
-            continue
-        scores = {other: overlaps.score(name, other) for other in others}
-        nearest = max(scores, key=lambda other: scores[other].value)
-        mean, score = sum(score.value for score in scores.values()) / len(scores), scores[nearest]
-        interval = f" [{score.low:.3f}, {score.high:.3f}]" if math.isfinite(score.low) else ""
-        table.add_row(name, f"{mean:.3f}", f"{score.value:.3f}{interval}", nearest if score.value else "")
-    return table
+        scores = {other: overlaps.score(name, other) for other in selection.members if other != name}
+        nearest = max(scores, key=lambda other: scores[other].value, default=None)
+        mean = sum(score.value for score in scores.values()) / len(scores) if scores else None
+        largest = scores.get(nearest)
+        is_overlap = largest is not None and largest.value > 0
+        records.append({"name": name, "mean": mean, "largest": largest, "with": nearest if is_overlap else ""})
+    columns = [
+        Column("corruption", "name"),
+        Column("mean overlap", "mean", fine),
+        Column("largest overlap", "largest", fine),
+        Column("with", "with"),
+    ]
+    return Table.of("", records, columns)
 
 
 def explain_selection(selection: Selection) -> Iterator[str]:
@@ -69,42 +71,43 @@ def explain_selection(selection: Selection) -> Iterator[str]:
 
 def sweep_table(sweep: pd.DataFrame) -> Table:
     """One row per threshold, with the members of its benchmark."""
-    table = _table("threshold", "size", "mean overlap", "largest overlap", "sets as large", left="corruptions")
-    for row in sweep.itertuples():
-        overlaps = [f"{value:.3f}" if math.isfinite(value) else "" for value in (row.mean_overlap, row.largest_overlap)]
-        count = f"{row.largest_subsets}{'' if row.all_counted else '+'}"
-        members = _join(row.members) + ("" if row.proven else " (not proven to be the best)")
-        table.add_row(f"{row.threshold:g}", str(row.size), *overlaps, count, members)
-    return table
+    columns = [
+        Column("threshold", lambda row: f"{row['threshold']:g}"),
+        Column("size", "size", str),
+        Column("mean overlap", "mean_overlap", fine),
+        Column("largest overlap", "largest_overlap", fine),
+        Column("sets as large", lambda row: f"{row['largest_subsets']}{'' if row['all_counted'] else '+'}", str),
+        Column("corruptions", lambda row: _join(row["members"]) + ("" if row["proven"] else " (not proven optimal)")),
+    ]
+    return Table.of("", sweep, columns)
 
 
-def steps_table(found: Categories) -> Table:
+def steps_table(categories: Categories) -> Table:
     """One row per number of categories that was tried; the chosen one is marked."""
-    table = _table(*STEPS.values(), left="")
-    for _, step in found.steps.iterrows():
-        values = [f"{step[column]:.2f}" if math.isfinite(step[column]) else "" for column in list(STEPS)[1:]]
-        table.add_row(f"{step['k']:.0f}", *values, "chosen" if step["k"] == found.k else "")
-    return table
+    columns = [
+        Column(STEPS["k"], lambda step: f"{step['k']:.0f}"),
+        *(Column(heading, key, hundredths) for key, heading in STEPS.items() if key != "k"),
+        Column("", lambda step: "chosen" if step["k"] == categories.k else ""),
+    ]
+    return Table.of("", categories.steps, columns)
 
 
 def groups_table(groups: Mapping[str, Sequence[str]]) -> Table:
     """One row per category."""
-    table = _table("category", left="corruptions")
-    for category, members in groups.items():
-        table.add_row(category, ", ".join(members))
-    return table
+    rows = [[category, ", ".join(members)] for category, members in groups.items()]
+    return Table.of_texts(["category", "corruptions"], rows, texts=(0, 1))
 
 
-def explain_categories(found: Categories, correlation: float) -> Iterator[str]:
+def explain_categories(categories: Categories, correlation: float) -> Iterator[str]:
     """What the steps came to."""
-    if math.isnan(found.same):
+    if math.isnan(categories.same):
         yield f"No two corruptions correlate by more than {correlation:g}: each is a category of its own."
     else:
         yield (
-            f"{found.k} categories. Overlaps correlate by {found.same:.2f} within categories and by "
-            f"{found.different:.2f} between them."
+            f"{categories.k} categories. Overlaps correlate by {categories.same:.2f} within categories and by "
+            f"{categories.different:.2f} between them."
         )
-    yield from _explain_undefined(found.undefined)
+    yield from _explain_undefined(categories.undefined)
 
 
 def _explain_undefined(undefined: Mapping[str, str]) -> Iterator[str]:
@@ -114,12 +117,3 @@ def _explain_undefined(undefined: Mapping[str, str]) -> Iterator[str]:
 
 def _join(names: Sequence[str]) -> str:
     return ", ".join(entry_names(names).values())
-
-
-def _table(*headings: str, left: str) -> Table:
-    """The first and the last column are text, the others numbers."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for place, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if place else "left", no_wrap=place == 0)
-    table.add_column(left)
-    return table

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from scuff.cli.options import (
     Address,
-    Baseline,
     Device,
+    DryRun,
     EngineName,
     Only,
     Resize,
@@ -27,74 +27,58 @@ if TYPE_CHECKING:
 
 
 def evaluate_command(
-    models: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="MODEL...",
-            help="torchvision:NAME, timm:NAME, onnx:FILE, FILE.safetensors, FILE.pt, package.module:object; "
-            "OTHER=MODEL gives it another name.",
-        ),
-    ],
-    data: Annotated[
-        str,
-        typer.Option(
-            metavar="SOURCE",
-            help="fashion, cifar10:DIR, folder:DIR, npz:FILE, hf:DIR, imagenet-a:DIR, ...; or published corrupted "
-            "data: cifar10-c:DIR, imagenet-c:DIR.",
-        ),
-    ],
-    out: Annotated[str, typer.Option(metavar="DIR", help="A folder for the results; any fsspec path, as s3://...")],
-    suite: Annotated[
-        str | None, typer.Option(help="A suite's name (see scuff list), or a suite file. Without: images as they are.")
-    ] = None,
+    models: list[str] = typer.Argument(
+        ...,
+        metavar="MODEL...",
+        help="torchvision:NAME, timm:NAME, onnx:FILE, FILE.safetensors, FILE.pt or package.module:object; "
+        "OTHER=MODEL gives it another name.",
+    ),
+    data: str = typer.Option(
+        ...,
+        metavar="SOURCE",
+        help="Images: fashion, cifar10:DIR, folder:DIR, npz:FILE, hf:DIR, imagenet-a:DIR, ...; or published corrupted "
+        "images: cifar10-c:DIR, imagenet-c:DIR.",
+    ),
+    out: str = typer.Option(..., metavar="DIR", help="Folder for the results; any fsspec path, as s3://..."),
+    suite: str | None = typer.Option(
+        None, help="Name of a suite (see scuff list), or a suite file. Without one, images are evaluated as they are."
+    ),
     only: Only = None,
     severity: Severity = None,
     validation: Validation = False,
-    limit: Annotated[int | None, typer.Option(metavar="N", help="So many images, evenly spread over the data.")] = None,
-    clean: Annotated[
-        str | None, typer.Option(metavar="SOURCE", help="The clean counterpart of published corrupted data.")
-    ] = None,
-    classes: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Keep to the classes of imagenet-a, imagenet-r or objectnet."),
-    ] = None,
+    limit: int | None = typer.Option(None, metavar="N", help="Number of images, evenly spread over the data."),
+    clean: str | None = typer.Option(None, metavar="SOURCE", help="Clean counterpart of published corrupted images."),
+    classes: str | None = typer.Option(None, metavar="NAME", help="Class subset: imagenet-a, imagenet-r or objectnet."),
     resize: Resize = None,
-    crop: Annotated[
-        int | None,
-        typer.Option(metavar="PIXELS", help="Then cut out the middle square. Default: as the models want it."),
-    ] = None,
+    crop: int | None = typer.Option(
+        None, metavar="PIXELS", help="Then crop the middle square. Default: as the models expect."
+    ),
     seed: Seed = 0,
-    as_published: Annotated[
-        bool, typer.Option("--as-published", help="Send corrupted images through the JPEG of published ImageNet-C.")
-    ] = False,
-    precision: Annotated[
-        str, typer.Option(metavar="float32|bfloat16|float16", help="The models' arithmetic.")
-    ] = "float32",
-    mean: Annotated[
-        str | None, typer.Option(metavar="NUMBERS", help="Normalisation: (pixel - mean) / std, pixels in 0..1.")
-    ] = None,
-    std: Annotated[str | None, typer.Option(metavar="NUMBERS", help="As in 0.229,0.224,0.225.")] = None,
+    as_published: bool = typer.Option(
+        False, "--as-published", help="Compress corrupted images as the published ImageNet-C did (JPEG)."
+    ),
+    precision: str = typer.Option("float32", metavar="float32|bfloat16|float16", help="Precision of the models."),
+    mean: str | None = typer.Option(
+        None, metavar="NUMBERS", help="Normalisation: (pixel - mean) / std, for pixels in 0..1."
+    ),
+    std: str | None = typer.Option(None, metavar="NUMBERS", help="Normalisation, as in 0.229,0.224,0.225."),
     device: Device = None,
-    batch_size: Annotated[
-        int | None, typer.Option(metavar="N", help="Images at a time; halved when memory runs out.")
-    ] = None,
-    compile: Annotated[bool, typer.Option("--compile", help="Compile the models with torch.compile.")] = False,
-    workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Processes that decode pictures. 0: none but this one.")
-    ] = None,
+    batch_size: int | None = typer.Option(None, metavar="N", help="Batch size; halved when memory runs out."),
+    compile: bool = typer.Option(False, "--compile", help="Compile the models with torch.compile."),
+    workers: int | None = typer.Option(
+        None, metavar="N", help="Number of processes that decode pictures; 0 for none but this one."
+    ),
     engine: EngineName = "local",
     address: Address = None,
-    baseline: Baseline = "alexnet",
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be done and what it costs, and stop.")
-    ] = False,
+    baseline: str = typer.Option("alexnet", metavar="alexnet|MODEL|none", help="Reference of corruption errors."),
+    dry_run: DryRun = False,
 ) -> None:
     """Measure how robust models are: clean, and on every corruption of a suite at every severity.
 
     Every model sees the same corrupted images. Each cell (a model, a corruption, a severity) becomes one file of rows:
-    image, label, prediction, confidence. Interrupt it whenever you like: the same command goes on where it stopped, and
-    further models can join the same folder later. In the end a table of scores with their intervals is printed; scuff
-    report DIR makes a page of it.
+    image, label, prediction, confidence. Interrupt it whenever you like: the same command resumes where it stopped, and
+    further models can join the same folder later. It ends with a table of scores and their intervals; scuff report DIR
+    makes a page of them.
 
     \b
     Examples:
@@ -153,11 +137,11 @@ def evaluate_command(
 
 
 def _check_baseline(plan: Plan, baseline: str) -> None:
-    """Refuse an unknown baseline now: it is used when everything else is done."""
+    """Refuse an unknown baseline now, as it is used only when everything else is done."""
     from scuff.metrics import load_reference
 
-    there = plan.store.names("models", ".json")
-    if baseline != "none" and baseline not in plan.classifiers and f"models/{baseline}.json" not in there:
+    evaluated = plan.store.names("models", ".json")
+    if baseline != "none" and baseline not in plan.classifiers and f"models/{baseline}.json" not in evaluated:
         load_reference(baseline, plan.suite.name)
 
 
@@ -167,7 +151,7 @@ def _announce(plan: Plan) -> None:
     typer.echo(f"Models: {', '.join(plan.classifiers)}")
     typer.echo(f"Data: {plan.settings['source']}, {plan.settings['images']} images")
     typer.echo(f"Suite: {plan.suite.name}, version {plan.suite.version}")
-    typer.echo(f"Cells: {total}, of which {total - missing} are there already; in {plan.store.root}")
+    typer.echo(f"Cells: {total}, of which {total - missing} exist already; in {plan.store.root}")
 
 
 def _estimate(plan: Plan, device: str | None, compile: bool, engine: str) -> None:

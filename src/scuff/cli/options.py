@@ -1,4 +1,4 @@
-"""What several commands have in common: options, and lists with commas in them."""
+"""What several commands share: options, and lists with commas in them."""
 
 from __future__ import annotations
 
@@ -8,17 +8,24 @@ from typing import Annotated
 import typer
 
 Only = Annotated[
-    str | None, typer.Option(metavar="NAMES", help="These corruptions, as in fog,snow. Default: all of the benchmark.")
+    str | None,
+    typer.Option(metavar="NAMES", help="Only these corruptions, as in fog,snow. Default: all that are scored."),
 ]
-Severity = Annotated[str | None, typer.Option(metavar="LEVELS", help="These severities, as in 1,3. Default: all.")]
-Validation = Annotated[bool, typer.Option("--validation/--no-validation", help="Also the entries that are not scored.")]
-Picture = Annotated[Path | None, typer.Option(metavar="FILE", help="A picture of your own instead of the bundled cat.")]
-Seed = Annotated[int, typer.Option(help="Another seed, another realisation of everything random.")]
-Resize = Annotated[int | None, typer.Option(metavar="PIXELS", help="First bring each picture's shorter side to this.")]
+Severity = Annotated[str | None, typer.Option(metavar="LEVELS", help="Only these severities, as in 1,3. Default: all.")]
+Validation = Annotated[
+    bool, typer.Option("--validation/--no-validation", help="Include the entries that are not scored.")
+]
+Picture = Annotated[Path | None, typer.Option(metavar="FILE", help="Picture to corrupt instead of the bundled cat.")]
+Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+Resize = Annotated[
+    int | None, typer.Option(metavar="PIXELS", help="Resize the shorter side of each picture to this first.")
+]
 Recipe = Annotated[
     str, typer.Option(metavar="NAME", help="fashion, cifar-fast, cifar-augmentation, ...: see scuff train --help.")
 ]
-Classes = Annotated[str | None, typer.Option(metavar="NAME", help="imagenet-100: every tenth class of ImageNet.")]
+Classes = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Class subset: imagenet-100 is every tenth class of ImageNet.")
+]
 Device = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1. Default: the GPU if there is one.")]
 EngineName = Annotated[
     str,
@@ -27,7 +34,7 @@ EngineName = Annotated[
 Address = Annotated[
     str | None,
     typer.Option(
-        "--address", metavar="HOST:PORT|auto", help="Of the Ray cluster. Default: one that is started here and now."
+        "--address", metavar="HOST:PORT|auto", help="Address of the Ray cluster. Default: a new one on this machine."
     ),
 ]
 Share = Annotated[
@@ -36,7 +43,7 @@ Share = Annotated[
         "--share", metavar="N", help="Trainings at once on one GPU. Default: 1, or what is fastest if there are many."
     ),
 ]
-Baseline = Annotated[str, typer.Option(metavar="alexnet|MODEL|none", help="What corruption errors are relative to.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done and what it costs, and stop.")]
 
 
 def words(text: str | None) -> list[str] | None:

@@ -58,23 +58,14 @@ def progress_command(
 
 def _show(console: Console, statuses: list[Status]) -> None:
     """The last run, and how many there were before."""
-    from rich import box
-    from rich.table import Table
-
-    from scuff.report.progress.sections import state_words
+    from scuff.report.progress.progress import state_words
     from scuff.report.progress.tables import kinds_table, show_time
 
     last = statuses[-1]
     before = f"; {len(statuses) - 1} before it" if len(statuses) > 1 else ""
     console.print(f"{last.title or 'run'}, begun {show_time(last.started)}{before}")
     console.print(state_words(last))
-    found = kinds_table(last)
-    table = Table(box=box.SIMPLE)
-    for column in found.columns:
-        table.add_column(column.name, justify="right" if column.is_number else "left")
-    for row in found.rows:
-        table.add_row(*(cell.text for cell in row))
-    console.print(table)
+    console.print(kinds_table(last).to_terminal())
     for failure in last.failures:
         place = f", on {failure['where']}" if failure["where"] else ""
         console.print(f"failed: {failure['kind']} {failure['cell']}: {failure['reason']}{place}")

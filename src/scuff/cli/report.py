@@ -2,46 +2,55 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated
 
 import typer
 
-from scuff.cli.options import Baseline
-
 
 def report_command(
     directory: Annotated[
-        str, typer.Argument(metavar="DIR", help="The folder of an evaluation or a study; any fsspec path.")
+        str, typer.Argument(metavar="DIR", help="Folder of an evaluation or a study; any fsspec path.")
     ],
     out: Annotated[
-        str | None, typer.Option(metavar="FILE.html", help="The page's file. Default: report.html in DIR.")
+        str | None, typer.Option(metavar="FILE.html", help="File to write. Default: report.html in DIR.")
     ] = None,
-    baseline: Baseline = "alexnet",
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="alexnet|MODEL|none", help="Evaluations: what corruption errors are relative to (default alexnet)."
+        ),
+    ] = None,
     data: Annotated[
         str | None,
-        typer.Option(metavar="SOURCE", help="Where the images are now, if not where they were evaluated from."),
+        typer.Option(metavar="SOURCE", help="Evaluations: where the images are now, if they have moved."),
     ] = None,
     overlap: Annotated[
-        str | None, typer.Option(metavar="DIR", help="An overlap study whose sections go onto the same page.")
+        str | None,
+        typer.Option(metavar="DIR", help="Evaluations: an overlap study whose sections go onto the same page."),
     ] = None,
     threshold: Annotated[
-        float, typer.Option(metavar="SCORE", help="Of an overlap study: pairs of a benchmark overlap less than this.")
-    ] = 0.1,
-    title: Annotated[str | None, typer.Option(help="A title of your own.")] = None,
+        float | None,
+        typer.Option(
+            metavar="SCORE",
+            help="Overlap studies: largest overlap of two corruptions of the proposed benchmark (default 0.1).",
+        ),
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
 ) -> None:
-    """Make one HTML page of an evaluation or a study; which of them DIR is, is found out.
+    """Write one HTML page about an evaluation or a study, whichever DIR holds.
 
-    Of an evaluation: scores with intervals, heat maps, curves, comparisons, the worst images. Of an overlap study: the
-    matrix of overlaps, categories, benchmarks without overlaps, coverage, balance. Of a study of MSCR: robustness with
-    intervals, accuracies by training and test noise, what robustness costs, the separation of the classes; the last
-    also of what scuff separation --out left. Of a study of scuff distance: how near augmentations come to corruptions,
-    and whether that explains errors. Of scuff design dissimilar: the benchmark, and how it was found. Of a study of
-    validity: whether synthetic benchmarks predict robustness to natural shifts, and which corruptions do. The page
-    needs neither a network nor a server: open it, send it, print it.
+    \b
+    What the page shows:
+      scuff evaluate            scores with intervals, heat maps, curves, comparisons, the worst images
+      scuff overlap             the matrix of overlaps, categories, benchmarks without overlaps, coverage, balance
+      scuff mscr, separation    robustness and accuracy by training and test noise, how far apart classes are
+      scuff distance            how near augmentations come to corruptions, and whether that explains errors
+      scuff design dissimilar   the benchmark, and how it was found
+      scuff validity            whether synthetic benchmarks predict robustness to natural shifts
 
-    Every page has a section on progress: the runs, their cells, their failures. What is still running is shown as far
-    as it is; of a study that has no results yet, progress is all. scuff progress shows the same in the terminal.
+    Every page also shows progress: runs, cells, failures. A study that is still running is shown as far as it is; one
+    without results gets a page about its progress only (scuff progress shows the same in the terminal). The page needs
+    neither a network nor a server: open it, send it, print it.
 
     \b
     Examples:
@@ -49,52 +58,12 @@ def report_command(
       scuff report runs/both --baseline resnet50 --out both.html
       scuff report runs/noc --threshold 0.2
       scuff report runs/mscr
-      scuff report runs/near
       scuff report runs/validity
     """
-    from scuff.engine.journal import FOLDER as JOURNALS
-    from scuff.evaluation.plan import SETTINGS as EVALUATION
-    from scuff.report import (
-        write_distance_report,
-        write_overlap_report,
-        write_progress_report,
-        write_report,
-        write_separation_report,
-        write_validity_report,
-    )
-    from scuff.report.progress.build import Unfinished
-    from scuff.report.transform_space.build import KINDS as TRANSFORM_SPACE
-    from scuff.store import Store
-    from scuff.studies.overlap.results import SETTINGS as OVERLAP
-    from scuff.studies.separation.distances import SEPARATION
-    from scuff.studies.separation.results import SETTINGS as MSCR
-    from scuff.studies.validity.results import SETTINGS as VALIDITY
+    from scuff.report.write import read_page, write_page
 
-    store = Store(directory)
-    studies = {
-        OVERLAP: partial(write_overlap_report, threshold=threshold),
-        MSCR: write_separation_report,
-        SEPARATION: write_separation_report,
-        VALIDITY: write_validity_report,
-        **dict.fromkeys(TRANSFORM_SPACE, write_distance_report),
-    }
-    kind = next((name for name in (EVALUATION, *studies) if store.exists(name)), None)
-    if kind is None and not store.names(JOURNALS, ".json"):
-        *names, last = studies
-        raise ValueError(
-            f"{directory} is the folder of neither an evaluation nor a study: there is no {EVALUATION} in it, and "
-            f"no {', '.join(names)} or {last}"
-        )
-    if kind != EVALUATION and (data is not None or overlap is not None):
-        raise ValueError(
-            f"--data and --overlap belong to the report of an evaluation; {directory} is the folder of a study "
-            f"({kind or JOURNALS})"
-        )
     options = {"baseline": baseline, "data": data, "overlap": overlap, "threshold": threshold}
-    write = {None: write_progress_report, EVALUATION: partial(write_report, **options), **studies}[kind]
-    try:
-        path = write(directory, out, title=title)
-    except Unfinished as unfinished:
-        path = write_progress_report(directory, out, title=title)
-        typer.echo(f"There are no results yet ({unfinished}); the page shows progress.")
-    typer.echo(f"Report: {path}")
+    page = read_page(directory, **{name: value for name, value in options.items() if value is not None})
+    if page.note:
+        typer.echo(f"{page.note}; the page shows progress.")
+    typer.echo(f"Report: {write_page(page, directory, out, title=title)}")

@@ -86,7 +86,7 @@ def save_sheet(sheet, path: Path) -> None:
 
 
 def _explain(suite: Suite, entry: str) -> None:
-    from scuff.cli.console import TEXT_WIDTH, open_console
+    from scuff.cli.console import TEXT_WIDTH, open_console, print_table
     from scuff.cli.list import entry_table
     from scuff.corruptions import get
 
@@ -103,7 +103,7 @@ def _explain(suite: Suite, entry: str) -> None:
     for paragraph in corruption.text.split("\n\n"):
         console.print("\n" + " ".join(paragraph.split()), width=min(TEXT_WIDTH, console.width))
     console.print()
-    console.print(entry_table(suite, entry))
+    print_table(entry_table(suite, entry))
     console.print(f"Severity: {severity_rule(suite, entry, corruption.sequence)}")
     if corruption.lengths:
         lengths = ", ".join(corruption.lengths)

@@ -4,71 +4,57 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
 import typer
 
-from scuff.cli.options import Classes, Device, Recipe, words
+from scuff.cli.options import Classes, Device, DryRun, words
 
 
 def train_command(
-    data: Annotated[
-        str,
-        typer.Option(
-            "--data", metavar="DATA", help="Training images: fashion, cifar10:DIR, folder:DIR, npz:FILE, hf:DIR."
-        ),
-    ],
-    out: Annotated[
-        str, typer.Option(metavar="FILE.safetensors", help="The file for the weights, or an address: s3://bucket/file.")
-    ],
-    recipe: Recipe,
-    corruption: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SUITE/NAME,...",
-            help="Corrupt half of every batch by this; of several, every image draws one. Severities are drawn too.",
-        ),
-    ] = None,
-    suite: Annotated[
-        str | None,
-        typer.Option("--suite", metavar="SUITE", help="Corrupt half of every batch, by any corruption of this suite."),
-    ] = None,
-    noise: Annotated[
-        float | None,
-        typer.Option(metavar="RADIUS", help="Add uniform noise of up to this to every pixel, of 0..1, in every epoch."),
-    ] = None,
-    augment: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SCHEME", help="Augment every image: augmix, augmix-jsd, autoaugment, patch-gaussian, ant, ..."
-        ),
-    ] = None,
-    architecture: Annotated[str | None, typer.Option(help="A network instead of the recipe's.")] = None,
-    epochs: Annotated[int | None, typer.Option(metavar="N", help="Epochs instead of the recipe's.")] = None,
-    start: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Go on from these weights, at a lower learning rate: fine-tuning."),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Decides over first weights, order and draws.")] = 0,
+    data: str = typer.Option(
+        ..., "--data", metavar="DATA", help="Training images: fashion, cifar10:DIR, folder:DIR, npz:FILE, hf:DIR."
+    ),
+    out: str = typer.Option(
+        ..., metavar="FILE.safetensors", help="File for the weights; any fsspec path, as s3://bucket/net.safetensors."
+    ),
+    recipe: str = typer.Option(..., metavar="NAME", help="Training recipe, see above."),
+    corruption: str | None = typer.Option(
+        None,
+        metavar="SUITE/NAME,...",
+        help="Corrupt half of every batch by this, at random severities; of several, every image draws one.",
+    ),
+    suite: str | None = typer.Option(
+        None, "--suite", metavar="SUITE", help="Corrupt half of every batch by random corruptions of this suite."
+    ),
+    noise: float | None = typer.Option(
+        None,
+        metavar="RADIUS",
+        help="Add uniform noise of up to this radius to every pixel (0..1), anew in every epoch.",
+    ),
+    augment: str | None = typer.Option(
+        None, metavar="SCHEME", help="Augment every image: augmix, augmix-jsd, autoaugment, patch-gaussian, ant, ..."
+    ),
+    architecture: str | None = typer.Option(None, help="Network to train instead of the recipe's."),
+    epochs: int | None = typer.Option(None, metavar="N", help="Number of epochs instead of the recipe's."),
+    start: str | None = typer.Option(
+        None, metavar="FILE", help="Fine-tune these weights, at a lower learning rate, instead of starting anew."
+    ),
+    seed: int = typer.Option(0, help="Determines initial weights, order of images and all random draws."),
     classes: Classes = None,
-    test: Annotated[
-        str | None,
-        typer.Option(metavar="DATA", help="Test images. Default: the test split of --data, where it has one."),
-    ] = None,
+    test: str | None = typer.Option(
+        None, metavar="DATA", help="Test images. Default: the test split of --data, if it has one."
+    ),
     device: Device = None,
-    nproc: Annotated[
-        int | None,
-        typer.Option(
-            "--nproc",
-            metavar="N",
-            help="Train one network with N processes on this machine, each with a GPU of its own.",
-        ),
-    ] = None,
+    nproc: int | None = typer.Option(
+        None, "--nproc", metavar="N", help="Train one network with N processes on this machine, one GPU each."
+    ),
+    dry_run: DryRun = False,
 ) -> None:
     """Train a classifier, on clean images or with a corruption, noise or an augmentation scheme.
 
     Images stay on the device as one tensor; flips, crops and corruptions happen there. The file can be evaluated at
-    once. Interrupt it whenever you like: the same command goes on where it was last saved, at most a minute before.
+    once. Interrupt it whenever you like: the same command resumes from the last checkpoint, at most a minute before.
 
     With --nproc 8 eight processes share the images and every batch (see docs/training.md). On several machines, run the
     same command by torchrun: torchrun --nnodes 2 --nproc-per-node 8 ... -m scuff train ...
@@ -95,8 +81,13 @@ def train_command(
       scuff train --data cifar10:data --recipe cifar-augmentation --augment augmix-jsd --out augmix.safetensors
       scuff train --data cifar10:data --recipe cifar-fast --suite cifar10-c --out c.safetensors --start rain.safetensors
       scuff train --data folder:train --test folder:val --classes imagenet-100 --recipe imagenet-100 --out n.safetensors
-      scuff train --data folder:train --test folder:val --recipe imagenet-100 --nproc 8 --out n.safetensors
+      scuff train --data folder:train --test folder:val --recipe imagenet-100 --nproc 8 --out n.safetensors --dry-run
     """
+    treated = {"corruption": words(corruption), "suite": suite, "noise": noise, "augment": augment}
+    options = {**treated, "architecture": architecture, "epochs": epochs, "start": start, "classes": classes}
+    if dry_run:
+        _print_cost(data, recipe, out, device=device, **options)
+        return
     from scuff.cli.team import started_processes, training_job
 
     if started_processes(nproc, device, sys.argv[1:]):
@@ -110,15 +101,8 @@ def train_command(
             data,
             recipe,
             out,
-            corruption=words(corruption),
-            suite=suite,
-            noise=noise,
-            augment=augment,
-            architecture=architecture,
-            epochs=epochs,
-            start=start,
+            **options,
             seed=seed,
-            classes=classes,
             device=device,
             progress=lambda done, total: advance("training", done, total),
         )
@@ -128,6 +112,16 @@ def train_command(
         return
     typer.echo(f"Weights: {path}")
     _test(path, data, test, classes, device)
+
+
+def _print_cost(data: str, recipe: str, out: str, **options: Any) -> None:
+    """What the training takes, from a few of its steps."""
+    from scuff.cli.costs import print_costs
+    from scuff.studies.training_cost import estimate_training
+
+    cost = estimate_training(data, recipe, out, **options)
+    typer.echo(f"Training: {recipe} on {data} -> {out}")
+    print_costs(cost)
 
 
 def _test(path: Path | str, data: str, test: str | None, classes: str | None, device: str | None) -> None:

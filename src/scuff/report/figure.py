@@ -1,8 +1,12 @@
-"""What all figures of a report have in common: the class, the layout, labels and bars of error.
+"""What all figures of a report share: the class, the layout, labels, bars of error, and the usual kinds of traces.
 
 Figures are plain dictionaries as Plotly reads them. Colours are names such as "@ink" and "@series2/0.15" (with an
 opacity), which the script of the page replaces by those of the light or dark page. Names of models and corruptions come
 from outside and Plotly reads a few HTML tags in texts, so they are escaped.
+
+`line_trace` and `bar_trace` draw the n-th of several models; `dots_figure` is a line per name with a dot and its
+interval; `label` is the text of a point; `with_scores` renames the columns of one score of several to those that
+`error_bars` reads.
 """
 
 from __future__ import annotations
@@ -14,11 +18,14 @@ from typing import Any
 
 import pandas as pd
 
-from scuff.report.words import entry_name, grouped, interval, percent
+from scuff.report.colours import mark
+from scuff.words import Form, entry_name, grouped, interval, percent
 
 CLEAR = "rgba(0, 0, 0, 0)"
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif'
 ROW = 15  # pixels of height per bar or interval
+DOT_ROW = 18  # pixels of height per name of `dots_figure`
+LEGEND = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": 12}, "traceorder": "normal"}
 
 SILENT = {"hoverinfo": "skip", "showlegend": False}
 PATTERNS = ("", "/", ".", "x", "-", "\\", "+", "|")
@@ -54,8 +61,8 @@ def numbers(values: pd.Series | Sequence[float]) -> list[float | None]:
     return [None if pd.isna(value) else round(value, 5) for value in values]
 
 
-def layout_of(x_axis: dict[str, Any], y_axis: dict[str, Any]) -> dict[str, Any]:
-    """The layout of a figure in the colours of the page, with what is said of its axes."""
+def layout_of(x_axis: dict[str, Any], y_axis: dict[str, Any], *, legend: bool = False) -> dict[str, Any]:
+    """The layout of a figure in the colours of the page, with its axes; `legend`: with one of its own, above it."""
     axis = {"gridcolor": "@line", "zeroline": False, "fixedrange": True, "automargin": True, "linecolor": "@line"}
     axis |= {"ticks": "outside", "ticklen": 4, "tickcolor": CLEAR}  # room between the axis and its labels
     return {
@@ -63,7 +70,8 @@ def layout_of(x_axis: dict[str, Any], y_axis: dict[str, Any]) -> dict[str, Any]:
         "paper_bgcolor": CLEAR,
         "plot_bgcolor": CLEAR,
         "margin": {"l": 48, "r": 10, "t": 10, "b": 42},
-        "showlegend": False,
+        "showlegend": legend,
+        "legend": LEGEND,
         "hovermode": "closest",
         "hoverlabel": {"bgcolor": "@ink", "bordercolor": "@ink", "font": {"color": "@paper"}, "align": "left"},
         "dragmode": False,
@@ -93,17 +101,24 @@ def lines_of(names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def hover(model: str, points: Sequence[str], scores: pd.DataFrame, write=percent, unit: str = "%") -> dict[str, Any]:
-    """The label of each point: what it is, its value, its interval and how many images it rests on."""
-    texts = []
-    for point, row in zip(points, scores.itertuples(), strict=True):
-        between = interval(row.low, row.high, write)
-        texts.append(
-            f"<b>{escape(model)}</b><br>{escape(point)}: {write(row.value)} {unit}"
-            + (f"<br>95 % interval {between}" if between else "")
-            + f"<br>n = {grouped(row.n)}"
+def score_texts(
+    model: str, points: Sequence[str], scores: pd.DataFrame, form: Form = percent, unit: str = "%"
+) -> list[str]:
+    """The text of each point: what it is, its value, its interval and how many images it rests on."""
+    return [
+        label(
+            model,
+            f"{point}: {form(row.value)} {unit}",
+            f"95 % interval {between}" if (between := interval(row.low, row.high, form)) else "",
+            f"n = {grouped(row.n)}",
         )
-    return labels(texts)
+        for point, row in zip(points, scores.itertuples(), strict=True)
+    ]
+
+
+def hover(model: str, points: Sequence[str], scores: pd.DataFrame, write=percent, unit: str = "%") -> dict[str, Any]:
+    """The labels of points with their scores."""
+    return labels(score_texts(model, points, scores, write, unit))
 
 
 def labels(texts: Sequence[str]) -> dict[str, Any]:
@@ -122,6 +137,82 @@ def error_bars(scores: pd.DataFrame, colour: str, scale: Scale = percents) -> di
         "thickness": 1.4,
         "width": 3,
     }
+
+
+def label(name: str, *lines: str) -> str:
+    """The text of a point: what it is, and lines about it; empty ones are left out."""
+    return "<br>".join([f"<b>{escape(name)}</b>", *map(escape, filter(None, lines))])
+
+
+def with_scores(frame: pd.DataFrame, name: str) -> pd.DataFrame:
+    """A frame whose columns value, low and high are those of one score of several: mce, mce_low, mce_high."""
+    return frame.rename(columns={name: "value", f"{name}_low": "low", f"{name}_high": "high"})
+
+
+def line_trace(place: int, x: Sequence[Any], y: Sequence[Any], texts: Sequence[str], **more: Any) -> dict[str, Any]:
+    """A line with markers, in the looks of the n-th model."""
+    look = mark(place)
+    line = {"color": f"@{look['colour']}", "dash": look["dash"], "width": 2}
+    trace = {"x": list(x), "y": list(y), "mode": "lines+markers", "line": line}
+    return trace | {"marker": {"symbol": look["symbol"], "size": 6}} | labels(texts) | more
+
+
+def bar_trace(
+    place: int, x: Sequence[Any], y: Sequence[Any], scores: pd.DataFrame, texts: Sequence[str], scale: Scale = percents
+) -> dict[str, Any]:
+    """Bars to the right with intervals, in the looks of the n-th model; `scores` has the columns value, low, high."""
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "textposition": "none",
+        "x": list(x),
+        "y": list(y),
+        "error_x": error_bars(scores, "@ink", scale),
+        "marker": {"color": f"@{mark(place)['colour']}", "pattern": pattern(place)},
+        **labels(texts),
+    }
+
+
+def dots_figure(
+    key: str,
+    title: str,
+    names: Sequence[str],
+    scores: pd.DataFrame,
+    texts: Sequence[str],
+    axis: str,
+    *,
+    note: str = "",
+    upright: float | None = None,
+    **x_axis: Any,
+) -> Figure:
+    """A line per name, with a dot and its interval; `scores` has the columns value, low, high in the same order.
+
+    A dotted line stands at `upright`, to compare with.
+    """
+    dots = {
+        "x": numbers(scores["value"]),
+        "y": list(range(len(names))),
+        "mode": "markers",
+        "marker": {"color": "@series0", "size": 7},
+        "error_x": error_bars(scores, "@series0", numbers),
+        **labels(texts),
+    }
+    layout = layout_of({"title": {"text": axis}, "rangemode": "tozero"} | x_axis, lines_of(names))
+    if upright is not None:
+        layout["shapes"] = [upright_line(upright)]
+    description = f"{title}: {axis}, with intervals; the table below has the numbers."
+    return Figure(key, title, description, 65 + DOT_ROW * len(names), [dots], layout, note)
+
+
+def upright_line(x: float) -> dict[str, Any]:
+    """A dotted line from top to bottom."""
+    line = {"color": "@muted", "width": 1, "dash": "dot"}
+    return {"type": "line", "x0": x, "x1": x, "yref": "paper", "y0": 0, "y1": 1, "line": line}
+
+
+def titled(words: str) -> dict[str, Any]:
+    """The title of an upright axis, with some room between it and the labels."""
+    return {"text": words, "standoff": 10}
 
 
 def shown_names(entries: Sequence[str]) -> list[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from scuff.report.colours import STEPS, shade
-from scuff.report.words import cell_name, entry_name, grouped, interval, percent, percent_sign
+from scuff.words import cell_name, entry_name, grouped, interval, percent, percent_sign
 
 MEAN = "mean"
 NO_LEVELS = "error"  # the only column of a suite without levels

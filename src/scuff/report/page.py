@@ -1,9 +1,10 @@
-"""The page of a report: sections to one text of HTML, with its style, its script and Plotly inside."""
+"""The page of a report: title, sentences and sections, to one HTML file with its style, script and Plotly inside."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import Any
 
@@ -14,12 +15,44 @@ from scuff.store import find_file
 
 NAME = "report.html"
 
+Verdicts = Sequence[tuple[str, str]]  # what or whom a sentence is about, and the sentence
 
-Verdicts = Sequence[tuple[str, str]]  # of what or whom, and the sentence
+
+@dataclass(frozen=True)
+class Page:
+    """All that a page says. Whoever reports on a question builds one; `scuff.report.write` reads and saves.
+
+    title
+        The heading.
+    lead
+        The sentence below it.
+    verdicts
+        What was found, in a sentence each.
+    sections
+        The last is that of the settings. Those that are None are left out.
+    models
+        Those that figures tell apart by colour, and of which panels show one at a time.
+    choice
+        What one of them is called, if it is no model.
+    note
+        What whoever asked for the page should know: that there are no results yet.
+    """
+
+    title: str
+    lead: str
+    verdicts: Verdicts
+    sections: Sequence[Section | None] = field(repr=False)
+    models: Sequence[str] = ()
+    choice: str = "Model"
+    note: str = ""
+
+    def with_sections(self, more: Sequence[Section | None]) -> Page:
+        """The page with sections about something else, before the last one."""
+        return replace(self, sections=[*self.sections[:-1], *more, *self.sections[-1:]])
 
 
 def save_page(text: str, directory: str, out: str | os.PathLike[str] | None) -> str:
-    """Write a page by rename and return its path: the file or folder `out`, by default in the folder of the results."""
+    """Write a page atomically and return its path: the file or folder `out`, by default that of the results."""
     file = os.path.join(directory, NAME) if out is None else os.fspath(out)
     if os.path.isdir(file) or file.endswith("/"):
         file = os.path.join(file, NAME)
@@ -28,32 +61,19 @@ def save_page(text: str, directory: str, out: str | os.PathLike[str] | None) -> 
     return file
 
 
-def render_page(
-    title: str,
-    lead: str,
-    verdicts: Verdicts,
-    sections: Sequence[Section],
-    models: Sequence[str] = (),
-    choice: str = "Model",
-    more: Sequence[Section] = (),
-) -> str:
-    """The text of the file: the title, the sentence below it, what is found in a sentence each, and the sections.
-
-    `more` are sections about something else, which go before the last one: that of the settings.
-    `models` are those that figures tell apart by colour, and of which the page shows one at a time. `choice` is what
-    one of them is called, if it is no model.
-    """
-    sections = [*sections[:-1], *more, *sections[-1:]]
+def render_page(page: Page) -> str:
+    """The text of the file."""
+    sections = [section for section in page.sections if section is not None]
     environment, plotly = _drawing_packages()
     style, script = (_read(name) for name in ("style.css", "script.js"))
     return environment.from_string(_read("template.html")).render(
-        title=title,
-        lead=lead,
-        verdicts=verdicts,
+        title=page.title,
+        lead=page.lead,
+        verdicts=page.verdicts,
         sections=sections,
-        models=models,
-        choice=choice,
-        marks=[{"model": m} | mark(p) | {"dashes": DASHES[mark(p)["dash"]]} for p, m in enumerate(models)],
+        models=page.models,
+        choice=page.choice,
+        marks=[{"model": m} | mark(p) | {"dashes": DASHES[mark(p)["dash"]]} for p, m in enumerate(page.models)],
         data={"figures": {f.key: f.to_plotly() for s in sections for f in figures_of(s)}, "colours": themes()},
         version=scuff.__version__,
         style=_inside("style", f"{colour_rules()}\n{style}"),

@@ -1,44 +1,18 @@
-"""Tables of a report: scores as cells with their intervals, ready for the template."""
+"""Tables built cell by cell, for modules that do not build them from records yet; see `scuff.tables`."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pandas as pd
 
-from scuff.metrics import Score
-from scuff.report.words import NOTHING, interval, percent
+from scuff import tables
+from scuff.tables import Cell, Table
+from scuff.tables import Head as Column
+from scuff.words import percent
 
-
-@dataclass(frozen=True)
-class Cell:
-    """What a table shows, the number that it is sorted by, and whether it is the best of its column."""
-
-    text: str
-    value: float = math.nan
-    interval: str = ""
-    best: bool = False
-    is_text: bool = False
-
-
-@dataclass(frozen=True)
-class Column:
-    """The head of a column; `order` is how the table is sorted by it at first, as aria-sort says it."""
-
-    name: str
-    order: str = "none"
-    is_number: bool = True
-
-
-@dataclass(frozen=True)
-class Table:
-    """A caption, columns, and rows of cells; the first of each row is its name."""
-
-    caption: str
-    columns: Sequence[Column]
-    rows: Sequence[Sequence[Cell]]
+__all__ = ["Cell", "Column", "Table", "mark_best", "score_cell", "sorted_by", "table_by_model", "words"]
 
 
 def words(name: str) -> Column:
@@ -46,50 +20,26 @@ def words(name: str) -> Column:
     return Column(name, is_number=False)
 
 
-def score_cell(score: Score | None, write: Callable[[float], str] = percent) -> Cell:
-    """A score with its interval; None where there is none.
-
-    >>> score_cell(Score(0.25, 0.2, 0.31, 96, "Wilson 95 %"))
-    Cell(text='25.0', value=0.25, interval='20.0 to 31.0', best=False, is_text=False)
-    """
-    if score is None:
-        return Cell(NOTHING)
-    return Cell(write(score.value), score.value, interval(score.low, score.high, write))
+def score_cell(score, write: Callable[[float], str] = percent) -> Cell:
+    """A score with its interval."""
+    return replace(tables.Column("", lambda _: score, write).cell(None), is_text=False)
 
 
-def mark_best(
-    rows: Sequence[Sequence[Cell]], columns: Sequence[int], best: Callable[[list[float]], float] = min
-) -> list[list[Cell]]:
-    """The same rows with the lowest value of every given column marked, or that which `best` finds.
-
-    All cells that read the same as the best are marked: a difference that is not shown is no reason to prefer one.
-    """
-    marked = [list(row) for row in rows]
-    for column in columns:
-        values = {row[column].value: row[column].text for row in rows if not math.isnan(row[column].value)}
-        if len(rows) > 1 and values:
-            text = values[best(list(values))]
-            for row in marked:
-                row[column] = replace(row[column], best=row[column].text == text)
-    return marked
+def mark_best(rows: Sequence[Sequence[Cell]], columns: Sequence[int], best: Callable = min) -> list[list[Cell]]:
+    """The same rows with the best value of every given column marked."""
+    which = "lowest" if best is min else "highest"
+    width = max((len(row) for row in rows), default=0)
+    return tables.mark_best(rows, [which if place in columns else "" for place in range(width)])
 
 
 def sorted_by(table: Table, column: int) -> Table:
-    """The table with its rows in ascending order of a column, which says so; rows without a number come last."""
-    rows = sorted(table.rows, key=lambda row: (math.isnan(row[column].value), row[column].value))
-    columns = [replace(c, order="ascending" if place == column else "none") for place, c in enumerate(table.columns)]
-    return replace(table, columns=columns, rows=rows)
+    """The table with its rows in ascending order of a column."""
+    return table.sorted_by(table.columns[column].name)
 
 
 def table_by_model(
-    caption: str,
-    frame: pd.DataFrame,
-    names: Sequence[str],
-    models: Sequence[str],
-    first: str,
-    write: Callable[[float], str] = percent,
+    caption: str, frame: pd.DataFrame, names: Sequence[str], models: Sequence[str], first: str, write=percent
 ) -> Table:
     """A row per name and a column per model. `frame` has the columns name, model, value, low, high."""
-    found = {(row.name, row.model): row for row in frame.itertuples(index=False)}
-    rows = [[Cell(name), *(score_cell(found.get((name, model)), write) for model in models)] for name in names]
-    return Table(caption, [words(first), *map(Column, models)], rows)
+    column = tables.Column(first, "value", write, interval=True)
+    return Table.pivot(caption, frame, "name", "model", column, names=names, heads=models)

@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -25,21 +26,21 @@ from scuff.engine.cost import (
     seconds_before,
     time_warm,
 )
-from scuff.environment import environment
+from scuff.environment import environment, find_device
 from scuff.evaluation.cost import IN_MEMORY
 from scuff.models import Classifier, save_model
 from scuff.pictures import Cut
 from scuff.pool import threads_limited
-from scuff.store import Store, read_settings
+from scuff.store import Store, find_file, read_settings
 from scuff.studies.cells import TrainingCell
 from scuff.studies.sharing import FILE as SHARING
 from scuff.training.augment import augment
 from scuff.training.fit import begin, count_steps, repeatable
-from scuff.training.images import TrainingImages, cut_of, measure_pixels, normalisation_of
-from scuff.training.recipes import Recipe
-from scuff.training.run import first_weights
+from scuff.training.images import TrainingImages, cut_of, measure_pixels, normalisation_of, open_training_source
+from scuff.training.recipes import Recipe, find_recipe
+from scuff.training.run import adapt, first_weights
 from scuff.training.step import make_step
-from scuff.training.treatment import Augmented, Treatment
+from scuff.training.treatment import Augmented, Treatment, choose_treatment
 
 # Values of the images that are tried. On a GPU they are many, as in training; on a processor the time of an image does
 # not depend on how many there are, once there are some.
@@ -146,6 +147,32 @@ def estimate_trainings(cells: Sequence[TrainingCell], store: Store) -> StudyCost
                 parts.append(CellCost("train", 1, seconds, trial.size(origin), kind_of(device), how, cell.name, units))
             warm_up += rates.warm_up
     return StudyCost(tuple(parts), environment(device)["device"], warm_up)
+
+
+def estimate_training(
+    data: str | Source,
+    recipe: str | Recipe,
+    out: str,
+    *,
+    start: str | None = None,
+    architecture: str | None = None,
+    epochs: int | None = None,
+    classes: str | None = None,
+    device: str | torch.device | None = None,
+    **treated: Any,
+) -> StudyCost:
+    """What one training costs; arguments are those of `scuff.train`. Nothing is written.
+
+    A finished training costs nothing, whatever it was made with: `scuff.train` says if that was something else.
+    """
+    store, name = find_file(out)
+    if store.exists(name):
+        return StudyCost((), "")
+    treatment = choose_treatment(*(treated.get(key) for key in ("corruption", "suite", "noise", "augment")))
+    chosen = adapt(find_recipe(recipe), architecture, epochs, start is not None)
+    source = open_training_source(data, classes)
+    cell = TrainingCell(name, name, treatment, 0, chosen, start, out, source, str(find_device(device)))
+    return estimate_trainings([cell], store)
 
 
 class _Rates:

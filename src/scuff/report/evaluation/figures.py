@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 
 import pandas as pd
 
@@ -13,17 +12,19 @@ from scuff.report.figure import (
     SILENT,
     Figure,
     Traces,
+    bar_trace,
     downwards,
     error_bars,
-    hover,
+    label,
     labels,
     layout_of,
+    line_trace,
     lines_of,
-    pattern,
     percents,
+    score_texts,
     shown_names,
 )
-from scuff.report.words import entry_name, grouped, percent, signed_percent
+from scuff.words import entry_name, grouped, percent, signed_percent
 
 
 def severity_curves(key: str, title: str, means: pd.DataFrame, models: Sequence[str], highest: float) -> Figure:
@@ -34,27 +35,16 @@ def severity_curves(key: str, title: str, means: pd.DataFrame, models: Sequence[
     """
     traces: Traces = []
     for place, model in enumerate(models):
-        its = means[means["model"] == model].sort_values("severity")
-        look = mark(place)
-        x, low, high = (its[c].tolist() for c in ("severity", "low", "high"))
+        line = means[means["model"] == model].sort_values("severity")
+        x, low, high = (line[column].tolist() for column in ("severity", "low", "high"))
         band = {"x": x + x[::-1], "y": percents(high) + percents(low)[::-1], "fill": "toself"}
-        traces.append(band | {"fillcolor": f"@{look['colour']}/0.16", "line": {"width": 0}, "mode": "lines"} | SILENT)
-        traces.append(
-            {
-                "x": x,
-                "y": percents(its["value"]),
-                "mode": "lines+markers",
-                "line": {"color": f"@{look['colour']}", "dash": look["dash"], "width": 2},
-                "marker": {"symbol": look["symbol"], "size": 6},
-                **hover(model, [f"severity {row.severity}" for row in its.itertuples()], its),
-            }
-        )
+        colour = f"@{mark(place)['colour']}/0.16"
+        traces.append(band | {"fillcolor": colour, "line": {"width": 0}, "mode": "lines"} | SILENT)
+        texts = score_texts(model, [f"severity {severity}" for severity in x], line)
+        traces.append(line_trace(place, x, percents(line["value"]), texts))
     severities = sorted(means["severity"].unique().tolist())
-    x_axis = {
-        "title": {"text": "severity"},
-        "tickvals": severities,
-        "range": [severities[0] - 0.2, severities[-1] + 0.2],
-    }
+    x_axis = {"title": {"text": "severity"}, "tickvals": severities}
+    x_axis["range"] = [severities[0] - 0.2, severities[-1] + 0.2]
     y_axis = {"title": {"text": "mean error %"}, "range": [0, 100 * highest], "rangemode": "tozero"}
     description = f"Mean error in per cent by severity: {title}. One line per model; the table below has the numbers."
     return Figure(key, title, description, 260, traces, layout_of(x_axis, y_axis))
@@ -65,20 +55,9 @@ def corruption_bars(key: str, title: str, errors: pd.DataFrame, models: Sequence
     entries = list(dict.fromkeys(errors["corruption"]))
     traces: Traces = []
     for place, model in enumerate(models):
-        its = errors[errors["model"] == model]
-        look = mark(place)
-        traces.append(
-            {
-                "type": "bar",
-                "orientation": "h",
-                "textposition": "none",
-                "y": shown_names(its["corruption"]),
-                "x": percents(its["value"]),
-                "error_x": error_bars(its, "@ink"),
-                "marker": {"color": f"@{look['colour']}", "pattern": pattern(place)},
-                **hover(model, [entry_name(e) for e in its["corruption"]], its),
-            }
-        )
+        bars = errors[errors["model"] == model]
+        texts = score_texts(model, [entry_name(entry) for entry in bars["corruption"]], bars)
+        traces.append(bar_trace(place, percents(bars["value"]), shown_names(bars["corruption"]), bars, texts))
     height = 70 + len(entries) * (len(models) * ROW + 12)
     x_axis = {"title": {"text": "error %"}, "rangemode": "tozero"}
     layout = layout_of(x_axis, downwards(entries)) | {"barmode": "group", "bargap": 0.25}
@@ -91,60 +70,51 @@ def difference_plot(key: str, title: str, differences: pd.DataFrame, models: Seq
     corruption, value, low, high, n; left of zero, the model errs less than the reference.
     """
     entries = list(dict.fromkeys(differences["corruption"]))
+    row_of = {entry: place for place, entry in enumerate(entries)}
     others = [model for model in models if model != reference]
     traces: Traces = []
     for order, model in enumerate(others):
-        its = differences[differences["model"] == model]
+        dots = differences[differences["model"] == model]
         look = mark(list(models).index(model))
-        places = {entry: place for place, entry in enumerate(entries)}
         shift = (order - (len(others) - 1) / 2) * 0.7 / len(others)
+        names = [entry_name(entry) for entry in dots["corruption"]]
         traces.append(
             {
-                "x": percents(its["value"]),
-                "y": [places[entry] + shift for entry in its["corruption"]],
+                "x": percents(dots["value"]),
+                "y": [row_of[entry] + shift for entry in dots["corruption"]],
                 "mode": "markers",
                 "marker": {"color": f"@{look['colour']}", "symbol": look["symbol"], "size": 8},
-                "error_x": error_bars(its, f"@{look['colour']}"),
-                **hover(model, [entry_name(e) for e in its["corruption"]], its, signed_percent, "points"),
+                "error_x": error_bars(dots, f"@{look['colour']}"),
+                **labels(score_texts(model, names, dots, signed_percent, "points")),
             }
         )
-    y_axis = lines_of([entry_name(entry) for entry in entries])
-    x_axis = {
-        "title": {"text": "difference of error, points"},
-        "rangemode": "tozero",
-        "zeroline": True,
-        "zerolinecolor": "@muted",
-    }
+    x_axis = {"title": {"text": "difference of error, points"}, "rangemode": "tozero"}
+    x_axis |= {"zeroline": True, "zerolinecolor": "@muted"}
+    layout = layout_of(x_axis, lines_of([entry_name(entry) for entry in entries]))
     height = 70 + len(entries) * (len(others) * ROW + 8)
     description = f"{title} in percentage points by corruption, with intervals; the table below has the numbers."
-    return Figure(key, title, description, height, traces, layout_of(x_axis, y_axis))
+    return Figure(key, title, description, height, traces, layout)
 
 
 def reliability_diagram(key: str, title: str, bins: pd.DataFrame, models: Sequence[str]) -> Figure:
-    """Accuracy by confidence, one line per model, against the line on which confidence is deserved.
+    """Accuracy by confidence, one line per model, against the line on which confidence is justified.
 
     `bins` has the columns model, confidence, value (accuracy), n; empty bins are absent.
     """
     diagonal = {"x": [0, 100], "y": [0, 100], "mode": "lines", "line": {"color": "@muted", "width": 1, "dash": "dot"}}
     traces: Traces = [diagonal | SILENT]
     for place, model in enumerate(models):
-        its = bins[bins["model"] == model].sort_values("confidence")
-        look = mark(place)
-        words = [
-            f"<b>{escape(model)}</b><br>mean confidence {percent(row.confidence)} %<br>right {percent(row.value)} %"
-            f"<br>{grouped(row.n)} predictions"
-            for row in its.itertuples()
+        line = bins[bins["model"] == model].sort_values("confidence")
+        texts = [
+            label(
+                model,
+                f"mean confidence {percent(row.confidence)} %",
+                f"right {percent(row.value)} %",
+                f"{grouped(row.n)} predictions",
+            )
+            for row in line.itertuples()
         ]
-        traces.append(
-            {
-                "x": percents(its["confidence"]),
-                "y": percents(its["value"]),
-                "mode": "lines+markers",
-                "line": {"color": f"@{look['colour']}", "dash": look["dash"], "width": 2},
-                "marker": {"symbol": look["symbol"], "size": 6},
-                **labels(words),
-            }
-        )
+        traces.append(line_trace(place, percents(line["confidence"]), percents(line["value"]), texts))
     x_axis = {"title": {"text": "confidence %"}, "range": [-3, 103], "dtick": 25}
     y_axis = {"title": {"text": "right %"}, "range": [-3, 103], "dtick": 25}
     description = "Share of right predictions by confidence, one line per model; the table below has the numbers."

@@ -18,7 +18,7 @@ from scuff.door import corrupt
 from scuff.evaluation import CLEAN, EvaluatedImages, Evaluation, open_images
 from scuff.metrics import by_model
 from scuff.pictures import Cut
-from scuff.report.words import cell_name, class_name, percent_sign
+from scuff.words import cell_name, class_name, percent_sign
 
 SMALL = 96  # pixels; images up to that size are enlarged without smoothing
 MANY, FEW = 12, 6  # how many small or large images are shown per model, so that the file stays small

@@ -1,15 +1,37 @@
-"""How the numbers of a report came about: settings, models and machines, the command, and what each score means."""
+"""How the numbers of an evaluation came about: settings, models and machines, and the command."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from typing import Any
 
 from scuff.evaluation import CLEAN, Evaluation
-from scuff.report.parts import Facts
-from scuff.report.words import entry_name, grouped, listed
-from scuff.suites import list_suites, load_suite
+from scuff.report import parts, settings
+from scuff.report.parts import Facts, Section
+from scuff.report.settings import command_line, suite_word
+from scuff.tables import Column, Table
+from scuff.words import grouped, listed
+
+INTERVALS = (
+    "95 % intervals. For the error of one cell: Wilson's. For everything else: by bootstrap over images, 1000 "
+    "resamples. They say how much the numbers would change with other images of the same kind, not with another seed "
+    "or another training of the model."
+)
+
+
+def settings_section(evaluation: Evaluation, definitions: Mapping[str, str], directory: str) -> Section:
+    """How the numbers came about, and how to read them."""
+    facts = [dict(model_facts(about)) for about in evaluation.models.values()]
+    names = list(dict.fromkeys(name for each in facts for name in each))
+    shared = [name for name in names if len({each.get(name) for each in facts}) == 1]
+    columns = [Column(name, lambda each, name=name: each.get(name)) for name in names if name not in shared]
+    models = Table.of("What differs between the models", facts, columns)
+    return settings.settings_section(
+        [*setting_facts(evaluation), *((name, facts[0][name]) for name in shared)],
+        command(evaluation, directory),
+        {**definitions, "intervals": INTERVALS},
+        *([parts.heading("Models"), parts.table(models, sortable=False)] if columns else []),
+    )
 
 
 def setting_facts(evaluation: Evaluation) -> Facts:
@@ -52,52 +74,28 @@ def model_facts(about: dict[str, Any]) -> Facts:
 def command(evaluation: Evaluation, out: str) -> str:
     """The command line that computes the same rows."""
     settings, suite = evaluation.settings, evaluation.suite
-    words = ["scuff", "evaluate", *(_model_word(about) for about in evaluation.models.values())]
     published = settings["published"]
-    if not published and suite.entries:
-        words += ["--suite", suite.name if _is_bundled(evaluation) else f"{suite.name}.yaml"]
-    words += ["--data", settings["source"], "--out", out]
     options = {
-        "--clean": settings["clean"],
-        "--classes": settings["classes"],
-        "--limit": settings["limit"],
-        "--seed": settings["seed"] or None,
-        "--precision": None if settings["precision"] == "float32" else settings["precision"],
+        "suite": suite_word(suite.to_dict()) if suite.entries and not published else None,
+        "data": settings["source"],
+        "out": out,
+        "clean": settings["clean"],
+        "classes": settings["classes"],
+        "limit": settings["limit"],
+        "seed": settings["seed"] or None,
+        "precision": None if settings["precision"] == "float32" else settings["precision"],
         **_cut_options(settings["clean_cut" if published else "cut"]),
         **_chosen(evaluation),
+        "as_published": settings["as_published"],
     }
-    words += [word for option, value in options.items() if value is not None for word in (option, str(value))]
-    return shlex.join([*words, "--as-published"] if settings["as_published"] else words)
-
-
-def all_facts(settings: Mapping[str, Any]) -> Facts:
-    """Settings of any kind by name, those inside of others too; what is not set is left out.
-
-    >>> all_facts({"seeds": [0, 1], "recipe": {"name": "cifar-fast", "weight_decay": 0.0005, "cutout": None}})
-    [('Seeds', '0; 1'), ('Recipe, name', 'cifar-fast'), ('Recipe, weight decay', '0.0005')]
-    """
-    facts = [fact for name, value in settings.items() for fact in _flat(name, value)]
-    return [(entry_name(name[:1].upper() + name[1:]), text) for name, text in facts if text]
-
-
-def _flat(name: str, value: Any) -> Facts:
-    """One fact, or those inside of a mapping; a suite is named by what identifies it."""
-    if isinstance(value, dict) and "entries" in value:
-        return [(name, f"{value['suite']}, version {value['version']}")]
-    if isinstance(value, dict):
-        return [fact for inner, more in value.items() for fact in _flat(f"{name}, {inner}", more)]
-    if isinstance(value, list):
-        return [(name, "; ".join(text for each in value for _, text in _flat(name, each)))]
-    if isinstance(value, bool):
-        return [(name, "yes" if value else "no")]
-    return [(name, "" if value is None else str(value))]
+    return command_line(["scuff", "evaluate", *map(_model_word, evaluation.models.values())], options)
 
 
 def _cut_options(cut: dict[str, Any] | None) -> dict[str, Any]:
     """What was asked for, or would have been: another filter, or squeezing, can only be a model's own wish."""
     if cut is None or cut["filter"] != "bilinear" or not cut.get("keeps_ratio", True):
         return {}
-    return {"--resize": cut["resize"], "--crop": cut["crop"]}
+    return {"resize": cut["resize"], "crop": cut["crop"]}
 
 
 def _cut_words(cut: dict[str, Any] | None) -> str:
@@ -116,18 +114,13 @@ def _normalisation(mean: list[float] | None, std: list[float] | None) -> str:
     return f"({numbers[0]}) and ({numbers[1]})"
 
 
-def _is_bundled(evaluation: Evaluation) -> bool:
-    name = evaluation.suite.name
-    return name in list_suites() and load_suite(name).to_dict() == evaluation.suite.to_dict()
-
-
 def _model_word(about: dict[str, Any]) -> str:
     """The model as the command takes it, with its name where that does not follow from the address."""
     name, address = about["name"], about.get("address") or about["name"]
     return address if address.rpartition(":")[2] == name else f"{name}={address}"
 
 
-def _chosen(evaluation: Evaluation) -> dict[str, str | None]:
+def _chosen(evaluation: Evaluation) -> dict[str, Any]:
     """The options that choose corruptions and severities, where not all of the benchmark's were evaluated."""
     suite = evaluation.suite
     cells = evaluation.rows[["corruption", "severity"]].drop_duplicates()
@@ -136,8 +129,8 @@ def _chosen(evaluation: Evaluation) -> dict[str, str | None]:
     levels = sorted(level for level in set(cells["severity"].tolist()) if level)
     all_levels = sorted({level for entry in entries for level in suite.levels(entry) if level})
     return {
-        "--only": None if entries == suite.benchmark() else ",".join(entries),
-        "--severity": None if levels == all_levels else ",".join(map(str, levels)),
+        "only": None if entries == suite.benchmark() else tuple(entries),
+        "severity": None if levels == all_levels else tuple(levels),
     }
 
 

@@ -1,18 +1,18 @@
-"""The first things that a report says: a sentence for every model, and the table of all scores."""
+"""The first things that a page says of still images: a sentence for every model, and the table of all scores."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import pandas as pd
 
-from scuff.metrics import Score
 from scuff.metrics.evaluation.references import is_relative
-from scuff.report.evaluation.scores import Scores, SequenceScores
-from scuff.report.tables import Cell, Column, Table, mark_best, score_cell, sorted_by, words
-from scuff.report.words import bracketed, fine, percent, plain, reference_name
+from scuff.report import parts
+from scuff.report.evaluation.scores import Scores
+from scuff.report.parts import Section
+from scuff.tables import Column, Table
+from scuff.words import Form, bracketed, fine, percent, plain, reference_name
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,14 @@ class Kind:
     """A score of the summary: its name in tables, how it is written, which way is better, and what it means."""
 
     name: str
-    write: Callable[[float], str]
+    form: Form
     meaning: str
     higher_is_better: bool = False
+
+    def column(self, key: str) -> Column:
+        """The column of a table of models."""
+        best = "highest" if self.higher_is_better else "lowest"
+        return Column(self.name, key, self.form, interval=True, best=best)
 
 
 KINDS = {
@@ -65,68 +70,59 @@ KINDS = {
 }
 
 
-def shown_kinds(scores: Scores) -> dict[str, Kind]:
-    """The scores that are defined; where mCE is the relative one, it is shown once, by that name."""
-    found = {key: kind for key, kind in KINDS.items() if scores.defined(key)}
-    if "mce" in found and is_relative(scores.suite.name):
-        found["mce"] = found.pop("relative_mce")
-    return found
+COMPARISON_DEFINITIONS = {
+    "two-sided share": (
+        "Twice the share of resamples in which a difference does not have the sign that is shown; it may be read like "
+        "a two-sided p-value."
+    ),
+    "lower error": "The model with the lower error where the interval of the difference does not contain 0.",
+}
 
 
-def summary_score(line: pd.Series, key: str) -> Score:
-    """A score of one model from its line of the summary."""
-    return Score(line[key], line[f"{key}_low"], line[f"{key}_high"], int(line["n"]), "")
+def shown_kinds(summary: pd.DataFrame, suite: str) -> dict[str, Kind]:
+    """The scores of a summary that are defined; where mCE is the relative one, it is shown once, by that name."""
+    kinds = {key: kind for key, kind in KINDS.items() if summary[key].notna().any()}
+    if "mce" in kinds and is_relative(suite):
+        kinds["mce"] = kinds.pop("relative_mce")
+    return kinds
+
+
+def summary_section(scores: Scores) -> Section:
+    """The table of all scores."""
+    best = " The best value of each column is marked." if len(scores.models) > 1 else ""
+    but = ", except for the robustness score" if scores.defined("robustness_score") else ""
+    note = (
+        f"Lower is better{but}.{best} Click on a heading to sort the table. "
+        'The scores are defined at the end, under "How to read this".'
+    )
+    return parts.section("summary", "Summary", parts.table(summary_table(scores)), parts.note(note))
 
 
 def summary_table(scores: Scores) -> Table:
     """All scores of all models, the best of each marked, sorted by the one that counts most."""
-    kinds = shown_kinds(scores)
-    rows = [
-        [Cell(line["model"]), *(score_cell(summary_score(line, key), kind.write) for key, kind in kinds.items())]
-        for _, line in scores.summary.iterrows()
-    ]
-    lower = [place for place, kind in enumerate(kinds.values(), 1) if not kind.higher_is_better]
-    higher = [place for place, kind in enumerate(kinds.values(), 1) if kind.higher_is_better]
-    columns = [words("model"), *(Column(kind.name) for kind in kinds.values())]
-    table = Table("Scores, with 95 % intervals below them", columns, mark_best(mark_best(rows, lower), higher, max))
-    return sorted_by(table, 1 + list(kinds).index(scores.main))
+    kinds = shown_kinds(scores.summary, scores.suite.name)
+    columns = [Column("model", "model"), *(kind.column(key) for key, kind in kinds.items())]
+    caption = "Scores, with 95 % intervals below them"
+    return Table.of(caption, scores.summary, columns, sort=kinds[scores.main].name)
 
 
 def verdict(line: pd.Series, scores: Scores, baseline: str | None) -> str:
     """One sentence about a model: the scores that count most, each with its interval."""
-    parts = []
+    clauses = []
     for key in ("mce", "mean_error", "clean_error"):
-        kind = shown_kinds(scores).get(key)
+        kind = shown_kinds(scores.summary, scores.suite.name).get(key)
         if kind is not None and not math.isnan(line[key]):
-            name, score = kind.name.removesuffix(" %"), summary_score(line, key)
             than = f", where {reference_name(baseline)} has 100" if key == "mce" else ""
-            parts.append(f"{name} {kind.write(score.value)}\u00a0%{bracketed(score.low, score.high, kind.write)}{than}")
-    missing = line["cells_of_suite"] - line["cells"]
-    done = f" So far {line['cells']} of {line['cells_of_suite']} cells of the suite." if missing else ""
-    return "; ".join(parts) + "." + done
+            between = bracketed(line[f"{key}_low"], line[f"{key}_high"], kind.form)
+            clauses.append(f"{kind.name.removesuffix(' %')} {kind.form(line[key])}\u00a0%{between}{than}")
+    is_partial = line["cells"] < line["cells_of_suite"]
+    done = f" So far {line['cells']} of {line['cells_of_suite']} cells of the suite." if is_partial else ""
+    return "; ".join(clauses) + "." + done
 
 
-def sequence_verdict(model: str, scores: SequenceScores, baseline: str | None) -> str:
-    """One sentence about a model on sequences."""
-    rate, distance = scores.flip_rates[model], scores.distances[model]
-    flips, moves = (heading.removesuffix(" %") for heading in sequence_headings(scores))
-    than = "" if is_plain(rate) else f", where {reference_name(baseline)} has 100"
-    unit = "" if is_plain(distance) else "\u00a0%"
-    return (
-        f"{flips} {plain(rate.value)}\u00a0%{bracketed(rate.low, rate.high, plain)}{than}; "
-        f"{moves} {fine(distance.value)}{unit}{bracketed(distance.low, distance.high, fine)}."
-    )
-
-
-def sequence_headings(scores: SequenceScores) -> tuple[str, str]:
-    """What the two scores of sequences are called, which depends on whether they are relative to a reference."""
-    rate, distance = (next(iter(found.values())) for found in (scores.flip_rates, scores.distances))
-    return (
-        "flip probability %" if is_plain(rate) else "mFR %",
-        "top-5 distance" if is_plain(distance) else "mT5D %",
-    )
-
-
-def is_plain(score: Score) -> bool:
-    """Whether a score of sequences is not relative to a reference."""
-    return "not normalised" in score.note
+def definitions_of(scores: Scores) -> dict[str, str]:
+    """What every score that is shown means."""
+    meanings = {
+        kind.name.removesuffix(" %"): kind.meaning for kind in shown_kinds(scores.summary, scores.suite.name).values()
+    }
+    return meanings | (COMPARISON_DEFINITIONS if scores.comparison is not None else {})

@@ -9,7 +9,6 @@ from typing import Any
 
 from scuff.design import Categories
 from scuff.report import parts
-from scuff.report.evaluation.settings import all_facts
 from scuff.report.overlap.command import overlap_command
 from scuff.report.overlap.figures import dendrogram_figure, direct_dots, mce_bars, nearest_dots, sweep_figure
 from scuff.report.overlap.matrices import accuracy_matrix, overlap_matrix
@@ -27,6 +26,7 @@ from scuff.report.overlap.tables import (
     sweep_table,
 )
 from scuff.report.parts import Part, Section
+from scuff.report.settings import all_facts
 from scuff.report.tables import Cell, Table, words
 from scuff.report.words import count, fine, grouped, hundredths
 

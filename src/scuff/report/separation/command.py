@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from scuff.metrics.norms import parse_norm
 from scuff.models.open import default_name
+from scuff.report.settings import Again
 from scuff.report.words import listed
 
 FLAGS = ("keep_originals", "drop_duplicates")
-
-
-@dataclass(frozen=True)
-class Again:
-    """What does the same again, and why it is no command line, if it is none."""
-
-    words: str
-    notes: tuple[str, ...] = ()
 
 
 def mscr_again(settings: Mapping[str, Any], out: str, *, epsilon_given: bool) -> Again:

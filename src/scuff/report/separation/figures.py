@@ -10,6 +10,7 @@ import pandas as pd
 
 from scuff.report.colours import DASHES, SERIES, mark
 from scuff.report.figure import (
+    LEGEND,
     ROW,
     Figure,
     Traces,
@@ -19,11 +20,11 @@ from scuff.report.figure import (
     numbers,
     pattern,
     percents,
+    titled,
 )
 from scuff.report.separation.scores import EPSILON, MscrScores
 from scuff.report.words import count, interval
 
-LEGEND = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": 12}}
 LABEL = 0.17, 0.08  # the part of a figure's width and height that the label of a point takes up, on a phone
 MANY_RUNS = 30  # from here on, their axis is logarithmic
 MOST_STEPS = 100  # of a line over runs
@@ -186,11 +187,6 @@ def spread_out(points: pd.DataFrame) -> pd.DataFrame:
         if not covers.drop(one).any() and not others.any():
             kept.append(one)
     return points.loc[kept]
-
-
-def titled(words: str) -> dict[str, Any]:
-    """The title of an upright axis, with some room between it and the labels."""
-    return {"text": words, "standoff": 10}
 
 
 def _point_label(scores: MscrScores, row: Any) -> dict[str, Any]:

@@ -9,9 +9,7 @@ import numpy as np
 import pandas as pd
 
 from scuff.report import parts
-from scuff.report.evaluation.settings import all_facts
 from scuff.report.parts import Section
-from scuff.report.separation.command import Again
 from scuff.report.separation.distances import cumulative, group_distances, histogram
 from scuff.report.separation.figures import copies_figures, mscr_bars, noise_for_copies, running_figure, trade_off
 from scuff.report.separation.matrices import accuracy_columns, accuracy_panel, accuracy_scale, class_matrix
@@ -19,6 +17,7 @@ from scuff.report.separation.radius import Radius
 from scuff.report.separation.scores import EPSILON, MscrScores
 from scuff.report.separation.surface import surface_figure
 from scuff.report.separation.tables import copies_table, pair_table, quantile_table, score_table
+from scuff.report.settings import Again, all_facts
 
 if TYPE_CHECKING:
     from scuff.metrics.separation.classes import Neighbours

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scuff.report.separation.command import Again
+from scuff.report.settings import Again
 from scuff.report.transform_space.names import is_subset
 from scuff.suites import list_suites, load_suite
 from scuff.suites.suite import suite_from_dict

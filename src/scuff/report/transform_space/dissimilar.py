@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from html import escape
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from scuff.design import Dissimilar
 from scuff.report import parts
 from scuff.report.figure import ROW, Figure, labels, layout_of, lines_of, numbers, pattern
-from scuff.report.page import Verdicts, render_page
+from scuff.report.page import Page, Verdicts
 from scuff.report.parts import Section
 from scuff.report.separation.figures import LEGEND, titled
 from scuff.report.transform_space.command import dissimilar_again
@@ -20,6 +20,7 @@ from scuff.report.transform_space.dissimilar_tables import level_table, member_t
 from scuff.report.transform_space.scores import near
 from scuff.report.transform_space.settings import FEATURE, settings_section
 from scuff.report.words import count, grouped, hundredths, listed, percent_sign, plain, short_names
+from scuff.store import Store, read_settings
 
 BINS = 60
 DEFINITIONS = [
@@ -38,21 +39,27 @@ DEFINITIONS = [
 ]
 
 
-def render_dissimilar(
+def page(directory: str) -> Page:
+    """The page about the dissimilar benchmark in a folder."""
+    from scuff.studies.transform_space.dissimilar import read_dissimilar
+
+    settings = read_settings(Store(directory), "dissimilar.json")
+    return dissimilar_page(read_dissimilar(directory), settings, directory=directory)
+
+
+def dissimilar_page(
     found: Dissimilar,
     settings: Mapping[str, Any] | None = None,
     *,
     directory: str | None = None,
-    title: str | None = None,
-    more: Sequence[Section] = (),
-) -> str:
-    """The text of the report, from what `design.find_dissimilar` has found."""
+) -> Page:
+    """The page, from what `design.find_dissimilar` has found."""
     settings = settings or {}
     again = None if directory is None or not settings else dissimilar_again(settings, directory)
     repetitions, drawn = found.candidate_distances.shape
     each = f" in each of {repetitions} repetitions" if repetitions > 1 else ""
-    return render_page(
-        title or f"A benchmark dissimilar to {_suite_name(settings, 'reference', 'the reference')}",
+    return Page(
+        f"A benchmark dissimilar to {_suite_name(settings, 'reference', 'the reference')}",
         f"{len(found.members)} of {count(len(found.shifts), 'candidate')}; {count(drawn, 'benchmark')} drawn{each}.",
         dissimilar_verdicts(found),
         [
@@ -61,7 +68,6 @@ def render_dissimilar(
             candidates_section(found),
             settings_section(settings, again, DEFINITIONS),
         ],
-        more=more,
     )
 
 

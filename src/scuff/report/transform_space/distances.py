@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
 from scuff.metrics import Distances
 from scuff.report import parts
-from scuff.report.page import Verdicts, render_page
+from scuff.report.page import Page, Verdicts
 from scuff.report.parts import Section
 from scuff.report.transform_space.command import distances_again
 from scuff.report.transform_space.figures import correlation_bars, error_scatter, mean_scatter
 from scuff.report.transform_space.matrices import MOST_ROWS, distance_matrix
 from scuff.report.transform_space.names import ABBREVIATIONS, full_name, is_subset
+from scuff.report.transform_space.read import CORRELATIONS, TRIALS, read_table
 from scuff.report.transform_space.scores import KINDS, RHO, DistanceScores, measure_distances, near
 from scuff.report.transform_space.seeds import INTERVALS
 from scuff.report.transform_space.settings import FEATURE, MMD, MSD, settings_section
 from scuff.report.transform_space.tables import correlation_table, nearest_table, scheme_table
 from scuff.report.words import bracketed, count, hundredths, listed, percent_sign, plain
+from scuff.store import Store, read_settings
 
 STRONG = 0.6  # the correlation that the paper calls high
 
@@ -39,17 +41,28 @@ CORRELATION = (
 )
 
 
-def render_distances(
+def page(directory: str) -> Page:
+    """The page about the distances in a folder, with errors and correlations if it has them."""
+    from scuff.studies.transform_space.distances import read_distance_study
+
+    store = Store(directory)
+    settings = read_settings(store, "distances.json")
+    trained = read_settings(store, TRIALS) if store.exists(TRIALS) else {}
+    tables = {kind: read_table(store, name) for kind, name in CORRELATIONS.items()}
+    correlations = {kind: table.fillna({"note": ""}) for kind, table in tables.items() if table is not None}
+    distances, errors = read_distance_study(directory), read_table(store, "errors.csv")
+    return distances_page(distances, settings | trained, errors, correlations, directory=directory)
+
+
+def distances_page(
     distances: Distances,
     settings: Mapping[str, Any] | None = None,
     errors: pd.DataFrame | None = None,
     correlations: Mapping[str, pd.DataFrame] | None = None,
     *,
     directory: str | None = None,
-    title: str | None = None,
-    more: Sequence[Section] = (),
-) -> str:
-    """The text of the report of distances.
+) -> Page:
+    """The page about distances.
 
     `errors` are those of networks trained with the schemes (scheme, corruption, severity, error, and seed if several),
     `correlations` what `metrics.scheme_correlations` makes of both, by the kind of distance: "msd", and "mmd" if you
@@ -65,12 +78,11 @@ def render_distances(
         errors_section(scores),
         settings_section(settings, again, list(definitions.items())),
     ]
-    return render_page(
-        title or _title(scores, settings),
+    return Page(
+        _title(scores, settings),
         _lead(scores, settings),
         distance_verdicts(scores),
         [section for section in sections if section is not None],
-        more=more,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from html import escape
 from typing import Any
 
@@ -11,15 +11,17 @@ import pandas as pd
 from scuff.metrics import Score
 from scuff.report import parts
 from scuff.report.figure import Figure, Scale, error_bars, labels, layout_of, numbers, percents
-from scuff.report.page import Verdicts, render_page
+from scuff.report.page import Page, Verdicts
 from scuff.report.parts import Section
 from scuff.report.separation.figures import titled
 from scuff.report.tables import Cell, Column, Table, score_cell, words
 from scuff.report.transform_space.command import mixing_again
+from scuff.report.transform_space.read import needed_table
 from scuff.report.transform_space.scores import near
 from scuff.report.transform_space.seeds import INTERVALS, over_seeds
 from scuff.report.transform_space.settings import FEATURE, MMD, MSD, settings_section
 from scuff.report.words import bracketed, count, entry_name, listed, percent, percent_sign
+from scuff.store import Store, read_settings
 
 DEFINITIONS = [
     ("share", "Of training images that meet the other corruption; the rest meet that of the test."),
@@ -30,26 +32,30 @@ DEFINITIONS = [
 ]
 
 
-def render_mixing(
+def page(directory: str) -> Page:
+    """The page about the study in a folder."""
+    store = Store(directory)
+    settings = read_settings(store, "mixing.json")
+    return mixing_page(needed_table(store, "mixing.csv"), settings, directory=directory)
+
+
+def mixing_page(
     table: pd.DataFrame,
     settings: Mapping[str, Any] | None = None,
     *,
     directory: str | None = None,
-    title: str | None = None,
-    more: Sequence[Section] = (),
-) -> str:
-    """The text of the report, from a table with the columns share, mmd, msd, seed, error, clean_error."""
+) -> Page:
+    """The page, from a table with the columns share, mmd, msd, seed, error, clean_error."""
     settings = settings or {}
     again = None if directory is None or not settings else mixing_again(settings, directory)
     test, other = (corruption_name(settings, key) for key in ("right", "other"))
     severity = f", severity {settings['severity']}" if settings.get("severity") else ""
     seeds, shares = count(table["seed"].nunique(), "seed"), count(table["share"].nunique(), "share")
-    return render_page(
-        title or f"Training with {other} for a test with {test}",
+    return Page(
+        f"Training with {other} for a test with {test}",
         f"Training images meet {other} or {test}{severity}; {shares} of {other}, {seeds}.",
         mixing_verdicts(table),
         [mixing_section(table, test, other), settings_section(settings, again, DEFINITIONS)],
-        more=more,
     )
 
 

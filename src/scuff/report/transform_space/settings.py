@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from scuff.report import parts
-from scuff.report.evaluation.settings import all_facts
 from scuff.report.parts import Facts, Section
-from scuff.report.separation.command import Again
+from scuff.report.settings import Again, all_facts
 
 MOST_LISTED = 12  # names in a fact; of more, how many there are
 OTHERWISE_SAID = ("levels", "result")  # what other sections show

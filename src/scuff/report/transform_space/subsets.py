@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -11,14 +11,16 @@ from scuff.metrics import Score
 from scuff.report import parts
 from scuff.report.colours import mark
 from scuff.report.figure import Figure, Traces, error_bars, hover, layout_of, percents
-from scuff.report.page import Verdicts, render_page
+from scuff.report.page import Page, Verdicts
 from scuff.report.parts import Section
 from scuff.report.separation.figures import LEGEND, titled
 from scuff.report.tables import Cell, Column, Table, mark_best, score_cell, words
 from scuff.report.transform_space.command import subsets_again
+from scuff.report.transform_space.read import needed_table
 from scuff.report.transform_space.seeds import INTERVALS, over_seeds
 from scuff.report.transform_space.settings import FEATURE, settings_section
 from scuff.report.words import bracketed, count, grouped, listed, percent_sign, plain
+from scuff.store import Store, read_settings
 
 ALL = "all"
 KINDS = ("closest", "random", "farthest")
@@ -38,26 +40,30 @@ DEFINITIONS = [
 ]
 
 
-def render_subsets(
+def page(directory: str) -> Page:
+    """The page about the study in a folder."""
+    store = Store(directory)
+    settings = read_settings(store, "subsets.json")
+    return subsets_page(needed_table(store, "subsets.csv"), settings, directory=directory)
+
+
+def subsets_page(
     table: pd.DataFrame,
     settings: Mapping[str, Any] | None = None,
     *,
     directory: str | None = None,
-    title: str | None = None,
-    more: Sequence[Section] = (),
-) -> str:
-    """The text of the report, from a table with the columns kind, size, seed, clean_error, error.
+) -> Page:
+    """The page, from a table with the columns kind, size, seed, clean_error, error.
 
     `kind` is closest, random, farthest, or all: trained with every transform there is.
     """
     settings = settings or {}
     again = None if directory is None or not settings else subsets_again(settings, directory)
-    return render_page(
-        title or "How few augmentations are enough",
+    return Page(
+        "How few augmentations are enough",
         _lead(table, settings),
         subset_verdicts(table),
         [subsets_section(table), settings_section(settings, again, DEFINITIONS)],
-        more=more,
     )
 
 

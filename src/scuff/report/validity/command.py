@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scuff.report.separation.command import Again
+from scuff.report.settings import Again
 
 TABLE = "shifts.csv"  # the copy of the table that a study keeps
 CATEGORIES = "categories.yaml"

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from scuff.report import parts
-from scuff.report.evaluation.settings import all_facts
 from scuff.report.parts import Facts, Section
-from scuff.report.separation.command import Again
+from scuff.report.settings import Again, all_facts
 from scuff.report.validity import tables
 from scuff.report.validity.notes import some_of
 from scuff.report.validity.scores import ALL, STRONG, WEAK, ValidityScores

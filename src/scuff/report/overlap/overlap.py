@@ -1,10 +1,9 @@
-"""The report of an overlap study: which sections it has, and what it says first."""
+"""The page about an overlap study: which sections it has, and what it says first."""
 
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import combinations
 from typing import Any
 
@@ -13,70 +12,35 @@ from scuff.metrics import Accuracies
 from scuff.report.overlap.scores import OverlapScores, measure_overlap
 from scuff.report.overlap.sections import overlap_sections
 from scuff.report.overlap.tables import listed_names
-from scuff.report.page import Verdicts, render_page, save_page
-from scuff.report.parts import Section
-from scuff.report.progress.build import progress_sections, reading_results
+from scuff.report.page import Page, Verdicts
 from scuff.report.words import bracketed, count, fine, hundredths, listed, plain
 from scuff.store import Store, read_settings
 
 
-def write_overlap_report(
-    directory: str | os.PathLike[str],
-    out: str | os.PathLike[str] | None = None,
-    *,
-    threshold: float = THRESHOLD,
-    title: str | None = None,
-) -> str:
-    """Write the report of an overlap study, by rename, and return its path.
+def page(directory: str, *, threshold: float = THRESHOLD) -> Page:
+    """The page about the overlap study in a folder; pairs of its benchmark overlap less than the threshold."""
+    from scuff.studies import read_overlap
+    from scuff.studies.overlap.results import SETTINGS
 
-    Parameters
-    ----------
-    directory
-        The folder of an overlap study, on this machine or anywhere that fsspec reaches.
-    out
-        The file, or a folder for report.html; by default the study's own.
-    threshold
-        What pairs of the benchmark without overlaps overlap less than.
-    title
-        The heading, in place of one that names the suites.
-    """
-    where = os.fspath(directory)
-    with reading_results(where):
-        accuracies, settings = _read(where)
-    more = progress_sections(where)
-    return save_page(
-        render_overlap(accuracies, settings, where, threshold=threshold, title=title, more=more), where, out
-    )
+    settings = read_settings(Store(directory), SETTINGS)
+    return overlap_page(read_overlap(directory), settings, directory, threshold=threshold)
 
 
-def render_overlap(
+def overlap_page(
     accuracies: Accuracies,
     settings: Mapping[str, Any],
     directory: str | None = None,
     *,
     threshold: float = THRESHOLD,
-    title: str | None = None,
-    more: Sequence[Section] = (),
-) -> str:
-    """The text of the report, from the accuracies of a study, what it was made with, and the folder that it is in.
-
-    `more` are sections about something else.
-    """
+) -> Page:
+    """The page, from the accuracies of a study, what it was made with, and the folder that it is in."""
     scores = measure_overlap(accuracies, threshold)
-    return render_page(
-        title or f"Overlaps of {listed(scores.suites)}",
+    return Page(
+        f"Overlaps of {listed(scores.suites)}",
         _lead(scores),
         overlap_verdicts(scores),
         overlap_sections(scores, settings, directory),
-        more=more,
     )
-
-
-def read_sections(directory: str | os.PathLike[str], threshold: float) -> list[Section]:
-    """The sections of an overlap study, for a page about something else."""
-    where = os.fspath(directory)
-    accuracies, settings = _read(where)
-    return overlap_sections(measure_overlap(accuracies, threshold), settings, where)
 
 
 def overlap_verdicts(scores: OverlapScores) -> Verdicts:
@@ -129,10 +93,3 @@ def _category_words(scores: OverlapScores) -> str:
     groups = [[scores.shown[member] for member in members] for name, members in scores.groups if name]
     found = [", ".join(names[:3]) + (f" and {len(names) - 3} more" if names[3:] else "") for names in groups]
     return f"{len(found)}: {'; '.join(found)}."
-
-
-def _read(directory: str) -> tuple[Accuracies, Mapping[str, Any]]:
-    from scuff.studies import read_overlap
-    from scuff.studies.overlap.study import SETTINGS
-
-    return read_overlap(directory), read_settings(Store(directory), SETTINGS)

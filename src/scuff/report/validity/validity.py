@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
 from scuff.metrics.validity.shifts import Shifts
-from scuff.report.page import render_page, save_page
+from scuff.report.page import Page
 from scuff.report.validity import groups as about_groups
 from scuff.report.validity import sections as about
 from scuff.report.validity.command import validity_again
@@ -21,39 +20,16 @@ from scuff.report.words import count, listed
 MOST_NAMED = 3  # natural benchmarks in a title
 
 
-def write_validity_report(
-    directory: str | os.PathLike[str], out: str | os.PathLike[str] | None = None, *, title: str | None = None
-) -> str:
-    """Write the report of a study of validity, by rename, and return its path.
-
-    Parameters
-    ----------
-    directory
-        The folder of `scuff validity`, on this machine or anywhere that fsspec reaches.
-    out
-        The file, or a folder for report.html; by default the study's own.
-    title
-        The heading, in place of one that names the benchmarks.
-    """
+def page(directory: str) -> Page:
+    """The page about the study of validity in a folder."""
     from scuff.studies import read_validity
 
-    where = os.fspath(directory)
-    found = read_validity(where)
-    text = render_validity(
-        found.shifts,
-        found.correlations,
-        found.contributions,
-        found.groups,
-        found.trends,
-        found.searches,
-        found.settings,
-        directory=where,
-        title=title,
-    )
-    return save_page(text, where, out)
+    found = read_validity(directory)
+    tables = found.correlations, found.contributions, found.groups, found.trends, found.searches
+    return validity_page(found.shifts, *tables, found.settings, directory=directory)
 
 
-def render_validity(
+def validity_page(
     shifts: Shifts,
     correlations: pd.DataFrame,
     contributions: pd.DataFrame | None = None,
@@ -63,9 +39,8 @@ def render_validity(
     settings: Mapping[str, Any] | None = None,
     *,
     directory: str | None = None,
-    title: str | None = None,
-) -> str:
-    """The text of the report, from the tables of `studies.validity`.
+) -> Page:
+    """The page, from the tables of `studies.validity`.
 
     `correlations` is what `metrics.validity` makes, with a column `what` in front: suite, category, corruption or
     score. `contributions` is that of `metrics.contributions`. What is None, or has no lines, has no section.
@@ -84,11 +59,11 @@ def render_validity(
         about.search_section(scores),
         settings_section(scores, settings, again),
     ]
-    return render_page(
-        title or f"Does {_subject(scores)} predict robustness to {_natural(scores)}?",
+    return Page(
+        f"Does {_subject(scores)} predict robustness to {_natural(scores)}?",
         _lead(scores),
         validity_verdicts(scores),
-        [section for section in sections if section is not None],
+        sections,
         [suite_name(name) for _, name in scores.drawn],
         "Benchmark",
     )

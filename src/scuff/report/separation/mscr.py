@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,9 +11,7 @@ import pandas as pd
 
 from scuff.metrics.norms import parse_norm
 from scuff.metrics.separation.mscr import RobustAccuracies
-from scuff.report.page import render_page, save_page
-from scuff.report.parts import Section
-from scuff.report.progress.build import progress_sections, reading_results
+from scuff.report.page import Page
 from scuff.report.separation.command import mscr_again, separation_again
 from scuff.report.separation.radius import Radius, find_radius, was_given
 from scuff.report.separation.scores import EPSILON, MscrScores, measure_mscr, norm_words, number
@@ -32,29 +29,12 @@ OF_OTHER_DATA = (
 )
 
 
-def write_separation_report(
-    directory: str | os.PathLike[str], out: str | os.PathLike[str] | None = None, *, title: str | None = None
-) -> str:
-    """Write the report of a study of MSCR, or of a class separation, by rename, and return its path.
-
-    Parameters
-    ----------
-    directory
-        The folder of a study, or one in which `scuff separation` left its files; on this machine or anywhere that
-        fsspec reaches. A study that is still running is reported as far as it is.
-    out
-        The file, or a folder for report.html; by default the study's own.
-    title
-        The heading, in place of one that names models and data.
-    """
-    where = os.fspath(directory)
-    with reading_results(where):
-        found = _read(where)
-    more = progress_sections(where)
-    return save_page(render_separation(**found, directory=where, title=title, more=more), where, out)
+def page(directory: str) -> Page:
+    """The page about the study of MSCR in a folder, or about what `scuff separation` left there, or both."""
+    return separation_page(**_read(directory), directory=directory)
 
 
-def render_separation(
+def separation_page(
     accuracies: RobustAccuracies | None = None,
     settings: Mapping[str, Any] | None = None,
     separation: Mapping[str, Any] | None = None,
@@ -63,14 +43,12 @@ def render_separation(
     pairs: pd.DataFrame | None = None,
     *,
     directory: str | None = None,
-    title: str | None = None,
-    more: Sequence[Section] = (),
-) -> str:
-    """The text of the report, from what is known: accuracies and settings of a study, a separation, or both.
+) -> Page:
+    """The page, from what is known: accuracies and settings of a study, a separation, or both.
 
     `neighbours`, `is_test` and `pairs` are the nearest points of other classes, which rows of the data are test points,
     and the distances of all pairs of classes. `directory` is the folder that all of it is in. A separation of other
-    data than the study's, or in another norm, is not shown. `more` are sections about something else.
+    data than the study's, or in another norm, is not shown.
     """
     settings, separation, note = settings or {}, separation or {}, None
     if settings and separation and not is_separation_of(separation, settings):
@@ -91,13 +69,12 @@ def render_separation(
     verdicts = [separation_verdict(separation)] if separation else []
     verdicts += [] if scores is None else mscr_verdicts(scores, radius)
     data = data_name(settings.get("data") or separation.get("data", "the data"))
-    return render_page(
-        title or (f"Class separation of {data}" if scores is None else f"MSCR of {_subject(scores)} on {data}"),
+    return Page(
+        f"Class separation of {data}" if scores is None else f"MSCR of {_subject(scores)} on {data}",
         _separation_lead(separation) if scores is None else _lead(scores, settings),
         verdicts,
-        [section for section in sections if section is not None],
+        sections,
         () if scores is None else scores.models,
-        more=more,
     )
 
 

@@ -1,0 +1,91 @@
+"""The progress of a study: the page about one without results, and the section on the pages of all others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scuff.durations import show_duration
+from scuff.engine import Status
+from scuff.engine.status import describe, speed_words
+from scuff.report import parts
+from scuff.report.page import Page
+from scuff.report.parts import Part, Section
+from scuff.report.progress.again import command_again
+from scuff.report.progress.figures import progress_figures
+from scuff.report.progress.tables import failures_table, kinds_table, runs_table
+from scuff.words import count, grouped, listed
+
+AGAIN = "The same command goes on from here: what is done is not done again."
+ENGINES = {"local": "one machine", "ray": "a Ray cluster"}
+MOST_RETRIES = 20  # attempts that the page lists
+
+
+def page_of_runs(directory: str, statuses: Sequence[Status]) -> Page:
+    """The page of a study without results: its state, what is missing, and the command that goes on with it."""
+    last = statuses[-1]
+    is_finished, is_over = last.state == "finished", last.state != "running"
+    verdicts = [("State", state_words(last)), *([] if is_finished else [("What is missing", missing_words(last))])]
+    sections = [progress_section(statuses, says_state=False)]
+    if is_over and not is_finished:
+        command = command_again(directory, last.title)
+        go_on = parts.text(AGAIN), parts.command(command) if command else None
+        sections.append(parts.section("again", "How to go on", *go_on))
+    yet = "" if is_finished else " yet"
+    lead = f"This page has no results{yet}. Make it again to see how far it is."
+    return Page(f"Progress of {last.title or 'a study'}", lead, verdicts, sections)
+
+
+def progress_section(statuses: Sequence[Status], *, says_state: bool = True) -> Section:
+    """The last run in full, and all runs in a table."""
+    last = statuses[-1]
+    figures = progress_figures(last)
+    return parts.section(
+        "progress",
+        "Progress",
+        parts.text(state_words(last)) if says_state else None,
+        parts.table(kinds_table(last), sortable=False),
+        parts.figures(figures) if figures else None,
+        parts.table(failures_table("Cells that failed", last.failures)) if last.failures else None,
+        _retries(last),
+        parts.table(runs_table(statuses)) if len(statuses) > 1 else None,
+    )
+
+
+def state_words(status: Status) -> str:
+    """What became of a run, in a sentence or two."""
+    workers = f", {count(status.most_workers, 'worker')}" if status.most_workers else ""
+    where = f"on {ENGINES.get(status.engine, status.engine)}{workers}"
+    took, silence = show_duration(status.seconds), show_duration(status.silence)
+    if status.state == "running":
+        return f"Running {where}, for {took}: {describe(status)}. Last heard of {silence} ago."
+    if status.state == "lost":
+        return (
+            f"It was running {where}, and was last heard of {silence} ago, after {took}: it was probably killed. "
+            "Finished cells are kept."
+        )
+    done = count(sum(kind.done for kind in status.kinds), "cell")
+    speed = f", {speed_words(status)}" if speed_words(status) else ""
+    ends = {
+        "finished": f"Finished {where}, in {took}",
+        "failed": f"Ended with failures {where}, after {took}",
+        "interrupted": f"Interrupted {where}, after {took}",
+        "stopped": f"Stopped {where}, after {took}",
+    }
+    words = f"{ends.get(status.state, status.state)}: {done} done{speed}."
+    return f"{words} The reason: {status.reason}" if status.reason else words
+
+
+def missing_words(status: Status) -> str:
+    """What is left to do of each kind."""
+    missing = [(kind.left + kind.failed, kind) for kind in status.kinds]
+    words = [f"{grouped(left)} of {count(kind.total, f'{kind.name} cell')}" for left, kind in missing if left]
+    return f"{listed(words)}." if words else "All cells are done; the tables were not written."
+
+
+def _retries(status: Status) -> Part | None:
+    if not status.retries:
+        return None
+    retries = status.retries[::-1][:MOST_RETRIES]
+    some = "" if len(retries) == len(status.retries) else f", the last {MOST_RETRIES}"
+    caption = f"Attempts that failed and were repeated{some}"
+    return parts.folded(failures_table(caption, retries), caption)

@@ -1,0 +1,102 @@
+"""The last section of every page: what was set, the command that makes the same again, and how to read the numbers.
+
+`settings_section(facts, again, definitions)` is the section; `all_facts(settings)` turns the settings of a folder into
+facts; `command_line` writes a command, where `scuff.studies.base.again_from(study, settings, out)` does not.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from scuff.report import parts
+from scuff.report.parts import Facts, Part, Section
+from scuff.studies.base import Again
+from scuff.suites import list_suites, load_suite
+from scuff.words import entry_name
+
+
+def settings_section(
+    facts: Facts,
+    again: Again | str | None,
+    definitions: Facts | Mapping[str, str],
+    *more: Part,
+    notes: Sequence[str] = (),
+    key: str = "settings",
+    title: str = "Settings and environment",
+) -> Section:
+    """What was set, with `notes` before and `more` parts after it; the same again; and what each number means."""
+    if isinstance(again, str):
+        again = Again(again)
+    same = [] if again is None else [parts.heading("The same again"), parts.command(again.words)]
+    return parts.section(
+        key,
+        title,
+        *map(parts.note, notes),
+        parts.facts(facts) if facts else None,
+        *more,
+        *same,
+        *([] if again is None else map(parts.note, again.notes)),
+        parts.heading("How to read this"),
+        parts.facts(list(definitions.items()) if isinstance(definitions, Mapping) else definitions),
+    )
+
+
+def all_facts(settings: Mapping[str, Any], *, hidden: Collection[str] = (), most_listed: int | None = None) -> Facts:
+    """Settings of any kind by name, those inside of others too; what is not set, or `hidden`, is left out.
+
+    Of lists with more than `most_listed` values only the number is told.
+
+    >>> all_facts({"seeds": [0, 1], "recipe": {"name": "cifar-fast", "weight_decay": 0.0005, "cutout": None}})
+    [('Seeds', '0; 1'), ('Recipe, name', 'cifar-fast'), ('Recipe, weight decay', '0.0005')]
+    >>> all_facts({"sizes": [1, 2, 3], "levels": {"fog": 1}}, hidden=["levels"], most_listed=2)
+    [('Sizes', '3 of them')]
+    """
+    shown = {
+        name: f"{len(value)} of them" if isinstance(value, list) and len(value) > (most_listed or len(value)) else value
+        for name, value in settings.items()
+        if name not in hidden
+    }
+    facts = [fact for name, value in shown.items() for fact in _flat(name, value)]
+    return [(entry_name(name[:1].upper() + name[1:]), text) for name, text in facts if text]
+
+
+def command_line(words: Sequence[str], options: Mapping[str, Any]) -> str:
+    """A command with its options, whose underscores are hyphens.
+
+    What is None or False was not given; True is a flag; a list is given once per value, a tuple with commas.
+
+    >>> command_line(["scuff", "overlap", "my suite"], {"only": ("fog", "snow"), "fine_tune": 3, "dry_run": True})
+    "scuff overlap 'my suite' --only fog,snow --fine-tune 3 --dry-run"
+    """
+    given = list(words)
+    for name, value in options.items():
+        flag = f"--{name.replace('_', '-')}"
+        if value is True:
+            given.append(flag)
+        elif isinstance(value, tuple):
+            given += [flag, ",".join(map(str, value))]
+        elif value is not None and value is not False:
+            given += [word for each in (value if isinstance(value, list) else [value]) for word in (flag, str(each))]
+    return shlex.join(given)
+
+
+def suite_word(suite: Mapping[str, Any]) -> str:
+    """A suite as commands take it: by its name, or as a file if it is none of ours."""
+    name = suite["suite"]
+    is_ours = name in list_suites() and load_suite(name).to_dict() == suite
+    return name if is_ours else f"{name}.yaml"
+
+
+def _flat(name: str, value: Any) -> Facts:
+    """One fact, or those inside of a mapping; a suite is named by what identifies it."""
+    if isinstance(value, dict) and "entries" in value:
+        return [(name, f"{value['suite']}, version {value['version']}")]
+    if isinstance(value, dict):
+        return [fact for inner, more in value.items() for fact in _flat(f"{name}, {inner}", more)]
+    if isinstance(value, list):
+        return [(name, "; ".join(text for each in value for _, text in _flat(name, each)))]
+    if isinstance(value, bool):
+        return [(name, "yes" if value else "no")]
+    return [(name, "" if value is None else str(value))]

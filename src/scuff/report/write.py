@@ -1,0 +1,143 @@
+"""The one way to a report: find out what a folder holds, build its page, and save it.
+
+A kind of results is known by its settings file. Its page is built by the function `page(directory, **options) -> Page`
+of one module: `scuff.report.QUESTION.NAME` for a study, `scuff.report.evaluation.evaluation` for an evaluation. Such a
+function reads the folder and returns a `Page`. What all pages share is done here: options that a page does not take,
+results that are not there yet, the section on progress, the title, and saving.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from scuff.engine import read_statuses
+from scuff.report.page import Page, render_page, save_page
+from scuff.store import Store
+from scuff.studies.base import Study
+
+EVALUATION = "evaluation.json"
+
+# Of studies that are no `Study` yet. A study of mixing is one of distances, too, so that it comes first.
+PAGES = {
+    "overlap.json": "scuff.report.overlap.overlap",
+    "mscr.json": "scuff.report.separation.mscr",
+    "separation.json": "scuff.report.separation.mscr",
+    "validity.json": "scuff.report.validity.validity",
+    "subsets.json": "scuff.report.transform_space.subsets",
+    "mixing.json": "scuff.report.transform_space.mixing",
+    "dissimilar.json": "scuff.report.transform_space.dissimilar",
+    "distances.json": "scuff.report.transform_space.distances",
+}
+
+
+def write_report(
+    directory: str | os.PathLike[str],
+    out: str | os.PathLike[str] | None = None,
+    *,
+    title: str | None = None,
+    **options: Any,
+) -> str:
+    """Write one HTML page about an evaluation or a study, atomically, and return its path.
+
+    Parameters
+    ----------
+    directory
+        The folder of an evaluation or of any study, on this machine or anywhere that fsspec reaches. One that is still
+        running is reported as far as it is; one that has no results yet gets a page about its progress.
+    out
+        The file, or a folder for report.html; by default the folder of the results.
+    title
+        The heading, in place of one that says what was measured.
+    options
+        Of an evaluation: `baseline`, `data`, `overlap`, `threshold` (see `scuff.report.evaluation.evaluation.page`). Of
+        an overlap study: `threshold`.
+    """
+    where = os.fspath(directory)
+    return write_page(read_page(where, **options), where, out, title=title)
+
+
+def write_page(
+    page: Page, directory: str, out: str | os.PathLike[str] | None = None, *, title: str | None = None
+) -> str:
+    """Save a page, under a title of your own if you like, and return its path."""
+    return save_page(render_page(replace(page, title=title or page.title)), directory, out)
+
+
+def read_page(directory: str, **options: Any) -> Page:
+    """The page about whatever a folder holds; about its progress, if there are no results yet."""
+    from scuff.report.progress.progress import page_of_runs, progress_section
+
+    store = Store(directory)
+    statuses = read_statuses(store)
+    pages = page_modules()
+    kind = next((file for file in pages if store.exists(file)), None)
+    if kind is None and not statuses:
+        _, *studies, last = pages
+        raise ValueError(
+            f"{directory} is the folder of neither an evaluation nor a study: there is no {EVALUATION} in it, and no "
+            f"{', '.join(studies)} or {last}"
+        )
+    if kind is None:
+        _check_options(page_of_runs, f"{directory} (progress only)", options)
+        return page_of_runs(directory, statuses)
+    build = importlib.import_module(pages[kind]).page
+    _check_options(build, f"{directory} ({kind})", options)
+    try:
+        page = build(directory, **options)
+    except ValueError as error:
+        if not statuses or statuses[-1].state == "finished" or _are_options_wrong(build, directory, options):
+            raise
+        return replace(page_of_runs(directory, statuses), note=f"There are no results yet ({error})")
+    return page.with_sections([progress_section(statuses)] if statuses else [])
+
+
+def page_modules() -> dict[str, str]:
+    """The module that builds the page of every kind of results, by the name of its settings file."""
+    studies = {study.file: f"scuff.report.{study.question}.{study.name}" for study in known_studies()}
+    has_page = {file: module for file, module in studies.items() if _exists(module)}
+    return {EVALUATION: "scuff.report.evaluation.evaluation", **PAGES, **has_page}
+
+
+def known_studies() -> list[type[Study[Any]]]:
+    """All classes of studies, those of whoever has imported their own too."""
+    import scuff.studies  # noqa: F401  (defines those of the package)
+
+    return [study for study in _subclasses(Study) if hasattr(study, "name")]
+
+
+def _subclasses(cls: type) -> list[type]:
+    return [each for direct in cls.__subclasses__() for each in (direct, *_subclasses(direct))]
+
+
+def _exists(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # nor its package
+        return False
+
+
+def _check_options(build: Callable[..., Page], what: str, options: dict[str, Any]) -> None:
+    taken = [p.name for p in inspect.signature(build).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    wrong = [name for name in options if name not in taken]
+    if wrong:
+        raise ValueError(
+            f"the report of {what} takes no option {', '.join(wrong)}"
+            + (f"; it takes {', '.join(taken)}" if taken else "")
+        )
+
+
+def _are_options_wrong(build: Callable[..., Page], directory: str, options: dict[str, Any]) -> bool:
+    """Whether the page can be built without the options: then they are the mistake, not missing results."""
+    if not options:
+        return False
+    try:
+        build(directory)
+    except ValueError:
+        return False
+    return True

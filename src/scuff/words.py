@@ -1,0 +1,161 @@
+"""How numbers and names are written for people: in tables, sentences and labels, on pages and in the terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+Form = Callable[[float], str]  # how a number is written
+
+NOTHING = "\u2013"  # what a table shows where there is no number
+
+
+def decimals(digits: int) -> Form:
+    """A form with so many digits after the point.
+
+    >>> decimals(2)(0.12345), decimals(2)(-1), decimals(2)(float("nan"))
+    ('0.12', '−1.00', '–')
+    """
+    return lambda value: _number(value, f".{digits}f")
+
+
+plain, hundredths, fine = decimals(1), decimals(2), decimals(3)
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """A share in per cent without the sign, for tables and axes that say so.
+
+    >>> percent(0.2345), percent(float("nan"))
+    ('23.4', '–')
+    """
+    return _number(100 * share, f".{digits}f")
+
+
+def percent_sign(share: float) -> str:
+    """A share in per cent with the sign, which stays on the line of its number.
+
+    >>> percent_sign(0.2345)
+    '23.4\\xa0%'
+    """
+    return f"{percent(share)}\u00a0%"
+
+
+def signed_percent(share: float, digits: int = 1) -> str:
+    """A difference of shares in percentage points, with its sign.
+
+    >>> signed_percent(0.0123), signed_percent(-0.2)
+    ('+1.2', '−20.0')
+    """
+    return _number(100 * share, f"+.{digits}f")
+
+
+def p_value(value: float) -> str:
+    """A p-value; very small ones are not told apart.
+
+    >>> p_value(0.034), p_value(1e-9), p_value(float("nan"))
+    ('0.034', '< 0.001', '–')
+    """
+    return "< 0.001" if value < 0.001 else fine(value)
+
+
+def interval(low: float, high: float, form: Form = percent) -> str:
+    """Both ends of an interval, or nothing where it is unknown.
+
+    >>> interval(0.1, 0.25)
+    '10.0 to 25.0'
+    """
+    return "" if math.isnan(low) or math.isnan(high) else f"{form(low)} to {form(high)}"
+
+
+def interval_line(low: float, high: float, form: Form = percent) -> str:
+    """An interval as a line of a label.
+
+    >>> interval_line(0.1, 0.25), interval_line(0.1, float("nan"))
+    ('95 % interval 10.0 to 25.0', 'no interval')
+    """
+    between = interval(low, high, form)
+    return f"95 % interval {between}" if between else "no interval"
+
+
+def bracketed(low: float, high: float, form: Form = percent) -> str:
+    """An interval after its value in a sentence, or nothing where it is unknown.
+
+    >>> bracketed(0.1, 0.25)
+    ' (95 % interval 10.0 to 25.0)'
+    """
+    between = interval(low, high, form)
+    return f" (95 % interval {between})" if between else ""
+
+
+def count(number: int, noun: str, plural: str | None = None) -> str:
+    """A number and its noun, which ends in s if there are several, unless its plural is given.
+
+    >>> count(1, "model"), count(250, "image"), count(3, "copy", "copies")
+    ('1 model', '250 images', '3 copies')
+    """
+    return f"{grouped(number)} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def grouped(number: int) -> str:
+    """A whole number in groups of three digits, which a line never breaks."""
+    return f"{number:,}".replace(",", "\u00a0")
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words as in a sentence.
+
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def sentence(text: str) -> str:
+    """A clause as a sentence: with a capital letter and a full stop.
+
+    >>> sentence("too few images")
+    'Too few images.'
+    """
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def entry_name(entry: str) -> str:
+    """The name of a suite's entry for people: words instead of underscores."""
+    return entry.replace("_", " ")
+
+
+def short_names(addresses: Sequence[str]) -> dict[str, str]:
+    """Addresses `suite/entry` for people: the entry, and its suite where several suites have one of that name.
+
+    >>> short_names(["a/fog", "a/light_rain", "b/fog"])
+    {'a/fog': 'fog (a)', 'a/light_rain': 'light rain', 'b/fog': 'fog (b)'}
+    """
+    parts = {address: address.rpartition("/") for address in addresses}
+    entries = [entry for _, _, entry in parts.values()]
+    return {
+        address: entry_name(entry) + (f" ({suite})" if entries.count(entry) > 1 else "")
+        for address, (suite, _, entry) in parts.items()
+    }
+
+
+def cell_name(entry: str, severity: int) -> str:
+    """An entry at a severity; 0 stands for an entry without levels.
+
+    >>> cell_name("jpeg_compression", 3), cell_name("rain", 0)
+    ('jpeg compression, severity 3', 'rain')
+    """
+    return entry_name(entry) + (f", severity {severity}" if severity else "")
+
+
+def class_name(names: Sequence[str], number: int) -> str:
+    """The name of a class, or its number where names are not known."""
+    return names[number] if 0 <= number < len(names) else f"class {number}"
+
+
+def reference_name(baseline: str) -> str:
+    """A published reference as it is usually written; models keep the names that they were given."""
+    return {"alexnet": "AlexNet"}.get(baseline, baseline)
+
+
+def _number(value: float, form: str) -> str:
+    return NOTHING if math.isnan(value) else format(value, form).replace("-", "\u2212")
