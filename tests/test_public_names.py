@@ -49,7 +49,8 @@ def differences(pinned: list[str], present: list[str]) -> str:
     if not appeared and not vanished:
         return ""
     lists = [f"{label}: {', '.join(names)}" for label, names in (("new", appeared), ("gone", vanished)) if names]
-    remedy = "If this is meant, run `python tests/test_public_names.py > tests/public_names.txt` and note it in CHANGELOG.md."
+    update = "python tests/test_public_names.py > tests/public_names.txt"
+    remedy = f"If this is meant, run `{update}` and note it in CHANGELOG.md."
     return "\n".join(["the public names have changed", *lists, remedy])
 
 

@@ -256,7 +256,8 @@ def distances(scale: Scale) -> Iterator[Line]:
         images=10 if scale.is_quick else 100,
         device=scale.device,
     ).plan()
-    words = f"{len(plan.work.schemes)} schemes (powerset-64), imagenet-c, {plan.work.encodings():,} images through a ResNet-50"
+    encoded = f"{plan.work.encodings():,} images through a ResNet-50"
+    words = f"{len(plan.work.schemes)} schemes (powerset-64), imagenet-c, {encoded}"
     yield "distance", words, plan.cost()
 
 
