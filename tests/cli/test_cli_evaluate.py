@@ -1,5 +1,6 @@
 """`scuff evaluate`, `scuff report` and `scuff demo`, as they are typed."""
 
+import dataclasses
 import os
 import re
 import signal
@@ -14,6 +15,7 @@ from typer.testing import CliRunner
 
 import scuff
 from scuff.cli import app, demo
+from scuff.training import find_recipe
 
 NETS = """
 import time
@@ -71,7 +73,7 @@ FEW = ("--only", "fog,contrast", "--severity", "1,4")
 def test_an_evaluation_prints_scores_with_intervals(run, tmp_path):
     result = evaluate(run, *FEW, models=("cli_test_nets:plain", "other=cli_test_nets:Net"))
     assert result.exit_code == 0, result.output
-    assert "Cells: 10, of which 0 are there already; in out" in result.output
+    assert "Cells: 10, of which 0 exist already; in out" in result.output
     assert "300 predictions in" in result.output
     rows = scuff.read_evaluation(tmp_path / "out").rows
     summary = scuff.metrics.summary(rows, baseline=None)
@@ -80,7 +82,7 @@ def test_an_evaluation_prints_scores_with_intervals(run, tmp_path):
     assert found(result, "mean error %") == " ".join(f"{v:.1f} [{low:.1f}, {high:.1f}]" for v, low, high in values)
     again = evaluate(run, *FEW, models=("cli_test_nets:plain", "other=cli_test_nets:Net"))
     assert again.exit_code == 0
-    assert "Cells: 10, of which 10 are there already" in again.output
+    assert "Cells: 10, of which 10 exist already" in again.output
 
 
 def test_a_dry_run_lists_cells_and_cost_and_writes_nothing(run, tmp_path):
@@ -174,7 +176,7 @@ def test_ctrl_c_keeps_finished_cells_and_the_same_command_goes_on(run, tmp_path)
     assert errors.strip() == "Interrupted. Run the same command again to go on from here."
     finished = len(list((tmp_path / "out").rglob("*.parquet")))
     result = run(*command[1:])
-    assert f"Cells: 76, of which {finished} are there already" in result.output
+    assert f"Cells: 76, of which {finished} exist already" in result.output
     assert result.exit_code == 0
 
 
@@ -206,25 +208,54 @@ def test_published_files_are_evaluated_as_they_are(run, tmp_path):
 
 
 def test_the_demo_ends_with_the_name_of_its_report(run, tmp_path, monkeypatch):
-    """With two of its six corruptions and some of its images, which take their time; all else is as it is."""
-    monkeypatch.setattr(demo, "COMPARED", demo.COMPARED[-2:])
-    monkeypatch.setattr(demo, "IMAGES", 300)
+    """With two of its eight corruptions, fewer images and one epoch, to save time; all else is as it is."""
+    monkeypatch.setattr(demo, "RECIPE", dataclasses.replace(find_recipe(demo.RECIPE), epochs=1))
+    monkeypatch.setattr(demo, "EVALUATED", demo.EVALUATED[2:4])
+    monkeypatch.setattr(demo, "TEST_IMAGES", 300)
     result = run("demo", "--out", "out/demo")
     assert result.exit_code == 0, result.output
-    last = result.output.splitlines()[-1]
+    further, last = result.output.splitlines()[-2:]
     assert last == "Report: out/demo/report.html"
+    assert further.endswith(" scuff demo --out out/demo --overlap")
     page = Path(tmp_path, "out", "demo", "report.html").read_text(encoding="utf-8")
+    assert 'id="overlap"' not in page
     evaluation = scuff.read_evaluation(tmp_path / "out" / "demo" / "evaluation")
     errors = scuff.metrics.cell_errors(evaluation.rows)
-    assert len(errors) == 76
+    assert len(errors) == 11
     clean = scuff.metrics.error(evaluation.rows[evaluation.rows["corruption"] == "clean"])
     assert clean.value < 0.25  # it has learned: 10 classes, and guessing has 0.9
     assert f"{100 * clean.value:.1f}" in page
+    kept = results_in(tmp_path)
+    assert run("demo", "--out", "out/demo").exit_code == 0
+    assert results_in(tmp_path) == kept  # only the report is made again
+
+
+@pytest.mark.slow
+def test_the_whole_demo_has_errors_that_rise_with_the_severity_and_goes_on_with_overlaps(run, tmp_path, monkeypatch):
+    """Its evaluation as it is; of its overlap study two of six corruptions."""
+    monkeypatch.setattr(demo, "COMPARED", demo.COMPARED[-2:])
+    assert run("demo", "--out", "out/demo").exit_code == 0
+    evaluation = scuff.read_evaluation(tmp_path / "out" / "demo" / "evaluation")
+    assert len(scuff.metrics.cell_errors(evaluation.rows)) == 41
+    rows = evaluation.rows[evaluation.rows["corruption"] != "clean"]
+    wrong = (rows["label"] != rows["prediction"]).groupby([rows["corruption"].astype(str), rows["severity"]])
+    errors = wrong.mean().unstack()
+    assert errors.shape == (len(demo.EVALUATED), 5)
+    rises = np.diff(errors.to_numpy(), axis=1)
+    assert rises.min() > -0.01  # where nearly everything is wrong already, a step may be lost in the noise
+    assert (errors[5] > errors[1] + 0.1).all()
+    kept = results_in(tmp_path)
+    result = run("demo", "--out", "out/demo", "--overlap")
+    assert result.exit_code == 0, result.output
+    assert result.output.splitlines()[-1] == "Report: out/demo/report.html"
+    assert results_in(tmp_path).items() >= kept.items()  # the evaluation is not made again
     overlaps = scuff.metrics.read_overlaps(tmp_path / "out" / "demo" / "overlap" / "overlap.csv")
     assert overlaps.values[0, 1] > 0.3  # fog and contrast do overlap
+    page = Path(tmp_path, "out", "demo", "report.html").read_text(encoding="utf-8")
     assert f"{overlaps.values[0, 1]:.2f}" in page[page.index('id="overlap"') :]
-    kept = {
-        path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.*") if path.suffix in (".safetensors", ".parquet")
-    }
-    assert run("demo", "--out", "out/demo").exit_code == 0
-    assert all(path.stat().st_mtime_ns == written for path, written in kept.items())  # only the report is made again
+
+
+def results_in(folder):
+    """The weights and rows below a folder, each with the time at which it was written."""
+    suffixes = (".safetensors", ".parquet")
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*.*") if path.suffix in suffixes}

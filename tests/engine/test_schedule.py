@@ -26,7 +26,7 @@ class Scripted:
     clock: Time
     name: str = "scripted"
     attempts: int = 3
-    share: int | None = None
+    share: int = 1
     doubles_slow_cells: bool = True
     tried: list = field(default_factory=list)
     busy: dict = field(default_factory=dict)

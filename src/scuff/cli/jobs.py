@@ -19,14 +19,14 @@ Advance = Callable[[str, int, int], None]  # what is being done, how much is don
 
 
 def chosen_engine(
-    name: str, address: str | None, processes: int | None, option: str = "--processes", share: int | None = None
+    name: str, address: str | None, processes: int | None, option: str = "--processes", share: int = 1
 ) -> Engine:
     """The engine that the options name; `option` is what the number of processes is called."""
     from scuff.engine import open_engine
 
     if processes is not None and processes < 1:
         raise ValueError(f"{option} must be at least 1, got {processes}")
-    if share is not None and share < 1:
+    if share < 1:
         raise ValueError(f"--share must be at least 1, got {share}")
     if name == "local" and address is not None:
         raise ValueError("--address is that of a Ray cluster; add --engine ray")

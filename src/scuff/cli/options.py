@@ -37,12 +37,7 @@ Address = Annotated[
         "--address", metavar="HOST:PORT|auto", help="Address of the Ray cluster. Default: a new one on this machine."
     ),
 ]
-Share = Annotated[
-    int | None,
-    typer.Option(
-        "--share", metavar="N", help="Trainings at once on one GPU. Default: 1, or what is fastest if there are many."
-    ),
-]
+Share = Annotated[int, typer.Option("--share", metavar="N", help="Number of trainings that share a GPU.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done and what it costs, and stop.")]
 
 

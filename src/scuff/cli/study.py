@@ -33,7 +33,7 @@ Processes = Annotated[
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done and what it costs, and stop.")]
 WHERE_CELLS_RUN = {"engine": (EngineName, "local"), "address": (Address, None), "processes": (Processes, None)}
-WHERE_CELLS_RUN |= {"share": (Share, None)}
+WHERE_CELLS_RUN |= {"share": (Share, 1)}
 
 
 def study_command(study: type[Study[Any]], *, prepare: Prepare | None = None) -> Callable[[Show], Callable[..., None]]:

@@ -38,6 +38,7 @@ def forms() -> dict[str, Form]:
     return {
         "fashion": Form(open_embedded, "", has_splits=True),
         "fashion-mnist": Form(open_fashion_mnist, has_splits=True),
+        "fashion-32": Form(partial(open_embedded, name="fashion-32", border=2), "", has_splits=True),
         "cifar10": Form(open_cifar10, has_splits=True),
         "cifar10.1": Form(open_cifar10_1),
         "folder": Form(open_folder),
@@ -77,7 +78,7 @@ def open_source(address: str, split: str = "test", classes: str | None = None) -
         raise ValueError(f"{name} needs a place: {name}:{form.place}")
     if colon and not form.place:
         raise ValueError(
-            f"{name} comes with the package; leave out {colon + place!r}, or did you mean {name}-mnist:DIR?"
+            f"{name} comes with the package; leave out {colon + place!r}, or did you mean fashion-mnist:DIR?"
         )
     _check_split(name, form, split)
     arguments = [Path(place).expanduser()] if form.place else []

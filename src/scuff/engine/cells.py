@@ -133,7 +133,7 @@ class Engine(Protocol):
 
     name: str
     attempts: int  # at a cell that is worth retrying, before it is given up
-    share: int | None  # trainings on one GPU at once; None: as many as are found to be fastest
+    share: int  # trainings on one GPU at once
     doubles_slow_cells: bool  # whether a cell that takes far too long is also tried elsewhere
 
     def is_worth_retrying(self, error: Exception) -> bool:

@@ -40,7 +40,7 @@ class RayEngine:
 
     address: str | None = None
     workers: int | None = None
-    share: int | None = None
+    share: int = 1
     attempts: int = 3
     name: str = "ray"
     doubles_slow_cells: bool = True

@@ -24,8 +24,7 @@ LEAST = {"cpu": 0.05, "cuda": 0.05}  # seconds for which something short is repe
 class CellCost:
     """What some cells of a kind cost, each: seconds (NaN: not known), bytes that it leaves, and on what.
 
-    While it runs, a cell keeps so many `units` busy, which are GPUs (`device` "gpu") or processors ("cpu"); 0.5 where
-    two cells share a GPU.
+    While it runs, a cell keeps that many `units` busy: GPUs (`device` "gpu") or processors ("cpu").
     """
 
     kind: str

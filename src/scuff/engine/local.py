@@ -15,7 +15,7 @@ import torch
 from scuff.data.memory import available_memory
 from scuff.engine.cells import Cell, Ended, Needs, Work, WorkerLost, Workers
 from scuff.environment import find_device
-from scuff.models.failures import causes, leaves_sound
+from scuff.failures import causes, leaves_sound
 from scuff.pool import Pool, threads_limited
 from scuff.store import Unreachable
 
@@ -40,7 +40,7 @@ class LocalEngine:
     """
 
     processes: int | None = None
-    share: int | None = None
+    share: int = 1
     attempts: int = 3
     name: str = "local"
     doubles_slow_cells: bool = False

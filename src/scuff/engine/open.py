@@ -10,19 +10,18 @@ ENGINES = ("local", "ray")
 
 
 def open_engine(
-    name: str = "local", *, address: str | None = None, workers: int | None = None, share: int | None = None
+    name: str = "local", *, address: str | None = None, workers: int | None = None, share: int = 1
 ) -> Engine:
     """The engine of a name: "local", or "ray" with the `address` of a cluster; without one, Ray starts one here.
 
-    `workers` limits how many cells run at once. `share` says how many trainings share a GPU; by default it is one, or,
-    where there are many to come, what is found to be fastest.
+    `workers` limits how many cells run at once, `share` is the number of trainings that share a GPU.
 
     >>> open_engine("local", workers=2).processes
     2
     """
     if name not in ENGINES:
         raise ValueError(f"no engine is called {name!r}; there are {' and '.join(ENGINES)}")
-    if share is not None and share < 1:
+    if share < 1:
         raise ValueError(f"share must be at least 1, got {share}")
     if name == "ray":
         return RayEngine(address, workers, share)

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from scuff.engine.cells import Cell
-from scuff.models.failures import is_out_of_memory, leaves_sound
+from scuff.failures import is_out_of_memory, leaves_sound
 
 
 class Worker:

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from scuff.data import ClassMap, Source
 from scuff.evaluation.clock import Clock
+from scuff.failures import is_out_of_memory
 from scuff.models import Classifier
-from scuff.models.failures import is_out_of_memory
 
 Columns = dict[str, np.ndarray]
 Distort = Callable[[Tensor, Tensor], Iterable[Tensor]]  # images and their ids -> one batch, or one per frame

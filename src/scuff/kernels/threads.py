@@ -31,3 +31,13 @@ def over_images(work: Callable[[int, int], None], count: int) -> None:
     pool = _pool(os.getpid(), threads)  # a forked child must not reuse its parent's threads
     for done in [pool.submit(work, a, b) for a, b in pairwise(edges)]:
         done.result()
+
+
+def each_image(work: Callable[[int], object], count: int) -> None:
+    """Call `work(i)` for every i in range(count)."""
+
+    def several(start: int, stop: int) -> None:
+        for i in range(start, stop):
+            work(i)
+
+    over_images(several, count)

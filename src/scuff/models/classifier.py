@@ -18,9 +18,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from scuff.failures import explaining_errors
 from scuff.images import FLOATS
-from scuff.models.closed import PREPROCESSING, Closed, reopen_model
-from scuff.models.failures import explaining_errors
+from scuff.models.absent import PREPROCESSING, Closed, reopen_model
 from scuff.models.onnx_file import OnnxModel
 from scuff.models.states import plain_name
 from scuff.ops.colour import luma

@@ -15,8 +15,8 @@ from typing import Any
 
 from torch import nn
 
+from scuff.failures import explaining_errors
 from scuff.models.classifier import Classifier, address_of
-from scuff.models.failures import explaining_errors
 
 
 def open_python(address: str, schemes: tuple[str, ...] = ()) -> Classifier:

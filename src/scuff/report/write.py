@@ -18,8 +18,10 @@ from typing import Any
 
 from scuff.engine import read_statuses
 from scuff.report.page import Page, render_page, save_page
-from scuff.store import Store
-from scuff.studies.base import Study
+from scuff.report.progress.again import command_again as older_command
+from scuff.report.progress.progress import page_of_runs, progress_section
+from scuff.store import Store, read_settings
+from scuff.studies.base import Study, again_from
 
 EVALUATION = "evaluation.json"
 
@@ -71,8 +73,6 @@ def write_page(
 
 def read_page(directory: str, **options: Any) -> Page:
     """The page about whatever a folder holds; about its progress, if there are no results yet."""
-    from scuff.report.progress.progress import page_of_runs, progress_section
-
     store = Store(directory)
     statuses = read_statuses(store)
     pages = page_modules()
@@ -85,7 +85,7 @@ def read_page(directory: str, **options: Any) -> Page:
         )
     if kind is None:
         _check_options(page_of_runs, f"{directory} (progress only)", options)
-        return page_of_runs(directory, statuses)
+        return page_of_runs(statuses, command_again(directory, statuses[-1].title))
     build = importlib.import_module(pages[kind]).page
     _check_options(build, f"{directory} ({kind})", options)
     try:
@@ -93,7 +93,8 @@ def read_page(directory: str, **options: Any) -> Page:
     except ValueError as error:
         if not statuses or statuses[-1].state == "finished" or _are_options_wrong(build, directory, options):
             raise
-        return replace(page_of_runs(directory, statuses), note=f"There are no results yet ({error})")
+        runs = page_of_runs(statuses, command_again(directory, statuses[-1].title))
+        return replace(runs, note=f"There are no results yet ({error})")
     return page.with_sections([progress_section(statuses)] if statuses else [])
 
 
@@ -109,6 +110,14 @@ def known_studies() -> list[type[Study[Any]]]:
     import scuff.studies  # noqa: F401  (defines those of the package)
 
     return [study for study in _subclasses(Study) if hasattr(study, "name")]
+
+
+def command_again(directory: str, name: str) -> str | None:
+    """The command that resumes the study of that name in a folder; None where its settings do not tell it."""
+    store = Store(directory)
+    study = next((study for study in known_studies() if study.name == name and store.exists(study.file)), None)
+    again = None if study is None else again_from(study, read_settings(store, study.file), directory)
+    return older_command(directory, name) if again is None else again.words
 
 
 def _subclasses(cls: type) -> list[type]:

@@ -31,9 +31,8 @@ from scuff.evaluation.cost import IN_MEMORY
 from scuff.models import Classifier, save_model
 from scuff.pictures import Cut
 from scuff.pool import threads_limited
-from scuff.store import Store, find_file, read_settings
+from scuff.store import Store, find_file
 from scuff.studies.cells import TrainingCell
-from scuff.studies.sharing import FILE as SHARING
 from scuff.training.augment import augment
 from scuff.training.fit import begin, count_steps, repeatable
 from scuff.training.images import TrainingImages, cut_of, measure_pixels, normalisation_of, open_training_source
@@ -116,16 +115,11 @@ def try_recipe(source: Source, recipe: Recipe, device: torch.device, least: int 
 
 
 def estimate_trainings(cells: Sequence[TrainingCell], store: Store) -> StudyCost:
-    """What the trainings of some cells cost, each by its treatment; the study is in the store. Nothing is written.
-
-    What is measured now is measured alone: where several small trainings share a GPU, they cost less.
-    """
+    """What the trainings of some cells cost, each by its treatment; the study is in the store. Nothing is written."""
     if not cells:
         return StudyCost((), "")
     device = torch.device(cells[0].device)
-    before, units = seconds_before(store, "train"), 1.0
-    if before is not None and device.type == "cuda" and store.exists(SHARING):
-        units = 1 / read_settings(store, SHARING)["share"]
+    before = seconds_before(store, "train")
     by_recipe: dict[str, list[TrainingCell]] = {}
     for cell in cells:
         by_recipe.setdefault(_key(cell.recipe.settings()), []).append(cell)
@@ -144,7 +138,7 @@ def estimate_trainings(cells: Sequence[TrainingCell], store: Store) -> StudyCost
                     steps = count_steps(cell.recipe, len(cell.source))
                     seconds, how = steps * cell.recipe.batch_size * rates.image(cell.treatment), NOW
                 origin = {} if cell.start is not None else cell.origin()
-                parts.append(CellCost("train", 1, seconds, trial.size(origin), kind_of(device), how, cell.name, units))
+                parts.append(CellCost("train", 1, seconds, trial.size(origin), kind_of(device), how, cell.name))
             warm_up += rates.warm_up
     return StudyCost(tuple(parts), environment(device)["device"], warm_up)
 

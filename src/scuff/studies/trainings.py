@@ -9,9 +9,7 @@ from dataclasses import dataclass, field
 import torch
 
 from scuff.engine import Advance, Run, needs_of
-from scuff.store import Store
 from scuff.studies.cells import TrainingCell
-from scuff.studies.sharing import choose_share
 from scuff.training.images import TrainingImages, load_training_images
 from scuff.training.run import train_on
 
@@ -48,14 +46,13 @@ class Trainings:
         return self._loaded[1]
 
 
-def run_trainings(run: Run, store: Store, cells: Sequence[TrainingCell], device: torch.device) -> None:
-    """Train the models of all cells. `store` is that of their study, which remembers how many of them share a GPU."""
-    needs = needs_of(device, share=choose_share(run, store, cells, device))
+def run_trainings(run: Run, cells: Sequence[TrainingCell], device: torch.device) -> None:
+    """Train the models of all cells; as many share a GPU as the engine says."""
     done = run.cells(
         "train",
         Trainings(cells),
         range(len(cells)),
-        needs=needs,
+        needs=needs_of(device, share=run.engine.share),
         name=lambda number: cells[number].name,
         size=lambda number: cells[number].images,
     )

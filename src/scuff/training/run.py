@@ -16,9 +16,9 @@ from scuff.augment import Scheme
 from scuff.augment.ant import AdversarialNoise, save_generator
 from scuff.data import Source
 from scuff.environment import find_device
+from scuff.failures import is_out_of_memory
 from scuff.files import as_place
 from scuff.models import Classifier, build, open_model, read_origin, save_model
-from scuff.models.failures import is_out_of_memory
 from scuff.models.recognise import differences
 from scuff.store import find_file
 from scuff.suites import Suite

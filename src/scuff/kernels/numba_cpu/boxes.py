@@ -7,11 +7,10 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.borders import fold
-from scuff.kernels.numba_cpu.compiling import compiled
+from scuff.kernels.dispatch import kernel
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled
 from scuff.kernels.numba_cpu.layout import new_pixels, side_by_side
 from scuff.kernels.threads import over_images
-
-F32, INDEX = np.float32, np.uintp
 
 
 @compiled
@@ -70,6 +69,7 @@ def _box_mean(pixels, size, rows, columns, reach, down, wide, along, out):
             down[k] -= line[k]
 
 
+@kernel
 def box_mean(pixels: Tensor, size: Tensor, largest: int) -> Tensor:
     _, channels, height, width = pixels.shape
     source, (out, target) = side_by_side(pixels), new_pixels(pixels)

@@ -6,11 +6,10 @@ import numpy as np
 from torch import Tensor
 
 from scuff.kernels.colour_tables import HUE_STEPS, SATURATION_STEPS
-from scuff.kernels.numba_cpu.compiling import compiled, compiled_unfused, inlined
+from scuff.kernels.dispatch import kernel
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, compiled_unfused, inlined
 from scuff.kernels.numba_cpu.layout import new_pixels, side_by_side
-from scuff.kernels.threads import over_images
-
-F32, INDEX = np.float32, np.uintp  # an unsigned index spares the compiler the question whether it counts from the end
+from scuff.kernels.threads import each_image
 
 # for each of 180 hues: which channel is high, which low, which between them, and how far, in 30ths
 _SIXTH = np.arange(256) // 30 % 6
@@ -99,18 +98,18 @@ def _map_pillow_hsv(pixels, tables, out):
         out[k + 2] = _pillow_channel(sixths, 1.0, low, high)
 
 
+@kernel
 def map_colours(pixels: Tensor, space: str, tables: Tensor, active: Tensor) -> Tensor:
     source, (out, target) = side_by_side(pixels), new_pixels(pixels)
     entries, chosen = tables.contiguous().numpy(), active.numpy()
     mapping = {"hsv": _map_hsv, "hls": _map_hls, "pillow_hsv": _map_pillow_hsv}[space]
     steps = () if space == "pillow_hsv" else HUES
 
-    def work(start: int, stop: int) -> None:
-        for i in range(start, stop):
-            if chosen[i]:
-                mapping(source[i].reshape(-1), entries[i], *steps, target[i].reshape(-1))
-            else:
-                target[i] = source[i]
+    def work(i: int) -> None:
+        if chosen[i]:
+            mapping(source[i].reshape(-1), entries[i], *steps, target[i].reshape(-1))
+        else:
+            target[i] = source[i]
 
-    over_images(work, len(pixels))
+    each_image(work, len(pixels))
     return out

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 from numba import njit
 
 OPTIONS = {"nogil": True, "error_model": "numpy"}
+F32 = np.float32
+INDEX = np.uintp  # an unsigned index spares the compiler the question whether it counts from the end
 
 
 def compiled(function: Callable) -> Callable:

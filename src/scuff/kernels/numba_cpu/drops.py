@@ -8,12 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from scuff.kernels.numba_cpu.compiling import compiled, inlined
-from scuff.kernels.threads import over_images
+from scuff.kernels.dispatch import kernel
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, inlined
+from scuff.kernels.threads import each_image
 
-F32 = np.float32
-PLACE = np.uintp  # an index that cannot be negative saves numba the test for it
-ONE = PLACE(1)
+ONE = INDEX(1)
 
 
 @inlined
@@ -47,7 +46,7 @@ def _refract(canvas, centres, radius, index, margin):
                 y[j - start] = F32(i - top) - _shift(dy, depth, index)
                 x[j - start] = F32(j - left) - _shift(dx, depth, index)
             for j in range(start, stop):
-                row, column = PLACE(y[j - start]), PLACE(x[j - start])
+                row, column = INDEX(y[j - start]), INDEX(x[j - start])
                 down, across = y[j - start] - F32(row), x[j - start] - F32(column)
                 for c in range(channels):
                     a, b = patch[c, row, column], patch[c, row, column + ONE]
@@ -56,15 +55,11 @@ def _refract(canvas, centres, radius, index, margin):
                     canvas[c, i + margin, j + margin] = upper + down * (a + across * (b - a) - upper)
 
 
+@kernel
 def refract_drops(x: Tensor, centres: Tensor, radius: float, index: float) -> Tensor:
     height, width = x.shape[-2:]
     margin = math.ceil(radius) + 2
     out = torch.nn.functional.pad(x, (margin, margin, margin, margin))
     canvas, drops = out.numpy(), centres.contiguous().numpy()
-
-    def work(start: int, stop: int) -> None:
-        for i in range(start, stop):
-            _refract(canvas[i], drops[i], F32(radius), F32(index), margin)
-
-    over_images(work, len(x))
+    each_image(lambda i: _refract(canvas[i], drops[i], F32(radius), F32(index), margin), len(x))
     return out[..., margin : margin + height, margin : margin + width]

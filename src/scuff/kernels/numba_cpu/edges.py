@@ -6,8 +6,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from scuff.kernels.dispatch import kernel
 from scuff.kernels.numba_cpu.compiling import compiled
-from scuff.kernels.threads import over_images
+from scuff.kernels.threads import each_image
 
 
 @compiled
@@ -32,15 +33,11 @@ def _flood(weak, strong, kept):
                     top += 1
 
 
+@kernel
 def link_edges(weak: Tensor, strong: Tensor) -> Tensor:
     out = torch.zeros_like(weak)
     w, s, kept = weak.contiguous().numpy(), strong.contiguous().numpy(), out.numpy()
-
-    def work(start: int, stop: int) -> None:
-        for i in range(start, stop):
-            _flood(w[i], s[i], kept[i])
-
-    over_images(work, len(weak))
+    each_image(lambda i: _flood(w[i], s[i], kept[i]), len(weak))
     return out
 
 
@@ -71,13 +68,9 @@ def _chamfer(edges, distance, cap):
             _sweep(distance, i, j, -1)
 
 
+@kernel
 def chamfer_distance(edges: Tensor, cap: float) -> Tensor:
     out = torch.empty(edges.shape, dtype=torch.float32)
     source, target = edges.contiguous().numpy(), out.numpy()
-
-    def work(start: int, stop: int) -> None:
-        for i in range(start, stop):
-            _chamfer(source[i], target[i], np.float32(cap))
-
-    over_images(work, len(edges))
+    each_image(lambda i: _chamfer(source[i], target[i], np.float32(cap)), len(edges))
     return out

@@ -6,11 +6,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from scuff.kernels.numba_cpu.compiling import compiled
+from scuff.kernels.dispatch import kernel
+from scuff.kernels.numba_cpu.compiling import F32, compiled
 from scuff.kernels.numba_cpu.layout import new_pixels, side_by_side
-from scuff.kernels.threads import over_images
-
-F32 = np.float32
+from scuff.kernels.threads import each_image, over_images
 
 
 @compiled
@@ -60,6 +59,7 @@ def _width_of_border(columns: Tensor, width: int) -> int:
     return next(int(k) for k in starts if np.array_equal(found[k : k + width], own))
 
 
+@kernel
 def correlate(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
     n, channels, height, width = x.shape
     out = torch.empty(x.shape)
@@ -86,6 +86,7 @@ def _round_to_bytes(levels, out):
         out[k] = np.uint8(np.int32(v if v < F32(255.0) else F32(255.0)))
 
 
+@kernel
 def correlate_bytes(pixels: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
     """A row is correlated as it lies in memory, channels side by side: shifts are that many times longer."""
     n, channels, height, width = pixels.shape
@@ -121,18 +122,18 @@ def _resample_plane(plane, rows, row_shares, columns, column_shares, out):
             row[j] = left + column_shares[j] * (line[columns[j] + 1] - left)
 
 
+@kernel
 def resample(x: Tensor, rows: Tensor, row_shares: Tensor, columns: Tensor, column_shares: Tensor) -> Tensor:
     n, channels = x.shape[:2]
     out = torch.empty(n, channels, len(rows), len(columns))
     source, target = x.contiguous().numpy(), out.numpy()
     plan = [t.numpy() for t in (rows, row_shares, columns, column_shares)]
 
-    def work(start: int, stop: int) -> None:
-        for i in range(start, stop):
-            for c in range(channels):
-                _resample_plane(source[i, c], *plan, target[i, c])
+    def work(i: int) -> None:
+        for c in range(channels):
+            _resample_plane(source[i, c], *plan, target[i, c])
 
-    over_images(work, n)
+    each_image(work, n)
     return out
 
 
@@ -184,18 +185,11 @@ def _sample_zeros(image, rows, columns, out):
                 out[c, i, j] = total
 
 
+@kernel
 def sample_bilinear(x: Tensor, rows: Tensor, columns: Tensor, border: str) -> Tensor:
     out = torch.empty(*x.shape[:2], *rows.shape[1:])
     source, target = x.contiguous().numpy(), out.numpy()
     ys, xs = rows.contiguous().numpy(), columns.contiguous().numpy()
-    edge = 0.0 if border == "mirror" else 0.5
-
-    def work(start: int, stop: int) -> None:
-        for i in range(start, stop):
-            if border == "zeros":
-                _sample_zeros(source[i], ys[i], xs[i], target[i])
-            else:
-                _sample(source[i], ys[i], xs[i], edge, target[i])
-
-    over_images(work, len(x))
+    sample, edge = (_sample_zeros, ()) if border == "zeros" else (_sample, (0.0 if border == "mirror" else 0.5,))
+    each_image(lambda i: sample(source[i], ys[i], xs[i], *edge, target[i]), len(x))
     return out

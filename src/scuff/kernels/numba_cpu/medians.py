@@ -6,10 +6,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from scuff.kernels.numba_cpu.compiling import compiled
+from scuff.kernels.dispatch import kernel
+from scuff.kernels.numba_cpu.compiling import INDEX, compiled
 from scuff.kernels.threads import over_images
-
-INDEX = np.uintp
 
 
 @compiled
@@ -43,6 +42,7 @@ def _median(plane, radius, counts, lines, out):
             out[i, j] = m
 
 
+@kernel
 def median(pixels: Tensor, radius: Tensor, largest: int) -> Tensor:
     n, channels, height, width = pixels.shape
     out = torch.empty(n, channels, height, width, dtype=torch.uint8)

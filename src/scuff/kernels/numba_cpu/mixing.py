@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from scuff.kernels.numba_cpu.compiling import compiled_unfused
+from scuff.kernels.dispatch import kernel
+from scuff.kernels.numba_cpu.compiling import INDEX, compiled_unfused
 from scuff.kernels.threads import over_images
 
-INDEX = np.uintp  # an unsigned index spares the compiler the question whether it counts from the end
 BLOCK = 1024  # values: their sums stay in the fastest cache until the last layer has been added
 
 
@@ -27,6 +26,7 @@ def _mix_bytes(pixels, others, shares, out, start, stop):
                     sums[k] += values[k] * share
 
 
+@kernel
 def mix_bytes(pixels: Tensor, others: Tensor, shares: Tensor) -> Tensor:
     out = torch.empty(pixels.shape, dtype=torch.float32)
     source, target = pixels.contiguous().flatten(1).numpy(), out.flatten(1).numpy()

@@ -9,16 +9,17 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.affine import affine_maps
-from scuff.kernels.numba_cpu.compiling import compiled_unfused
+from scuff.kernels.dispatch import kernel
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled_unfused
 from scuff.kernels.operation_codes import CODES
 from scuff.kernels.threads import over_images
 
-F32, INDEX = np.float32, np.uintp  # an unsigned index spares the compiler the question whether it counts from the end
 IDENTITY, INVERT, SOLARIZE, POSTERIZE = (CODES[name] for name in ("identity", "invert", "solarize", "posterize"))
 CONTRAST, COLOR, SHARPNESS = (CODES[name] for name in ("contrast", "color", "sharpness"))
 AUTOCONTRAST, FIRST_WARP = CODES["autocontrast"], CODES["shear_x"]
 
 
+@kernel
 def operate(pixels: Tensor, names: Sequence[str], codes: Tensor, values: Tensor, nearest: bool, fill: Tensor) -> Tensor:
     pixels = pixels.contiguous()
     n, channels, height, width = pixels.shape

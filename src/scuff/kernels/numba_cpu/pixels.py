@@ -7,8 +7,9 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.boxes import box_windows
+from scuff.kernels.dispatch import kernel
 from scuff.kernels.numba_cpu.compiling import compiled
-from scuff.kernels.threads import over_images
+from scuff.kernels.threads import each_image
 
 _UNIT = np.arange(256, dtype=np.float32) / np.float32(255.0)
 
@@ -21,15 +22,11 @@ def _bytes_to_unit(pixels, table, out):
                 out[c, i, j] = table[pixels[c, i, j]]
 
 
+@kernel
 def bytes_to_unit(pixels: Tensor) -> Tensor:
     out = torch.empty(pixels.shape, dtype=torch.float32)
     source, target = pixels.numpy(), out.numpy()
-
-    def work(start: int, stop: int) -> None:
-        for i in range(start, stop):
-            _bytes_to_unit(source[i], _UNIT, target[i])
-
-    over_images(work, len(pixels))
+    each_image(lambda i: _bytes_to_unit(source[i], _UNIT, target[i]), len(pixels))
     return out
 
 
@@ -48,15 +45,11 @@ def _unit_to_bytes(batch, shift, out):
                 target[j] = line[j]
 
 
-def unit_to_bytes(batch: Tensor, out: Tensor, nearest: bool) -> Tensor:
+@kernel
+def unit_to_bytes(batch: Tensor, out: Tensor, nearest: bool = False) -> Tensor:
     source, target = batch.contiguous().numpy(), out.numpy()
     shift = np.float32(0.5 if nearest else 0.0)
-
-    def work(start: int, stop: int) -> None:
-        for i in range(start, stop):
-            _unit_to_bytes(source[i], shift, target[i])
-
-    over_images(work, len(batch))
+    each_image(lambda i: _unit_to_bytes(source[i], shift, target[i]), len(batch))
     return out
 
 
@@ -70,15 +63,11 @@ def _local_copies(pixels, dy, dx, reach):
                 pixels[c, h, w] = pixels[c, y, x]
 
 
+@kernel
 def local_copies(pixels: Tensor, dy: Tensor, dx: Tensor, reach: int) -> Tensor:
     out = pixels.clone(memory_format=torch.contiguous_format)
     target, ys, xs = out.numpy(), dy.contiguous().numpy(), dx.contiguous().numpy()
-
-    def work(start: int, stop: int) -> None:
-        for i in range(start, stop):
-            _local_copies(target[i], ys[i], xs[i], reach)
-
-    over_images(work, len(out))
+    each_image(lambda i: _local_copies(target[i], ys[i], xs[i], reach), len(out))
     return out
 
 
@@ -137,6 +126,7 @@ def _windows(length: int, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray
     return start.astype(np.int32), count, ((1 << 22) / count + 0.5).astype(np.int32)
 
 
+@kernel
 def pixelate(pixels: Tensor, rows: int, columns: int) -> Tensor:
     channels, height, width = pixels.shape[1:]
     start, count, weight = _windows(width, columns)
@@ -149,10 +139,5 @@ def pixelate(pixels: Tensor, rows: int, columns: int) -> Tensor:
     lines = pixels.permute(0, 2, 3, 1).contiguous()
     out = torch.empty_like(lines)
     source, target = lines.flatten(2).numpy(), out.flatten(2).numpy()
-
-    def work(start: int, stop: int) -> None:
-        for i in range(start, stop):
-            _pixelate(source[i], *plan, row_of, spread, target[i])
-
-    over_images(work, len(pixels))
+    each_image(lambda i: _pixelate(source[i], *plan, row_of, spread, target[i]), len(pixels))
     return out.permute(0, 3, 1, 2)

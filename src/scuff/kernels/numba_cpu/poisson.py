@@ -6,10 +6,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from scuff.kernels.numba_cpu.compiling import compiled
-from scuff.kernels.threads import over_images
+from scuff.kernels.dispatch import kernel
+from scuff.kernels.numba_cpu.compiling import F32, compiled
+from scuff.kernels.threads import each_image
 
-U32, F32 = np.uint32, np.float32
+U32 = np.uint32
 
 
 @compiled
@@ -88,14 +89,11 @@ def _quantiles(uniforms, rates, out):
         out[e] = start[slot] + F32(k)
 
 
+@kernel
 def poisson_quantile(u: Tensor, rate: Tensor) -> Tensor:
     out = torch.empty(rate.shape, dtype=torch.float32)
     uniforms, rates, target = u.contiguous().numpy(), rate.contiguous().numpy(), out.numpy()
 
-    def work(start: int, stop: int) -> None:
-        for i in range(start, stop):
-            _quantiles(uniforms[i], rates[i], target[i])
-
     if out.numel():
-        over_images(work, len(out))
+        each_image(lambda i: _quantiles(uniforms[i], rates[i], target[i]), len(out))
     return out

@@ -11,10 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from scuff.kernels.numba_cpu.compiling import compiled, inlined
+from scuff.kernels.dispatch import kernel
+from scuff.kernels.numba_cpu.compiling import F32, compiled, inlined
 from scuff.kernels.threads import over_images
 
-U32, U64, F32, I32 = np.uint32, np.uint64, np.float32, np.int32
+U32, U64, I32 = np.uint32, np.uint64, np.int32
 BUFFER = 1 << 13  # words, unless a row has more
 
 
@@ -166,28 +167,33 @@ def _generate(keys: Tensor, stream: int, count: int, out: np.ndarray, mapping: C
     return torch.from_numpy(out)
 
 
+@kernel
 def derive_keys(ids: Tensor, cell: int) -> Tensor:
     out = torch.empty_like(ids)
     _derive(ids.numpy().view(U64), U32(cell & 0xFFFFFFFF), U32(cell >> 32), out.numpy().view(U64))
     return out
 
 
+@kernel
 def words(keys: Tensor, stream: int, count: int) -> Tensor:
     out = np.empty((len(keys), count), np.int64)
     return _generate(keys, stream, count, out, lambda filled, rows: np.copyto(rows, filled))
 
 
+@kernel
 def uniform(keys: Tensor, stream: int, count: int) -> Tensor:
     out = np.empty((len(keys), count), F32)
     return _generate(keys, stream, count, out, _map_uniform)
 
 
+@kernel
 def normal(keys: Tensor, stream: int, count: int) -> Tensor:
     even = count + count % 2  # Box-Muller makes pairs
     out = np.empty((len(keys), even), F32)
     return _generate(keys, stream, even, out, _map_normal_rows)[:, :count]
 
 
+@kernel
 def integers(keys: Tensor, stream: int, count: int, low: int, high: int) -> Tensor:
     out = np.empty((len(keys), count), I32)
     low, span = I32(low), U64(high - low + 1)

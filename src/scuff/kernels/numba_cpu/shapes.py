@@ -6,9 +6,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from scuff.kernels.dispatch import kernel
 from scuff.kernels.numba_cpu.compiling import compiled
 from scuff.kernels.numba_cpu.layout import new_pixels, side_by_side
-from scuff.kernels.threads import over_images
+from scuff.kernels.threads import each_image, over_images
 
 
 @compiled
@@ -25,18 +26,14 @@ def _stamp(rows, columns, kinds, dy, dx, count, page):
                 page[i, j] = page[i, j] + 1 if count else k + 1
 
 
+@kernel
 def stamp(
-    rows: Tensor, columns: Tensor, kinds: Tensor, dy: Tensor, dx: Tensor, height: int, width: int, count: bool
+    rows: Tensor, columns: Tensor, kinds: Tensor, dy: Tensor, dx: Tensor, height: int, width: int, count: bool = False
 ) -> Tensor:
     out = torch.empty(len(rows), height, width, dtype=torch.int32)
     places = [t.contiguous().numpy() for t in (rows, columns, kinds)]
     offsets, target = [t.numpy() for t in (dy, dx)], out.numpy()
-
-    def work(start: int, stop: int) -> None:
-        for i in range(start, stop):
-            _stamp(*(p[i] for p in places), *offsets, count, target[i])
-
-    over_images(work, len(rows))
+    each_image(lambda i: _stamp(*(p[i] for p in places), *offsets, count, target[i]), len(rows))
     return out
 
 
@@ -53,15 +50,11 @@ def _count_discs(rows, columns, radii, count):
                 line[j] += 1
 
 
+@kernel
 def count_discs(rows: Tensor, columns: Tensor, radii: Tensor, height: int, width: int) -> Tensor:
     out = torch.empty(len(rows), height, width, dtype=torch.int32)
     places, target = [t.contiguous().numpy() for t in (rows, columns, radii)], out.numpy()
-
-    def work(start: int, stop: int) -> None:
-        for i in range(start, stop):
-            _count_discs(*(p[i] for p in places), target[i])
-
-    over_images(work, len(rows))
+    each_image(lambda i: _count_discs(*(p[i] for p in places), target[i]), len(rows))
     return out
 
 
@@ -80,17 +73,17 @@ def _paint_colour(page, colours, out):
             out[3 * k], out[3 * k + 1], out[3 * k + 2] = colour[0], colour[1], colour[2]
 
 
+@kernel
 def paint(pixels: Tensor, page: Tensor, colours: Tensor) -> Tensor:
     source, (out, target) = side_by_side(pixels), new_pixels(pixels)
     pages, palette = page.contiguous().numpy(), colours.contiguous().numpy()
     brush = _paint_grey if pixels.shape[1] == 1 else _paint_colour
 
-    def work(start: int, stop: int) -> None:
-        for i in range(start, stop):
-            target[i] = source[i]
-            brush(pages[i].reshape(-1), palette[i if len(palette) > 1 else 0], target[i].reshape(-1))
+    def work(i: int) -> None:
+        target[i] = source[i]
+        brush(pages[i].reshape(-1), palette[i if len(palette) > 1 else 0], target[i].reshape(-1))
 
-    over_images(work, len(pixels))
+    each_image(work, len(pixels))
     return out
 
 
@@ -128,6 +121,7 @@ def _fill_polygon(corners, inside, out):
                     out[i, j] = True
 
 
+@kernel
 def fill_polygons(corners: Tensor, count: Tensor, height: int, width: int) -> Tensor:
     out = torch.zeros(len(corners), height, width, dtype=torch.bool)
     source, counts, target = corners.contiguous().numpy(), count.numpy(), out.numpy()

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from scuff.kernels.numba_cpu.compiling import compiled, inlined
-from scuff.kernels.threads import over_images
+from scuff.kernels.dispatch import kernel
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, inlined
+from scuff.kernels.threads import each_image
 
-F32 = np.float32
-PLACE = np.uintp  # an index that cannot be negative saves numba the test for it
-ONE, TWO, THREE = PLACE(1), PLACE(2), PLACE(3)
+ONE, TWO, THREE = INDEX(1), INDEX(2), INDEX(3)
 
 
 @inlined
@@ -34,14 +32,14 @@ def _mix(plane, at, a, b, c, d):
 @compiled
 def _sum_reads(planes, wide, rows, columns, weights, out):
     """`planes` (C, tall * wide) are one padded picture."""
-    tall, step = planes.shape[1] // wide, PLACE(wide)
+    tall, step = planes.shape[1] // wide, INDEX(wide)
     out[:] = F32(0.0)
     for i in range(out.shape[1]):
         for s in range(len(weights)):
             for j in range(out.shape[2]):
                 y, x = rows[s, i, j], columns[s, i, j]
                 if 0.0 <= y <= tall - 4 and 0.0 <= x <= wide - 4:
-                    first = PLACE(int(y) * wide + int(x))
+                    first = INDEX(int(y) * wide + int(x))
                     second, third = first + step, first + TWO * step
                     fourth = third + step
                     p, q, r, t = _cubic_weights(y - F32(int(y)))
@@ -53,15 +51,11 @@ def _sum_reads(planes, wide, rows, columns, weights, out):
                         out[k, i, j] += weights[s] * read
 
 
+@kernel
 def sum_spline_reads(padded: Tensor, rows: Tensor, columns: Tensor, weights: Tensor) -> Tensor:
     n, channels, _, wide = padded.shape
     out = torch.empty(n, channels, *rows.shape[1:])
     source, target = padded.contiguous().flatten(2).numpy(), out.numpy()
     points = [t.contiguous().numpy() for t in (rows, columns, weights)]
-
-    def work(start: int, stop: int) -> None:
-        for i in range(start, stop):
-            _sum_reads(source[i], wide, *points, target[i])
-
-    over_images(work, n)
+    each_image(lambda i: _sum_reads(source[i], wide, *points, target[i]), n)
     return out

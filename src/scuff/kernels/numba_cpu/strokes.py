@@ -6,10 +6,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from scuff.kernels.numba_cpu.compiling import compiled, compiled_unfused
-from scuff.kernels.threads import over_images
-
-F32 = np.float32
+from scuff.kernels.dispatch import kernel
+from scuff.kernels.numba_cpu.compiling import F32, compiled, compiled_unfused
+from scuff.kernels.threads import each_image
 
 
 @compiled_unfused
@@ -41,15 +40,11 @@ def _draw_lines(image, ends, level):
             _draw(flipped, c0, r0, c1, r1, level)
 
 
+@kernel
 def draw_lines(pixels: Tensor, ends: Tensor, level: float) -> Tensor:
     out = pixels.clone(memory_format=torch.contiguous_format)
     target, lines = out.numpy(), ends.contiguous().numpy()
-
-    def work(start: int, stop: int) -> None:
-        for i in range(start, stop):
-            _draw_lines(target[i], lines[i], F32(level))
-
-    over_images(work, len(out))
+    each_image(lambda i: _draw_lines(target[i], lines[i], F32(level)), len(out))
     return out
 
 
@@ -70,14 +65,10 @@ def _dither(image, quantised, out):
                 error = current - level
 
 
+@kernel
 def dither_rows(pixels: Tensor, levels: int) -> Tensor:
     out = torch.empty_like(pixels, memory_format=torch.contiguous_format)
     quantised = 255 * (levels * np.arange(256) >> 8) // (levels - 1)
     source, target = pixels.contiguous().numpy(), out.numpy()
-
-    def work(start: int, stop: int) -> None:
-        for i in range(start, stop):
-            _dither(source[i], quantised, target[i])
-
-    over_images(work, len(out))
+    each_image(lambda i: _dither(source[i], quantised, target[i]), len(out))
     return out

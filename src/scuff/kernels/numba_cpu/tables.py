@@ -11,11 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from scuff.kernels.numba_cpu.compiling import compiled, inlined
+from scuff.kernels.dispatch import kernel
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, inlined
 from scuff.kernels.numba_cpu.layout import new_pixels, side_by_side
-from scuff.kernels.threads import over_images
+from scuff.kernels.threads import each_image, over_images
 
-F32, INDEX = np.float32, np.uintp  # an unsigned index spares the compiler the question whether it counts from the end
 U64, BYTE = np.uint64, np.uint64(255)
 
 
@@ -62,23 +62,17 @@ def _lookup_all(pixels, tables, out, start, stop):
             _lookup_by_words(pixels[i], tables[i, 0], tables[i, min(1, last)], tables[i, last], out[i])
 
 
+@kernel
 def lookup(pixels: Tensor, tables: Tensor) -> Tensor:
     source, (out, target) = side_by_side(pixels), new_pixels(pixels)
     entries = tables.expand(len(pixels), -1, -1)[:, : pixels.shape[1]].contiguous().numpy()
     size = math.prod(pixels.shape[1:])
-    values, found = (array.reshape(len(pixels), size) for array in (source, target))
-    by_words = size % 24 == 0
-    if by_words:
-        values, found, entries = values.view(U64), found.view(U64), entries.astype(U64)
-
-    def work(start: int, stop: int) -> None:
-        if by_words:
-            _lookup_all(values, entries, found, start, stop)
-        else:
-            for i in range(start, stop):
-                _lookup(values[i], entries[i], found[i])
-
-    over_images(work, len(pixels))
+    values, levels = (array.reshape(len(pixels), size) for array in (source, target))
+    if size % 24 == 0:
+        values, levels, entries = values.view(U64), levels.view(U64), entries.astype(U64)
+        over_images(lambda start, stop: _lookup_all(values, entries, levels, start, stop), len(pixels))
+    else:
+        each_image(lambda i: _lookup(values[i], entries[i], levels[i]), len(pixels))
     return out
 
 
@@ -96,16 +90,16 @@ def _mean_grey(pixels):
     return F32(total) / F32(pixels.size // 3)
 
 
+@kernel
 def mean_grey(pixels: Tensor, active: Tensor) -> Tensor:
     source, out, chosen = side_by_side(pixels), torch.zeros(len(pixels)), active.numpy()
     target = out.numpy()
 
-    def work(start: int, stop: int) -> None:
-        for i in range(start, stop):
-            if chosen[i]:
-                target[i] = _mean_grey(source[i].reshape(-1))
+    def work(i: int) -> None:
+        if chosen[i]:
+            target[i] = _mean_grey(source[i].reshape(-1))
 
-    over_images(work, len(pixels))
+    each_image(work, len(pixels))
     return out
 
 
@@ -151,6 +145,7 @@ def _three_rows(pixels: Tensor) -> tuple[np.ndarray, ...]:
     return tuple(np.empty(pixels.shape[3], F32) for _ in range(3))
 
 
+@kernel
 def mix_grey(pixels: Tensor, share: Tensor) -> Tensor:
     source, (out, target) = side_by_side(pixels), new_pixels(pixels)
     shares = share.numpy()
@@ -180,6 +175,7 @@ def _mix_channels(pixels, mixture, red, green, blue, out):
         _join(red, green, blue, out[i].reshape(-1))
 
 
+@kernel
 def mix_channels(pixels: Tensor, mixture: Tensor) -> Tensor:
     source, (out, target) = side_by_side(pixels), new_pixels(pixels)
     shares = mixture.numpy().astype(F32) * F32(1 / 1024)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from scuff.kernels.numba_cpu.compiling import compiled
-from scuff.kernels.threads import over_images
-
-F32 = np.float32
+from scuff.kernels.dispatch import kernel
+from scuff.kernels.numba_cpu.compiling import F32, compiled
+from scuff.kernels.threads import each_image
 
 
 @compiled
@@ -42,27 +40,23 @@ def _plasma(noise, decay, height):
             height[i, j] = (height[i, j] - low) / (high - low)
 
 
+@kernel
 def plasma(noise: Tensor, decay: float) -> Tensor:
     out = torch.empty(noise.shape)
     source, target = noise.contiguous().numpy(), out.numpy()
-
-    def work(start: int, stop: int) -> None:
-        for i in range(start, stop):
-            _plasma(source[i], decay, target[i])
-
-    over_images(work, len(noise))
+    each_image(lambda i: _plasma(source[i], decay, target[i]), len(noise))
     return out
 
 
+@kernel
 def crop_windows(table: Tensor, which: Tensor, top: Tensor, left: Tensor, height: int, width: int) -> Tensor:
     """Slices are copied whole rows at a time; a gather would look up every pixel."""
     out = torch.empty(len(which), table.shape[1], height, width)
     places = list(zip(which.tolist(), top.tolist(), left.tolist(), strict=True))
 
-    def work(start: int, stop: int) -> None:
-        for i in range(start, stop):
-            texture, row, column = places[i]
-            out[i] = table[texture, :, row : row + height, column : column + width]
+    def work(i: int) -> None:
+        texture, row, column = places[i]
+        out[i] = table[texture, :, row : row + height, column : column + width]
 
-    over_images(work, len(places))
+    each_image(work, len(places))
     return out

@@ -6,11 +6,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from scuff.kernels.numba_cpu.compiling import compiled, compiled_unfused
+from scuff.kernels.dispatch import kernel
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, compiled_unfused
 from scuff.kernels.numba_cpu.layout import new_pixels, side_by_side
-from scuff.kernels.threads import over_images
+from scuff.kernels.threads import each_image, over_images
 
-F32, INDEX = np.float32, np.uintp  # an unsigned index spares the compiler the question whether it counts from the end
 FAR = F32(1e6)
 BORDERS = {"zeros": 0, "edge": 1, "mirror": 2, "reflect": 3}
 
@@ -81,6 +81,7 @@ def _remap(pixels, rows, columns, border, scratch, out):
         _remap_line(pixels, rows[i], columns[i], rows.shape[1], border, scratch, out[i].reshape(-1))
 
 
+@kernel
 def remap(pixels: Tensor, rows: Tensor, columns: Tensor, border: str) -> Tensor:
     source, (out, target) = side_by_side(pixels), new_pixels(pixels, *rows.shape[1:])
     number = np.int32(BORDERS[border])
@@ -114,6 +115,7 @@ def _project(pixels, matrix, rows, columns, border, at_y, at_x, scratch, out):
         _remap_line(pixels, at_y, at_x, columns, border, scratch, out[i].reshape(-1))
 
 
+@kernel
 def project(pixels: Tensor, matrix: Tensor, extent: Tensor, height: int, width: int, border: str) -> Tensor:
     source, (out, target) = side_by_side(pixels), new_pixels(pixels, height, width)
     number, maps, used = np.int32(BORDERS[border]), matrix.contiguous().numpy(), extent.numpy()
@@ -147,15 +149,15 @@ def _take_colour(pixels, place, out):
         k += INDEX(3)
 
 
+@kernel
 def take_pixels(pixels: Tensor, place: Tensor) -> Tensor:
     source, (out, target) = side_by_side(pixels), new_pixels(pixels, *place.shape[1:])
     places, take = place.contiguous().numpy(), _take_grey if pixels.shape[1] == 1 else _take_colour
 
-    def work(start: int, stop: int) -> None:
-        for i in range(start, stop):
-            take(source[i].reshape(-1), places[i if len(places) > 1 else 0].reshape(-1), target[i].reshape(-1))
+    def work(i: int) -> None:
+        take(source[i].reshape(-1), places[i if len(places) > 1 else 0].reshape(-1), target[i].reshape(-1))
 
-    over_images(work, len(pixels))
+    each_image(work, len(pixels))
     return out
 
 
@@ -188,6 +190,7 @@ def _mix_rows(plane, first, weights, wide, out):
                     target[j] += weight * source[j]
 
 
+@kernel
 def mix_windows(x: Tensor, first: Tensor, weights: Tensor, axis: int) -> Tensor:
     n, channels, *sides = x.shape
     sides[axis - 2] = first.shape[1]

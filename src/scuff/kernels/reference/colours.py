@@ -7,12 +7,21 @@ from torch import Tensor
 
 from scuff.kernels.colour_tables import HUE_STEPS, SATURATION_STEPS
 from scuff.kernels.constants import constant
+from scuff.kernels.dispatch import kernel
 from scuff.kernels.reference.tables import lookup
+
+__all__ = ["map_colours"]
 
 Planes = tuple[Tensor, Tensor, Tensor]
 
 
+@kernel
 def map_colours(pixels: Tensor, space: str, tables: Tensor, active: Tensor) -> Tensor:
+    """Take uint8 RGB to a colour space of bytes, map each component by its table, and come back.
+
+    `space` is "hsv" or "hls" (OpenCV's: hue in half degrees, components rounded; in this order) or "pillow_hsv" (hue
+    0..255, truncated). `tables` is uint8 (N, 3, 256). Images that are not `active` (bool, (N,)) stay as they are.
+    """
     there, back = _SPACES[space]
     components = torch.stack(there(*pixels.to(torch.int32).unbind(1)), dim=1).to(torch.uint8)
     mapped = torch.stack(back(*lookup(components, tables).to(torch.int32).unbind(1)), dim=1)

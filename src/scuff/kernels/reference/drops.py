@@ -7,8 +7,19 @@ import math
 import torch
 from torch import Tensor
 
+from scuff.kernels.dispatch import kernel
 
+__all__ = ["refract_drops"]
+
+
+@kernel
 def refract_drops(x: Tensor, centres: Tensor, radius: float, index: float) -> Tensor:
+    """Lay balls of glass on float32 (N, C, H, W), one after the other: each bends what the earlier ones have bent.
+
+    `centres` (N, D, 2) are rows and columns in [0, H] x [0, W]. A pixel within `radius` of a centre is read, bilinearly
+    and black outside, from nearer to that centre: a ray through glass of refractive `index` >= 1 shifts along each axis
+    for itself; see `scuff.kernels.reference.drops`.
+    """
     channels, height, width = x.shape[1:]
     reach = math.ceil(radius)
     margin = reach + 2  # what lies outside is black, and no read goes farther out

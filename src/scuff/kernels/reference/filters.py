@@ -6,9 +6,20 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.borders import fold
+from scuff.kernels.dispatch import kernel
+
+__all__ = ["box_mean", "correlate", "correlate_bytes", "resample", "sample_bilinear"]
 
 
+@kernel
 def correlate(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
+    """Sum of shifted copies of float32 (N, C, H, W).
+
+    out[i, j] = sum over t of weights[t] * x[rows[i + dy[t]], columns[j + dx[t]]], for every image and channel.
+    `rows` and `columns` (int64) are the image's indices with a border around them, so that every shift finds a pixel.
+    Offsets are int32 >= 0 and, like the weights, (N, T), or (1, T) when every image shares them. Taps are summed in
+    a fixed order, so the result does not depend on the batch.
+    """
     n, c, h, w = x.shape
     padded = x.index_select(2, rows).index_select(3, columns).flatten(2)
     wide = len(columns)
@@ -20,18 +31,30 @@ def correlate(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, 
     return out.unflatten(2, (h, w))
 
 
+@kernel
 def correlate_bytes(pixels: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
+    """`correlate` from bytes to bytes: uint8 (N, C, H, W), sums rounded (halves go up) and saturated."""
     levels = correlate(pixels.float(), rows, columns, dy, dx, weights)
     return torch.floor(levels + 0.5).clamp_(0, 255).to(torch.uint8)
 
 
+@kernel
 def resample(x: Tensor, rows: Tensor, row_shares: Tensor, columns: Tensor, column_shares: Tensor) -> Tensor:
+    """Separable linear interpolation of float32 (N, C, H, W).
+
+    Output row i mixes input rows `rows[i]` and the next one, with `row_shares[i]` of the latter; columns likewise.
+    """
     h, w = x.shape[-2:]
     x = torch.lerp(x.index_select(2, rows), x.index_select(2, (rows + 1).clamp(max=h - 1)), row_shares[:, None])
     return torch.lerp(x.index_select(3, columns), x.index_select(3, (columns + 1).clamp(max=w - 1)), column_shares)
 
 
+@kernel
 def sample_bilinear(x: Tensor, rows: Tensor, columns: Tensor, border: str) -> Tensor:
+    """Read float32 (N, C, H, W) at real pixel coordinates (N, H', W'); pixel centres are integers.
+
+    `border` is "mirror" (about the centre of the last pixel), "reflect" (about its outer edge), or "zeros" (black).
+    """
     h, w = x.shape[-2:]
     # grid_sample wants (-1, 1) from the outer edge of the first pixel to that of the last
     y = (_fold(rows, h, border) * 2.0 + 1.0) / h - 1.0
@@ -56,7 +79,12 @@ def _fold(at: Tensor, length: int, border: str) -> Tensor:
     return torch.minimum(at, period - at) - edge
 
 
+@kernel
 def box_mean(pixels: Tensor, size: Tensor, largest: int) -> Tensor:
+    """Mean over size x size values of uint8 (N, C, H, W), rounded half up; mirrored at the border.
+
+    `size` is int32 (N,), at most `largest`; an even one reaches one pixel farther up and left.
+    """
     height, width = pixels.shape[-2:]
     reach = largest // 2
     rows, columns = (

@@ -6,9 +6,17 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.borders import fold
+from scuff.kernels.dispatch import kernel
+
+__all__ = ["median"]
 
 
+@kernel
 def median(pixels: Tensor, radius: Tensor, largest: int) -> Tensor:
+    """Median of the (2 radius + 1)^2 values around each value of uint8 (N, C, H, W); edges repeat.
+
+    `radius` is int32 (N,), at most `largest`.
+    """
     height, width = pixels.shape[-2:]
     rows, columns = (
         fold(torch.arange(-largest, side + largest, device=pixels.device), side, "edge") for side in (height, width)

@@ -11,11 +11,20 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.affine import affine_maps
+from scuff.kernels.dispatch import kernel
 from scuff.kernels.operation_codes import BLENDS, CODES, LOOKUPS, WARPS
 from scuff.kernels.reference.tables import lookup
 
+__all__ = ["operate"]
 
+
+@kernel
 def operate(pixels: Tensor, names: Sequence[str], codes: Tensor, values: Tensor, nearest: bool, fill: Tensor) -> Tensor:
+    """Pillow's image operations on uint8 (N, C, H, W), one operation per image: see `scuff.augment.operations`.
+
+    `codes` (int32, (N,)) number the operations as `scuff.kernels.operation_codes` does; `names` are those that may
+    occur. `values` is float64 (N,), `fill` uint8 (C,). Bit-equal in every back end.
+    """
     out = pixels.clone(memory_format=torch.contiguous_format)
     if not out.numel():
         return out

@@ -8,18 +8,34 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.boxes import box_windows
+from scuff.kernels.dispatch import kernel
+
+__all__ = ["bytes_to_unit", "local_copies", "pixelate", "unit_to_bytes"]
 
 
+@kernel
 def bytes_to_unit(pixels: Tensor) -> Tensor:
+    """uint8 of any strides -> contiguous float32 v / 255."""
     return pixels.to(torch.float32, memory_format=torch.contiguous_format) / 255.0
 
 
-def unit_to_bytes(batch: Tensor, out: Tensor, nearest: bool) -> Tensor:
+@kernel
+def unit_to_bytes(batch: Tensor, out: Tensor, nearest: bool = False) -> Tensor:
+    """Clip float32 to [0, 1] and put 255 * v into `out`, a uint8 tensor of the same shape and any strides.
+
+    Truncated, as the classic benchmarks do it, or rounded to the nearest level (halves go up).
+    """
     return out.copy_((batch.clamp(0.0, 1.0) * 255.0 + (0.5 if nearest else 0.0)).to(torch.uint8))
 
 
+@kernel
 def local_copies(pixels: Tensor, dy: Tensor, dx: Tensor, reach: int) -> Tensor:
-    """The sequential loop in parallel form.
+    """One pass of glass blur: pixels copy a neighbour, last pixel first, each seeing the copies made before it.
+
+    `pixels` is uint8 (N, C, H, W); `dy`, `dx` are int32 (N, H, W) offsets in [-reach, reach - 1]. Rows reach+1..H-reach
+    and columns reach+1..W-reach are written, in descending raster order.
+
+    The sequential loop in parallel form.
 
     A pixel p copies q(p). If q(p) comes later in raster order and is itself written, it was written before p, so p gets
     what q(p) got; pointer doubling runs down such chains. Otherwise q(p) still holds its old value.
@@ -37,7 +53,9 @@ def local_copies(pixels: Tensor, dy: Tensor, dx: Tensor, reach: int) -> Tensor:
     return pixels.flatten(2).gather(2, final[:, None].expand(n, c, -1)).unflatten(2, (h, w))
 
 
+@kernel
 def pixelate(pixels: Tensor, rows: int, columns: int) -> Tensor:
+    """Shrink uint8 (N, C, H, W) to rows x columns with Pillow's BOX filter, then blow it up again, as uint8."""
     h, w = pixels.shape[-2:]
     small = _box_shrink(pixels, columns, dim=3)
     small = _box_shrink(small, rows, dim=2)

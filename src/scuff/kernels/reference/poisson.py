@@ -7,9 +7,19 @@ import math
 import torch
 from torch import Tensor
 
+from scuff.kernels.dispatch import kernel
 
+__all__ = ["poisson_quantile"]
+
+
+@kernel
 def poisson_quantile(u: Tensor, rate: Tensor) -> Tensor:
-    """Search upward from 6.5 standard deviations below the mean, where less than 1e-9 of the mass is left out."""
+    """The smallest count (float32) whose Poisson distribution function reaches u: a Poisson draw if u is uniform.
+
+    `u` in (0, 1] and `rate` >= 0 are float32 tables (N, count).
+
+    Search upward from 6.5 standard deviations below the mean, where less than 1e-9 of the mass is left out.
+    """
     u, rate = u.double(), rate.double()
     count = poisson_start(rate)
     mass = poisson_mass(rate, count)

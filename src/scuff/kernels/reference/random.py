@@ -7,6 +7,10 @@ import math
 import torch
 from torch import Tensor
 
+from scuff.kernels.dispatch import kernel
+
+__all__ = ["derive_keys", "integers", "normal", "uniform", "words"]
+
 _LOW32 = 0xFFFFFFFF
 
 
@@ -19,14 +23,18 @@ def _philox(c0: Tensor, c1: Tensor, c2: Tensor, c3: Tensor, k0: Tensor, k1: Tens
     return c0, c1, c2, c3
 
 
+@kernel
 def derive_keys(ids: Tensor, cell: int) -> Tensor:
+    """One 64-bit key per image id (int64): two Philox words at counter (id, 0, 0) under the 64-bit key `cell`."""
     zero = torch.zeros_like(ids)
     k0, k1 = zero + (cell & _LOW32), zero + (cell >> 32)
     low, high, _, _ = _philox(ids & _LOW32, ids >> 32 & _LOW32, zero, zero, k0, k1)
     return high << 32 | low
 
 
+@kernel
 def words(keys: Tensor, stream: int, count: int) -> Tensor:
+    """`count` 32-bit Philox words per key, as int64 in [0, 2**32): shape (N, count). Bit-equal in every back end."""
     block = torch.arange(-(-count // 4), device=keys.device).expand(len(keys), -1)
     zero = torch.zeros_like(block)
     k0, k1 = (keys & _LOW32)[:, None], (keys >> 32 & _LOW32)[:, None]
@@ -34,7 +42,9 @@ def words(keys: Tensor, stream: int, count: int) -> Tensor:
     return torch.stack(out, dim=-1).flatten(1)[:, :count]
 
 
+@kernel
 def uniform(keys: Tensor, stream: int, count: int) -> Tensor:
+    """float32 in (0, 1], one per word: (N, count). Bit-equal in every back end."""
     return _unit(words(keys, stream, count))
 
 
@@ -43,11 +53,15 @@ def _unit(word: Tensor) -> Tensor:
     return word.to(torch.float32) * 2.0**-32 + 2.0**-33
 
 
+@kernel
 def normal(keys: Tensor, stream: int, count: int) -> Tensor:
+    """Standard normal float32 by Box-Muller on pairs of words: (N, count). Equal to a few units in the last place."""
     u = uniform(keys, stream, count + count % 2).unflatten(1, (-1, 2))
     radius, angle = torch.sqrt(-2.0 * torch.log(u[..., 0])), (2.0 * math.pi) * u[..., 1]
     return torch.stack((radius * torch.cos(angle), radius * torch.sin(angle)), dim=-1).flatten(1)[:, :count]
 
 
+@kernel
 def integers(keys: Tensor, stream: int, count: int, low: int, high: int) -> Tensor:
+    """int32, uniform on low..high with both ends included: (N, count). Bit-equal in every back end."""
     return (low + (words(keys, stream, count) * (high - low + 1) >> 32)).to(torch.int32)

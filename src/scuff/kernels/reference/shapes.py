@@ -5,10 +5,21 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from scuff.kernels.dispatch import kernel
 
+__all__ = ["count_discs", "fill_polygons", "paint", "stamp"]
+
+
+@kernel
 def stamp(
-    rows: Tensor, columns: Tensor, kinds: Tensor, dy: Tensor, dx: Tensor, height: int, width: int, count: bool
+    rows: Tensor, columns: Tensor, kinds: Tensor, dy: Tensor, dx: Tensor, height: int, width: int, count: bool = False
 ) -> Tensor:
+    """Stamp shapes on blank pages, one after the other: int32 (N, height, width).
+
+    Stamp k of an image puts the pixels (rows + dy[kind], columns + dx[kind]) down; kind -1 puts down none. Places are
+    int32 (N, K), shapes int32 (kinds, pixels). A pixel becomes the number, from 1, of the last stamp that covers it, or
+    with `count` how many do.
+    """
     n, stamps = rows.shape
     kind = kinds.clamp(min=0).long()
     i, j = rows[:, :, None] + dy[kind], columns[:, :, None] + dx[kind]
@@ -23,7 +34,12 @@ def stamp(
     return page[:, :-1].unflatten(1, (height, width))
 
 
+@kernel
 def count_discs(rows: Tensor, columns: Tensor, radii: Tensor, height: int, width: int) -> Tensor:
+    """How many discs cover each pixel: int32 (N, height, width).
+
+    Centres and radii are int32 (N, K). A disc holds every pixel within its radius; a negative radius is no disc.
+    """
     i = torch.arange(height, dtype=torch.int32, device=rows.device)
     j = torch.arange(width, dtype=torch.int32, device=rows.device)
     count = torch.zeros(len(rows), height, width, dtype=torch.int32, device=rows.device)
@@ -34,14 +50,24 @@ def count_discs(rows: Tensor, columns: Tensor, radii: Tensor, height: int, width
     return count
 
 
+@kernel
 def paint(pixels: Tensor, page: Tensor, colours: Tensor) -> Tensor:
+    """Lay a page over uint8 (N, C, H, W): a pixel numbered k > 0 on int32 (N, H, W) becomes colour k - 1.
+
+    `colours` is uint8 (N, K, C), or (1, K, C) if all images share them.
+    """
     n, channels, height, width = pixels.shape
     place = (page - 1).clamp(min=0).long().flatten(1)[..., None].expand(-1, -1, channels)
     painted = colours.expand(n, -1, -1).gather(1, place).mT.view(n, channels, height, width)
     return torch.where((page > 0)[:, None], painted, pixels)
 
 
+@kernel
 def fill_polygons(corners: Tensor, count: Tensor, height: int, width: int) -> Tensor:
+    """The union (bool, N x height x width) of the first `count` (N,) polygons of each image.
+
+    `corners` is int32 (N, P, V, 2), row and column. Even-odd rule; the outline, a pixel wide, belongs to the polygon.
+    """
     i = torch.arange(height, device=corners.device)[:, None]
     j = torch.arange(width, device=corners.device)
     covered = torch.zeros(len(corners), height, width, dtype=torch.bool, device=corners.device)

@@ -5,10 +5,20 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from scuff.kernels.dispatch import kernel
 from scuff.kernels.splines import cubic_weights
 
+__all__ = ["sum_spline_reads"]
 
+
+@kernel
 def sum_spline_reads(padded: Tensor, rows: Tensor, columns: Tensor, weights: Tensor) -> Tensor:
+    """Weighted sum over s of cubic B-spline reads at real coordinates rows[s], columns[s], shared by all images.
+
+    `rows` and `columns` are (S, H', W'), `weights` is (S,). `padded` is float32 (N, C, H + 3, W + 3): what the spline
+    mixes, with one more pixel before the image and two after it, so that every read finds its 4 x 4 pixels. A read
+    outside [0, H - 1] x [0, W - 1] is black. Reads are summed in a fixed order.
+    """
     tall, wide = padded.shape[-2:]
     flat, total = padded.flatten(2), 0.0
     for y, x, weight in zip(rows, columns, weights, strict=True):

@@ -5,8 +5,19 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from scuff.kernels.dispatch import kernel
 
+__all__ = ["dither_rows", "draw_lines"]
+
+
+@kernel
 def draw_lines(pixels: Tensor, ends: Tensor, level: float) -> Tensor:
+    """Draw lines of grey `level` over uint8 (N, C, H, W), one after the other, each truncated to bytes.
+
+    `ends` (N, L, 4) are whole numbers in float32: first row and column, last row and column. A line covers a pixel in
+    its bounding box by one less their distance, if that is above 0. Equal in every back end while products of
+    coordinates stay below 2**24.
+    """
     height, width = pixels.shape[-2:]
     r = torch.arange(height, dtype=torch.float32, device=pixels.device)[:, None]
     c = torch.arange(width, dtype=torch.float32, device=pixels.device)
@@ -23,7 +34,13 @@ def draw_lines(pixels: Tensor, ends: Tensor, level: float) -> Tensor:
     return drawn.to(torch.uint8)
 
 
+@kernel
 def dither_rows(pixels: Tensor, levels: int) -> Tensor:
+    """Quantise uint8 (N, C, H, W) to `levels` >= 2 levels, passing the error on to the right. Equal in every back end.
+
+    The next pixel gets 7/16 of the error, but not in the first row, then 1/16, but not in the last row; it is rounded
+    down and clipped to a byte after each.
+    """
     v = pixels.int()
     row = torch.arange(v.shape[-2], device=v.device)
     above, below = row > 0, row < len(row) - 1

@@ -5,8 +5,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from scuff.kernels.dispatch import kernel
 
+__all__ = ["crop_windows", "plasma"]
+
+
+@kernel
 def plasma(noise: Tensor, decay: float) -> Tensor:
+    """Diamond-square clouds in [0, 1] from noise in [-1, 1], (N, S, S), S a power of two; see `scuff.ops.plasma`."""
     height = torch.zeros_like(noise)
     step, amplitude = noise.shape[-1], 100.0
     while step >= 2:
@@ -26,7 +32,9 @@ def plasma(noise: Tensor, decay: float) -> Tensor:
     return (height - low) / (height.amax((1, 2), keepdim=True) - low)
 
 
+@kernel
 def crop_windows(table: Tensor, which: Tensor, top: Tensor, left: Tensor, height: int, width: int) -> Tensor:
+    """Window n of the result (N, C, height, width) is cut from `table[which[n]]` at row top[n], column left[n]."""
     _, channels, tall, wide = table.shape
     rows = top[:, None] + torch.arange(height, device=table.device)
     columns = left[:, None] + torch.arange(width, device=table.device)

@@ -6,11 +6,20 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.constants import constant
+from scuff.kernels.dispatch import kernel
+
+__all__ = ["mix_windows", "project", "remap", "take_pixels"]
 
 FAR = 1e6  # beyond any image, and safe to multiply and to convert to a whole number
 
 
+@kernel
 def remap(pixels: Tensor, rows: Tensor, columns: Tensor, border: str) -> Tensor:
+    """Read uint8 (N, C, H, W) at real coordinates (N, H', W') by OpenCV's rule, exactly.
+
+    Coordinates are folded into the picture, rounded to 1/32 pixel, and the four neighbours mixed in whole numbers.
+    `border` is "zeros", "edge", "mirror" or "reflect" (`scuff.ops.borders`). At whole coordinates pixels are copied.
+    """
     n, channels, height, width = pixels.shape
     flat = pixels.flatten(2).to(torch.int32)
     total = torch.zeros(n, channels, rows[0].numel(), dtype=torch.int32, device=pixels.device)
@@ -43,7 +52,13 @@ def _folded(at: Tensor, length: int, border: str) -> Tensor:
     return torch.minimum(at, period - at) - edge
 
 
+@kernel
 def project(pixels: Tensor, matrix: Tensor, extent: Tensor, height: int, width: int, border: str) -> Tensor:
+    """`remap` for homographies: pixel (column j, row i) of the result is read at matrix @ (j, i, 1).
+
+    `matrix` is float32 (N, 3, 3). Of the result, (N, C, height, width), each image uses only its own `extent` (N, 2)
+    int32, rows and columns; the rest is black.
+    """
     i = torch.arange(height, dtype=torch.float32, device=pixels.device)[:, None]
     j = torch.arange(width, dtype=torch.float32, device=pixels.device)
     x, y, depth = (row[:, :1, None] * j + row[:, 1:2, None] * i + row[:, 2:, None] for row in matrix.unbind(1))
@@ -52,14 +67,25 @@ def project(pixels: Tensor, matrix: Tensor, extent: Tensor, height: int, width: 
     return remap(pixels, rows, columns, border) * used[:, None]
 
 
+@kernel
 def take_pixels(pixels: Tensor, place: Tensor) -> Tensor:
+    """Pixel `place[n, i, j]` of each image, counted row by row, or black where it is negative.
+
+    `pixels` is uint8 (N, C, H, W), `place` int32 (N, H', W'), or (1, H', W') if all images share it.
+    """
     n, channels = pixels.shape[:2]
     where = place.expand(n, -1, -1)[:, None]
     found = pixels.flatten(2).gather(2, where.clamp(min=0).long().flatten(2).expand(-1, channels, -1))
     return torch.where(where >= 0, found.view(n, channels, *place.shape[1:]), 0)
 
 
+@kernel
 def mix_windows(x: Tensor, first: Tensor, weights: Tensor, axis: int) -> Tensor:
+    """Rows (axis 2) or columns (axis 3) of float32 (N, C, H, W) as weighted windows, each image by its own plan.
+
+    For columns, out[n, c, i, j] = sum over t of weights[n, j, t] * x[n, c, i, first[n, j] + t]. Windows are cut at the
+    last one.
+    """
     if axis == 2:
         return mix_windows(x.mT, first, weights, 3).mT.contiguous()
     n, channels, height, width = x.shape

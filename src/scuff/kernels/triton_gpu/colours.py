@@ -9,7 +9,8 @@ from torch import Tensor
 
 from scuff.kernels.colour_tables import HUE_STEPS, SATURATION_STEPS
 from scuff.kernels.constants import constant
-from scuff.kernels.reference.colours import map_colours as map_colours_plainly
+from scuff.kernels.dispatch import KERNELS, kernel
+from scuff.kernels.triton_gpu.launching import launch
 
 LANES = 512
 
@@ -65,16 +66,15 @@ def _map_kernel(
     tl.store(out + place + 2 * size, blue.to(tl.uint8), mask=inside)
 
 
+@kernel
 def map_colours(pixels: Tensor, space: str, tables: Tensor, active: Tensor) -> Tensor:
     if space == "pillow_hsv":  # double precision throughout: nothing to gain
-        return map_colours_plainly(pixels, space, tables, active)
+        return KERNELS["reference", "map_colours"](pixels, space, tables, active)
     pixels, (n, _, height, width) = pixels.contiguous(), pixels.shape
     out = torch.empty_like(pixels)
     steps = [constant(tuple(t.tolist()), pixels.device, torch.int32) for t in (HUE_STEPS, SATURATION_STEPS)]
-    if out.numel():
-        with torch.cuda.device_of(pixels):
-            _map_kernel[(triton.cdiv(height * width, LANES), n)](
-                pixels, tables.contiguous(), active.to(torch.uint8), *steps, out, height * width,
-                LIGHTNESS=space == "hls", LANES=LANES,
-            )  # fmt: skip
-    return out
+    return launch(
+        _map_kernel, (triton.cdiv(height * width, LANES), n), out,
+        pixels, tables.contiguous(), active.to(torch.uint8), *steps, out, height * width,
+        LIGHTNESS=space == "hls", LANES=LANES,
+    )  # fmt: skip

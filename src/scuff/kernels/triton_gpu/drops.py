@@ -9,6 +9,9 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from scuff.kernels.dispatch import kernel
+from scuff.kernels.triton_gpu.launching import launch
+
 STRIP = 256  # pixels that a program bends at a time
 
 
@@ -64,6 +67,7 @@ def _refract_kernel(
         tl.debug_barrier()  # the next drop sees it
 
 
+@kernel
 def refract_drops(x: Tensor, centres: Tensor, radius: float, index: float) -> Tensor:
     n, channels, height, width = x.shape
     reach = math.ceil(radius)
@@ -72,10 +76,9 @@ def refract_drops(x: Tensor, centres: Tensor, radius: float, index: float) -> Te
     canvas = torch.nn.functional.pad(x, (margin, margin, margin, margin))
     patches = torch.empty(n * channels, side, side, device=x.device)
     rows = max(1, min(side, STRIP // side))
-    if x.numel():
-        with torch.cuda.device_of(x):
-            _refract_kernel[(n * channels,)](
-                canvas, patches, centres.contiguous(), channels, centres.shape[1], radius, index, reach, margin,
-                height, width, ROWS=rows, SIDE=side, num_warps=max(1, min(16, rows * side // 32)),
-            )  # fmt: skip
+    launch(
+        _refract_kernel, (n * channels,), canvas,
+        canvas, patches, centres.contiguous(), channels, centres.shape[1], radius, index, reach, margin, height, width,
+        ROWS=rows, SIDE=side, num_warps=max(1, min(16, rows * side // 32)),
+    )  # fmt: skip
     return canvas[..., margin : margin + height, margin : margin + width]

@@ -7,6 +7,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from scuff.kernels.dispatch import kernel
+
 
 @triton.jit
 def _flood_kernel(weak, kept, height, width, LANES: tl.constexpr):
@@ -35,6 +37,7 @@ def _flood_kernel(weak, kept, height, width, LANES: tl.constexpr):
         added = tl.sum(fresh, axis=0)
 
 
+@kernel
 def link_edges(weak: Tensor, strong: Tensor) -> Tensor:
     n, height, width = weak.shape
     kept = torch.nn.functional.pad((weak & strong).to(torch.uint8), (1, 1, 1, 1)).contiguous()

@@ -7,6 +7,9 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from scuff.kernels.dispatch import kernel
+from scuff.kernels.triton_gpu.launching import launch
+
 
 @triton.jit
 def _correlate_kernel(
@@ -26,26 +29,19 @@ def _correlate_kernel(
     tl.store(out + plane * height * width + row * width + column, total, mask=inside)
 
 
+@kernel
 def correlate(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
     n, channels, height, width = x.shape
     padded = x if len(rows) == height else x.index_select(2, rows)
     padded = (padded if len(columns) == width else padded.index_select(3, columns)).contiguous()
     tall, wide = padded.shape[-2:]
     out = torch.empty(x.shape, device=x.device)
-    tile, columns = 8, min(256, triton.next_power_of_2(width))
-    if out.numel():
-        grid = (n * channels, triton.cdiv(height, tile), triton.cdiv(width, columns))
-        with torch.cuda.device_of(padded):
-            _correlate_kernel[grid](
-                padded, dy.contiguous(), dx.contiguous(), weights.contiguous(), out,
-                channels, height, width, tall, wide, dy.shape[1], len(dy) == 1, ROWS=tile, COLUMNS=columns,
-            )  # fmt: skip
-    return out
-
-
-def correlate_bytes(pixels: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
-    levels = correlate(pixels.float(), rows, columns, dy, dx, weights)
-    return torch.floor(levels + 0.5).clamp_(0, 255).to(torch.uint8)
+    tile, across = 8, min(256, triton.next_power_of_2(width))
+    return launch(
+        _correlate_kernel, (n * channels, triton.cdiv(height, tile), triton.cdiv(width, across)), out,
+        padded, dy.contiguous(), dx.contiguous(), weights.contiguous(), out,
+        channels, height, width, tall, wide, dy.shape[1], len(dy) == 1, ROWS=tile, COLUMNS=across,
+    )  # fmt: skip
 
 
 @triton.jit
@@ -64,15 +60,13 @@ def _resample_kernel(x, rows, row_shares, columns, column_shares, out, height, w
     tl.store(out + plane * tall * wide + at, first + across * (second - first), mask=inside)
 
 
+@kernel
 def resample(x: Tensor, rows: Tensor, row_shares: Tensor, columns: Tensor, column_shares: Tensor) -> Tensor:
     x = x.contiguous()
     n, channels, height, width = x.shape
     tall, wide = len(rows), len(columns)
     out = torch.empty(n, channels, tall, wide, device=x.device)
-    if out.numel():
-        grid = (triton.cdiv(tall * wide, 1024), n * channels)
-        with torch.cuda.device_of(x):
-            _resample_kernel[grid](
-                x, rows, row_shares, columns, column_shares, out, height, width, tall, wide, LANES=1024
-            )  # fmt: skip
-    return out
+    return launch(
+        _resample_kernel, (triton.cdiv(tall * wide, 1024), n * channels), out,
+        x, rows, row_shares, columns, column_shares, out, height, width, tall, wide, LANES=1024,
+    )  # fmt: skip

@@ -7,6 +7,9 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from scuff.kernels.dispatch import kernel
+from scuff.kernels.triton_gpu.launching import launch
+
 LANES = 256
 
 
@@ -38,11 +41,9 @@ def _median_kernel(pixels, radius, out, channels, height, width, LANES: tl.const
     tl.store(out + plane * height * width + at, known.to(tl.uint8), mask=at < height * width)
 
 
+@kernel
 def median(pixels: Tensor, radius: Tensor, largest: int) -> Tensor:
     pixels, (n, channels, height, width) = pixels.contiguous(), pixels.shape
     out = torch.empty_like(pixels)
-    if out.numel():
-        with torch.cuda.device_of(pixels):
-            grid = (triton.cdiv(height * width, LANES), n * channels)
-            _median_kernel[grid](pixels, radius.contiguous(), out, channels, height, width, LANES=LANES)
-    return out
+    grid = (triton.cdiv(height * width, LANES), n * channels)
+    return launch(_median_kernel, grid, out, pixels, radius.contiguous(), out, channels, height, width, LANES=LANES)

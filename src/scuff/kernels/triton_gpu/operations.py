@@ -15,6 +15,7 @@ import triton.language as tl
 from torch import Tensor
 
 from scuff.kernels.affine import turning_table
+from scuff.kernels.dispatch import kernel
 from scuff.kernels.operation_codes import CODES, LOOKUPS
 from scuff.kernels.triton_gpu.affine import warp
 
@@ -25,6 +26,7 @@ COLOR, SHARPNESS, AUTOCONTRAST = (tl.constexpr(CODES[name]) for name in ("color"
 EQUALIZE, FIRST_WARP = tl.constexpr(CODES["equalize"]), tl.constexpr(CODES["shear_x"])
 
 
+@kernel
 def operate(pixels: Tensor, names: Sequence[str], codes: Tensor, values: Tensor, nearest: bool, fill: Tensor) -> Tensor:
     pixels, (n, channels, height, width) = pixels.contiguous(), pixels.shape
     codes, values, size = codes.contiguous(), values.contiguous(), height * width

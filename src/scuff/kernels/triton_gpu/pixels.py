@@ -7,6 +7,9 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from scuff.kernels.dispatch import kernel
+from scuff.kernels.triton_gpu.launching import launch
+
 LANES = 1024
 
 
@@ -38,23 +41,21 @@ def _to_bytes_kernel(batch, out, count, channels, height, width, sn, sc, sh, sw,
     tl.store(out + _strided(at, channels, height, width, sn, sc, sh, sw), level, mask=inside)
 
 
+@kernel
 def bytes_to_unit(pixels: Tensor) -> Tensor:
     out = torch.empty(pixels.shape, dtype=torch.float32, device=pixels.device)
-    _launch(_to_unit_kernel, pixels, out, pixels)
-    return out
+    return _convert(_to_unit_kernel, pixels, out, pixels)
 
 
-def unit_to_bytes(batch: Tensor, out: Tensor, nearest: bool) -> Tensor:
-    _launch(_to_bytes_kernel, batch.contiguous(), out, out, 0.5 if nearest else 0.0)
-    return out
+@kernel
+def unit_to_bytes(batch: Tensor, out: Tensor, nearest: bool = False) -> Tensor:
+    return _convert(_to_bytes_kernel, batch.contiguous(), out, out, 0.5 if nearest else 0.0)
 
 
-def _launch(kernel, source: Tensor, out: Tensor, strided: Tensor, *arguments: float) -> None:
+def _convert(converting, source: Tensor, out: Tensor, strided: Tensor, *arguments: float) -> Tensor:
     count = source.numel()
-    if count:
-        with torch.cuda.device_of(source):
-            grid = (triton.cdiv(count, LANES),)
-            kernel[grid](source, out, count, *source.shape[1:], *strided.stride(), *arguments, LANES=LANES)
+    sizes = (*source.shape[1:], *strided.stride())
+    return launch(converting, (triton.cdiv(count, LANES),), out, source, out, count, *sizes, *arguments, LANES=LANES)
 
 
 @triton.jit
@@ -84,16 +85,14 @@ def _local_copies_kernel(pixels, dy, dx, out, channels, height, width, reach, sy
         tl.store(out + plane + place, tl.load(pixels + plane + q), mask=inside)
 
 
+@kernel
 def local_copies(pixels: Tensor, dy: Tensor, dx: Tensor, reach: int) -> Tensor:
     pixels = pixels.contiguous()
     n, channels, height, width = pixels.shape
     if dy.stride() != dx.stride() or dy.stride()[1:] != (width, 1):
         dy, dx = dy.contiguous(), dx.contiguous()
     out = torch.empty_like(pixels)
-    if out.numel():
-        with torch.cuda.device_of(pixels):
-            grid = (triton.cdiv(height * width, LANES), n)
-            _local_copies_kernel[grid](
-                pixels, dy, dx, out, channels, height, width, reach, dy.stride(0), LANES=LANES
-            )  # fmt: skip
-    return out
+    return launch(
+        _local_copies_kernel, (triton.cdiv(height * width, LANES), n), out,
+        pixels, dy, dx, out, channels, height, width, reach, dy.stride(0), LANES=LANES,
+    )  # fmt: skip

@@ -7,6 +7,9 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from scuff.kernels.dispatch import kernel
+from scuff.kernels.triton_gpu.launching import launch
+
 LANES = 1024
 
 
@@ -34,10 +37,8 @@ def _quantile_kernel(uniforms, rates, out, count, LANES: tl.constexpr):
     tl.store(out + at, number, mask=inside)
 
 
+@kernel
 def poisson_quantile(u: Tensor, rate: Tensor) -> Tensor:
     u, rate = u.contiguous(), rate.contiguous()
     out = torch.empty_like(rate)
-    if out.numel():
-        with torch.cuda.device_of(rate):
-            _quantile_kernel[(triton.cdiv(out.numel(), LANES),)](u, rate, out, out.numel(), LANES=LANES)
-    return out
+    return launch(_quantile_kernel, (triton.cdiv(out.numel(), LANES),), out, u, rate, out, out.numel(), LANES=LANES)

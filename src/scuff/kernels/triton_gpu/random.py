@@ -7,6 +7,9 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from scuff.kernels.dispatch import kernel
+from scuff.kernels.triton_gpu.launching import launch
+
 LANES = 1024
 
 
@@ -80,35 +83,35 @@ def _integers_kernel(keys, stream, out, count, low, span, LANES: tl.constexpr):
     _store(out, count, a, b, c, d, LANES)
 
 
-def _generate(kernel, dtype: torch.dtype, keys: Tensor, stream: int, count: int, *arguments: int) -> Tensor:
+def _generate(generator, dtype: torch.dtype, keys: Tensor, stream: int, count: int, *arguments: int) -> Tensor:
     out = torch.empty(len(keys), count, dtype=dtype, device=keys.device)
-    if out.numel():
-        with torch.cuda.device_of(keys):
-            # Images first: CUDA allows 65535 blocks along the second axis, and far more along the first.
-            kernel[(len(keys), triton.cdiv(count, 4 * LANES))](keys, stream, out, count, *arguments, LANES=LANES)
-    return out
+    # Images first: CUDA allows 65535 blocks along the second axis, and far more along the first.
+    grid = (len(keys), triton.cdiv(count, 4 * LANES))
+    return launch(generator, grid, out, keys, stream, out, count, *arguments, LANES=LANES)
 
 
+@kernel
 def derive_keys(ids: Tensor, cell: int) -> Tensor:
     out = torch.empty_like(ids)
     signed = cell - 2**64 if cell >= 2**63 else cell  # always an int64, whatever its top bit
-    if len(ids):
-        with torch.cuda.device_of(ids):
-            _derive_kernel[(triton.cdiv(len(ids), LANES),)](ids, signed, out, len(ids), LANES=LANES)
-    return out
+    return launch(_derive_kernel, (triton.cdiv(len(ids), LANES),), out, ids, signed, out, len(ids), LANES=LANES)
 
 
+@kernel
 def words(keys: Tensor, stream: int, count: int) -> Tensor:
     return _generate(_words_kernel, torch.int64, keys, stream, count)
 
 
+@kernel
 def uniform(keys: Tensor, stream: int, count: int) -> Tensor:
     return _generate(_uniform_kernel, torch.float32, keys, stream, count)
 
 
+@kernel
 def normal(keys: Tensor, stream: int, count: int) -> Tensor:
     return _generate(_normal_kernel, torch.float32, keys, stream, count)
 
 
+@kernel
 def integers(keys: Tensor, stream: int, count: int, low: int, high: int) -> Tensor:
     return _generate(_integers_kernel, torch.int32, keys, stream, count, low, high - low + 1)

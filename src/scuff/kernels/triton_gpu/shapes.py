@@ -7,6 +7,9 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from scuff.kernels.dispatch import kernel
+from scuff.kernels.triton_gpu.launching import launch
+
 LANES = 1024
 
 
@@ -34,12 +37,11 @@ def _polygons_kernel(corners, count, out, polygons, vertices, height, width, LAN
     tl.store(out + image * height * width + at, covered.to(tl.uint8), mask=at < height * width)
 
 
+@kernel
 def fill_polygons(corners: Tensor, count: Tensor, height: int, width: int) -> Tensor:
     n, polygons, vertices, _ = corners.shape
     out = torch.empty(n, height, width, dtype=torch.uint8, device=corners.device)
-    if out.numel():
-        with torch.cuda.device_of(corners):
-            _polygons_kernel[(triton.cdiv(height * width, LANES), n)](
-                corners.contiguous(), count.contiguous(), out, polygons, vertices, height, width, LANES=LANES
-            )  # fmt: skip
-    return out.bool()
+    return launch(
+        _polygons_kernel, (triton.cdiv(height * width, LANES), n), out,
+        corners.contiguous(), count.contiguous(), out, polygons, vertices, height, width, LANES=LANES,
+    ).bool()  # fmt: skip

@@ -7,6 +7,9 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from scuff.kernels.dispatch import kernel
+from scuff.kernels.triton_gpu.launching import launch
+
 LANES = 256
 PLANES = 4
 
@@ -53,17 +56,16 @@ def _sum_reads_kernel(
     tl.store(out + plane * count + place, total, mask=(place < count) & (plane < planes))
 
 
+@kernel
 def sum_spline_reads(padded: Tensor, rows: Tensor, columns: Tensor, weights: Tensor) -> Tensor:
     n, channels, tall, wide = padded.shape
     out = torch.empty(n, channels, *rows.shape[1:], device=padded.device)
-    if out.numel():
-        planes, count = n * channels, rows[0].numel()
-        groups = triton.cdiv(planes, PLANES)
-        source = torch.nn.functional.pad(padded.flatten(0, 1), (0, 0, 0, 0, 0, groups * PLANES - planes))
-        source = source.unflatten(0, (groups, PLANES)).permute(0, 2, 3, 1).contiguous()
-        with torch.cuda.device_of(padded):
-            _sum_reads_kernel[(groups, triton.cdiv(count, LANES))](
-                source, rows.contiguous(), columns.contiguous(), weights.contiguous(), out,
-                planes, count, len(rows), tall, wide, LANES=LANES, PLANES=PLANES, num_warps=LANES // 32,
-            )  # fmt: skip
-    return out
+    planes, count = n * channels, rows.shape[1:].numel()
+    groups = triton.cdiv(planes, PLANES)
+    source = torch.nn.functional.pad(padded.flatten(0, 1), (0, 0, 0, 0, 0, groups * PLANES - planes))
+    source = source.unflatten(0, (groups, PLANES)).permute(0, 2, 3, 1).contiguous()
+    return launch(
+        _sum_reads_kernel, (groups, triton.cdiv(count, LANES)), out,
+        source, rows.contiguous(), columns.contiguous(), weights.contiguous(), out,
+        planes, count, len(rows), tall, wide, LANES=LANES, PLANES=PLANES, num_warps=LANES // 32,
+    )  # fmt: skip

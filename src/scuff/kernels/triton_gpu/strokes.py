@@ -7,6 +7,9 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from scuff.kernels.dispatch import kernel
+from scuff.kernels.triton_gpu.launching import launch
+
 TILE = 16
 LANES = 32
 
@@ -37,18 +40,16 @@ def _draw_kernel(pixels, ends, out, channels, height, width, count, level, TILE:
     tl.store(out + at, drawn.to(tl.int32).to(tl.uint8), mask=wanted)
 
 
+@kernel
 def draw_lines(pixels: Tensor, ends: Tensor, level: float) -> Tensor:
     pixels = pixels.contiguous()
     n, channels, height, width = pixels.shape
     out = torch.empty_like(pixels)
-    if out.numel():
-        grid = (n * channels, triton.cdiv(height, TILE) * triton.cdiv(width, TILE))
-        with torch.cuda.device_of(pixels):
-            _draw_kernel[grid](
-                pixels, ends.contiguous(), out, channels, height, width, ends.shape[1], level, TILE=TILE, num_warps=1,
-                enable_fp_fusion=False,  # a fused multiply-add could round to another whole number
-            )  # fmt: skip
-    return out
+    return launch(
+        _draw_kernel, (n * channels, triton.cdiv(height, TILE) * triton.cdiv(width, TILE)), out,
+        pixels, ends.contiguous(), out, channels, height, width, ends.shape[1], level, TILE=TILE, num_warps=1,
+        enable_fp_fusion=False,  # a fused multiply-add could round to another whole number
+    )  # fmt: skip
 
 
 @triton.jit
@@ -71,13 +72,11 @@ def _dither_kernel(pixels, out, rows, height, width, levels, LANES: tl.constexpr
         error = current - quantised
 
 
+@kernel
 def dither_rows(pixels: Tensor, levels: int) -> Tensor:
     pixels = pixels.contiguous()
     height, width = pixels.shape[-2:]
     out = torch.empty_like(pixels)
-    if out.numel():
-        rows = out.numel() // width
-        with torch.cuda.device_of(pixels):
-            grid = (triton.cdiv(rows, LANES),)
-            _dither_kernel[grid](pixels, out, rows, height, width, levels, LANES=LANES, num_warps=1)
-    return out
+    rows = pixels.shape[:-1].numel()
+    sizes = (rows, height, width, levels)
+    return launch(_dither_kernel, (triton.cdiv(rows, LANES),), out, pixels, out, *sizes, LANES=LANES, num_warps=1)

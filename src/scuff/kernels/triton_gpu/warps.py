@@ -8,6 +8,8 @@ import triton.language as tl
 from torch import Tensor
 
 from scuff.kernels.constants import constant
+from scuff.kernels.dispatch import kernel
+from scuff.kernels.triton_gpu.launching import launch
 
 LANES = 512
 BORDERS = {"zeros": 0, "edge": 1, "mirror": 2, "reflect": 3}
@@ -96,26 +98,24 @@ def _folds(height: int, width: int, border: str, device: torch.device) -> Tensor
     return constant((periods[0], 1.0 / periods[0], periods[1], 1.0 / periods[1]), device)
 
 
+@kernel
 def remap(pixels: Tensor, rows: Tensor, columns: Tensor, border: str) -> Tensor:
     pixels, (n, channels, height, width) = pixels.contiguous(), pixels.shape
     out = torch.empty(n, channels, *rows.shape[1:], dtype=torch.uint8, device=pixels.device)
-    if out.numel():
-        count = rows[0].numel()
-        with torch.cuda.device_of(pixels):
-            _remap_kernel[(triton.cdiv(count, LANES), n)](
-                pixels, rows.contiguous(), columns.contiguous(), out, channels, height, width, count,
-                _folds(height, width, border, pixels.device), BORDER=BORDERS[border], LANES=LANES,
-            )  # fmt: skip
-    return out
+    count = rows.shape[1:].numel()
+    return launch(
+        _remap_kernel, (triton.cdiv(count, LANES), n), out,
+        pixels, rows.contiguous(), columns.contiguous(), out, channels, height, width, count,
+        _folds(height, width, border, pixels.device), BORDER=BORDERS[border], LANES=LANES,
+    )  # fmt: skip
 
 
+@kernel
 def project(pixels: Tensor, matrix: Tensor, extent: Tensor, height: int, width: int, border: str) -> Tensor:
     pixels, (n, channels, tall, wide) = pixels.contiguous(), pixels.shape
     out = torch.zeros(n, channels, height, width, dtype=torch.uint8, device=pixels.device)
-    if out.numel():
-        with torch.cuda.device_of(pixels):
-            _project_kernel[(triton.cdiv(height * width, LANES), n)](
-                pixels, matrix.contiguous(), extent.contiguous(), out, channels, tall, wide, width, height * width,
-                _folds(tall, wide, border, pixels.device), BORDER=BORDERS[border], LANES=LANES,
-            )  # fmt: skip
-    return out
+    return launch(
+        _project_kernel, (triton.cdiv(height * width, LANES), n), out,
+        pixels, matrix.contiguous(), extent.contiguous(), out, channels, tall, wide, width, height * width,
+        _folds(tall, wide, border, pixels.device), BORDER=BORDERS[border], LANES=LANES,
+    )  # fmt: skip

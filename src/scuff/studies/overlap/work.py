@@ -81,10 +81,10 @@ class OverlapWork:
         run.expect("train", len(self.cells), len(self.cells) - len(missing))
         run.expect("test", math.ceil(len(self.cells) / MODELS) * (1 + len(self.tested_on)))
         starts = {cell.start for cell in missing}
-        run_trainings(run, self.store, [cell for cell in missing if cell.out in starts], self.device)
+        run_trainings(run, [cell for cell in missing if cell.out in starts], self.device)
         trained = {None, *find_trained(self.store)}
         rest = [cell for cell in missing if cell.out not in starts]
-        run_trainings(run, self.store, [cell for cell in rest if cell.start in trained], self.device)
+        run_trainings(run, [cell for cell in rest if cell.start in trained], self.device)
         reason = "the model that it starts from could not be trained"
         run.failures += [Failure("train", cell.name, reason, 0, "") for cell in rest if cell.start not in trained]
 

@@ -197,7 +197,7 @@ def measure_and_test(run: Run, plan: CorrelationPlan) -> Plan | None:
     begin_distances(run, distances, len(trials.cells), len(trials.cells) - len(missing))
     expect_trials(run, len(trials.cells), distances.levels)
     first = [] if distances.is_trained() else [distances.training]
-    run_trainings(run, distances.store, [*first, *missing], distances.device)
+    run_trainings(run, [*first, *missing], distances.device)
     if distances.is_trained():
         measure_distances(run, distances)
     return evaluate_trials(run, trials)

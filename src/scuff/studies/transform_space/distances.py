@@ -145,7 +145,7 @@ def begin_distances(run: Run, plan: DistancePlan, networks: int = 0, trained: in
 def train_extractor(run: Run, plan: DistancePlan) -> None:
     """Train the network whose features count, if it is ours to train and not there yet."""
     if not plan.is_trained():
-        run_trainings(run, plan.store, [plan.training], plan.device)
+        run_trainings(run, [plan.training], plan.device)
 
 
 def measure_distances(run: Run, plan: DistancePlan) -> None:

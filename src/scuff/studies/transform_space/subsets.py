@@ -273,7 +273,7 @@ def _order_and_test(run: Run, plan: SubsetPlan) -> tuple[Trials, Plan | None] | 
     trials = _plan_trials(plan, load_arrays(store, ORDER, ["order"])["order"])
     missing = trials.missing()
     run.expect("train", networks + own, networks - len(missing) + own_there)
-    run_trainings(run, trials.store, missing, trials.device)
+    run_trainings(run, missing, trials.device)
     return trials, evaluate_trials(run, trials)
 
 
