@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from scuff.cli.calibration import calibrate_command
-from scuff.cli.dissimilar import dissimilar_command
 from scuff.cli.options import Seed, words
+from scuff.cli.transform_space import dissimilar_command
 
 if TYPE_CHECKING:
     from scuff.metrics import Overlaps

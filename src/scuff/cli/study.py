@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import inspect
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -36,14 +36,17 @@ WHERE_CELLS_RUN = {"engine": (EngineName, "local"), "address": (Address, None), 
 WHERE_CELLS_RUN |= {"share": (Share, 1)}
 
 
-def study_command(study: type[Study[Any]], *, prepare: Prepare | None = None) -> Callable[[Show], Callable[..., None]]:
+def study_command(
+    study: type[Study[Any]], *, prepare: Prepare | None = None, fills_in: Sequence[str] = ()
+) -> Callable[[Show], Callable[..., None]]:
     """Make the command of a study from the function that shows its result.
 
     `prepare` is called with the study's options and with the further options of the command, before the study is made:
-    to fill in options from others, as a protocol does. It may change both.
+    to fill in options from others, as a protocol does. It may change both. Required options that it `fills_in` may be
+    left out on the command line.
     """
     declared = {name: option for name, option in options_of(study).items() if option.kind is not None}
-    defaults = command_defaults(study)
+    defaults = command_defaults(study) | dict.fromkeys(fills_in)
     extra = _extra_options(study)
 
     def decorate(show: Show) -> Callable[..., None]:

@@ -12,6 +12,7 @@ import dataclasses
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any, Literal
 
 Resume = Literal["same", "noted", "joins"]
@@ -81,8 +82,8 @@ def option(
 
 
 def options_of(study: type) -> dict[str, Option]:
-    """The options of a study by the names of its fields, those that all studies have last."""
-    fields = sorted(dataclasses.fields(study), key=lambda field: field.name in HOW_TO_RUN)
+    """The options of a study by the names of its fields: required ones first, those that all studies have last."""
+    fields = sorted(dataclasses.fields(study), key=lambda f: (f.name in HOW_TO_RUN, f.default is not REQUIRED))
     return {field.name: field.metadata["option"] for field in fields if "option" in field.metadata}
 
 
@@ -194,6 +195,8 @@ def describe(value: Any) -> Any:
 
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
+    if isinstance(value, Real):  # numpy's, too
+        return int(value) if isinstance(value, Integral) else float(value)
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if isinstance(value, Suite):
@@ -202,6 +205,8 @@ def describe(value: Any) -> Any:
         return {str(name): describe(item) for name, item in value.items()}
     if isinstance(value, (list, tuple, range)):
         return [describe(item) for item in value]
+    if getattr(value, "ndim", None) == 1 and hasattr(value, "tolist"):  # an array of numbers
+        return value.tolist()
     address, name = (getattr(value, key, None) for key in ("address", "name"))
     if isinstance(address, str):
         return address
