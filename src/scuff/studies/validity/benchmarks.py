@@ -8,7 +8,7 @@ from pathlib import Path
 
 from scuff.corruptions import get
 from scuff.design import find_categories
-from scuff.design.overlap.files import read_categories, read_overlaps_file
+from scuff.design.overlap.files import read_categories
 from scuff.metrics import overlaps
 from scuff.metrics.words import name_some
 from scuff.studies.overlap.results import read_overlap
@@ -129,7 +129,7 @@ def _read_categories(categories: Mapping[str, Sequence[str]] | str | os.PathLike
     elif path.suffix in (".yaml", ".yml", ".json"):
         groups = read_categories(path)
     else:
-        matrix = overlaps(read_overlap(path)) if path.is_dir() else read_overlaps_file(path)
+        matrix = overlaps(read_overlap(path)) if path.is_dir() else path
         groups = find_categories(matrix, seed=seed).groups()
     seen: dict[str, str] = {}
     for category, members in groups.items():
