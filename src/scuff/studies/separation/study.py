@@ -58,40 +58,7 @@ class PointsStudy(Study[R], Generic[R]):
 
 
 @study
-class SeparationStudy(PointsStudy["Separation"]):
-    """Find the smallest distance between points of different classes, exactly.
-
-    Half of it is epsilon_min: balls of that radius around points of different classes do not overlap, so no noise
-    within them excuses a mistake. The distances themselves are found by `scuff.metrics.class_separation` and siblings.
-
-    >>> import numpy as np
-    >>> separation((np.array([[0.0, 0.0], [0.1, 0.3], [1.0, 1.0]]), ["a", "b", "b"])).epsilon_min
-    0.15
-    """
-
-    name = command = "separation"
-    planner = "scuff.studies.separation.distances:plan_separation"
-    reader = "scuff.studies.separation.distances:read_separation"
-    resumes = has_cells = False
-
-    data: Data = option(DATA, kind=TEXT, metavar="DATA", is_argument=True, resume="noted")
-    out: str | os.PathLike[str] | None = option(
-        "Folder for the results; existing results are reused.", None, kind=TEXT, metavar="DIR", resume="noted"
-    )
-    _: KW_ONLY
-    per_class: bool = option(
-        "Also find the separation of every pair of classes (pairs.csv).", False, kind=SWITCH, resume="noted"
-    )
-    per_point: bool = option(
-        "Also find the nearest point of another class for each point (nearest.npz).",
-        False,
-        kind=SWITCH,
-        resume="noted",
-    )
-
-
-@study
-class MscrStudy(PointsStudy["RobustAccuracies"]):
+class MscrStudy(PointsStudy["RobustAccuracies"]):  # first, as its folder holds a separation, too, and has one page
     """Measure minimal separation corruption robustness: Algorithm 1 of the paper on class separation.
 
     Every model is trained, in several runs, on points that are moved at random within balls of several radii, and
@@ -171,5 +138,38 @@ class MscrStudy(PointsStudy["RobustAccuracies"]):
     )
 
 
-separation = as_function(SeparationStudy)
+@study
+class SeparationStudy(PointsStudy["Separation"]):
+    """Find the smallest distance between points of different classes, exactly.
+
+    Half of it is epsilon_min: balls of that radius around points of different classes do not overlap, so no noise
+    within them excuses a mistake. The distances themselves are found by `scuff.metrics.class_separation` and siblings.
+
+    >>> import numpy as np
+    >>> separation((np.array([[0.0, 0.0], [0.1, 0.3], [1.0, 1.0]]), ["a", "b", "b"])).epsilon_min
+    0.15
+    """
+
+    name = command = "separation"
+    planner = "scuff.studies.separation.distances:plan_separation"
+    reader = "scuff.studies.separation.distances:read_separation"
+    resumes = has_cells = False
+
+    data: Data = option(DATA, kind=TEXT, metavar="DATA", is_argument=True, resume="noted")
+    out: str | os.PathLike[str] | None = option(
+        "Folder for the results; existing results are reused.", None, kind=TEXT, metavar="DIR", resume="noted"
+    )
+    _: KW_ONLY
+    per_class: bool = option(
+        "Also find the separation of every pair of classes (pairs.csv).", False, kind=SWITCH, resume="noted"
+    )
+    per_point: bool = option(
+        "Also find the nearest point of another class for each point (nearest.npz).",
+        False,
+        kind=SWITCH,
+        resume="noted",
+    )
+
+
 mscr = as_function(MscrStudy)
+separation = as_function(SeparationStudy)
