@@ -37,9 +37,8 @@ from scuff.export import estimate_study, plan_export
 from scuff.models import Classifier, build
 from scuff.models.checkpoint import IMAGENET
 from scuff.pictures import Cut, find_pictures
-from scuff.studies import MscrStudy, OverlapStudy, plan_distances
+from scuff.studies import DistancesStudy, MscrStudy, OverlapStudy
 from scuff.studies.separation.protocols import find_protocol
-from scuff.studies.transform_space.cost import estimate_distances
 from scuff.suites import load_suite
 
 BEGIN, END = "<!-- costs: begin (written by tools/study_costs.py) -->", "<!-- costs: end -->"
@@ -247,7 +246,7 @@ def mscr(scale: Scale) -> Iterator[Line]:
 def distances(scale: Scale) -> Iterator[Line]:
     """How near the augmentation powerset comes to ImageNet-C, in the features of a ResNet-50."""
     suite = load_suite("imagenet-c")
-    plan = plan_distances(
+    plan = DistancesStudy(
         ["augmix", "none"] if scale.is_quick else "powerset-64",
         suite,
         scale.folder("train"),
@@ -256,9 +255,10 @@ def distances(scale: Scale) -> Iterator[Line]:
         only=scale.few(suite.benchmark()),
         images=10 if scale.is_quick else 100,
         device=scale.device,
-    )
-    words = f"{len(plan.schemes)} schemes (powerset-64), imagenet-c, {plan.encodings():,} images through a ResNet-50"
-    yield "distance", words, estimate_distances(plan)
+    ).plan()
+    encoded = f"{plan.work.encodings():,} images through a ResNet-50"
+    words = f"{len(plan.work.schemes)} schemes (powerset-64), imagenet-c, {encoded}"
+    yield "distance", words, plan.cost()
 
 
 STUDIES: dict[str, Callable[[Scale], Iterator[Line]]] = {

@@ -19,8 +19,7 @@ from scuff.evaluation import plan_evaluation, run_plan
 from scuff.evaluation.cost import estimate
 from scuff.models import build
 from scuff.store import Store
-from scuff.studies import MscrStudy, OverlapStudy, plan_distances
-from scuff.studies.transform_space.cost import estimate_distances
+from scuff.studies import DistancesStudy, MscrStudy, OverlapStudy
 from scuff.training import Recipe
 from scuff.training.treatment import Corrupted
 
@@ -134,9 +133,9 @@ def test_mscr_of_estimators_and_networks(tmp_path):
 
 
 def test_distances(tmp_path):
-    plan = plan_distances(["none", "augmix"], "cifar10-c", TRAIN, tmp_path / "out", recipe=QUICK, only=["fog"],
-                          images=10, samples=3, augmentations=20, device="cpu", engine=ONE)  # fmt: skip
-    cost = estimate_distances(plan)
+    plan = DistancesStudy(["none", "augmix"], "cifar10-c", TRAIN, tmp_path / "out", recipe=QUICK, only=["fog"],
+                          images=10, samples=3, augmentations=20, device="cpu", engine=ONE).plan()  # fmt: skip
+    cost = plan.cost()
     assert [(part.kind, part.name) for part in cost.parts] == [
         ("train", "extractor"), ("centres", "fog"), ("scheme", "none"), ("scheme", "augmix"),
     ]  # fmt: skip

@@ -14,7 +14,6 @@ further options of the command, for what is shown and not computed.
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import shlex
 from collections.abc import Callable, Sequence
@@ -24,7 +23,7 @@ import typer
 
 from scuff.cli.options import Address, EngineName, Share
 from scuff.studies.base import Plan, Study
-from scuff.studies.options import REQUIRED, Option, flag_of, options_of
+from scuff.studies.options import AS_IN_PYTHON, REQUIRED, Option, command_defaults, flag_of, options_of
 
 Show = Callable[..., None]
 Prepare = Callable[[dict[str, Any], dict[str, Any]], None]
@@ -47,7 +46,7 @@ def study_command(
     left out on the command line.
     """
     declared = {name: option for name, option in options_of(study).items() if option.kind is not None}
-    defaults = {field.name: field.default for field in dataclasses.fields(study)} | dict.fromkeys(fills_in)
+    defaults = command_defaults(study) | dict.fromkeys(fills_in)
     extra = _extra_options(study)
 
     def decorate(show: Show) -> Callable[..., None]:
@@ -132,7 +131,7 @@ def _default(default: Any) -> Any:
 
 def _read(option: Option, name: str, value: Any) -> Any:
     if value is None or value is False or value == []:
-        return None
+        return None if option.command_default in (AS_IN_PYTHON, REQUIRED) else option.command_default
     return option.kind.read(value, flag_of(name, option))
 
 
