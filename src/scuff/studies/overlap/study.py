@@ -31,7 +31,7 @@ class OverlapStudy(Study["Overlaps"]):
     reader = "scuff.studies.overlap.results:read_overlap"
 
     suites: str | Suite | Sequence[str | Suite] = option(
-        "Suites whose corruptions are compared.", kind=REPEATED, metavar="SUITE...", is_argument=True
+        "Suites whose corruptions are compared.", kind=REPEATED, metavar="SUITE", is_argument=True
     )
     data: str | Source = option(
         "Training images: fashion, cifar10:DIR, folder:DIR, npz:FILE, hf:DIR.",
