@@ -70,6 +70,7 @@ class Study(Generic[R]):
     noted: ClassVar[tuple[str, ...]] = ()  # settings beyond the options that may change in a folder
     resumes: ClassVar[bool] = True  # whether an interrupted run goes on where it was
     has_cells: ClassVar[bool] = True  # whether its work can be spread over processes and machines
+    saves_first: ClassVar[bool] = True  # whether settings are written before the work; else the work writes them
 
     _: KW_ONLY
     device: str | torch.device | None = option(
@@ -138,9 +139,10 @@ class Plan(Generic[R]):
         from scuff.engine import Run
         from scuff.store import save_settings
 
-        if self.store is not None and self.study.has_cells:
+        if self.store is not None and self.study.has_cells and self.study.saves_first:
             save_settings(self.store, self.study.file, self.settings)
-        with Run(self.engine, self.store, progress or self.study.progress, self.study.name) as run:
+        journal = self.store if self.study.has_cells else None
+        with Run(self.engine, journal, progress or self.study.progress, self.study.name) as run:
             self.work.run(run)
         return self.work.collect()
 
@@ -201,10 +203,11 @@ def check_folder(study: Study[Any], store: Store | None, settings: Settings) -> 
     if store is None or not check_settings(store, study.file, settings, (*may_change, *study.noted, *ALWAYS_NOTED)):
         return None
     before = read_settings(store, study.file)
-    earlier, options = before.get("options", {}), settings["options"]
+    earlier, options = before.get("options"), settings["options"]
+    defaults = {field.name: field.default for field in dataclasses.fields(study)}
     for name, described in declared.items():
-        if described.resume == "joins" and name in earlier:
-            options[name] = join(earlier[name], options.get(name, earlier[name]))
+        if described.resume == "joins" and earlier is not None and (name in earlier or name in options):
+            options[name] = join(*(given.get(name, describe(defaults[name])) for given in (earlier, options)))
     return before
 
 
@@ -220,7 +223,7 @@ def join(before: Any, now: Any) -> Any:
     for given in (before, now):
         several = range(given) if isinstance(given, int) else given if isinstance(given, (list, tuple)) else [given]
         values += [value for value in several if value not in values]
-    return sorted(values) if all(isinstance(value, int) for value in values) else values
+    return sorted(values) if all(isinstance(value, (int, float)) for value in values) else values
 
 
 # --- the same again ---------------------------------------------------------------------------------------------------
