@@ -8,6 +8,8 @@ import typer
 
 from scuff.cli.study import study_command
 from scuff.studies.calibration.study import CalibrationStudy
+from scuff.tables import Column, Table
+from scuff.words import hundredths
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,34 +35,25 @@ def calibrate_command(plan: Any, result: Any) -> None:
     """
     suite, table = result
     typer.echo(suite.about)
-    _print_table(table)
+    _print_lines(table)
     size = f"{len(suite.entries)} of {len(table)} entries, for images of {suite.size} pixels"
     typer.echo(f"Suite: {plan.work.file}, {size}")
 
 
-def _print_table(table: pd.DataFrame) -> None:
-    """A line per entry, and below what is to be said of some."""
-    from rich import box
-    from rich.table import Table
+def _print_lines(lines: pd.DataFrame) -> None:
+    """A line per entry, and notes on some of them."""
+    from scuff.cli.console import print_table
 
-    from scuff.cli.console import open_console
-
-    lines = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("", "parameter", "before", "mildest", "R there", "severest", "R there", "passes"):
-        lines.add_column(heading, justify="left" if heading in ("", "parameter") else "right", no_wrap=True)
-    for _, row in table.iterrows():
-        ends = [_end(row, end) for end in ("mildest", "severest")]
-        lines.add_row(row["entry"], row["parameter"], row["before"], *ends[0], *ends[1], str(row["evaluations"]))
-    console = open_console()
-    console.print(lines)
-    console.print("R = accuracy / clean accuracy. In brackets: 95 % intervals by bootstrap over images.")
-    for _, row in table[table["note"] != ""].iterrows():
-        console.print(f"  {row['entry']}: {row['note']}")
-
-
-def _end(row: pd.Series, end: str) -> tuple[str, str]:
-    """A severity, and the robustness there; dashes if there is none."""
-    value, low, high = (row[f"robustness_{end}{part}"] for part in ("", "_low", "_high"))
-    if value != value:
-        return "-", "-"
-    return f"{row[end]:g}", f"{value:.2f} [{low:.2f}, {high:.2f}]"
+    columns = [Column("", "entry"), Column("parameter", "parameter"), Column("before", "before", str)]
+    for end in ("mildest", "severest"):
+        known = f"robustness_{end}"
+        columns += [
+            Column(
+                end, lambda row, end=end, known=known: row[end] if row[known] == row[known] else None, "{:g}".format
+            ),
+            Column("R there", known, hundredths, interval=True),
+        ]
+    print_table(Table.of("", lines, [*columns, Column("passes", "evaluations", str)]))
+    typer.echo("R = accuracy / clean accuracy. In brackets: 95 % intervals by bootstrap over images.")
+    for _, row in lines[lines["note"] != ""].iterrows():
+        typer.echo(f"  {row['entry']}: {row['note']}")
