@@ -12,6 +12,7 @@ import typer
 from scuff.cli.study import study_command
 from scuff.studies.options import numbers
 from scuff.studies.separation.study import MscrStudy, SeparationStudy
+from scuff.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -238,14 +239,6 @@ def _mscr(row: Any) -> str:
 
 
 def _print_table(headings: Sequence[str], lines: Iterable[Sequence[str]], texts: int = 1) -> None:
-    from rich import box
-    from rich.table import Table
+    from scuff.cli.console import print_table
 
-    from scuff.cli.console import open_console
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for k, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if k < texts else "right", no_wrap=k < texts or texts > 1)
-    for line in lines:
-        table.add_row(*line)
-    open_console().print(table)
+    print_table(Table.of_texts(headings, lines, range(texts)))
