@@ -9,12 +9,12 @@ import typer
 from scuff.cli.study import study_command
 from scuff.studies.transform_space.study import (
     CorrelationStudy,
-from scuff.tables import Table
     DissimilarStudy,
     DistancesStudy,
     MixingStudy,
     SubsetsStudy,
 )
+from scuff.tables import Table
 
 distance_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
