@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -33,7 +34,7 @@ class TrainingImages:
     part: Part | None = None
 
 
-def open_training_source(data: str | Source, classes: str | None = None) -> Source:
+def open_training_source(data: str | Source | CorruptedSource, classes: str | None = None) -> Source:
     """The training images of an address; of one that has no splits, all there are."""
     if isinstance(data, str):
         form = forms().get(data.partition(":")[0])
@@ -115,5 +116,5 @@ def normalisation_of(images: TrainingImages, recipe: Recipe, device: torch.devic
     """The factor and the summand, (1, C, 1, 1), by which the network sees bytes."""
     channels = images.pixels.shape[1]
     mean, std = (images.mean, images.std) if recipe.normalises else ((0.0,) * channels, (1.0,) * channels)
-    mean, std = (torch.tensor(v, dtype=torch.float64).reshape(1, -1, 1, 1) for v in (mean, std))
-    return (1 / (255 * std)).float().to(device), (-mean / std).float().to(device)
+    means, stds = (torch.tensor(v, dtype=torch.float64).reshape(1, -1, 1, 1) for v in (mean, std))
+    return (1 / (255 * stds)).float().to(device), (-means / stds).float().to(device)
