@@ -18,8 +18,8 @@ from scuff.augment.powerset import powerset
 from scuff.design import Dissimilar
 from scuff.metrics import Distances, scheme_correlations
 from scuff.store import Store, save_settings
-from scuff.studies.transform_space.array_files import save_arrays
 from scuff.studies.transform_space.dissimilar import NUMBERS
+from scuff.studies.transform_space.files import save_arrays
 from scuff.suites import load_suite
 from scuff.training.recipes import RECIPES
 

@@ -37,10 +37,8 @@ from scuff.export import estimate_study, plan_export
 from scuff.models import Classifier, build
 from scuff.models.checkpoint import IMAGENET
 from scuff.pictures import Cut, find_pictures
-from scuff.studies import OverlapStudy, plan_distances, plan_mscr
-from scuff.studies.separation.cost import estimate_mscr
+from scuff.studies import DistancesStudy, MscrStudy, OverlapStudy
 from scuff.studies.separation.protocols import find_protocol
-from scuff.studies.transform_space.cost import estimate_distances
 from scuff.suites import load_suite
 
 BEGIN, END = "<!-- costs: begin (written by tools/study_costs.py) -->", "<!-- costs: end -->"
@@ -239,14 +237,16 @@ def mscr(scale: Scale) -> Iterator[Line]:
         is_test=np.arange(count) >= count - tested,
     )
     models = options.pop("models")
-    plan = plan_mscr(models, points, scale.root / "out", **options, epsilon_min=CIFAR_EPSILON, device=scale.device)
-    yield "mscr", f"paper-cifar10: {len(plan.cells)} trainings of {models[0].partition(':')[2]}", estimate_mscr(plan)
+    plan = MscrStudy(
+        models, points, scale.root / "out", **options, epsilon_min=CIFAR_EPSILON, device=scale.device
+    ).plan()
+    yield "mscr", f"paper-cifar10: {len(plan.work.cells)} trainings of {models[0].partition(':')[2]}", plan.cost()
 
 
 def distances(scale: Scale) -> Iterator[Line]:
     """How near the augmentation powerset comes to ImageNet-C, in the features of a ResNet-50."""
     suite = load_suite("imagenet-c")
-    plan = plan_distances(
+    plan = DistancesStudy(
         ["augmix", "none"] if scale.is_quick else "powerset-64",
         suite,
         scale.folder("train"),
@@ -255,9 +255,10 @@ def distances(scale: Scale) -> Iterator[Line]:
         only=scale.few(suite.benchmark()),
         images=10 if scale.is_quick else 100,
         device=scale.device,
-    )
-    words = f"{len(plan.schemes)} schemes (powerset-64), imagenet-c, {plan.encodings():,} images through a ResNet-50"
-    yield "distance", words, estimate_distances(plan)
+    ).plan()
+    encoded = f"{plan.work.encodings():,} images through a ResNet-50"
+    words = f"{len(plan.work.schemes)} schemes (powerset-64), imagenet-c, {encoded}"
+    yield "distance", words, plan.cost()
 
 
 STUDIES: dict[str, Callable[[Scale], Iterator[Line]]] = {

@@ -14,7 +14,7 @@ from scuff.data import Source
 from scuff.data.source import array_source
 from scuff.design import Scan, find_dissimilar
 from scuff.models import build, open_model, save_model
-from scuff.studies.transform_space.dissimilar import dissimilar, plan_dissimilar, read_dissimilar
+from scuff.studies import DissimilarStudy, dissimilar, read_dissimilar
 from scuff.studies.transform_space.features import corruption_transform, open_encoder, resampling_seed
 from scuff.suites import Suite, load_suite
 from scuff.training import Recipe, train
@@ -97,7 +97,7 @@ def search(made, out, **options):
 @pytest.fixture(scope="module")
 def finished(made, tmp_path_factory):
     out = tmp_path_factory.mktemp("study")
-    return out, search(made, out, name="far")
+    return out, search(made, out, suite_name="far")
 
 
 def read_scan(out, repetition: int) -> Scan:
@@ -207,7 +207,7 @@ def test_what_is_there_is_not_measured_again_when_another_size_is_chosen(made, f
     assert set(seen) == {"drawing benchmarks"}
     assert before == {path: path.stat().st_mtime_ns for path in before}
     assert read_dissimilar(out).members == smaller.members
-    search(made, out, name="far")
+    search(made, out, suite_name="far")
 
 
 def test_a_choice_that_fails_leaves_the_one_before_it(made, finished):
@@ -215,7 +215,7 @@ def test_a_choice_that_fails_leaves_the_one_before_it(made, finished):
     files = ["dissimilar.json", "suite.yaml", "members.csv", "shifts.csv", "candidates.npz", "scans/0.csv"]
     before = {name: (out / name).read_bytes() for name in files}
     with pytest.raises(ValueError, match="Give a larger tolerance"):
-        search(made, out, tolerance=1e-7, name="other")
+        search(made, out, tolerance=1e-7, suite_name="other")
     assert {name: (out / name).read_bytes() for name in files} == before
     assert read_dissimilar(out).members == found.members
 
@@ -229,10 +229,10 @@ def test_a_choice_that_is_interrupted_while_it_is_written_is_not_taken_for_finis
     with monkeypatch.context() as patched:
         patched.setattr(Suite, "to_yaml", stop)
         with pytest.raises(KeyboardInterrupt):
-            search(made, out, size=2, tolerance=0.9, name="other")
+            search(made, out, size=2, tolerance=0.9, suite_name="other")
     with pytest.raises(ValueError, match="is not finished; run the same command again"):
         read_dissimilar(out)
-    assert search(made, out, name="far").members == found.members
+    assert search(made, out, suite_name="far").members == found.members
     assert read_dissimilar(out).members == found.members
 
 
@@ -240,7 +240,7 @@ def test_lost_centres_are_measured_again(made, finished):
     out, found = finished
     (out / "centres" / "1" / "candidate" / "brownish_noise.npz").unlink()
     seen = []
-    again = search(made, out, name="far", progress=lambda what, done, total: seen.append((what, done, total)))
+    again = search(made, out, suite_name="far", progress=lambda what, done, total: seen.append((what, done, total)))
     assert [one for one in seen if one[0].startswith("centres")] == [("centres brownish_noise 2", 144, 144)]
     pd.testing.assert_frame_equal(again.shifts, found.shifts)
 
@@ -258,8 +258,8 @@ def test_lost_centres_are_measured_again(made, finished):
         ({"images": 1000}, "has 512 images, fewer than the 1000"),
         ({"sampling": "both"}, "sampling must be one of independent, joint, got 'both'"),
         ({"samples": 0}, "samples must be a whole number of at least 1"),
-        ({"name": "a/b"}, "suite 'a/b': the name must be text without /"),
-        ({"name": ""}, "the name must be text"),
+        ({"suite_name": "a/b"}, "suite 'a/b': the name must be text without /"),
+        ({"suite_name": ""}, "the name must be text"),
         ({"spread": 0.0}, "a spread above 0"),
     ],
 )
@@ -275,17 +275,17 @@ def test_suites_and_models_that_do_not_fit_are_refused(made, tmp_path):
     pool, known = load_suite(made / "pool.yaml"), load_suite(made / "known.yaml")
     models = {"models": made / "a.safetensors", "extractors": made / "b.safetensors", "test": TEST, "device": "cpu"}
     with pytest.raises(ValueError, match="every candidate needs at least 5 severities; in known these have fewer"):
-        plan_dissimilar(known, known, TRAIN, tmp_path, size=2, **models)
+        DissimilarStudy(known, known, TRAIN, tmp_path, size=2, **models).plan()
     with pytest.raises(
         ValueError, match=r"at least 3 severities; in noc-candidates .*\. Say with spread .or --spread. by how much"
     ):
-        plan_dissimilar("noc-candidates", pool, TRAIN, tmp_path, size=4, **models)
+        DissimilarStudy("noc-candidates", pool, TRAIN, tmp_path, size=4, **models).plan()
     with pytest.raises(ValueError, match=r"at least 5 severities; in noc-candidates .*\. Leave them out"):
-        plan_dissimilar(known, "noc-candidates", TRAIN, tmp_path, size=4, spread=0.5, **models)
+        DissimilarStudy(known, "noc-candidates", TRAIN, tmp_path, size=4, spread=0.5, **models).plan()
     several = dict.fromkeys("xyz", made / "a.safetensors")
     two = dict.fromkeys("xy", made / "b.safetensors")
     with pytest.raises(ValueError, match="as many of both, or one for all; got 3 models and 2 extractors"):
-        plan_dissimilar(known, pool, TRAIN, tmp_path, size=4, **{**models, "models": several, "extractors": two})
+        DissimilarStudy(known, pool, TRAIN, tmp_path, size=4, **{**models, "models": several, "extractors": two}).plan()
     with pytest.raises(ValueError, match="is not the folder of a dissimilar benchmark"):
         read_dissimilar(tmp_path)
 
@@ -298,12 +298,12 @@ def test_one_extractor_serves_all_classifiers_and_remarks_are_made(made, tmp_pat
         "size": 4,
         "models": {"one": made / "a.safetensors", "two": made / "a.safetensors"},
     }
-    plan = plan_dissimilar(known, pool, TRAIN, tmp_path, extractors=made / "b.safetensors", **options)
-    assert [(name, own.name) for name, own in plan.repetitions] == [("one", "b"), ("two", "b")]
-    assert plan.remarks() == []
-    same = plan_dissimilar(known, pool, TRAIN, tmp_path, extractors=made / "a.safetensors", **options)
-    assert len(same.remarks()) == 1
-    assert "both classifier and extractor" in same.remarks()[0]
+    plan = DissimilarStudy(known, pool, TRAIN, tmp_path, extractors=made / "b.safetensors", **options).plan()
+    assert [(name, own.name) for name, own in plan.work.repetitions] == [("one", "b"), ("two", "b")]
+    assert plan.work.remarks() == []
+    same = DissimilarStudy(known, pool, TRAIN, tmp_path, extractors=made / "a.safetensors", **options).plan()
+    assert len(same.work.remarks()) == 1
+    assert "both classifier and extractor" in same.work.remarks()[0]
 
 
 # --- the command ----------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from scuff.engine import CellsFailed, LocalEngine, read_journals
 from scuff.models import build, open_model, save_model
 from scuff.ranges import Range
 from scuff.store import Store
-from scuff.studies import correlation, distances, plan_correlation, plan_distances, subsets, trainings
+from scuff.studies import CorrelationStudy, DistancesStudy, correlation, distances, subsets, trainings
 from scuff.studies.calibration.bench import plan_bench
 from scuff.studies.calibration.study import calibrate_suite
 from scuff.studies.transform_space import schemes as scheme_cells
@@ -81,17 +81,19 @@ def test_the_number_of_processes_makes_no_difference(tmp_path, small):
 
 
 def test_work_is_light_and_the_same_after_a_journey(tmp_path, small, net):
-    plan = plan_distances("augmix", SUITE, "fashion", tmp_path, extractor=net, resamplings=2, **FEW)
-    encoders = plan.encoders()
+    plan = DistancesStudy("augmix", SUITE, "fashion", tmp_path, extractor=net, resamplings=2, **FEW).plan()
+    encoders = plan.work.encoders()
     centres = Centres(plan.store, encoders, {SUITE.name: SUITE}, 2, "independent")
-    schemes = SchemeDistances(plan.store, encoders, [plan.centre_files(r) for r in (0, 1)], plan.schemes, {"augmix": 3})
+    schemes = SchemeDistances(
+        plan.store, encoders, [plan.work.centre_files(r) for r in (0, 1)], plan.work.schemes, {"augmix": 3}
+    )
     encoders.open(0)  # what is open here stays here
     sent = pickle.dumps((centres, schemes))
     assert len(sent) < 60_000  # neither the weights nor all images
     centres_there, schemes_there = pickle.loads(sent)
-    for cell in plan.missing_centres():
+    for cell in plan.work.missing_centres():
         centres_there(cell, lambda *at: None)
-    for cell in plan.missing_schemes():
+    for cell in plan.work.missing_schemes():
         schemes_there(cell, lambda *at: None)
     there = contents(tmp_path)
     distances("augmix", SUITE, "fashion", tmp_path / "here", extractor=net, resamplings=2, **FEW)
@@ -127,8 +129,8 @@ def test_a_scheme_that_fails_is_told_and_done_later(tmp_path, small, net, monkey
             distances(names, SUITE, small, tmp_path, extractor=net, **FEW)
     assert [failure.cell for failure in caught.value.failures] == ["augmix"]
     assert not (tmp_path / "distances.csv").exists()
-    plan = plan_distances(names, SUITE, small, tmp_path, extractor=net, **FEW)
-    assert [cell.name for cell in plan.missing_schemes()] == ["augmix"]
+    plan = DistancesStudy(names, SUITE, small, tmp_path, extractor=net, **FEW).plan()
+    assert [cell.name for cell in plan.work.missing_schemes()] == ["augmix"]
     found = distances(names, SUITE, small, tmp_path, extractor=net, **FEW)
     assert np.array_equal(found.msd, distances(names, SUITE, small, tmp_path / "b", extractor=net, **FEW).msd)
 
@@ -167,7 +169,7 @@ def test_a_training_that_fails_leaves_the_rest_of_a_correlation(tmp_path, small,
     assert len([name for name in there if name.startswith("schemes/")]) == 2
     assert len([name for name in there if name.endswith(".parquet")]) == 3  # of the one network
     assert not [name for name in there if name.endswith(".csv")]
-    assert len(plan_correlation(names, SUITE, small, tmp_path, **options).trials.missing()) == 1
+    assert len(CorrelationStudy(names, SUITE, small, tmp_path, **options).plan().work.trials.missing()) == 1
     correlation(names, SUITE, small, tmp_path, **options)
     after = contents(tmp_path)
     assert all(after[name] == content for name, content in there.items())

@@ -21,13 +21,13 @@ from scuff.metrics import mmd, msd
 from scuff.models import Classifier, build, open_model
 from scuff.models.features import hidden_layer
 from scuff.studies import (
+    DistancesStudy,
+    MixingStudy,
+    SubsetsStudy,
     correlation,
     distances,
     mixing,
-    plan_distances,
-    plan_subsets,
     read_distance_study,
-    run_distances,
     subsets,
 )
 from scuff.studies.transform_space import schemes as module
@@ -38,8 +38,8 @@ from scuff.studies.transform_space.features import (
     resampling_seed,
     scheme_transform,
 )
-from scuff.studies.transform_space.mixing import Mixture, mixture_seed, plan_mixing
-from scuff.studies.transform_space.plan import short_name
+from scuff.studies.transform_space.files import short_name
+from scuff.studies.transform_space.mixing import Mixture, mixture_seed
 from scuff.studies.transform_space.schemes import distances_between, measure_scheme
 from scuff.studies.transform_space.subsets import FewDraws, choose_draws
 from scuff.suites import load_suite
@@ -212,10 +212,10 @@ def test_an_interrupted_study_goes_on(tmp_path, small, monkeypatch):
     monkeypatch.setattr(module, "measure_scheme", interrupted)
     with pytest.raises(KeyboardInterrupt):
         distances(["none", "augmix"], SUITE, small, tmp_path, extractor=network(), **FEW)
-    plan = plan_distances(["none", "augmix"], SUITE, small, tmp_path, extractor=network(), **FEW)
-    assert plan.missing_centres() == []
-    assert [cell.name for cell in plan.missing_schemes()] == ["augmix"]
-    assert plan.encodings() == 12 * 8
+    plan = DistancesStudy(["none", "augmix"], SUITE, small, tmp_path, extractor=network(), **FEW).plan()
+    assert plan.work.missing_centres() == []
+    assert [cell.name for cell in plan.work.missing_schemes()] == ["augmix"]
+    assert plan.work.encodings() == 12 * 8
     monkeypatch.setattr(module, "measure_scheme", original)
     gone_on = distances(["none", "augmix"], SUITE, small, tmp_path, extractor=network(), **FEW)
     at_once = distances(["none", "augmix"], SUITE, small, tmp_path / "other", extractor=network(), **FEW)
@@ -462,9 +462,9 @@ def test_subsets(tmp_path, small):
     ]  # fmt: skip
     assert table["error"].between(0, 1).all()
     assert json.loads((tmp_path / "subsets.json").read_text())["sizes"] == [1, 4]
-    assert plan_subsets("augmix", SUITE, small, tmp_path, test="fashion", **options).encodings() == 0
-    anew = plan_subsets("augmix", SUITE, small, tmp_path / "anew", test="fashion", **options)
-    assert anew.encodings() == 6 * (3 + 20)  # images x (samples of one cell + draws)
+    assert SubsetsStudy("augmix", SUITE, small, tmp_path, test="fashion", **options).plan().work.encodings() == 0
+    anew = SubsetsStudy("augmix", SUITE, small, tmp_path / "anew", test="fashion", **options).plan()
+    assert anew.work.encodings() == 6 * (3 + 20)  # images x (samples of one cell + draws)
     encoder = open_encoder(network(), small, images=6)
     centre = encoder.centre(corruption_transform(SUITE, "fog", 3), 3)[None]
     features = torch.cat(list(encoder.features(scheme_transform(AugMix()), 20)))
@@ -516,9 +516,11 @@ def test_mixing(tmp_path, small):
 
 
 def test_corruptions_without_levels_are_mixed_without_a_severity(tmp_path, small):
-    plan = plan_mixing("noc-candidates/rain", "noc-candidates/blur", small, tmp_path, recipe=QUICK, test="fashion")
+    plan = MixingStudy(
+        "noc-candidates/rain", "noc-candidates/blur", small, tmp_path, recipe=QUICK, test="fashion"
+    ).plan()
     assert plan.settings["severity"] is None
-    plan = plan_mixing("cifar10-c/fog", "cifar10-c/snow", small, tmp_path, recipe=QUICK, test="fashion")
+    plan = MixingStudy("cifar10-c/fog", "cifar10-c/snow", small, tmp_path, recipe=QUICK, test="fashion").plan()
     assert plan.settings["severity"] == 3
 
 
@@ -528,7 +530,7 @@ def test_two_files_of_one_name_are_not_taken_for_one(tmp_path, small):
         suite = replace(SUITE, name="ref", entries=entries, validation=())
         suite.save(tmp_path / f"{place}.yaml")
     with pytest.raises(ValueError, match="of one suite"):
-        plan_mixing(f"{tmp_path}/0.yaml/fog", f"{tmp_path}/1.yaml/contrast", small, tmp_path / "x", recipe=QUICK)
+        MixingStudy(f"{tmp_path}/0.yaml/fog", f"{tmp_path}/1.yaml/contrast", small, tmp_path / "x", recipe=QUICK).plan()
 
 
 @pytest.mark.parametrize(
@@ -559,10 +561,10 @@ def test_a_mixture_of_what_cannot_be_mixed(tmp_path, small, right, other, said):
 
 
 def test_a_trained_network_can_be_the_extractor(tmp_path, small):
-    plan = plan_distances("none", SUITE, small, tmp_path, recipe=QUICK, **FEW)
-    assert plan.training is not None
-    assert plan.training.out.endswith("/models/extractor.safetensors")
-    run_distances(plan)
-    trained = open_model(plan.training.out)
+    plan = DistancesStudy("none", SUITE, small, tmp_path, recipe=QUICK, **FEW).plan()
+    assert plan.work.training is not None
+    assert plan.work.training.out.endswith("/models/extractor.safetensors")
+    plan.run()
+    trained = open_model(plan.work.training.out)
     again = distances("none", SUITE, small, tmp_path / "given", extractor=trained, **FEW)
     assert np.array_equal(again.msd, read_distance_study(tmp_path).msd)

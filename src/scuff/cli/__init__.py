@@ -18,7 +18,10 @@ VERBS = (
     *("list", "show", "gallery", "corrupt", "evaluate", "train", "overlap", "design", "separation", "mscr", "distance"),
     *("validity", "report", "progress", "demo"),
 )
-FILES: dict[str, str] = {}  # verbs whose module has another name: that of their question
+FILES: dict[str, str] = {
+    "mscr": "separation",
+    "distance": "transform_space",
+}  # verbs whose module has another name: that of their question
 
 
 class Verbs(TyperGroup):

@@ -1,9 +1,10 @@
 """The one way to a report: find out what a folder holds, build its page, and save it.
 
 A kind of results is known by its settings file. Its page is built by the function `page(directory, **options) -> Page`
-of one module: `scuff.report.QUESTION.NAME` for a study, `scuff.report.evaluation.evaluation` for an evaluation. Such a
-function reads the folder and returns a `Page`. What all pages share is done here: options that a page does not take,
-results that are not there yet, the section on progress, the title, and saving.
+of one module: `scuff.report.QUESTION.NAME` for a study (`scuff.report.QUESTION` if its question is a single file),
+`scuff.report.evaluation.evaluation` for an evaluation. Such a function reads the folder and returns a `Page`. What all
+pages share is done here: options that a page does not take, results that are not there yet, the section on progress,
+the title, and saving.
 """
 
 from __future__ import annotations
@@ -30,7 +31,6 @@ PAGES = {
     "overlap.json": "scuff.report.overlap.overlap",
     "mscr.json": "scuff.report.separation.mscr",
     "separation.json": "scuff.report.separation.mscr",
-    "validity.json": "scuff.report.validity.validity",
     "subsets.json": "scuff.report.transform_space.subsets",
     "mixing.json": "scuff.report.transform_space.mixing",
     "dissimilar.json": "scuff.report.transform_space.dissimilar",
@@ -100,8 +100,7 @@ def read_page(directory: str, **options: Any) -> Page:
 
 def page_modules() -> dict[str, str]:
     """The module that builds the page of every kind of results, by the name of its settings file."""
-    studies = {study.file: f"scuff.report.{study.question}.{study.name}" for study in known_studies()}
-    has_page = {file: module for file, module in studies.items() if _exists(module)}
+    has_page = {study.file: module for study in known_studies() if (module := _page_module(study))}
     return {EVALUATION: "scuff.report.evaluation.evaluation", **PAGES, **has_page}
 
 
@@ -124,11 +123,13 @@ def _subclasses(cls: type) -> list[type]:
     return [each for direct in cls.__subclasses__() for each in (direct, *_subclasses(direct))]
 
 
-def _exists(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:  # nor its package
-        return False
+def _page_module(study: type[Study[Any]]) -> str | None:
+    """`report/QUESTION/NAME.py`, or `report/QUESTION.py` where a question has no folder."""
+    module = f"scuff.report.{study.question}"
+    question = importlib.util.find_spec(module)
+    if question is not None and question.submodule_search_locations is not None:
+        module = f"{module}.{study.name}"
+    return module if question is not None and importlib.util.find_spec(module) is not None else None
 
 
 def _check_options(build: Callable[..., Page], what: str, options: dict[str, Any]) -> None:

@@ -1,63 +1,68 @@
-"""Questions of the papers as plans of cells, and pure functions over their results."""
+"""Questions of the papers as plans of cells, and pure functions over their results.
 
-from scuff.studies.overlap.results import read_overlap
+A study is a class (`OverlapStudy`) and a function (`overlap`); both are light. What reads the folder of a study needs
+numpy and pandas, and is imported on first use.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from scuff.studies.calibration.study import CalibrationStudy, calibrate_suite
 from scuff.studies.overlap.study import OverlapStudy, overlap
-from scuff.studies.separation.distances import read_neighbours, read_separation, separation
-from scuff.studies.separation.plan import MscrPlan, plan_mscr
-from scuff.studies.separation.results import read_mscr
-from scuff.studies.separation.study import mscr, run_mscr
-from scuff.studies.transform_space.correlation import CorrelationPlan, correlation, plan_correlation, run_correlation
-from scuff.studies.transform_space.dissimilar import dissimilar, read_dissimilar, run_dissimilar
-from scuff.studies.transform_space.dissimilar_plan import DissimilarPlan, plan_dissimilar
-from scuff.studies.transform_space.distances import distances, read_distance_study, run_distances
-from scuff.studies.transform_space.mixing import MixingPlan, mixing, plan_mixing, run_mixing
-from scuff.studies.transform_space.plan import DistancePlan, plan_distances
-from scuff.studies.transform_space.subsets import SubsetPlan, plan_subsets, run_subsets, subsets
-from scuff.studies.validity.evaluations import read_shift_evaluations
-from scuff.studies.validity.results import Validity, read_validity
-from scuff.studies.validity.study import ValidityPlan, plan_validity, run_validity, validity
-from scuff.studies.validity.table import read_accuracy_table
+from scuff.studies.separation.study import MscrStudy, SeparationStudy, mscr, separation
+from scuff.studies.transform_space.study import (
+    CorrelationStudy,
+    DissimilarStudy,
+    DistancesStudy,
+    MixingStudy,
+    SubsetsStudy,
+    correlation,
+    dissimilar,
+    distances,
+    mixing,
+    subsets,
+)
+from scuff.studies.validity.study import ValidityStudy, validity
 
-__all__ = [
-    "CorrelationPlan",
-    "DissimilarPlan",
-    "DistancePlan",
-    "MixingPlan",
-    "MscrPlan",
-    "OverlapStudy",
-    "SubsetPlan",
-    "Validity",
-    "ValidityPlan",
-    "correlation",
-    "dissimilar",
-    "distances",
-    "mixing",
-    "mscr",
-    "overlap",
-    "plan_correlation",
-    "plan_dissimilar",
-    "plan_distances",
-    "plan_mixing",
-    "plan_mscr",
-    "plan_subsets",
-    "plan_validity",
-    "read_accuracy_table",
-    "read_dissimilar",
-    "read_distance_study",
-    "read_mscr",
-    "read_neighbours",
-    "read_overlap",
-    "read_separation",
-    "read_shift_evaluations",
-    "read_validity",
-    "run_correlation",
-    "run_dissimilar",
-    "run_distances",
-    "run_mixing",
-    "run_mscr",
-    "run_subsets",
-    "run_validity",
-    "separation",
-    "subsets",
-    "validity",
-]
+# A folder belongs to the first whose settings it holds: correlation keeps those of distances, too, and mscr those of
+# separation.
+STUDIES = (
+    *(OverlapStudy, MscrStudy, SeparationStudy, ValidityStudy),
+    *(SubsetsStudy, MixingStudy, DissimilarStudy, CorrelationStudy, DistancesStudy, CalibrationStudy),
+)
+FUNCTIONS = (calibrate_suite, correlation, dissimilar, distances, mixing, mscr, overlap, separation, subsets, validity)
+READERS = {
+    "Validity": "validity.results",
+    "read_accuracy_table": "validity.table",
+    "read_dissimilar": "transform_space.dissimilar",
+    "read_distance_study": "transform_space.distances",
+    "read_mscr": "separation.results",
+    "read_neighbours": "separation.distances",
+    "read_overlap": "overlap.results",
+    "read_separation": "separation.distances",
+    "read_shift_evaluations": "validity.evaluations",
+    "read_validity": "validity.results",
+}
+
+__all__ = sorted([*(study.__name__ for study in STUDIES), *(function.__name__ for function in FUNCTIONS), *READERS])
+
+
+def __getattr__(name: str) -> Any:
+    if name in READERS:
+        return getattr(importlib.import_module(f"scuff.studies.{READERS[name]}"), name)
+    hint = _hint(name)
+    raise AttributeError(f"module 'scuff.studies' has no attribute {name!r}{hint and f'; {hint}'}")
+
+
+def _hint(name: str) -> str:
+    """What has taken the place of names that every study had before version 0.1.
+
+    >>> _hint("plan_overlap"), _hint("MscrPlan"), _hint("estimate_distances")
+    ('use OverlapStudy(...).plan()', 'use MscrStudy(...).plan()', 'use DistancesStudy(...).plan().cost()')
+    """
+    action, _, what = name.lower().partition("_") if "_" in name else ("plan", "", name.removesuffix("Plan").lower())
+    calls = {"plan": ".plan()", "run": ".plan().run()", "estimate": ".plan().cost()"}
+    named = [study.__name__ for study in STUDIES if what in (study.name, study.name.removesuffix("s"))]
+    return f"use {named[0]}(...){calls[action]}" if named and action in calls else ""

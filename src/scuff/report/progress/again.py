@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from scuff.report.overlap.command import overlap_command
 from scuff.report.separation.command import mscr_again
 from scuff.report.transform_space.command import dissimilar_again, distances_again, mixing_again, subsets_again
 from scuff.store import Store, read_settings
@@ -28,7 +27,6 @@ def _mscr(settings: Mapping[str, Any], directory: str) -> str | None:
 
 # By the title of a run: the settings, and what makes a command of them.
 COMMANDS: dict[str, tuple[str, Callable[[Mapping[str, Any], str], str | None]]] = {
-    "overlap": ("overlap.json", overlap_command),
     "mscr": ("mscr.json", _mscr),
     "subsets": ("subsets.json", lambda settings, out: subsets_again(settings, out).words),
     "mixing": ("mixing.json", lambda settings, out: mixing_again(settings, out).words),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -45,7 +46,10 @@ class OverlapWork:
     def evaluation(self) -> EvaluationPlan:
         """The plan of testing all models that are trained."""
         trained = find_trained(self.store)
-        models = {f"{cell.name}-seed{cell.seed}": cell.out for cell in self.cells if cell.out in trained}
+        return self.plan_tests({f"{c.name}-seed{c.seed}": c.out for c in self.cells if c.out in trained})
+
+    def plan_tests(self, models: Mapping[str, Any]) -> EvaluationPlan:
+        """The plan of testing some models on all corruptions."""
         return plan_evaluation(
             models,
             self.suite,

@@ -1,203 +1,108 @@
-"""Does nearness in feature space explain robustness? Distances of schemes beside errors of networks trained with them.
+"""Does nearness explain robustness? Distances of schemes, and errors of networks that were trained with them.
 
-For every scheme: its MSD to every corruption (`scuff.studies.distances`), and the errors on that corruption of a
-network trained with it. If schemes that come nearer make fewer errors, the two correlate over schemes:
+If schemes that come nearer to a corruption make fewer errors on it, the two correlate over schemes:
 `scuff.metrics.scheme_correlations`.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
-import torch
 
-from scuff.data import Source
-from scuff.engine import Engine, Progress, Run
-from scuff.evaluation.plan import Plan
-from scuff.metrics.transform_space.nearness import scheme_correlations
-from scuff.store import check_settings, save_settings
-from scuff.studies.sources import choose_seeds
+from scuff.engine import Run
+from scuff.engine.cost import StudyCost
+from scuff.metrics.transform_space.nearness import LEAST_SCHEMES, scheme_correlations
+from scuff.store import Settings, Store, save_settings
+from scuff.studies.base import Plan, check_folder, complete_settings
 from scuff.studies.trainings import run_trainings
-from scuff.studies.transform_space.distances import begin_distances, collect, measure_distances
-from scuff.studies.transform_space.plan import (
-    AUGMENTATIONS,
-    IMAGES,
-    SAMPLES,
-    DistancePlan,
-    Schemes,
-    plan_distances,
-)
-from scuff.studies.transform_space.trials import (
-    Trials,
-    evaluate_trials,
-    expect_trials,
-    join_tables,
-    plan_trials,
-    read_errors,
-)
-from scuff.suites import Suite
-from scuff.training.recipes import Recipe, find_recipe
-from scuff.training.run import adapt
+from scuff.studies.transform_space.cost import estimate_encodings
+from scuff.studies.transform_space.distances import DistanceWork
+from scuff.studies.transform_space.files import join_tables, read_table, save_table
+from scuff.studies.transform_space.plan import open_distances
+from scuff.studies.transform_space.study import CorrelationStudy, TrialStudy
+from scuff.studies.transform_space.trials import Trials, open_tests, plan_trials, read_errors
 from scuff.training.treatment import Augmented
 
-TRIALS = "trials.json"
 ERRORS = "errors.csv"
 CORRELATIONS = {"msd": "correlations.csv", "mmd": "correlations-mmd.csv"}
-NOTED_ONLY = ("test", "seeds", "scuff")  # data may move, and seeds may join
 
 
-@dataclass(frozen=True)
-class CorrelationPlan:
-    """Distances and trials that are ready to run."""
+def plan_correlation(study: CorrelationStudy) -> Plan[pd.DataFrame]:
+    """Plan the distances, and a training with every scheme."""
+    counts = {"augmentations": study.augmentations, "resamplings": study.resamplings}
+    distances, engine = open_distances(study, study.schemes, study.suite, study.only, study.severities, **counts)
+    trials = plan_scheme_trials(study, distances)
+    settings = complete_settings(study, trials.settings())
+    before = check_folder(study, distances.store, settings)
+    if before is not None:
+        settings["seeds"] = sorted({*before["seeds"], *settings["seeds"]})
+    return Plan(study, settings, CorrelationWork(distances, trials, settings), distances.store, engine)
 
-    distances: DistancePlan
+
+def plan_scheme_trials(study: TrialStudy[Any], distances: DistanceWork) -> Trials:
+    """Trainings with every scheme."""
+    treatments = {name: Augmented(scheme) for name, scheme in distances.schemes.items()}
+    trials = plan_trials(study, distances, open_tests(study, distances), treatments)
+    trials.check_trained()
+    return trials
+
+
+@dataclass(eq=False)
+class CorrelationWork:
+    """Distances of schemes, trainings with them, and tests."""
+
+    distances: DistanceWork
     trials: Trials
+    settings: Settings = field(repr=False)
+
+    def run(self, run: Run) -> None:
+        """Train all networks, the extractor among them, measure distances, and test.
+
+        A cell that fails does not keep those from being done that do not need it.
+        """
+        distances, trials, missing = self.distances, self.trials, self.trials.missing()
+        distances.expect(run, len(trials.cells), len(trials.cells) - len(missing))
+        trials.expect_tests(run)
+        run_trainings(run, [*distances.untrained(), *missing], distances.device)
+        if not distances.untrained():
+            distances.measure(run)
+        trials.run_tests(run)
+
+    def collect(self) -> pd.DataFrame:
+        """Write errors and correlations; schemes and seeds that the folder holds from before count as well."""
+        store, distances = self.distances.store, self.distances.collect()
+        errors = join_tables(store, ERRORS, read_errors(self.trials), ["scheme", "seed"])
+        seeds = sorted(int(seed) for seed in set(errors["seed"]))
+        save_settings(store, CorrelationStudy.file, {**self.settings, "seeds": seeds})
+        save_table(store, ERRORS, errors)
+        trained = set(errors["scheme"])  # the folder may hold distances of others
+        distances = distances.take([name for name in distances.schemes if name in trained])
+        tables = {kind: scheme_correlations(distances, errors, distance=kind) for kind in CORRELATIONS}
+        for kind, name in CORRELATIONS.items():
+            save_table(store, name, tables[kind])
+        return tables["msd"]
+
+    def cost(self) -> StudyCost:
+        """Trainings, encodings and tests."""
+        return self.trials.cost() + estimate_encodings(self.distances)
+
+    def describe(self) -> Iterator[str]:
+        """Distances and trainings."""
+        yield from self.distances.describe()
+        if len(self.distances.settings["schemes"]) < LEAST_SCHEMES:
+            yield f"Note: a correlation needs at least {LEAST_SCHEMES} schemes; more may join this folder later"
+        yield from describe_trainings(len(self.trials.cells), len(self.trials.missing()))
 
 
-def correlation(
-    schemes: Schemes,
-    suite: str | Suite,
-    data: str | Source,
-    out: str | os.PathLike[str],
-    *,
-    recipe: str | Recipe,
-    extractor: Any = None,
-    architecture: str | None = None,
-    epochs: int | None = None,
-    seeds: int | Sequence[int] = 1,
-    only: Sequence[str] | None = None,
-    severities: Sequence[int] | None = None,
-    test: str | Source | None = None,
-    limit: int | None = None,
-    images: int = IMAGES,
-    samples: int = SAMPLES,
-    augmentations: int = AUGMENTATIONS,
-    sampling: str = "independent",
-    resamplings: int = 1,
-    seed: int = 0,
-    precision: str | None = None,
-    device: str | torch.device | None = None,
-    engine: Engine | None = None,
-    progress: Progress | None = None,
-) -> pd.DataFrame:
-    """Spearman's correlation over schemes of MSD and error, one line per corruption.
-
-    Parameters
-    ----------
-    schemes, suite, data, out, extractor, images, samples, augmentations, sampling, resamplings, seed, precision, engine
-        As in `scuff.studies.distances`, into the same kind of folder. At least five schemes, better dozens: the
-        augmentation powerset, `"powerset-64"`, is made for this.
-    recipe, architecture, epochs, seeds
-        How networks are trained, one per scheme and seed; without an `extractor`, also the one that features are of.
-    test, limit
-        Test images where they are not the other split of the data, and how many of them.
-    """
-    plan = plan_correlation(
-        schemes,
-        suite,
-        data,
-        out,
-        recipe=recipe,
-        extractor=extractor,
-        architecture=architecture,
-        epochs=epochs,
-        seeds=seeds,
-        only=only,
-        severities=severities,
-        test=test,
-        limit=limit,
-        images=images,
-        samples=samples,
-        augmentations=augmentations,
-        sampling=sampling,
-        resamplings=resamplings,
-        seed=seed,
-        precision=precision,
-        device=device,
-        engine=engine,
-    )
-    return run_correlation(plan, progress=progress)
+def describe_trainings(total: int, missing: int) -> Iterator[str]:
+    """How many networks there are to train."""
+    yield f"Trainings: {total}, of which {total - missing} are there"
 
 
-def plan_correlation(
-    schemes: Schemes,
-    suite: str | Suite,
-    data: str | Source,
-    out: str | os.PathLike[str],
-    *,
-    recipe: str | Recipe,
-    extractor: Any = None,
-    architecture: str | None = None,
-    epochs: int | None = None,
-    seeds: int | Sequence[int] = 1,
-    test: str | Source | None = None,
-    limit: int | None = None,
-    **options: Any,
-) -> CorrelationPlan:
-    """Plan a study without computing anything; the arguments are those of `correlation`."""
-    distances = plan_distances(
-        schemes,
-        suite,
-        data,
-        out,
-        extractor=extractor,
-        recipe=recipe,
-        architecture=architecture,
-        epochs=epochs,
-        **options,
-    )
-    trials = plan_trials(
-        {name: Augmented(scheme) for name, scheme in distances.schemes.items()},
-        distances.suite,
-        data,
-        out,
-        recipe=adapt(find_recipe(recipe), architecture, epochs, False),
-        seeds=choose_seeds(seeds),
-        only=options.get("only"),
-        severities=options.get("severities"),
-        test=test,
-        limit=limit,
-        device=distances.device,
-    )
-    check_settings(trials.store, TRIALS, trials.settings(), NOTED_ONLY)
-    return CorrelationPlan(distances, trials)
-
-
-def run_correlation(plan: CorrelationPlan, *, progress: Progress | None = None) -> pd.DataFrame:
-    """Carry out what `plan_correlation` has planned, and write errors and correlations beside the distances.
-
-    Schemes and seeds that the folder holds from before count as well.
-    """
-    with Run(plan.distances.engine, plan.distances.store, progress, "correlation") as run:
-        evaluation = measure_and_test(run, plan)
-    store, distances = plan.trials.store, collect(plan.distances.store)
-    errors = read_errors(plan.trials, evaluation)
-    errors = join_tables(store, ERRORS, errors, ["scheme", "seed"])
-    save_settings(store, TRIALS, {**plan.trials.settings(), "seeds": sorted(int(seed) for seed in set(errors["seed"]))})
-    store.write(ERRORS, errors.to_csv(index=False).encode())
-    trained = set(errors["scheme"])  # the folder may hold distances of others
-    distances = distances.take([name for name in distances.schemes if name in trained])
-    found = {kind: scheme_correlations(distances, errors, distance=kind) for kind in CORRELATIONS}
-    for kind, name in CORRELATIONS.items():
-        store.write(name, found[kind].to_csv(index=False).encode())
-    return found["msd"]
-
-
-def measure_and_test(run: Run, plan: CorrelationPlan) -> Plan | None:
-    """Train all networks, that of the features among them, measure distances, test; the plan of the tests is returned.
-
-    A cell that fails does not keep those from being done that do not need it.
-    """
-    distances, trials = plan.distances, plan.trials
-    missing = trials.missing()
-    begin_distances(run, distances, len(trials.cells), len(trials.cells) - len(missing))
-    expect_trials(run, len(trials.cells), distances.levels)
-    first = [] if distances.is_trained() else [distances.training]
-    run_trainings(run, [*first, *missing], distances.device)
-    if distances.is_trained():
-        measure_distances(run, distances)
-    return evaluate_trials(run, trials)
+def read_correlation(directory: str | os.PathLike[str]) -> pd.DataFrame:
+    """The correlations of MSD and error in a folder."""
+    return read_table(Store(directory), CORRELATIONS["msd"]).fillna({"note": ""})

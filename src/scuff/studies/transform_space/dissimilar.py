@@ -1,43 +1,42 @@
 """A benchmark that is as hard as another one, of corruptions that look different to a network.
 
-The first step of `scuff.design.find_dissimilar`, and all the work: classifiers are tested on the reference and on all
-candidates at all severities, and extractors find the centre of each of these in feature space. Every cell of a test,
-and the centres of every entry, are files of their own; what is chosen from them takes seconds, and may be chosen again
-in the same folder with another size or tolerance.
+The first step of `scuff.design.find_dissimilar`, and most of the work: classifiers are tested on the reference and on
+all candidates at all severities, and extractors measure the centre of each of these in feature space. Every cell of a
+test, and the centres of every entry, are files of their own.
 """
 
 from __future__ import annotations
 
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 import torch
 
 from scuff.data import Source
-from scuff.design.transform_space.dissimilar import CANDIDATES, SIZE, TOLERANCE, find_dissimilar
+from scuff.design.transform_space.dissimilar import find_dissimilar
 from scuff.design.transform_space.groups import ROLES, Scan
 from scuff.design.transform_space.result import Dissimilar
-from scuff.engine import Engine, Progress, Run
-from scuff.evaluation.choices import Models
+from scuff.engine import Progress, Run
+from scuff.engine.cost import StudyCost
+from scuff.evaluation.cost import estimate
 from scuff.evaluation.plan import Cell
+from scuff.evaluation.plan import Plan as EvaluationPlan
 from scuff.evaluation.run import run_tests
 from scuff.evaluation.tasks import split_tasks
-from scuff.store import Store, read_columns, read_settings, save_settings
-from scuff.studies.transform_space.array_files import load_arrays, save_arrays
-from scuff.studies.transform_space.dissimilar_plan import (
-    IMAGES,
-    SAMPLES,
-    SETTINGS,
-    DissimilarPlan,
-    centre_file,
-    plan_dissimilar,
-)
-from scuff.studies.transform_space.encoders import Centres, load_centres, measure_centres
-from scuff.suites import Suite
+from scuff.metrics.evaluation.tables import CLEAN
+from scuff.models import Classifier
+from scuff.store import Settings, Store, read_columns, read_settings, save_settings
+from scuff.studies.transform_space.cost import EncodingCost, few_images
+from scuff.studies.transform_space.encoders import CentreCell, Centres, load_centres, measure_centres, plan_encoders
+from scuff.studies.transform_space.files import centre_file, load_arrays, save_arrays, save_table
+from scuff.studies.transform_space.study import DissimilarStudy
+from scuff.suites import Levels, Suite
 
+SETTINGS = DissimilarStudy.file
 SHIFTS = "shifts.csv"
 MEMBERS = "members.csv"  # severities, errors and distances of the chosen corruptions
 DRAWN = "candidates.npz"  # errors and distances of all benchmarks that were drawn
@@ -45,117 +44,146 @@ SUITE = "suite.yaml"
 NUMBERS = ("target", "error", "distance", "repetition", "spreads", "matched_sets", "sets", "all_sets")
 
 
-def dissimilar(
-    reference: str | Suite,
-    candidates: str | Suite,
-    data: str | Source,
-    out: str | os.PathLike[str],
-    *,
-    models: Models,
-    extractors: Models,
-    only: Sequence[str] | None = None,
-    test: str | Source | None = None,
-    limit: int | None = None,
-    images: int = IMAGES,
-    samples: int = SAMPLES,
-    sampling: str = "independent",
-    size: int = SIZE,
-    tolerance: float = TOLERANCE,
-    benchmarks: int = CANDIDATES,
-    spread: float | None = None,
-    name: str = "dissimilar",
-    seed: int = 0,
-    precision: str | None = None,
-    device: str | torch.device | None = None,
-    engine: Engine | None = None,
-    progress: Progress | None = None,
-) -> Dissimilar:
-    """Measure a reference and candidates, and choose those that make a benchmark dissimilar to the reference.
+@dataclass(eq=False)
+class DissimilarWork:
+    """Tests and centres, and the choice. A repetition has a classifier and an extractor of its own."""
 
-    Parameters
-    ----------
-    reference, candidates, only
-        Suites; `only` names entries of the candidates. A reference has at least three severities, as far as it counts
-        for its benchmark, unless `spread` is given; a candidate at least five, of which five are chosen.
-    data, test, limit
-        The images: transforms are shown by training images, errors are those on test images, `limit` of them evenly
-        spread. `test` says where they are if not in the other split of the same address.
-    out
-        A folder, on this machine or anywhere that fsspec reaches. What is there is not computed again.
-    models, extractors
-        One classifier and one extractor per repetition, as in `scuff.evaluate`: networks that were trained without
-        augmentation, no one the other. One of either will do for all repetitions.
-    images, samples, sampling
-        As in `scuff.studies.distances`. Every repetition has fresh images and draws.
-    size, tolerance, benchmarks, spread
-        As in `scuff.design.find_dissimilar`, where `benchmarks` are called candidates.
-    name
-        Of the new suite, in `suite.yaml`.
-    precision
-        By default "bfloat16" on a GPU and "float32" on a CPU.
-    device, engine
-        By default the GPU if there is one, and this machine: see `scuff.engine`.
-    progress
-        Called with (what is being done, images done, images to do).
-    """
-    plan = plan_dissimilar(
-        reference,
-        candidates,
-        data,
-        out,
-        models=models,
-        extractors=extractors,
-        only=only,
-        test=test,
-        limit=limit,
-        images=images,
-        samples=samples,
-        sampling=sampling,
-        size=size,
-        tolerance=tolerance,
-        benchmarks=benchmarks,
-        spread=spread,
-        name=name,
-        seed=seed,
-        precision=precision,
-        device=device,
-        engine=engine,
-    )
-    return run_dissimilar(plan, progress=progress)
+    store: Store
+    settings: Settings = field(repr=False)
+    evaluations: dict[str, EvaluationPlan]  # by role
+    repetitions: list[tuple[str, Classifier]]  # the name of the classifier, and the extractor
+    source: Source  # of training images
+    device: torch.device
+    progress: Progress | None = None  # of the run, for the choice that follows it
+
+    def suites(self) -> dict[str, Suite]:
+        """The suites by role."""
+        return {role: evaluation.suite for role, evaluation in self.evaluations.items()}
+
+    def levels(self, role: str) -> dict[str, Levels]:
+        """The entries of a role, and their severities."""
+        levels: dict[str, Levels] = {}
+        for cell in self.evaluations[role].cells:
+            if cell.entry != CLEAN:
+                levels[cell.entry] = (*levels.get(cell.entry, ()), cell.severity)
+        return levels
+
+    @property
+    def images_per_centre(self) -> int:
+        """Images that go through an extractor for the centre of a cell."""
+        settings = self.settings
+        return settings["images"] * (1 if settings["sampling"] == "joint" else settings["samples"])
+
+    def centre_cells(self) -> list[CentreCell]:
+        """All centres, of an entry at all severities at once; a suite is known by its role."""
+        return [
+            CentreCell(role, entry, levels, repetition, centre_file(repetition, role, entry))
+            for repetition in range(len(self.repetitions))
+            for role in ROLES
+            for entry, levels in self.levels(role).items()
+        ]
+
+    def missing_centres(self) -> list[CentreCell]:
+        """The centres that are not measured yet."""
+        existing = set(self.store.names("centres", ".npz"))
+        return [cell for cell in self.centre_cells() if cell.file not in existing]
+
+    def run(self, run: Run) -> None:
+        """The tests and the centres that are missing."""
+        if not self.store.exists(SETTINGS):  # an earlier choice stays until there is a new one
+            save_settings(self.store, SETTINGS, self.settings)
+        self.progress, settings, missing = run.progress, self.settings, self.missing_centres()
+        run.expect("test", sum(len(split_tasks(plan, plan.missing())) for plan in self.evaluations.values()))
+        centres = len(self.centre_cells())
+        run.expect("centres", centres, centres - len(missing))
+        for evaluation in self.evaluations.values():
+            run_tests(run, evaluation, self.device)
+        encoders = plan_encoders([network for _, network in self.repetitions], self.source, settings, self.device)
+        work = Centres(self.store, encoders, self.suites(), settings["samples"], settings["sampling"])
+        measure_centres(run, work, missing, self.images_per_centre)
+
+    def collect(self) -> Dissimilar:
+        """Choose, and write the benchmark."""
+        store, settings = self.store, self.settings
+        scans = [self._scan(number) for number in range(len(self.repetitions))]
+        chosen = find_dissimilar(
+            scans,
+            candidates=settings["benchmarks"],
+            progress=self.progress,
+            **{key: settings[key] for key in ("size", "tolerance", "spread", "seed")},
+        )
+        suite = chosen.to_suite(settings["name"], [self.suites()["candidate"]])
+        save_settings(store, SETTINGS, settings)  # without a result, until all files are those of the new choice
+        for number, scan in enumerate(scans):
+            save_table(store, f"scans/{number}.csv", _with_distances(scan))
+        save_table(store, SHIFTS, chosen.shifts)
+        save_table(store, MEMBERS, chosen.picks)
+        save_arrays(store, DRAWN, error=chosen.candidate_errors, distance=chosen.candidate_distances)
+        store.write(SUITE, suite.to_yaml().encode())
+        save_settings(store, SETTINGS, {**settings, "result": {key: getattr(chosen, key) for key in NUMBERS}})
+        return chosen
+
+    def _scan(self, repetition: int) -> Scan:
+        """The errors of the classifier and the centres of the extractor of one repetition."""
+        model, lines, files = self.repetitions[repetition][0], [], []
+        for role in ROLES:
+            evaluation = self.evaluations[role]
+            for entry, levels in self.levels(role).items():
+                files.append(centre_file(repetition, role, entry))
+                for level in levels:
+                    name = evaluation.rows_name(model, Cell(entry, level))
+                    label, prediction = read_columns(evaluation.store, name, ["label", "prediction"])
+                    error = float(np.mean(label != prediction))
+                    lines.append((role, f"{evaluation.suite.name}/{entry}", level or 0, error))
+        table = pd.DataFrame(lines, columns=["role", "corruption", "severity", "error"])
+        return Scan(table, load_centres(self.store, files).astype(float))
+
+    def cost(self) -> StudyCost:
+        """Tests, and centres, which are all measured with the first extractor."""
+        extractor = self.repetitions[0][1]
+        centres = EncodingCost(
+            self.store, self.device, lambda: few_images(extractor, self.source, self.settings, self.device)
+        )
+        centres.add_centres(self.missing_centres(), self.suites(), self.images_per_centre)
+        tests = [estimate(plan, self.device, journals=self.store) for plan in self.evaluations.values()]
+        return tests[0] + tests[1] + centres.total()
+
+    def describe(self) -> Iterator[str]:
+        """Both suites, tests and centres, and what to keep in mind."""
+        for role, title in zip(ROLES, ("Reference", "Candidates"), strict=True):
+            levels = self.levels(role)
+            cells = sum(level is not None for each in levels.values() for level in each)
+            severities = f"{cells} severities in all" if cells else "without severities"
+            yield f"{title}: {self.suites()[role].name}, {len(levels)} corruptions, {severities}"
+        yield f"Repetitions: {len(self.repetitions)}, on {self.device}; in {self.store.root}"
+        missing = sum(len(models) for plan in self.evaluations.values() for models in plan.missing().values())
+        tests = sum(len(plan.cells) * len(plan.classifiers) for plan in self.evaluations.values())
+        yield f"Tests: {tests} of {self.settings['test_images']} images, of which {tests - missing} are there"
+        centres, left = (sum(len(c.levels) for c in cells) for cells in (self.centre_cells(), self.missing_centres()))
+        yield f"Centres: {centres} of {self.images_per_centre} images, of which {centres - left} are there"
+        yield from (f"Note: {remark}" for remark in self.remarks())
+
+    def remarks(self) -> list[str]:
+        """What to know before trusting the result."""
+        remarks, fingerprints = [], self.evaluations[ROLES[0]].fingerprints
+        if any(fingerprints[name] == extractor.fingerprint() for name, extractor in self.repetitions):
+            remarks.append("a network is both classifier and extractor; the authors take two that were trained apart")
+        if len(self.repetitions) == 1:
+            remarks.append("one repetition: the spread of shifts is unknown; the authors have ten")
+        return remarks
 
 
-def run_dissimilar(plan: DissimilarPlan, *, progress: Progress | None = None) -> Dissimilar:
-    """Carry out what `plan_dissimilar` has planned: measure what is missing, choose, and write the benchmark."""
-    store, settings = plan.store, plan.settings
-    if not store.exists(SETTINGS):  # an earlier choice stays until there is a new one
-        save_settings(store, SETTINGS, settings)
-    with Run(plan.engine, store, progress, "dissimilar") as run:
-        _measure(run, plan)
-    scans = [_scan(plan, number) for number in range(len(plan.repetitions))]
-    found = find_dissimilar(
-        scans,
-        size=settings["size"],
-        tolerance=settings["tolerance"],
-        candidates=settings["benchmarks"],
-        spread=settings["spread"],
-        seed=settings["seed"],
-        progress=progress,
-    )
-    suite = found.to_suite(settings["name"], [plan.suite("candidate")])
-    save_settings(store, SETTINGS, settings)  # without a result, until all files are those of the new choice
-    for number, scan in enumerate(scans):
-        store.write(f"scans/{number}.csv", _with_distances(scan).to_csv(index=False).encode())
-    store.write(SHIFTS, found.shifts.to_csv(index=False).encode())
-    store.write(MEMBERS, found.picks.to_csv(index=False).encode())
-    save_arrays(store, DRAWN, error=found.candidate_errors, distance=found.candidate_distances)
-    store.write(SUITE, suite.to_yaml().encode())
-    result = {key: getattr(found, key) for key in NUMBERS}
-    save_settings(store, SETTINGS, {**settings, "result": result})
-    return found
+def _with_distances(scan: Scan) -> pd.DataFrame:
+    """The table of a scan with the distance of every candidate to the nearest of the reference."""
+    table = scan.table.assign(distance=np.nan)
+    for corruption, distances in scan.distances().items():
+        lines = table.index[(table["role"] == "candidate") & (table["corruption"] == corruption)]
+        table.loc[table.loc[lines].sort_values("severity").index, "distance"] = distances
+    return table
 
 
 def read_dissimilar(directory: str | os.PathLike[str]) -> Dissimilar:
-    """What `dissimilar` has found, from its folder."""
+    """The benchmark in a folder."""
     store = Store(directory)
     if not store.exists(SETTINGS):
         raise ValueError(f"{store.root} is not the folder of a dissimilar benchmark: there is no {SETTINGS} in it")
@@ -165,51 +193,5 @@ def read_dissimilar(directory: str | os.PathLike[str]) -> Dissimilar:
     shifts, picks = (pd.read_csv(io.BytesIO(store.read(name))) for name in (SHIFTS, MEMBERS))
     drawn = load_arrays(store, DRAWN, ["error", "distance"])
     result = {key: tuple(value) if isinstance(value, list) else value for key, value in result.items()}
-    members = tuple(dict.fromkeys(picks["corruption"]))
     arrays = {"candidate_errors": drawn["error"], "candidate_distances": drawn["distance"]}
-    return Dissimilar(members, shifts, picks, **arrays, **result)
-
-
-# --- the scan -------------------------------------------------------------------------------------------------------
-
-
-def _measure(run: Run, plan: DissimilarPlan) -> None:
-    """The tests and the centres that are missing."""
-    settings, evaluations, missing = plan.settings, plan.evaluations.values(), plan.missing_centres()
-    run.expect("test", sum(len(split_tasks(own, own.missing())) for own in evaluations))
-    centres = len(plan.centre_cells())
-    run.expect("centres", centres, centres - len(missing))
-    for evaluation in evaluations:
-        run_tests(run, evaluation, plan.device)
-    suites = {role: plan.suite(role) for role in ROLES}
-    work = Centres(plan.store, plan.encoders(), suites, settings["samples"], settings["sampling"])
-    measure_centres(run, work, missing, plan.images_per_centre)
-
-
-def _scan(plan: DissimilarPlan, repetition: int) -> Scan:
-    """The errors of the classifier and the centres of the extractor of one repetition."""
-    model, store = plan.repetitions[repetition][0], plan.store
-    lines, files = [], []
-    for role in ROLES:
-        evaluation = plan.evaluations[role]
-        for entry, levels in plan.levels(role).items():
-            files.append(centre_file(repetition, role, entry))
-            for level in levels:
-                name = evaluation.rows_name(model, Cell(entry, level))
-                label, prediction = read_columns(evaluation.store, name, ["label", "prediction"])
-                error = float(np.mean(label != prediction))
-                lines.append((role, f"{evaluation.suite.name}/{entry}", level or 0, error))
-    table = pd.DataFrame(lines, columns=["role", "corruption", "severity", "error"])
-    return Scan(table, load_centres(store, files).astype(float))
-
-
-def _with_distances(scan: Scan) -> pd.DataFrame:
-    """The table of a scan, and how far every candidate is from the nearest of the reference; nothing for the latter."""
-    table = scan.table.assign(distance=np.nan)
-    for corruption, distances in scan.distances().items():
-        own = table.index[(table["role"] == "candidate") & (table["corruption"] == corruption)]
-        table.loc[table.loc[own].sort_values("severity").index, "distance"] = distances
-    return table
-
-
-__all__ = ["dissimilar", "plan_dissimilar", "read_dissimilar", "run_dissimilar"]
+    return Dissimilar(tuple(dict.fromkeys(picks["corruption"])), shifts, picks, **arrays, **result)

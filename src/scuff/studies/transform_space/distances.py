@@ -1,209 +1,195 @@
-"""How near augmentation schemes come to corruptions, in the features of a network.
+"""Distances of schemes to corruptions: centres and schemes as cells, and the table of all of them.
 
-Every corruption at every severity becomes a point: the mean of its features (`scuff.studies.features`). Every scheme
-is a cloud, of which only the distances to those points are kept while it passes by: a hundred thousand augmentations
-never lie in memory at once. An entry's centres, and a scheme's distances, are files of their own.
+Every corruption at every severity is a point, the mean of its features (`scuff.studies.transform_space.features`).
+Every scheme is a cloud, of which only the distances to those points are kept while it passes by: a hundred thousand
+augmentations never lie in memory at once. An entry's centres, and a scheme's distances, are files of their own.
 """
 
 from __future__ import annotations
 
-import contextlib
 import io
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import torch
 
+from scuff.augment import AugMix, NoAugmentation, Scheme
 from scuff.data import Source
-from scuff.engine import Engine, Progress, Run
+from scuff.engine import Run
+from scuff.engine.cost import StudyCost
 from scuff.metrics.transform_space.nearness import Distances, read_distances
-from scuff.store import Store, read_settings, save_settings
+from scuff.store import Settings, Store, read_settings, save_settings
+from scuff.studies.cells import TrainingCell, find_trained
 from scuff.studies.trainings import run_trainings
-from scuff.studies.transform_space.array_files import load_arrays
-from scuff.studies.transform_space.encoders import Centres, Encoders, encoder_needs, measure_centres
-from scuff.studies.transform_space.plan import (
-    AUGMENTATIONS,
-    IMAGES,
-    SAMPLES,
-    SETTINGS,
-    DistancePlan,
-    Schemes,
-    plan_distances,
-    scheme_file,
-)
-from scuff.studies.transform_space.schemes import SchemeCell, SchemeDistances
-from scuff.suites import Suite
-from scuff.training.recipes import Recipe
+from scuff.studies.transform_space.cost import estimate_distances
+from scuff.studies.transform_space.encoders import CentreCell, Centres, Encoders, measure_centres, plan_encoders
+from scuff.studies.transform_space.files import centre_file, load_arrays, save_table, scheme_file
+from scuff.studies.transform_space.schemes import SchemeCell, SchemeDistances, measure_schemes
+from scuff.studies.transform_space.study import DistancesStudy
+from scuff.suites import Levels, Suite
 
-DISTANCES = "distances.csv"
+SETTINGS, DISTANCES = DistancesStudy.file, "distances.csv"
+MOST_NAMED = 6  # schemes that are named before a run; of more, the first ones
 
 
-def distances(
-    schemes: Schemes,
-    suite: str | Suite,
-    data: str | Source,
-    out: str | os.PathLike[str],
-    *,
-    extractor: Any = None,
-    recipe: str | Recipe | None = None,
-    architecture: str | None = None,
-    epochs: int | None = None,
-    only: Sequence[str] | None = None,
-    severities: Sequence[int] | None = None,
-    images: int = IMAGES,
-    samples: int = SAMPLES,
-    augmentations: int = AUGMENTATIONS,
-    sampling: str = "independent",
-    resamplings: int = 1,
-    seed: int = 0,
-    precision: str | None = None,
-    device: str | torch.device | None = None,
-    engine: Engine | None = None,
-    progress: Progress | None = None,
-) -> Distances:
-    """Measure MMD and MSD of schemes to the cells of a suite.
-
-    Parameters
-    ----------
-    schemes
-        `"augmix"`, `"autoaugment"`, `"powerset-64"`, ... or several (see `scuff.augment`), or a mapping from names to
-        schemes of your own. Schemes can join a folder later.
-    suite, only, severities
-        The corruptions, as in `scuff.evaluate`.
-    data
-        The training images: an address as in `"cifar10:DIR"`, or a Source.
-    out
-        A folder, on this machine or anywhere that fsspec reaches. What is there is not computed again.
-    extractor, recipe, architecture, epochs
-        The network whose last hidden layer counts: any torch model, trained on such images; or the recipe by which one
-        is trained first, without augmentation.
-    images
-        How many images transforms are shown by; they are drawn once, without replacement.
-    samples, sampling
-        How many draws of a corruption make its centre, each shared by all images; "joint" lets every image have its own
-        draw instead, as the paper does with 10 000 images of ImageNet.
-    augmentations
-        How many draws of every scheme. MSD, a minimum, falls with their number: compare like with like.
-    resamplings
-        How often all of it is done, with fresh images and fresh draws, to know how far distances can be told.
-    precision
-        By default "bfloat16" on a GPU and "float32" on a CPU.
-    device, engine
-        By default the GPU if there is one, and this machine: see `scuff.engine`.
-    progress
-        Called with (what is being done, images done, images to do).
-    """
-    plan = plan_distances(
-        schemes,
-        suite,
-        data,
-        out,
-        extractor=extractor,
-        recipe=recipe,
-        architecture=architecture,
-        epochs=epochs,
-        only=only,
-        severities=severities,
-        images=images,
-        samples=samples,
-        augmentations=augmentations,
-        sampling=sampling,
-        resamplings=resamplings,
-        seed=seed,
-        precision=precision,
-        device=device,
-        engine=engine,
-    )
-    return run_distances(plan, progress=progress)
+def is_constant(scheme: Scheme) -> bool:
+    """Whether all draws of a scheme are the same."""
+    return isinstance(scheme, NoAugmentation) or (isinstance(scheme, AugMix) and not scheme.operations)
 
 
-def run_distances(plan: DistancePlan, *, progress: Progress | None = None) -> Distances:
-    """Carry out what `plan_distances` has planned: what is missing, and the table of all of it."""
-    with Run(plan.engine, plan.store, progress, "distances") as run:
-        begin_distances(run, plan)
-        train_extractor(run, plan)
-        measure_distances(run, plan)
-    return collect(plan.store)
+@dataclass(eq=False)
+class DistanceWork:
+    """Distances that are to be measured: a study of its own, or a part of one."""
+
+    store: Store
+    settings: Settings = field(repr=False)
+    suite: Suite
+    levels: dict[str, Levels]  # by entry
+    only: Sequence[str] | None
+    severities: Sequence[int] | None
+    schemes: dict[str, Scheme]
+    extractor: Any  # a model, or the file of the one that `training` will train
+    training: TrainingCell | None
+    source: Source  # of training images
+    device: torch.device
+    encoded: int = 0  # images that went through the network in this run
+
+    @property
+    def images_per_centre(self) -> int:
+        """Images that go through the network for the centre of a cell."""
+        settings = self.settings
+        return settings["images"] * (1 if settings["sampling"] == "joint" else settings["samples"])
+
+    @property
+    def resamplings(self) -> range:
+        """The numbers of all resamplings."""
+        return range(self.settings["resamplings"])
+
+    def untrained(self) -> list[TrainingCell]:
+        """The training of the extractor, if it is still to do."""
+        is_done = self.training is None or self.training.out in find_trained(self.store)
+        return [] if is_done else [self.training]
+
+    def encoders(self) -> Encoders:
+        """The network and the images of every resampling, which workers open."""
+        return plan_encoders([self.extractor] * len(self.resamplings), self.source, self.settings, self.device)
+
+    def centre_files(self, resampling: int) -> list[str]:
+        """The files of the centres of all entries."""
+        return [centre_file(resampling, entry) for entry in self.levels]
+
+    def missing_centres(self) -> list[CentreCell]:
+        """The entries whose centres are not measured yet."""
+        existing = set(self.store.names("centres", ".npz"))
+        cells = [
+            CentreCell(self.suite.name, entry, levels, resampling, centre_file(resampling, entry))
+            for resampling in self.resamplings
+            for entry, levels in self.levels.items()
+        ]
+        return [cell for cell in cells if cell.file not in existing]
+
+    def missing_schemes(self) -> list[SchemeCell]:
+        """The schemes whose distances are not measured yet."""
+        existing = set(self.store.names("schemes", ".npz"))
+        cells = [SchemeCell(name, r, scheme_file(r, name)) for r in self.resamplings for name in self.schemes]
+        return [cell for cell in cells if cell.file not in existing]
+
+    def draws(self, name: str) -> int:
+        """Number of augmentations of a scheme to encode: one is enough where all are the same."""
+        return 1 if is_constant(self.schemes[name]) else self.settings["augmentations"]
+
+    def encodings(self) -> int:
+        """Number of images that will go through the network."""
+        centres = sum(len(cell.levels) for cell in self.missing_centres())
+        draws = sum(self.draws(cell.name) for cell in self.missing_schemes())
+        return self.images_per_centre * centres + self.settings["images"] * draws
+
+    def run(self, run: Run) -> None:
+        """Train the extractor if need be, and measure what is missing."""
+        self.expect(run)
+        self.train_extractor(run)
+        self.measure(run)
+
+    def expect(self, run: Run, networks: int = 0, trained: int = 0) -> None:
+        """Write the settings, and tell a run what is to come.
+
+        That may be more than distances: `networks` to train besides the extractor, of which some are `trained`.
+        """
+        save_settings(self.store, SETTINGS, self.settings)
+        extractors = 0 if self.training is None else 1
+        run.expect("train", networks + extractors, trained + extractors - len(self.untrained()))
+        parts = {"centres": (self.levels, self.missing_centres()), "scheme": (self.schemes, self.missing_schemes())}
+        for kind, (each, missing) in parts.items():
+            total = len(self.resamplings) * len(each)
+            run.expect(kind, total, total - len(missing))
+
+    def train_extractor(self, run: Run) -> None:
+        """Train the network whose features are used, if it is ours to train and not there yet."""
+        if self.untrained():
+            run_trainings(run, self.untrained(), self.device)
+
+    def measure(self, run: Run) -> None:
+        """Measure missing centres, then schemes; a resampling that lacks a centre has no distances."""
+        began, encoders = time.perf_counter(), self.encoders()
+        self.encoded = self.measure_centres(run, encoders)
+        lacking = {cell.resampling for cell in self.missing_centres()}
+        draws = {name: self.draws(name) for name in self.schemes}
+        centre_files = [self.centre_files(resampling) for resampling in self.resamplings]
+        work = SchemeDistances(self.store, encoders, centre_files, self.schemes, draws)
+        cells = [cell for cell in self.missing_schemes() if cell.resampling not in lacking]
+        self.encoded += measure_schemes(run, work, cells, self.settings["images"])
+        if self.encoded:
+            self.settings["images_per_second"] = round(self.encoded / (time.perf_counter() - began))
+            save_settings(self.store, SETTINGS, self.settings)
+
+    def measure_centres(self, run: Run, encoders: Encoders) -> int:
+        """Measure the missing centres; returns the number of images that took."""
+        settings, suites = self.settings, {self.suite.name: self.suite}
+        work = Centres(self.store, encoders, suites, settings["samples"], settings["sampling"])
+        return measure_centres(run, work, self.missing_centres(), self.images_per_centre)
+
+    def collect(self) -> Distances:
+        """The table of all schemes of the folder that are finished."""
+        return collect_distances(self.store)
+
+    def cost(self) -> StudyCost:
+        """The training of the extractor, centres and schemes."""
+        return estimate_distances(self)
+
+    def describe(self, encodings: int | None = None) -> Iterator[str]:
+        """Corruptions, schemes, the network and its images; `encodings` where a study needs fewer than distances do."""
+        settings, names = self.settings, list(self.schemes)
+        yield f"Corruptions: {len(self.levels)} of {self.suite.name}, {sum(map(len, self.levels.values()))} cells"
+        named = names if len(names) <= MOST_NAMED else [*names[: MOST_NAMED - 1], "..."]
+        yield f"Schemes: {len(names)} ({', '.join(named)})"
+        trained = ", trained first" if self.untrained() else ""
+        yield f"Features: {settings['extractor']['name']}{trained}, on {self.device} in {settings['precision']}"
+        samples = "one per image" if settings["sampling"] == "joint" else settings["samples"]
+        yield (
+            f"Images: {settings['images']} of {settings['data']}; draws: {samples} of a corruption, "
+            f"{settings['augmentations']} of a scheme; {settings['resamplings']} times"
+        )
+        yield f"To encode: {self.encodings() if encodings is None else encodings:,} images; in {self.store.root}"
 
 
-def begin_distances(run: Run, plan: DistancePlan, networks: int = 0, trained: int = 0) -> None:
-    """Write the settings, and tell a run what is to come.
-
-    That may be more than distances: `networks` to train beside that of the features, of which some are `trained`.
-    """
-    save_settings(plan.store, SETTINGS, plan.settings)
-    own = 0 if plan.training is None else 1
-    missing, resamplings = (plan.missing_centres(), plan.missing_schemes()), len(plan.resamplings)
-    run.expect("train", networks + own, trained + (own if plan.is_trained() else 0))
-    for kind, total, left in zip(("centres", "scheme"), (plan.levels, plan.schemes), missing, strict=True):
-        run.expect(kind, resamplings * len(total), resamplings * len(total) - len(left))
+# --- results ----------------------------------------------------------------------------------------------------------
 
 
-def train_extractor(run: Run, plan: DistancePlan) -> None:
-    """Train the network whose features count, if it is ours to train and not there yet."""
-    if not plan.is_trained():
-        run_trainings(run, [plan.training], plan.device)
-
-
-def measure_distances(run: Run, plan: DistancePlan) -> None:
-    """Measure what is missing, with the network of the features, which is there: centres, then schemes.
-
-    A resampling of which a centre could not be measured has no distances.
-    """
-    started, encoders = time.perf_counter(), plan.encoders()
-    done = measure_plan_centres(run, plan, encoders)
-    lacking = {cell.resampling for cell in plan.missing_centres()}
-    done += _measure_schemes(
-        run, plan, encoders, [cell for cell in plan.missing_schemes() if cell.resampling not in lacking]
-    )
-    if done:
-        speed = round(done / (time.perf_counter() - started))
-        save_settings(plan.store, SETTINGS, {**plan.settings, "images_per_second": speed})
-
-
-def measure_plan_centres(run: Run, plan: DistancePlan, encoders: Encoders) -> int:
-    """Measure the centres that are missing; how many images that took is returned."""
-    settings, suites = plan.settings, {plan.suite.name: plan.suite}
-    work = Centres(plan.store, encoders, suites, settings["samples"], settings["sampling"])
-    return measure_centres(run, work, plan.missing_centres(), plan.images_per_centre)
-
-
-def _measure_schemes(run: Run, plan: DistancePlan, encoders: Encoders, cells: Sequence[SchemeCell]) -> int:
-    draws = {name: plan.draws(name) for name in plan.schemes}
-    centre_files = [plan.centre_files(resampling) for resampling in plan.resamplings]
-    work = SchemeDistances(plan.store, encoders, centre_files, plan.schemes, draws)
-
-    def images(cell: SchemeCell) -> int:
-        return draws[cell.name] * plan.settings["images"]
-
-    done = run.cells("scheme", work, cells, needs=encoder_needs(plan.device), size=images)
-    with contextlib.closing(done):
-        return sum(images(cell) for cell, _ in done)
-
-
-# --- results --------------------------------------------------------------------------------------------------------
-
-
-def collect(store: Store) -> Distances:
+def collect_distances(store: Store) -> Distances:
     """Gather the files of all schemes that are finished into one table, and write it."""
     settings = read_settings(store, SETTINGS)
-    cells = [
-        (f"{settings['suite']['suite']}/{entry}", level) for entry, its in settings["levels"].items() for level in its
-    ]
-    resamplings = range(settings["resamplings"])
-    names = [
-        name
-        for name in settings["schemes"]
-        if all(store.exists(scheme_file(resampling, name)) for resampling in resamplings)
-    ]
+    suite, resamplings = settings["suite"]["suite"], range(settings["resamplings"])
+    cells = [(f"{suite}/{entry}", level) for entry, levels in settings["levels"].items() for level in levels]
+    names = [name for name in settings["schemes"] if all(store.exists(scheme_file(r, name)) for r in resamplings)]
     kinds = ("msd", "mmd")
-    found = [[load_arrays(store, scheme_file(r, name), kinds) for name in names] for r in resamplings]
-    msd, mmd = (np.array([[one[kind] for one in line] for line in found]) for kind in kinds)
+    arrays = [[load_arrays(store, scheme_file(r, name), kinds) for name in names] for r in resamplings]
+    msd, mmd = (np.array([[scheme[kind] for scheme in line] for line in arrays]) for kind in kinds)
     table = Distances(tuple(names), tuple(cells), msd, mmd)
-    store.write(DISTANCES, table.to_frame().to_csv(index=False).encode())
+    save_table(store, DISTANCES, table.to_frame())
     return table
 
 

@@ -1,4 +1,4 @@
-"""Features as cells: what a worker opens to look at transforms, and the centres of corruptions that it finds."""
+"""Features as cells: what a worker opens to encode transforms, and the centres of corruptions that it measures."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from scuff.engine import Advance, Needs, Run, needs_of
 from scuff.models import Classifier
 from scuff.models.closed import close_model
 from scuff.store import Store
-from scuff.studies.transform_space.array_files import load_arrays, save_arrays
 from scuff.studies.transform_space.features import Encoder, draw_images, load_images, make_encoder, resampling_seed
+from scuff.studies.transform_space.files import load_arrays, save_arrays
 from scuff.suites import Levels, Suite
 
 
@@ -26,19 +26,19 @@ def encoder_needs(device: torch.device) -> Needs:
 
 
 def plan_encoders(
-    extractors: Sequence[Any], source: Source, *, images: int, seed: int, precision: str, device: torch.device
+    extractors: Sequence[Any], source: Source, settings: Mapping[str, Any], device: torch.device
 ) -> Encoders:
-    """Encoders of as many resamplings as there are `extractors`, each with images of its own of the source."""
-    numbers = range(len(extractors))
-    sources = [draw_images(source, images, resampling_seed(seed, number)) for number in numbers]
-    return Encoders(tuple(extractors), tuple(sources), seed, precision, str(device))
+    """One encoder per resampling, each with images of its own; `settings` say how many, the seed and the precision."""
+    images, seed = settings["images"], settings["seed"]
+    sources = [draw_images(source, images, resampling_seed(seed, number)) for number in range(len(extractors))]
+    return Encoders(tuple(extractors), tuple(sources), seed, settings["precision"], str(device))
 
 
 @dataclass
 class Encoders:
     """The encoders of a study, one per resampling. A worker opens them as it needs them, and keeps the last.
 
-    Of the data, only the images that are looked at are sent to workers; of models with an address, only that.
+    Only the images that are encoded are sent to workers, and of models with an address, only that.
     """
 
     extractors: tuple[Any, ...] = field(repr=False)  # models, or their addresses
@@ -67,20 +67,17 @@ class Encoders:
         return make_encoder(extractor, source, precision=self.precision, compile=device.type == "cuda", device=device)
 
     def __getstate__(self) -> dict[str, Any]:
-        light = {id(one): close_model(one) for one in self.extractors if isinstance(one, Classifier)}
-        return {
-            **self.__dict__,
-            "extractors": tuple(light.get(id(one), one) for one in self.extractors),
-            "_opened": None,
-        }
+        closed = {id(model): close_model(model) for model in self.extractors if isinstance(model, Classifier)}
+        extractors = tuple(closed.get(id(model), model) for model in self.extractors)
+        return {**self.__dict__, "extractors": extractors, "_opened": None}
 
 
-# --- centres --------------------------------------------------------------------------------------------------------
+# --- centres ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class CentreCell:
-    """The centres of an entry at all its severities, in one resampling, and the file that they go into."""
+    """The centres of an entry at all its severities, in one resampling, and their file."""
 
     suite: str
     entry: str
@@ -105,12 +102,12 @@ class Centres:
     def __call__(self, cell: CentreCell, advance: Advance) -> None:
         encoder, seed = self.encoders.open(cell.resampling), self.encoders.seed_of(cell.resampling)
         suite = self.suites[cell.suite]
-        found = encoder.centres(suite, cell.entry, cell.levels, self.samples, self.sampling, seed)
-        save_arrays(self.store, cell.file, centres=found.cpu().numpy())
+        centres = encoder.centres(suite, cell.entry, cell.levels, self.samples, self.sampling, seed)
+        save_arrays(self.store, cell.file, centres=centres.cpu().numpy())
 
 
 def measure_centres(run: Run, work: Centres, cells: Iterable[CentreCell], images: int) -> int:
-    """Measure centres, with so many `images` for each severity; how many images that were in all is returned."""
+    """Measure centres, with `images` encodings per severity; returns the number of all encodings."""
     needs = encoder_needs(torch.device(work.encoders.device))
     done = run.cells("centres", work, list(cells), needs=needs, size=lambda cell: images * len(cell.levels))
     with contextlib.closing(done):
@@ -118,5 +115,5 @@ def measure_centres(run: Run, work: Centres, cells: Iterable[CentreCell], images
 
 
 def load_centres(store: Store, files: Iterable[str]) -> np.ndarray:
-    """The centres that are in these files, (K, D)."""
+    """The centres in these files, (K, D)."""
     return np.concatenate([load_arrays(store, file, ["centres"])["centres"] for file in files])

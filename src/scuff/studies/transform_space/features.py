@@ -1,7 +1,7 @@
-"""What transforms look like to a network: the mean of its features over a fixed set of images.
+"""The feature f of a transform: the mean of a network's features over a fixed set of images.
 
-A transform has random parameters. Of one draw of them, f is the mean of the features of all images, each transformed by
-the same draw. Keyed randomness makes that easy: all images get the same id.
+A transform has random parameters; f belongs to one draw of them, by which all images are transformed. Keyed randomness
+makes that easy: all images get the same id.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from scuff.training.images import open_training_source
 Transform = Callable[[Tensor, Tensor], Tensor]  # uint8 images (N, C, H, W) and ids (N,) -> uint8, or float32 in 0..255
 
 SAMPLINGS = ("independent", "joint")
-LARGEST = {"cpu": 512, "cuda": 8192}  # images at a time: beyond that, small networks gain nothing
+LARGEST_BATCH = {"cpu": 512, "cuda": 8192}  # beyond that, small networks gain nothing
 
 
 @dataclass(frozen=True, eq=False)
 class Encoder:
-    """A network that returns features, on its device, and the images (M, C, H, W), uint8, that transforms are shown by.
+    """A network that returns features, on its device, and the uint8 images (M, C, H, W) that are transformed.
 
     `batch` images are encoded at a time.
     """
@@ -49,7 +49,7 @@ class Encoder:
         pieces = math.ceil(draws / max(1, self.batch // len(self.images)))
         at_once = math.ceil(draws / pieces)
         for start in range(first, first + draws, at_once):
-            # Pieces have one size, so that a network is not compiled for the rest; what is too much is thrown away.
+            # All pieces have one size, so that the network is compiled once; draws beyond the last are dropped.
             numbers = torch.arange(start, start + at_once, device=self.images.device)
             yield self.encode(transform, numbers)[: first + draws - start]
 
@@ -57,10 +57,11 @@ class Encoder:
         """f of the draws with these numbers: float32 (d, D)."""
         count = len(self.images)
         which = torch.arange(len(numbers) * count, device=self.images.device)
-        found = [
-            self._look(transform(self.images[part % count], numbers[part // count])) for part in which.split(self.batch)
+        features = [
+            self._encode(transform(self.images[part % count], numbers[part // count]))
+            for part in which.split(self.batch)
         ]
-        return torch.cat(found).view(len(numbers), count, -1).mean(1)
+        return torch.cat(features).view(len(numbers), count, -1).mean(1)
 
     def centre(self, transform: Transform, samples: int, sampling: str = "independent") -> Tensor:
         """The mean of f over draws, (D,): `samples` draws for all images, or for "joint" one for each image."""
@@ -68,18 +69,18 @@ class Encoder:
             return sum(piece.sum(0) for piece in self.features(transform, samples)) / samples
         ids = torch.arange(len(self.images), device=self.images.device)
         pieces = zip(self.images.split(self.batch), ids.split(self.batch), strict=True)
-        return sum(self._look(transform(*piece)).sum(0) for piece in pieces) / len(self.images)
+        return sum(self._encode(transform(*piece)).sum(0) for piece in pieces) / len(self.images)
 
     def centres(
         self, suite: Suite, entry: str, levels: Levels, samples: int, sampling: str = "independent", seed: int = 0
     ) -> Tensor:
         """The centres of an entry at its severities, (severities, D); refused if they are not finite."""
         transforms = [corruption_transform(suite, entry, level, seed) for level in levels]
-        found = torch.stack([self.centre(one, samples, sampling) for one in transforms])
-        check_finite(found, f"{suite.name}/{entry}")
-        return found
+        centres = torch.stack([self.centre(transform, samples, sampling) for transform in transforms])
+        check_finite(centres, f"{suite.name}/{entry}")
+        return centres
 
-    def _look(self, images: Tensor) -> Tensor:
+    def _encode(self, images: Tensor) -> Tensor:
         return self.extractor(images if images.dtype == torch.uint8 else images / 255)
 
 
@@ -95,12 +96,12 @@ def open_encoder(
     device: str | torch.device | None = None,
 ) -> Encoder:
     """The hidden layer of a model, and `images` of the training images, drawn without replacement by the seed."""
-    shown = draw_images(open_training_source(data), images, seed)
-    return make_encoder(model, shown, batch=batch, precision=precision, compile=compile, device=find_device(device))
+    drawn = draw_images(open_training_source(data), images, seed)
+    return make_encoder(model, drawn, batch=batch, precision=precision, compile=compile, device=find_device(device))
 
 
 def draw_images(source: Source, images: int, seed: int = 0) -> Source:
-    """So many images of a source, drawn without replacement by the seed."""
+    """Images of a source, drawn without replacement by the seed."""
     if not 1 <= images <= len(source):
         raise ValueError(f"images must be from 1 to {len(source)}, which {source.name} has, got {images!r}")
     return source.take(shuffled(len(source), image_seed(seed))[:images].sort().values.numpy())
@@ -120,9 +121,9 @@ def make_encoder(
     pixels = load_images(source, classifier, device)
     if batch is None:
         fits = CHUNK.get(device.type, CHUNK["cpu"]) // pixels[0].numel()
-        batch = max(1, min(LARGEST[device.type], fits))
-    seer = hidden_layer(classifier.on("cpu"), pixels[:1].cpu())
-    return Encoder(seer.on(device, precision, compile), pixels, batch)
+        batch = max(1, min(LARGEST_BATCH[device.type], fits))
+    extractor = hidden_layer(classifier.on("cpu"), pixels[:1].cpu())
+    return Encoder(extractor.on(device, precision, compile), pixels, batch)
 
 
 def load_images(source: Source, classifier: Classifier, device: torch.device) -> Tensor:
@@ -131,7 +132,7 @@ def load_images(source: Source, classifier: Classifier, device: torch.device) ->
 
 
 def open_extractor(model: Any, source: Source) -> Classifier:
-    """The one model whose features count; refused if it does not take these images, or has no hidden layer."""
+    """The model whose features are used; refused if it does not take these images, or has no hidden layer."""
     classifier = _open_one(model)
     hidden_layer(classifier.on("cpu"), source.read([0], _cut(source, classifier)))
     return classifier
@@ -150,7 +151,7 @@ def _cut(source: Source, classifier: Classifier) -> Cut | None:
 
 
 def check_finite(features: Tensor, what: str) -> None:
-    """Refuse features that are infinite or NaN, before they are kept."""
+    """Refuse features that are infinite or NaN, before they are saved."""
     if not torch.isfinite(features).all():
         raise ValueError(
             f"the network's features of {what} are infinite or NaN; try precision float32, or another network"

@@ -1,186 +1,128 @@
-"""What a study of distances will encode, found out before anything is computed."""
+"""Plan distances: schemes, corruptions, images and the network, checked before anything is computed."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-import scuff
-from scuff.augment import AugMix, NoAugmentation, Scheme, expand_schemes, open_scheme
+from scuff.augment import Scheme, expand_schemes, open_scheme
 from scuff.data import Source
-from scuff.engine import Engine, LocalEngine
-from scuff.environment import environment
+from scuff.engine import Engine
 from scuff.evaluation.choices import are_sequences
+from scuff.metrics.transform_space.nearness import Distances
 from scuff.models.classifier import PRECISIONS
-from scuff.store import Store, check_settings, read_settings
-from scuff.studies.cells import TrainingCell, find_trained
-from scuff.studies.transform_space.encoders import CentreCell, Encoders, plan_encoders
+from scuff.store import Settings, Store, check_settings, read_settings
+from scuff.studies.base import ALWAYS_NOTED, Plan, check_folder, complete_settings, open_engine_of
+from scuff.studies.cells import TrainingCell
+from scuff.studies.transform_space.distances import DistanceWork
 from scuff.studies.transform_space.features import SAMPLINGS, open_extractor
-from scuff.studies.transform_space.schemes import SchemeCell
-from scuff.suites import Levels, Suite, load_suite
+from scuff.studies.transform_space.study import DistancesStudy, DistanceStudy, FeatureStudy
+from scuff.suites import Suite, load_suite
 from scuff.training.images import open_training_source
 from scuff.training.recipes import Recipe, find_recipe
 from scuff.training.run import adapt, check_origin
 
-SETTINGS = "distances.json"
-# Data may move, and schemes may join.
-NOTED_ONLY = ("data", "extractor_address", "schemes", "device", "environment", "images_per_second", "scuff")
+FILE = DistancesStudy.file
+MAY_CHANGE = ("data", "schemes", *FeatureStudy.noted, *ALWAYS_NOTED)
 EXTRACTOR = "extractor"
 EXTRACTOR_SEED = 1_000_000  # of a network that is trained for its features: no classifier of a study has it
-IMAGES, SAMPLES, AUGMENTATIONS = 100, 100, 10_000
-SHORT = 50  # characters of a scheme's name in the name of a file
 
-Schemes = str | Sequence[str] | Mapping[str, Scheme]
+Schemes = str | Sequence[str] | Mapping[str, Scheme | str]
 
 
-@dataclass(frozen=True)
-class DistancePlan:
-    """Distances that are ready to be measured."""
-
-    store: Store
-    settings: dict[str, Any]
-    suite: Suite
-    levels: dict[str, Levels]  # by entry
-    severities: Sequence[int] | None
-    schemes: dict[str, Scheme]
-    extractor: Any  # a model, or the file of the one that `training` will train
-    training: TrainingCell | None
-    data: str | Source
-    source: Source  # of the training images, which data are the address of
-    device: torch.device
-    engine: Engine
-
-    @property
-    def images_per_centre(self) -> int:
-        """Images that go through the network for the centre of a cell."""
-        settings = self.settings
-        return settings["images"] * (1 if settings["sampling"] == "joint" else settings["samples"])
-
-    def is_trained(self) -> bool:
-        """Whether the network whose features count is there."""
-        return self.training is None or self.training.out in find_trained(self.store)
-
-    @property
-    def resamplings(self) -> range:
-        """The numbers of all resamplings."""
-        return range(self.settings["resamplings"])
-
-    def encoders(self) -> Encoders:
-        """The network and the images of every resampling, which workers open."""
-        keys = ("images", "seed", "precision")
-        extractors = [self.extractor] * len(self.resamplings)
-        return plan_encoders(extractors, self.source, device=self.device, **{key: self.settings[key] for key in keys})
-
-    def centre_files(self, resampling: int) -> list[str]:
-        """Where the centres of all entries lie."""
-        return [centre_file(resampling, entry) for entry in self.levels]
-
-    def missing_centres(self) -> list[CentreCell]:
-        """The entries whose centres are not there yet."""
-        there = set(self.store.names("centres", ".npz"))
-        every = [
-            CentreCell(self.suite.name, entry, levels, resampling, centre_file(resampling, entry))
-            for resampling in self.resamplings
-            for entry, levels in self.levels.items()
-        ]
-        return [cell for cell in every if cell.file not in there]
-
-    def missing_schemes(self) -> list[SchemeCell]:
-        """The schemes whose distances are not there yet."""
-        there = set(self.store.names("schemes", ".npz"))
-        every = [SchemeCell(name, r, scheme_file(r, name)) for r in self.resamplings for name in self.schemes]
-        return [cell for cell in every if cell.file not in there]
-
-    def draws(self, name: str) -> int:
-        """How many augmentations of a scheme are encoded: one is enough of a scheme that has only one."""
-        return 1 if is_constant(self.schemes[name]) else self.settings["augmentations"]
-
-    def encodings(self) -> int:
-        """Images that will go through the network."""
-        centres = sum(len(cell.levels) for cell in self.missing_centres())
-        draws = sum(self.draws(cell.name) for cell in self.missing_schemes())
-        return self.images_per_centre * centres + self.settings["images"] * draws
+def plan_distances(study: DistancesStudy) -> Plan[Distances]:
+    """Open everything, check it, and find out which centres and schemes are missing."""
+    counts = {"augmentations": study.augmentations, "resamplings": study.resamplings}
+    work, engine = open_distances(study, study.schemes, study.suite, study.only, study.severities, **counts)
+    return Plan(study, work.settings, work, work.store, engine)
 
 
-def plan_distances(
+def open_distances(
+    study: DistanceStudy[Any],
     schemes: Schemes,
     suite: str | Suite,
-    data: str | Source,
-    out: str | os.PathLike[str],
+    only: Sequence[str] | None,
+    severities: Sequence[int] | None,
     *,
-    extractor: Any = None,
-    recipe: str | Recipe | None = None,
-    architecture: str | None = None,
-    epochs: int | None = None,
-    only: Sequence[str] | None = None,
-    severities: Sequence[int] | None = None,
-    images: int = IMAGES,
-    samples: int = SAMPLES,
-    augmentations: int = AUGMENTATIONS,
-    sampling: str = "independent",
+    augmentations: int,
     resamplings: int = 1,
-    seed: int = 0,
-    precision: str | None = None,
-    device: str | torch.device | None = None,
-    engine: Engine | None = None,
-) -> DistancePlan:
-    """Plan a study without computing anything; the arguments are those of `distances`."""
-    engine = engine or LocalEngine()
-    store, device = Store(out), engine.find_device(device)
-    opened = open_schemes(schemes)
-    suite = suite if isinstance(suite, Suite) else load_suite(suite)
+) -> tuple[DistanceWork, Engine]:
+    """The distances of a study, which may be a part of it only; and the engine."""
+    engine, device = open_engine_of(study)
+    store, opened = Store(study.out), open_schemes(schemes)
+    suite = open_suite(suite)
     levels = suite.choose(only, severities)
     if are_sequences(suite, levels):
         raise ValueError(f"{suite.name} holds sequences of frames; distances are to single corruptions")
-    counts = {"images": images, "samples": samples, "augmentations": augmentations, "resamplings": resamplings}
-    for key, value in counts.items():
-        if type(value) is not int or value < 1:
-            raise ValueError(f"{key} must be a whole number of at least 1, got {value!r}")
-    if precision is not None and precision not in PRECISIONS:
-        raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {precision!r}")
-    if sampling not in SAMPLINGS:
-        raise ValueError(f"sampling must be one of {', '.join(SAMPLINGS)}, got {sampling!r}")
-    source = open_training_source(data)
-    if images > len(source):
-        raise ValueError(f"{source.name} has {len(source)} images, fewer than the {images} to measure by")
-    extractor, training, origin = _choose_extractor(extractor, recipe, architecture, epochs, source, store, device)
+    counts = {"augmentations": augmentations, "resamplings": resamplings}
+    source = open_images(study, **counts)
+    extractor, training, origin = _choose_extractor(study, source, store, device)
     settings = {
-        "data": data if isinstance(data, str) else source.name,
+        "data": study.data if isinstance(study.data, str) else source.name,
         "data_fingerprint": source.fingerprint(),
         "suite": suite.to_dict(),
-        "levels": {entry: list(its) for entry, its in levels.items()},
+        "levels": {entry: list(chosen) for entry, chosen in levels.items()},
         "schemes": {name: scheme.settings() for name, scheme in opened.items()},
         "extractor": origin,
         "extractor_address": None if training is not None else extractor.address,
+        "images": study.images,
         **counts,
-        "samples": samples if sampling == "independent" else 1,
-        "sampling": sampling,
-        "seed": seed,
-        "precision": precision or ("bfloat16" if device.type == "cuda" else "float32"),
-        "device": str(device),
-        "environment": environment(device),
-        "scuff": scuff.__version__,
+        "samples": study.samples if study.sampling == "independent" else 1,
+        "sampling": study.sampling,
+        "seed": study.seed,
+        "precision": choose_precision(study, device),
     }
-    settings = json.loads(json.dumps(settings))
-    if check_settings(store, SETTINGS, settings, NOTED_ONLY):
-        _join(store, settings)
-    return DistancePlan(
-        store, settings, suite, levels, severities, opened, extractor, training, data, source, device, engine
-    )
+    settings = json.loads(json.dumps(complete_settings(study, settings, device)))
+    _join(study, store, settings)
+    work = DistanceWork(store, settings, suite, levels, only, severities, opened, extractor, training, source, device)
+    return work, engine
 
 
-def _join(store: Store, settings: dict[str, Any]) -> None:
-    """Schemes that a folder has already, of the same name, must be the same; others of the folder stay in it."""
-    before = read_settings(store, SETTINGS)
-    for name, its in before["schemes"].items():
-        if settings["schemes"].get(name, its) != its:
+def open_suite(suite: str | Suite) -> Suite:
+    """A suite by its name or file, or as it is."""
+    return suite if isinstance(suite, Suite) else load_suite(suite)
+
+
+def open_images(study: FeatureStudy[Any], **counts: int) -> Source:
+    """The training images of a study; options of its features, and further counts, are checked first."""
+    for key, value in {"images": study.images, "samples": study.samples, **counts}.items():
+        if type(value) is not int or value < 1:
+            raise ValueError(f"{key} must be a whole number of at least 1, got {value!r}")
+    if study.precision is not None and study.precision not in PRECISIONS:
+        raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {study.precision!r}")
+    if study.sampling not in SAMPLINGS:
+        raise ValueError(f"sampling must be one of {', '.join(SAMPLINGS)}, got {study.sampling!r}")
+    source = open_training_source(study.data)
+    if study.images > len(source):
+        raise ValueError(f"{source.name} has {len(source)} images, fewer than the {study.images} to measure by")
+    return source
+
+
+def choose_precision(study: FeatureStudy[Any], device: torch.device) -> str:
+    """The precision of features."""
+    return study.precision or ("bfloat16" if device.type == "cuda" else "float32")
+
+
+def recipe_of(study: DistanceStudy[Any]) -> Recipe:
+    """The recipe, with the architecture and the epochs of the study."""
+    if study.recipe is None:
+        raise ValueError("give a model for the features, or a recipe to train one by")
+    return adapt(find_recipe(study.recipe), study.architecture, study.epochs, False)
+
+
+def _join(study: DistanceStudy[Any], store: Store, settings: Settings) -> None:
+    """Check the settings of a folder that has some. Its schemes stay, and must be the same where names are the same."""
+    if study.file == FILE:
+        before = check_folder(study, store, settings)
+    else:
+        before = read_settings(store, FILE) if check_settings(store, FILE, settings, MAY_CHANGE) else None
+    if before is None:
+        return
+    for name, scheme in before["schemes"].items():
+        if settings["schemes"].get(name, scheme) != scheme:
             raise ValueError(f"{store.root} holds another scheme called {name}; use another folder, or another name")
     settings["schemes"] = {**before["schemes"], **settings["schemes"]}
     if "images_per_second" in before:
@@ -188,21 +130,13 @@ def _join(store: Store, settings: dict[str, Any]) -> None:
 
 
 def _choose_extractor(
-    extractor: Any,
-    recipe: str | Recipe | None,
-    architecture: str | None,
-    epochs: int | None,
-    source: Source,
-    store: Store,
-    device: torch.device,
+    study: DistanceStudy[Any], source: Source, store: Store, device: torch.device
 ) -> tuple[Any, TrainingCell | None, dict[str, Any]]:
-    """The network whose features count: one that is given, or one that is trained without augmentation."""
-    if extractor is not None:
-        classifier = open_extractor(extractor, source)
+    """The network whose features are used: one that is given, or one that is trained without augmentation."""
+    if study.extractor is not None:
+        classifier = open_extractor(study.extractor, source)
         return classifier, None, {"name": classifier.name, "fingerprint": classifier.fingerprint()}
-    if recipe is None:
-        raise ValueError("give a model for the features, or a recipe to train one by")
-    recipe = adapt(find_recipe(recipe), architecture, epochs, False)
+    recipe = recipe_of(study)
     file = f"models/{EXTRACTOR}.safetensors"
     path = store.address(file)
     cell = TrainingCell("none", EXTRACTOR, None, EXTRACTOR_SEED, recipe, None, path, source, str(device))
@@ -212,45 +146,17 @@ def _choose_extractor(
 
 
 def open_schemes(schemes: Schemes) -> dict[str, Scheme]:
-    """Schemes by name: of names, as in "augmix" or "powerset-64", or of schemes of your own that have names."""
+    """Schemes by name: names as in "augmix" or "powerset-64", or a mapping from names to schemes of your own."""
     if isinstance(schemes, Mapping):
-        found = {str(name): open_scheme(one) if isinstance(one, str) else one for name, one in schemes.items()}
+        opened = {str(name): open_scheme(s) if isinstance(s, str) else s for name, s in schemes.items()}
     else:
         names = [schemes] if isinstance(schemes, str) else list(schemes)
         if not all(isinstance(name, str) for name in names):
             raise ValueError("schemes of your own need names: give them in a mapping, as in {'mine': scheme}")
-        found = {name: open_scheme(name) for name in expand_schemes(names)}
-    for name, one in found.items():
-        if not isinstance(one, Scheme):
-            raise ValueError(f"expected a scuff.augment.Scheme for {name}, got {type(one).__name__}")
-    if not found:
+        opened = {name: open_scheme(name) for name in expand_schemes(names)}
+    for name, scheme in opened.items():
+        if not isinstance(scheme, Scheme):
+            raise ValueError(f"expected a scuff.augment.Scheme for {name}, got {type(scheme).__name__}")
+    if not opened:
         raise ValueError("no augmentation scheme is given, as in augmix, autoaugment or powerset-64")
-    return found
-
-
-def is_constant(scheme: Scheme) -> bool:
-    """Whether all draws of a scheme are the same."""
-    return isinstance(scheme, NoAugmentation) or (isinstance(scheme, AugMix) and not scheme.operations)
-
-
-# --- names of files -------------------------------------------------------------------------------------------------
-
-
-def short_name(name: str) -> str:
-    """The name of a scheme as letters, digits and . _ - only, and not too long; no two names have the same.
-
-    >>> short_name("powerset:rotate+shear_x")
-    'powerset-rotate-shear_x-0d23e8fc3dcc2a26'
-    """
-    plain = re.sub(r"[^\w.-]", "-", name, flags=re.ASCII)[:SHORT]
-    return f"{plain}-{hashlib.blake2b(name.encode(), digest_size=8).hexdigest()}"
-
-
-def centre_file(resampling: int, entry: str) -> str:
-    """Where the centres of an entry lie, those of all its severities."""
-    return f"centres/{resampling}/{entry}.npz"
-
-
-def scheme_file(resampling: int, name: str) -> str:
-    """Where the distances of a scheme lie."""
-    return f"schemes/{resampling}/{short_name(name)}.npz"
+    return opened

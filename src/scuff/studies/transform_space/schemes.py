@@ -1,7 +1,8 @@
-"""Augmentation schemes as cells: how near each comes to the centres of corruptions, and which of its draws do."""
+"""Augmentation schemes as cells: how near each comes to the centres of corruptions, and the order of its draws."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,17 +12,17 @@ import torch
 from torch import Tensor
 
 from scuff.augment import Scheme
-from scuff.engine import Advance
+from scuff.engine import Advance, Run
 from scuff.metrics.transform_space.nearness import closest_order
 from scuff.store import Store
-from scuff.studies.transform_space.array_files import save_arrays
-from scuff.studies.transform_space.encoders import Encoders, load_centres
+from scuff.studies.transform_space.encoders import Encoders, encoder_needs, load_centres
 from scuff.studies.transform_space.features import Encoder, check_finite, scheme_transform
+from scuff.studies.transform_space.files import save_arrays
 
 
 @dataclass(frozen=True)
 class SchemeCell:
-    """A scheme in one resampling, and the file that its distances go into."""
+    """A scheme in one resampling, and the file of its distances."""
 
     name: str
     resampling: int
@@ -33,7 +34,7 @@ class SchemeCell:
 
 @dataclass
 class SchemeDistances:
-    """The work of a worker: distances of any of these schemes to the centres, which are in the store by then."""
+    """The work of a worker: distances of any of these schemes to the centres in the store."""
 
     store: Store
     encoders: Encoders
@@ -45,13 +46,13 @@ class SchemeDistances:
     def __call__(self, cell: SchemeCell, advance: Advance) -> None:
         encoder, seed = self.encoders.open(cell.resampling), self.encoders.seed_of(cell.resampling)
         draws, centres = self.draws[cell.name], self._load(cell.resampling)
-        found = measure_scheme(encoder, self.schemes[cell.name], centres, draws, seed, lambda at: advance(at, draws))
-        save_arrays(self.store, cell.file, **found)
+        near = measure_scheme(encoder, self.schemes[cell.name], centres, draws, seed, lambda at: advance(at, draws))
+        save_arrays(self.store, cell.file, **near)
 
     def _load(self, resampling: int) -> Tensor:
         if self._centres is None or self._centres[0] != resampling:
-            found = load_centres(self.store, self.centre_files[resampling])
-            self._centres = resampling, torch.from_numpy(found).to(self.encoders.device)
+            centres = load_centres(self.store, self.centre_files[resampling])
+            self._centres = resampling, torch.from_numpy(centres).to(self.encoders.device)
         return self._centres[1]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -60,7 +61,7 @@ class SchemeDistances:
 
 @dataclass(frozen=True)
 class DrawOrder:
-    """The work of a worker: the draws of a scheme, those first that come closest to some centre, into a file."""
+    """The work of a worker: the order of a scheme's draws, those first that come closest to some centre."""
 
     store: Store
     encoders: Encoders
@@ -79,6 +80,25 @@ class DrawOrder:
         save_arrays(self.store, file, order=closest_order(torch.cat(pieces).double().cpu().numpy()))
 
 
+def measure_schemes(run: Run, work: SchemeDistances, cells: Sequence[SchemeCell], images: int) -> int:
+    """Measure schemes on a number of images; returns the number of all encodings."""
+
+    def encodings(cell: SchemeCell) -> int:
+        return work.draws[cell.name] * images
+
+    needs = encoder_needs(torch.device(work.encoders.device))
+    done = run.cells("scheme", work, cells, needs=needs, size=encodings)
+    with contextlib.closing(done):
+        return sum(encodings(cell) for cell, _ in done)
+
+
+def find_order(run: Run, work: DrawOrder, file: str) -> None:
+    """Order the draws of a scheme."""
+    done = run.cells("order", work, [file], needs=encoder_needs(torch.device(work.encoders.device)))
+    with contextlib.closing(done):
+        list(done)
+
+
 def measure_scheme(
     encoder: Encoder,
     scheme: Scheme,
@@ -87,9 +107,9 @@ def measure_scheme(
     seed: int = 0,
     advance: Callable[[int], None] | None = None,
 ) -> dict[str, np.ndarray]:
-    """MSD and MMD of a scheme to centres (K, D), each (K,). Of the draws nothing is kept.
+    """MSD and MMD of a scheme to centres (K, D), each (K,); draws are not kept.
 
-    `advance` is called with the number of draws that have been looked at.
+    `advance` is called with the number of draws that are encoded.
     """
     nearest = torch.full((len(centres),), torch.inf, device=centres.device)
     total = torch.zeros(centres.shape[1], dtype=torch.float64, device=centres.device)
@@ -107,5 +127,5 @@ def measure_scheme(
 
 def distances_between(features: Tensor, centres: Tensor) -> Tensor:
     """All distances of features (n, D) to centres (K, D): (n, K)."""
-    # Differences before squares: a product of matrices loses what is near to rounding.
+    # Differences before squares: by a product of matrices, small distances would be lost to rounding.
     return torch.cdist(features, centres, compute_mode="donot_use_mm_for_euclid_dist")

@@ -1,17 +1,15 @@
 """Is it the nearest augmentations that help? Networks trained with few augmentations, chosen by their distance.
 
-Many augmentations of a scheme are drawn once, and ordered: first those that come closest to some corruption of a
-suite. Then networks are trained with the first k of them, the last k, or k at random, every image drawing one of the k
-anew. If nearness matters, few close ones do as well as the whole scheme, and few far ones do not. This is the
-experiment of appendix B of Mintun, Kirillov and Xie.
+Many augmentations of a scheme are drawn once, and ordered: first those that come closest to some corruption of a suite.
+Then networks are trained with the first k of them, the last k, or k at random, every image drawing one of the k anew.
+This is the experiment of appendix B of Mintun, Kirillov and Xie.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -22,41 +20,26 @@ from torch import Tensor
 
 from scuff.augment import Scheme
 from scuff.data import Source
-from scuff.engine import Engine, Progress, Run
-from scuff.evaluation.plan import Plan
+from scuff.engine import Run
+from scuff.engine.cost import StudyCost
 from scuff.kernels.constants import constant
-from scuff.metrics.overlap.accuracies import CLEAN
 from scuff.random import integers
-from scuff.store import check_settings, save_settings
-from scuff.studies.sources import choose_seeds, open_test_source
+from scuff.store import Settings, Store, save_settings
+from scuff.studies.base import Plan, check_folder, complete_settings
 from scuff.studies.trainings import run_trainings
-from scuff.studies.transform_space.array_files import load_arrays
-from scuff.studies.transform_space.distances import measure_plan_centres, train_extractor
-from scuff.studies.transform_space.encoders import encoder_needs
-from scuff.studies.transform_space.plan import IMAGES, SAMPLES, DistancePlan, is_constant, plan_distances
-from scuff.studies.transform_space.plan import SETTINGS as DISTANCES
-from scuff.studies.transform_space.schemes import DrawOrder
-from scuff.studies.transform_space.trials import (
-    Trials,
-    evaluate_trials,
-    expect_trials,
-    join_tables,
-    plan_trials,
-    read_errors,
-)
-from scuff.suites import Suite
-from scuff.training.recipes import Recipe, find_recipe
-from scuff.training.run import adapt
+from scuff.studies.transform_space.correlation import describe_trainings
+from scuff.studies.transform_space.cost import estimate_encodings
+from scuff.studies.transform_space.distances import SETTINGS, DistanceWork, is_constant
+from scuff.studies.transform_space.files import join_tables, load_arrays, read_table, save_table
+from scuff.studies.transform_space.plan import open_distances
+from scuff.studies.transform_space.schemes import DrawOrder, find_order
+from scuff.studies.transform_space.study import SubsetsStudy
+from scuff.studies.transform_space.trials import Trials, mean_errors, open_tests, plan_trials, read_errors
 from scuff.training.treatment import Augmented, Treatment
 
-SETTINGS, SUBSETS, ORDER = "subsets.json", "subsets.csv", "order.npz"
+SUBSETS, ORDER = "subsets.csv", "order.npz"
 KINDS = ("closest", "random", "farthest")
 ALL = "all"
-NOTED_ONLY = (  # data may move; sizes, kinds and seeds may join
-    "data", "extractor_address", "test", "sizes", "kinds", "seeds", "environment", "device", "scuff",
-)  # fmt: skip
-SIZES = (1, 3, 10, 30, 100, 300, 1000)
-DRAWS = 100_000
 
 
 @dataclass(frozen=True)
@@ -79,220 +62,8 @@ class FewDraws(Scheme):
         return {"scheme": self.kind, "of": self.scheme.settings(), "draws": digest, "seed": self.seed}
 
 
-@dataclass(frozen=True)
-class SubsetPlan:
-    """An experiment that is ready to run. Which augmentations are the closest is known only when it does."""
-
-    distances: DistancePlan
-    settings: dict[str, Any]
-    recipe: Recipe
-    test: str | Source | None
-
-    @property
-    def scheme(self) -> Scheme:
-        """Whose augmentations are chosen from."""
-        return next(iter(self.distances.schemes.values()))
-
-    def encodings(self) -> int:
-        """Images that will go through the network of the features: none if the order is known."""
-        return 0 if self.distances.store.exists(ORDER) else self.distances.encodings()
-
-    def trainings(self) -> int:
-        """How many networks there will be in all."""
-        settings = self.settings
-        return len(settings["seeds"]) * (1 + len(settings["kinds"]) * len(settings["sizes"]))
-
-
-def subsets(
-    scheme: str | dict[str, Scheme],
-    suite: str | Suite,
-    data: str | Source,
-    out: str | os.PathLike[str],
-    *,
-    recipe: str | Recipe,
-    extractor: Any = None,
-    architecture: str | None = None,
-    epochs: int | None = None,
-    sizes: Sequence[int] = SIZES,
-    kinds: Sequence[str] = KINDS,
-    draws: int = DRAWS,
-    seeds: int | Sequence[int] = 1,
-    only: Sequence[str] | None = None,
-    severities: Sequence[int] | None = None,
-    test: str | Source | None = None,
-    limit: int | None = None,
-    images: int = IMAGES,
-    samples: int = SAMPLES,
-    seed: int = 0,
-    precision: str | None = None,
-    device: str | torch.device | None = None,
-    engine: Engine | None = None,
-    progress: Progress | None = None,
-) -> pd.DataFrame:
-    """Mean errors on a suite of networks trained with few augmentations: kind, size, seed, clean_error, error.
-
-    Parameters
-    ----------
-    scheme
-        `"augmix"` in the paper.
-    sizes, kinds
-        How many augmentations: the "closest", the "farthest", or "random" ones. A network trained with the whole
-        scheme, of kind "all" and size 0, is for comparison.
-    draws
-        How many augmentations are drawn to choose from.
-    seed
-        Decides over images and draws, and over which subsets are the random ones: all trainings share these.
-    suite, data, out, recipe, extractor, seeds, test, limit, images, samples, precision, engine
-        As in `scuff.studies.correlation`.
-    """
-    plan = plan_subsets(
-        scheme,
-        suite,
-        data,
-        out,
-        recipe=recipe,
-        extractor=extractor,
-        architecture=architecture,
-        epochs=epochs,
-        sizes=sizes,
-        kinds=kinds,
-        draws=draws,
-        seeds=seeds,
-        only=only,
-        severities=severities,
-        test=test,
-        limit=limit,
-        images=images,
-        samples=samples,
-        seed=seed,
-        precision=precision,
-        device=device,
-        engine=engine,
-    )
-    return run_subsets(plan, progress=progress)
-
-
-def plan_subsets(
-    scheme: str | dict[str, Scheme],
-    suite: str | Suite,
-    data: str | Source,
-    out: str | os.PathLike[str],
-    *,
-    recipe: str | Recipe,
-    extractor: Any = None,
-    architecture: str | None = None,
-    epochs: int | None = None,
-    sizes: Sequence[int] = SIZES,
-    kinds: Sequence[str] = KINDS,
-    draws: int = DRAWS,
-    seeds: int | Sequence[int] = 1,
-    test: str | Source | None = None,
-    limit: int | None = None,
-    **options: Any,
-) -> SubsetPlan:
-    """Plan an experiment without computing anything; the arguments are those of `subsets`."""
-    distances = plan_distances(
-        scheme,
-        suite,
-        data,
-        out,
-        extractor=extractor,
-        recipe=recipe,
-        architecture=architecture,
-        epochs=epochs,
-        augmentations=draws,
-        resamplings=1,
-        **options,
-    )
-    if len(distances.schemes) > 1:
-        raise ValueError(f"subsets are those of one scheme, got {', '.join(distances.schemes)}")
-    scheme = next(iter(distances.schemes.values()))
-    if is_constant(scheme):
-        raise ValueError(
-            f"the augmentations of {', '.join(distances.schemes)} are all the same: nothing to choose from"
-        )
-    if scheme.before_crop:
-        raise ValueError("the augmentations of this scheme act before flips and shifts, and cannot be replayed after")
-    unknown = [kind for kind in kinds if kind not in KINDS]
-    if unknown or not kinds:
-        raise ValueError(f"kinds of subsets are {', '.join(KINDS)}, got {', '.join(map(repr, unknown)) or 'none'}")
-    bad = [size for size in sizes if type(size) is not int or not 1 <= size <= draws]
-    if bad or not sizes:
-        raise ValueError(f"sizes must be whole numbers from 1 to the {draws} draws, got {list(sizes)}")
-    recipe = adapt(find_recipe(recipe), architecture, epochs, False)
-    settings = {
-        **distances.settings,
-        "recipe": {"name": recipe.name, **recipe.settings()},
-        "sizes": sorted(set(sizes)),
-        "kinds": [kind for kind in KINDS if kind in kinds],
-        "seeds": choose_seeds(seeds),
-        "test": test if test is None or isinstance(test, str) else test.name,
-        "test_fingerprint": open_test_source(data, test, None).fingerprint(),
-        "limit": limit,
-    }
-    check_settings(distances.store, SETTINGS, settings, NOTED_ONLY)
-    return SubsetPlan(distances, settings, recipe, test)
-
-
-def run_subsets(plan: SubsetPlan, *, progress: Progress | None = None) -> pd.DataFrame:
-    """Carry out what `plan_subsets` has planned: order the augmentations, train, test, and write the table."""
-    store = plan.distances.store
-    save_settings(store, SETTINGS, plan.settings)
-    save_settings(store, DISTANCES, plan.distances.settings)  # which the centres depend on
-    with Run(plan.distances.engine, store, progress, "subsets") as run:
-        tested = _order_and_test(run, plan)
-    table = summarise(read_errors(*tested))
-    table = join_tables(store, SUBSETS, table, ["kind", "size", "seed"])
-    table = table.sort_values(["kind", "size", "seed"], key=_in_order, ignore_index=True)
-    chosen = table[table["kind"] != ALL]
-    joined = {"kinds": chosen["kind"], "sizes": chosen["size"].sort_values(), "seeds": table["seed"].sort_values()}
-    joined = {key: values.drop_duplicates().tolist() for key, values in joined.items()}
-    save_settings(store, SETTINGS, {**plan.settings, **joined})
-    store.write(SUBSETS, table.to_csv(index=False).encode())
-    return table
-
-
-def _in_order(column: pd.Series) -> pd.Series:
-    """Kinds in the order in which they are told; numbers as they are."""
-    return column.map((ALL, *KINDS).index) if column.name == "kind" else column
-
-
-def _order_and_test(run: Run, plan: SubsetPlan) -> tuple[Trials, Plan | None] | None:
-    """Find the order of the draws, train and test; None if the order could not be found."""
-    distances, store, networks = plan.distances, plan.distances.store, plan.trainings()
-    own = 0 if distances.training is None or store.exists(ORDER) else 1
-    own_there = own if distances.is_trained() else 0
-    run.expect("train", networks + own, own_there)
-    expect_trials(run, networks, distances.levels)
-    if not store.exists(ORDER):
-        run.expect("centres", len(distances.levels), len(distances.levels) - len(distances.missing_centres()))
-        run.expect("order", 1)
-        _find_order(run, plan)
-        if run.failures:
-            return None
-    trials = _plan_trials(plan, load_arrays(store, ORDER, ["order"])["order"])
-    missing = trials.missing()
-    run.expect("train", networks + own, networks - len(missing) + own_there)
-    run_trainings(run, missing, trials.device)
-    return trials, evaluate_trials(run, trials)
-
-
-def _find_order(run: Run, plan: SubsetPlan) -> None:
-    """Order the draws of the scheme, those first that come closest to some cell of the suite, if there are centres."""
-    distances = plan.distances
-    train_extractor(run, distances)
-    encoders = distances.encoders()
-    measure_plan_centres(run, distances, encoders)
-    if not run.failures:
-        files, draws = distances.centre_files(0), plan.settings["augmentations"]
-        work = DrawOrder(distances.store, encoders, files, plan.scheme, draws)
-        done = run.cells("order", work, [ORDER], needs=encoder_needs(distances.device))
-        with contextlib.closing(done):
-            list(done)
-
-
 def choose_draws(order: np.ndarray, kind: str, size: int, seed: int = 0) -> tuple[int, ...]:
-    """`size` of the ordered draws: the first, the last, or any."""
+    """`size` of the ordered draws: the first, the last, or random ones."""
     if kind == "random":
         chosen = np.random.default_rng(seed).choice(order, size, replace=False)
     else:
@@ -300,34 +71,144 @@ def choose_draws(order: np.ndarray, kind: str, size: int, seed: int = 0) -> tupl
     return tuple(sorted(chosen.tolist()))
 
 
-def _plan_trials(plan: SubsetPlan, order: np.ndarray) -> Trials:
-    settings, distances = plan.settings, plan.distances
-    treatments: dict[str, Treatment] = {ALL: Augmented(plan.scheme)}
-    for kind in settings["kinds"]:
-        for size in settings["sizes"]:
-            few = FewDraws(plan.scheme, choose_draws(order, kind, size, settings["seed"]), settings["seed"])
-            treatments[f"{kind}-{size}"] = Augmented(few)
-    return plan_trials(
-        treatments,
-        distances.suite,
-        distances.data,
-        distances.store.root,
-        recipe=plan.recipe,
-        seeds=settings["seeds"],
-        only=list(distances.levels),
-        severities=distances.severities,
-        test=plan.test,
-        limit=settings["limit"],
-        device=distances.device,
+def plan_subsets(study: SubsetsStudy) -> Plan[pd.DataFrame]:
+    """Check the scheme and the subsets; which augmentations are the closest is known only when they are measured."""
+    distances, engine = open_distances(
+        study, study.scheme, study.suite, study.only, study.severities, augmentations=study.draws
     )
+    distances.only = list(distances.levels)
+    _check_scheme(distances.schemes)
+    unknown = [kind for kind in study.kinds if kind not in KINDS]
+    if unknown or not study.kinds:
+        raise ValueError(f"kinds of subsets are {', '.join(KINDS)}, got {', '.join(map(repr, unknown)) or 'none'}")
+    bad = [size for size in study.sizes if type(size) is not int or not 1 <= size <= study.draws]
+    if bad or not study.sizes:
+        raise ValueError(f"sizes must be whole numbers from 1 to the {study.draws} draws, got {list(study.sizes)}")
+    subsets = {"sizes": sorted(set(study.sizes)), "kinds": [kind for kind in KINDS if kind in study.kinds]}
+    work = SubsetsWork(study, distances, open_tests(study, distances), {**distances.settings, **subsets})
+    settings = complete_settings(study, {**work.settings, **work.trials().settings()})
+    work.settings = settings
+    check_folder(study, distances.store, settings)
+    return Plan(study, settings, work, distances.store, engine)
+
+
+def _check_scheme(schemes: dict[str, Scheme]) -> None:
+    """Refuse several schemes, and those of which no draws can be chosen."""
+    names = ", ".join(schemes)
+    if len(schemes) > 1:
+        raise ValueError(f"subsets are those of one scheme, got {names}")
+    scheme = next(iter(schemes.values()))
+    if is_constant(scheme):
+        raise ValueError(f"the augmentations of {names} are all the same: nothing to choose from")
+    if scheme.before_crop:
+        raise ValueError("the augmentations of this scheme act before flips and shifts, and cannot be replayed after")
+
+
+@dataclass(eq=False)
+class SubsetsWork:
+    """The order of a scheme's draws, trainings with some of them, and tests."""
+
+    study: SubsetsStudy
+    distances: DistanceWork
+    test: Source
+    settings: Settings = field(repr=False)
+    tested: Trials | None = field(default=None, repr=False)
+
+    @property
+    def scheme(self) -> Scheme:
+        """The scheme whose augmentations are chosen from."""
+        return next(iter(self.distances.schemes.values()))
+
+    def has_order(self) -> bool:
+        """Whether the order of the draws is known."""
+        return self.distances.store.exists(ORDER)
+
+    def encodings(self) -> int:
+        """Number of images that will go through the extractor: none if the order is known."""
+        return 0 if self.has_order() else self.distances.encodings()
+
+    def trials(self) -> Trials:
+        """The trainings; before the order is known, with any draws in the place of those to be chosen."""
+        settings, order = self.settings, np.arange(self.settings["augmentations"])
+        if self.has_order():
+            order = load_arrays(self.distances.store, ORDER, ["order"])["order"]
+        treatments: dict[str, Treatment | None] = {ALL: Augmented(self.scheme)}
+        for kind in settings["kinds"]:
+            for size in settings["sizes"]:
+                few = FewDraws(self.scheme, choose_draws(order, kind, size, settings["seed"]), settings["seed"])
+                treatments[f"{kind}-{size}"] = Augmented(few)
+        return plan_trials(self.study, self.distances, self.test, treatments)
+
+    def run(self, run: Run) -> None:
+        """Order the draws, train and test; nothing is trained without an order."""
+        distances, store, networks = self.distances, self.distances.store, len(self.trials().cells)
+        save_settings(store, SETTINGS, distances.settings)  # which the centres depend on
+        extractors = 0 if distances.training is None or self.has_order() else 1
+        trained = 0 if distances.untrained() else extractors
+        run.expect("train", networks + extractors, trained)
+        self.trials().expect_tests(run)
+        if not self.has_order():
+            run.expect("centres", len(distances.levels), len(distances.levels) - len(distances.missing_centres()))
+            run.expect("order", 1)
+            self._find_order(run)
+            if run.failures:
+                return
+        self.tested = self.trials()
+        self.tested.check_trained()
+        missing = self.tested.missing()
+        run.expect("train", networks + extractors, networks - len(missing) + trained)
+        run_trainings(run, missing, distances.device)
+        self.tested.run_tests(run)
+
+    def _find_order(self, run: Run) -> None:
+        """Order the draws, those first that come closest to some cell of the suite, if all cells have centres."""
+        distances = self.distances
+        distances.train_extractor(run)
+        encoders = distances.encoders()
+        distances.measure_centres(run, encoders)
+        if not run.failures:
+            draws = self.settings["augmentations"]
+            work = DrawOrder(distances.store, encoders, distances.centre_files(0), self.scheme, draws)
+            find_order(run, work, ORDER)
+
+    def collect(self) -> pd.DataFrame:
+        """Mean errors; what the folder holds from before stays in the table."""
+        store = self.distances.store
+        table = join_tables(store, SUBSETS, summarise(read_errors(self.tested)), ["kind", "size", "seed"])
+        table = table.sort_values(["kind", "size", "seed"], key=_in_order, ignore_index=True)
+        chosen = table[table["kind"] != ALL]
+        joined = {"kinds": chosen["kind"], "sizes": chosen["size"].sort_values(), "seeds": table["seed"].sort_values()}
+        joined = {key: values.drop_duplicates().tolist() for key, values in joined.items()}
+        save_settings(store, SubsetsStudy.file, {**self.settings, **joined})
+        save_table(store, SUBSETS, table)
+        return table
+
+    def cost(self) -> StudyCost:
+        """Trainings and tests; encodings as long as the order is not known."""
+        cost = self.trials().cost()
+        return cost if self.has_order() else cost + estimate_encodings(self.distances, order=ORDER)
+
+    def describe(self) -> Iterator[str]:
+        """Distances and trainings."""
+        yield from self.distances.describe(self.encodings())
+        trials = self.trials()
+        yield from describe_trainings(len(trials.cells), len(trials.missing()))
+
+
+def _in_order(column: pd.Series) -> pd.Series:
+    """Kinds in the order in which they are listed; numbers as they are."""
+    return column.map((ALL, *KINDS).index) if column.name == "kind" else column
 
 
 def summarise(errors: pd.DataFrame) -> pd.DataFrame:
-    """Of the errors of all trials, one line per network: kind, size, seed, clean_error, error (the mean over cells)."""
+    """One line per network: kind, size, seed, clean_error, error (the mean over cells)."""
     lines = []
-    for (name, seed), its in errors.groupby(["scheme", "seed"], sort=False):
+    for (name, seed), lines_of_network in errors.groupby(["scheme", "seed"], sort=False):
         kind, _, size = str(name).partition("-")
-        is_clean = its["corruption"] == CLEAN
-        clean, mean = (float(its.loc[rows, "error"].mean()) for rows in (is_clean, ~is_clean))
-        lines.append({"kind": kind, "size": int(size or 0), "seed": seed, "clean_error": clean, "error": mean})
+        lines.append({"kind": kind, "size": int(size or 0), "seed": seed, **mean_errors(lines_of_network)})
     return pd.DataFrame(lines)
+
+
+def read_subsets(directory: str | os.PathLike[str]) -> pd.DataFrame:
+    """The table of a study: kind, size, seed, clean_error, error."""
+    return read_table(Store(directory), SUBSETS)

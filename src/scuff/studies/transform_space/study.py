@@ -1,0 +1,241 @@
+"""How near augmentations come to corruptions, as a network sees them; what that explains, and what is far from them.
+
+The studies of Mintun, Kirillov and Xie (NeurIPS 2021).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, field
+from typing import TYPE_CHECKING, Annotated
+
+from scuff.studies.base import R, Study, as_function, study
+from scuff.studies.options import NUMBER, NUMBERS, REPEATED, SCHEMES, TEXT, WHOLE, WHOLES, WORDS, Option
+from scuff.studies.vocabulary import (
+    Architecture,
+    Data,
+    Epochs,
+    Extractor,
+    Limit,
+    MaybeRecipe,
+    Only,
+    Out,
+    Precision,
+    RecipeName,
+    Schemes,
+    Seed,
+    Seeds,
+    Severities,
+    SuiteName,
+    Test,
+)
+
+if TYPE_CHECKING:
+    from scuff.augment import Scheme
+    from scuff.evaluation.choices import Models
+    from scuff.suites import Suite
+
+FOLDER = "scuff.studies.transform_space"
+SAMPLING = "independent: all images share each draw; joint: every image has its own, and --samples does not count."
+EXTRACTORS = "Another network, whose features are used; one per --model, or one for all."
+SPREAD = "Relative difference of errors between the middle severity and the outer ones. Default: that of the reference."
+
+Samples = Annotated[int, Option("Draws of a corruption; the mean of their features is its centre.", WHOLE, "N")]
+Resamplings = Annotated[
+    int, Option("Number of repetitions with fresh images and draws; two or more show the spread.", WHOLE, "N")
+]
+Augmentations = Annotated[
+    int, Option("Draws of every scheme. MSD is a minimum and falls with their number.", WHOLE, "N")
+]
+
+
+@study
+class FeatureStudy(Study[R]):
+    """A study that looks at transforms through the features of a network."""
+
+    question = "transform_space"
+    noted = ("extractor_address", "images_per_second")
+
+    _: KW_ONLY
+    images: Annotated[int, Option("Images used to compute features.", WHOLE, "N")] = 100
+    samples: Samples = 100
+    sampling: Annotated[str, Option(SAMPLING, TEXT, "independent|joint")] = "independent"
+    seed: Seed = 0
+    precision: Precision = None
+
+
+@study
+class DistanceStudy(FeatureStudy[R]):
+    """A study whose features are those of one network, which may have to be trained first."""
+
+    _: KW_ONLY
+    extractor: Extractor = None
+    recipe: MaybeRecipe = None
+    architecture: Architecture = None
+    epochs: Epochs = None
+
+
+@study
+class TrialStudy(DistanceStudy[R]):
+    """A study that trains networks on differently treated images, and tests them."""
+
+    _: KW_ONLY
+    recipe: RecipeName = field()  # required here
+    seeds: Seeds = 1
+    test: Test = None
+    limit: Limit = None
+
+
+@study
+class DistancesStudy(DistanceStudy["Distances"]):
+    """Measure MSD and MMD of augmentation schemes to the corruptions of a suite.
+
+    The feature of a transform is the mean of a network's last hidden layer over a fixed set of images. Every corruption
+    at every severity becomes a point, the centre of many draws; every scheme a cloud. MSD is how near the nearest
+    augmentation comes to a centre, MMD the distance of the means. More schemes can join a folder later.
+    """
+
+    name, command = "distances", "distance schemes"
+    planner, reader = f"{FOLDER}.plan:plan_distances", f"{FOLDER}.distances:read_distance_study"
+
+    schemes: Schemes
+    suite: SuiteName
+    data: Data
+    out: Out
+    _: KW_ONLY
+    only: Only = None
+    severities: Severities = None
+    augmentations: Augmentations = 10_000
+    resamplings: Resamplings = 1
+
+
+@study
+class CorrelationStudy(TrialStudy["pd.DataFrame"]):
+    """Correlate distances with errors: do schemes that come nearer to a corruption help more against it?
+
+    Measures the distances of all schemes, trains a network with each, tests all of them, and returns Spearman's
+    correlation over schemes of MSD and error, one line per corruption. It takes at least five schemes, better dozens:
+    the augmentation powerset, `"powerset-64"`, is made for this. More schemes and seeds can join a folder later.
+    """
+
+    name, command, file = "correlation", "distance correlation", "trials.json"
+    planner, reader = f"{FOLDER}.correlation:plan_correlation", f"{FOLDER}.correlation:read_correlation"
+
+    schemes: Schemes
+    suite: SuiteName
+    data: Data
+    out: Out
+    _: KW_ONLY
+    only: Only = None
+    severities: Severities = None
+    augmentations: Augmentations = 10_000
+    resamplings: Resamplings = 1
+
+
+@study
+class MixingStudy(TrialStudy["pd.DataFrame"]):
+    """Train with two corruptions in changing shares, and test on one of them (figure 2b of the paper).
+
+    An image meets the other corruption with probability p, the tested one otherwise. MMD grows with p; MSD and error
+    stay low as long as a few augmentations are right. Returns share, mmd, msd, seed, error, clean_error.
+    """
+
+    name, command = "mixing", "distance mixing"
+    planner, reader = f"{FOLDER}.mixing:plan_mixing", f"{FOLDER}.mixing:read_mixing"
+    noted = (*FeatureStudy.noted, "schemes")
+
+    right: Annotated[str, Option("Corruption of the test, SUITE/NAME.", TEXT, "TESTED", is_argument=True)]
+    other: Annotated[str, Option("Corruption that is mixed into training.", TEXT, "OTHER", is_argument=True)]
+    data: Data
+    out: Out
+    _: KW_ONLY
+    # Without levels, corruptions have no severity: None is 3 or nothing.
+    severity: Annotated[int | None, Option("Severity of both corruptions (default 3).", WHOLE, "LEVEL")] = None
+    shares: Annotated[
+        Sequence[float],
+        Option("Probabilities of the other corruption in training.", NUMBERS, "P,P,...", resume="joins"),
+    ] = (0.0, 0.5, 0.9, 0.99, 1.0)
+    augmentations: Annotated[int, Option("Draws of every mixture.", WHOLE, "N")] = 1000
+    resamplings: Resamplings = 1
+
+
+@study
+class SubsetsStudy(TrialStudy["pd.DataFrame"]):
+    """Train with few augmentations: those closest to the corruptions, the farthest, or random ones (appendix B).
+
+    Many augmentations of a scheme are drawn once, and ordered by how near they come to some corruption. If nearness
+    matters, few close ones do as well as the whole scheme, and few far ones do not. Returns kind, size, seed,
+    clean_error, error; a network trained with the whole scheme, of kind "all" and size 0, is for comparison. All
+    trainings share the draws, and which of them are the random ones.
+    """
+
+    name, command = "subsets", "distance subsets"
+    planner, reader = f"{FOLDER}.subsets:plan_subsets", f"{FOLDER}.subsets:read_subsets"
+
+    scheme: Annotated[
+        "str | Mapping[str, Scheme | str]",
+        Option("Scheme whose augmentations are chosen from.", SCHEMES, "SCHEME", command_default="augmix"),
+    ]
+    suite: SuiteName
+    data: Data
+    out: Out
+    _: KW_ONLY
+    only: Only = None
+    severities: Severities = None
+    sizes: Annotated[
+        Sequence[int], Option("Numbers of augmentations to train with.", WHOLES, "K,K,...", resume="joins")
+    ] = (1, 3, 10, 30, 100, 300, 1000)
+    kinds: Annotated[
+        Sequence[str],
+        Option("Which augmentations to train with: closest, random, farthest.", WORDS, "KINDS", resume="joins"),
+    ] = ("closest", "random", "farthest")
+    draws: Annotated[int, Option("Number of augmentations to choose from.", WHOLE, "N")] = 100_000
+
+
+@study
+class DissimilarStudy(FeatureStudy["Dissimilar"]):
+    """Choose corruptions that look different from those of another benchmark, and are as hard.
+
+    Classifiers are tested on the reference and on all candidates at all severities, and extractors measure the centre
+    of each of these. What is chosen from that (`scuff.design.find_dissimilar`) takes seconds, and may be chosen again
+    in the same folder with another size, tolerance or spread. A reference has at least three severities unless `spread`
+    is given; a candidate at least five, of which five are chosen. Every repetition has fresh images and draws.
+    """
+
+    name, command = "dissimilar", "design dissimilar"
+    planner, reader = f"{FOLDER}.dissimilar_plan:plan_dissimilar", f"{FOLDER}.dissimilar:read_dissimilar"
+    noted = ("levels", "name", "result", "addresses")
+    saves_first = False  # an earlier choice stays until there is a new one
+
+    reference: Annotated["str | Suite", Option("Suite to be different from.", TEXT, "REFERENCE", is_argument=True)]
+    candidates: Annotated[
+        "str | Suite", Option("Suite whose corruptions are chosen from.", TEXT, "CANDIDATES", is_argument=True)
+    ]
+    data: Data
+    out: Out
+    _: KW_ONLY
+    models: Annotated[
+        "Models",
+        Option("Classifier whose errors count; one per repetition.", REPEATED, "MODEL", "--model"),
+    ]
+    extractors: Annotated["Models", Option(EXTRACTORS, REPEATED, "MODEL", "--extractor")]
+    test: Test = None
+    limit: Limit = None
+    only: Annotated[
+        Only, Option("Choose from these candidates only, as in lines,ripple,sparkles.", WORDS, "NAMES", resume="noted")
+    ] = None
+    size: Annotated[int, Option("Number of corruptions; even.", WHOLE, "N", resume="noted")] = 10
+    tolerance: Annotated[
+        float,
+        Option("Relative deviation allowed for the error of half a benchmark.", NUMBER, "SHARE", resume="noted"),
+    ] = 0.01
+    spread: Annotated[float | None, Option(SPREAD, NUMBER, "SHARE", resume="noted")] = None
+    benchmarks: Annotated[
+        int, Option("Number of benchmarks that are drawn and compared.", WHOLE, "N", resume="noted")
+    ] = 100_000
+    suite_name: Annotated[str, Option("Name of the new suite.", TEXT, "NAME", resume="noted")] = "dissimilar"
+
+
+distances = as_function(DistancesStudy)
+correlation = as_function(CorrelationStudy)
+mixing = as_function(MixingStudy)
+subsets = as_function(SubsetsStudy)
+dissimilar = as_function(DissimilarStudy)
