@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -105,10 +104,10 @@ def measure_pixels(images: Tensor, team: Team = ALONE) -> tuple[tuple[float, ...
 
 def _count_bytes(images: Tensor) -> Tensor:
     """How often each byte occurs in each channel: int64 (C, 256), on the CPU."""
-    counts = [
-        sum(torch.bincount(piece.flatten(), minlength=256) for piece in images[:, channel].split(1 << 16)).cpu()
-        for channel in range(images.shape[1])
-    ]
+    counts = []
+    for channel in images.unbind(1):  # in pieces, because counting makes long integers of bytes
+        pieces = [torch.bincount(piece.flatten(), minlength=256) for piece in channel.split(1 << 16)]
+        counts.append(torch.stack(pieces).sum(0).cpu())
     return torch.stack(counts)
 
 
