@@ -255,7 +255,8 @@ def distances(scale: Scale) -> Iterator[Line]:
         images=10 if scale.is_quick else 100,
         device=scale.device,
     ).plan()
-    words = f"{len(plan.work.schemes)} schemes (powerset-64), imagenet-c, {plan.work.encodings():,} images through a ResNet-50"
+    schemes, images = len(plan.work.schemes), plan.work.encodings()
+    words = f"{schemes} schemes (powerset-64), imagenet-c, {images:,} images through a ResNet-50"
     yield "distance", words, plan.cost()
 
 
