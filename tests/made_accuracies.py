@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from test_papers_tables import ALEXNET, ENTRIES, NORMALISERS, read
+from published_tables import ALEXNET, ENTRIES, NORMALISERS, read
 
 from scuff.metrics import Accuracies
 

@@ -17,6 +17,7 @@ import scuff
 from scuff.corruptions import get
 from scuff.metrics import Accuracies
 from scuff.store import Store, save_settings
+from scuff.studies import OverlapStudy
 from scuff.studies.overlap.results import HITS, SETTINGS
 from scuff.training import find_recipe
 
@@ -84,6 +85,16 @@ def made_settings(accuracies: Accuracies) -> dict:
         "corruptions": list(accuracies.corruptions),
         "seeds": list(accuracies.seeds),
         "environment": {"python": "3.11.2", "torch": "2.13.0", "device": "cpu"},
+        "options": OverlapStudy(
+            [suite.name for suite in accuracies.suites],
+            "cifar10:data",
+            "runs/made",
+            recipe="cifar-fast",
+            only=list(accuracies.corruptions),
+            epochs=12,
+            limit=200,
+            seeds=list(accuracies.seeds),
+        ).options(),
         "scuff": scuff.__version__,
     }
 

@@ -150,27 +150,29 @@ def make_searches() -> pd.DataFrame:
 def made_settings(shifts: Shifts) -> dict[str, Any]:
     """What a study of a table with a mapping would have written down."""
     return {
-        "source": "table.csv",
-        "mapping": "map.yaml",
-        "natural": None,
         "table": "0123456789abcdef",
         "models": list(shifts.models),
         "left_out": dict(shifts.left_out),
         "suites": SUITES,
-        "suites_from": None,
         "categories": CATEGORIES,
-        "categories_from": "runs/noc",
         "groups": True,
         "pairs": None,
         "count": 1000,
         "search": [2, 3],
         "severities": None,
-        "resample": None,
         "seed": 0,
         "resamples": 500,
         "notes": ["other-c: no suite of that name"],
         "same": 0.61,
         "different": 0.11,
+        "options": {
+            "source": "table.csv",
+            "out": "runs/valid",
+            "mapping": "map.yaml",
+            "categories": "runs/noc",
+            "search": [2, 3],
+            "resamples": 500,
+        },
         "scuff": scuff.__version__,
     }
 

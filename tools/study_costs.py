@@ -37,8 +37,7 @@ from scuff.export import estimate_study, plan_export
 from scuff.models import Classifier, build
 from scuff.models.checkpoint import IMAGENET
 from scuff.pictures import Cut, find_pictures
-from scuff.studies import DistancesStudy, OverlapStudy, plan_mscr
-from scuff.studies.separation.cost import estimate_mscr
+from scuff.studies import DistancesStudy, MscrStudy, OverlapStudy
 from scuff.studies.separation.protocols import find_protocol
 from scuff.suites import load_suite
 
@@ -238,8 +237,10 @@ def mscr(scale: Scale) -> Iterator[Line]:
         is_test=np.arange(count) >= count - tested,
     )
     models = options.pop("models")
-    plan = plan_mscr(models, points, scale.root / "out", **options, epsilon_min=CIFAR_EPSILON, device=scale.device)
-    yield "mscr", f"paper-cifar10: {len(plan.cells)} trainings of {models[0].partition(':')[2]}", estimate_mscr(plan)
+    plan = MscrStudy(
+        models, points, scale.root / "out", **options, epsilon_min=CIFAR_EPSILON, device=scale.device
+    ).plan()
+    yield "mscr", f"paper-cifar10: {len(plan.work.cells)} trainings of {models[0].partition(':')[2]}", plan.cost()
 
 
 def distances(scale: Scale) -> Iterator[Line]:
@@ -255,8 +256,8 @@ def distances(scale: Scale) -> Iterator[Line]:
         images=10 if scale.is_quick else 100,
         device=scale.device,
     ).plan()
-    schemes, images = len(plan.work.schemes), plan.work.encodings()
-    words = f"{schemes} schemes (powerset-64), imagenet-c, {images:,} images through a ResNet-50"
+    encoded = f"{plan.work.encodings():,} images through a ResNet-50"
+    words = f"{len(plan.work.schemes)} schemes (powerset-64), imagenet-c, {encoded}"
     yield "distance", words, plan.cost()
 
 

@@ -16,8 +16,7 @@ import pandas as pd
 
 from scuff import metrics, studies
 from scuff.design import find_categories
-from scuff.design.overlap.files import read_overlaps_file
-from scuff.metrics import Shifts
+from scuff.metrics import Shifts, read_overlaps
 from scuff.suites import load_suite
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results" / "validity-imagenet"
@@ -49,7 +48,7 @@ QUESTIONS = {
 def compute(table: str | Path) -> dict[str, pd.DataFrame]:
     """All numbers of the page, from the table of accuracies."""
     shifts = studies.read_accuracy_table(table, RESULTS / "testbed.yaml")
-    overlaps = read_overlaps_file(RESULTS / "overlap-accuracies.csv")
+    overlaps = read_overlaps(RESULTS / "overlap-accuracies.csv")
     found: dict[str, list[pd.DataFrame]] = {name: [] for name in FILES}
     for count, least in LEAST_CORRELATION.items():
         categories = find_categories(overlaps, least_correlation=least).groups()

@@ -53,10 +53,10 @@ def test_a_folder(run):
     result = run("in", "out", *FEW)
     assert result.exit_code == 0, result.output
     assert "2 images x 2 corruptions x severities 1,3" in result.stdout
-    assert "Made 8; there already: 0" in result.stdout
+    assert "Made 8; existing: 0" in result.stdout
     assert result.stderr == ""
     assert len(files("out")) == 9
-    assert "Made 0; there already: 8" in run("in", "out", *FEW).stdout
+    assert "Made 0; existing: 8" in run("in", "out", *FEW).stdout
 
 
 @pytest.mark.parametrize("option", [["--as-published"], ["--save", "jpeg"]])
@@ -98,7 +98,7 @@ def test_an_array(run):
 def test_shards(run):
     result = run("in", "out", "--layout", "webdataset", "--shard", 1, *FEW)
     assert result.exit_code == 0, result.output
-    assert "To make: 8 shards; there already: 0." in result.stdout
+    assert "To make: 8 shards; existing: 0." in result.stdout
     assert "contrast/3/shard-000001.tar" in files("out")
     assert "shards.json" in files("out")
 
@@ -115,8 +115,8 @@ def test_what_shards_lack_is_said_by_every_run(run):
 def test_a_destination_elsewhere(run):
     result = run("in", "memory://corrupt-elsewhere", *FEW)
     assert result.exit_code == 0, result.output
-    assert "Made 8; there already: 0; in memory://corrupt-elsewhere." in result.stdout
-    assert "there already: 8." in run("in", "memory://corrupt-elsewhere", "--dry-run", *FEW).stdout
+    assert "Made 8; existing: 0; in memory://corrupt-elsewhere." in result.stdout
+    assert "existing: 8." in run("in", "memory://corrupt-elsewhere", "--dry-run", *FEW).stdout
 
 
 def test_validation_corruptions_are_asked_for(run):
@@ -128,7 +128,7 @@ def test_validation_corruptions_are_asked_for(run):
 def test_a_dry_run_writes_nothing(run):
     result = run("in", "out", "--dry-run")
     assert result.exit_code == 0
-    assert "To make: 150 files; there already: 0" in result.stdout
+    assert "To make: 150 files; existing: 0" in result.stdout
     assert re.search(r"To compute: \S+ CPU hours; \d+ kB of files\.\n", result.stdout)
     assert re.search(r"With \d workers? on this machine: about \d+ s\.\n", result.stdout)
     assert not Path("out").exists()
@@ -263,7 +263,7 @@ def test_ctrl_c_stops_promptly_and_the_same_command_goes_on(run, start, workers)
     for name in written:
         with Image.open(Path("out", name)) as picture:
             picture.load()
-    assert f"there already: {len(written)}." in run("in", "out", "--dry-run").stdout
+    assert f"existing: {len(written)}." in run("in", "out", "--dry-run").stdout
 
 
 def workers_of(process: subprocess.Popen) -> list[int]:
@@ -279,7 +279,7 @@ def test_a_killed_worker_is_replaced(start):
     os.kill(before[0], signal.SIGKILL)
     output, errors = process.communicate(timeout=120)
     assert (process.returncode, errors) == (0, "")
-    assert f"Made {18 * 10}; there already: 0" in output
+    assert f"Made {18 * 10}; existing: 0" in output
     assert len(files("out")) == 18 * 10 + 1
     (journal,) = Path("out/progress").glob("*.json")
     assert json.loads(journal.read_text())["cells"]["corrupt"]["retried"] > 0
@@ -293,7 +293,7 @@ def test_workers_do_not_outlive_a_main_process_that_was_killed_and_its_shards_ar
     assert wait_for(lambda: not living_processes(process.pid), 10), living_processes(process.pid)
     resumed = run("in", "out", "--workers", "0", *options)
     assert resumed.exit_code == 0
-    assert "there already: 0;" not in resumed.stdout
+    assert "existing: 0;" not in resumed.stdout
     run("in", "fresh", "--workers", "0", *options)
     whole = [name for name in files("out") if not name.endswith(".tmp")]
     assert whole == files("fresh")

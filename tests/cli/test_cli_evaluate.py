@@ -73,7 +73,7 @@ FEW = ("--only", "fog,contrast", "--severity", "1,4")
 def test_an_evaluation_prints_scores_with_intervals(run, tmp_path):
     result = evaluate(run, *FEW, models=("cli_test_nets:plain", "other=cli_test_nets:Net"))
     assert result.exit_code == 0, result.output
-    assert "Cells: 10, of which 0 are there already; in out" in result.output
+    assert "Cells: 10, of which 0 exist already; in out" in result.output
     assert "300 predictions in" in result.output
     rows = scuff.read_evaluation(tmp_path / "out").rows
     summary = scuff.metrics.summary(rows, baseline=None)
@@ -82,7 +82,7 @@ def test_an_evaluation_prints_scores_with_intervals(run, tmp_path):
     assert found(result, "mean error %") == " ".join(f"{v:.1f} [{low:.1f}, {high:.1f}]" for v, low, high in values)
     again = evaluate(run, *FEW, models=("cli_test_nets:plain", "other=cli_test_nets:Net"))
     assert again.exit_code == 0
-    assert "Cells: 10, of which 10 are there already" in again.output
+    assert "Cells: 10, of which 10 exist already" in again.output
 
 
 def test_a_dry_run_lists_cells_and_cost_and_writes_nothing(run, tmp_path):
@@ -176,7 +176,7 @@ def test_ctrl_c_keeps_finished_cells_and_the_same_command_goes_on(run, tmp_path)
     assert errors.strip() == "Interrupted. Run the same command again to go on from here."
     finished = len(list((tmp_path / "out").rglob("*.parquet")))
     result = run(*command[1:])
-    assert f"Cells: 76, of which {finished} are there already" in result.output
+    assert f"Cells: 76, of which {finished} exist already" in result.output
     assert result.exit_code == 0
 
 

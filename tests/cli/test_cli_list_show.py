@@ -1,5 +1,6 @@
 """`scuff list`, `scuff show`, and how the command line fails."""
 
+import inspect
 from typing import get_type_hints
 
 import pytest
@@ -87,6 +88,9 @@ def test_options_say_their_name_where_their_placeholder_is_the_same_word(verb):
         for option in getattr(hint, "__metadata__", ()):
             if isinstance(option, OptionInfo) and option.metavar == name.upper():
                 assert option.default == f"--{name}"  # which typer takes for a name, inside of Annotated
+    for name, parameter in inspect.signature(command).parameters.items():
+        if isinstance(parameter.default, OptionInfo) and parameter.default.metavar == name.upper():
+            assert f"--{name}" in parameter.default.param_decls
 
 
 # --- list -----------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -14,17 +15,17 @@ from typer.testing import CliRunner
 import scuff
 from scuff.cli import app
 from scuff.data import open_points
+from scuff.studies.base import again
 from scuff.studies.separation.distances import (
     NEAREST,
     PAIRS,
     SEPARATION,
-    measure_separation,
     read_is_test,
     read_neighbours,
     read_pairs,
     read_separation,
-    separation,
 )
+from scuff.studies.separation.study import SeparationStudy, separation
 
 study = importlib.import_module(
     "scuff.studies.separation.distances"
@@ -64,6 +65,12 @@ def counted(monkeypatch):
     for name in calls:
         count(name)
     return calls
+
+
+def measure(*data_out, **options):
+    plan = SeparationStudy(*data_out, **options).plan()
+    plan.run()
+    return plan.work
 
 
 def run(*words: object) -> tuple[int, str]:
@@ -125,12 +132,12 @@ def test_what_is_there_is_not_computed_again(table, tmp_path, counted):
     assert separation(table, out, **ALL) == first  # what was left out joins
     assert list(counted.values()) == [1, 1, 1]
     before = {name: (out / name).read_bytes() for name in (SEPARATION, PAIRS, NEAREST)}
-    again = measure_separation(open_points(TABLE), out, **ALL)  # the same data from elsewhere
+    again = measure(open_points(TABLE), out, **ALL)  # the same data from elsewhere
     assert list(counted.values()) == [1, 1, 1]
     assert again.separation == first
     assert sorted(path.name for path in out.iterdir()) == sorted(before)  # and no temporary files
     assert {name: (out / name).read_bytes() for name in before} == before
-    fresh = measure_separation(open_points(TABLE), **ALL)
+    fresh = measure(open_points(TABLE), **ALL)
     pd.testing.assert_frame_equal(again.pairs, fresh.pairs, check_dtype=False)
     np.testing.assert_array_equal(again.neighbours.distances, fresh.neighbours.distances)
 
@@ -208,7 +215,7 @@ def test_points_may_be_given_and_results_kept_anywhere(counted):
 
 def test_progress_counts_pairs():
     seen = []
-    separation(TABLE, progress=lambda done, total: seen.append((done, total)))
+    separation(TABLE, progress=lambda what, done, total: seen.append((done, total)))
     assert seen[-1][0] == seen[-1][1] > 0
     assert all(done <= total for done, total in seen)
 
@@ -240,7 +247,7 @@ def test_a_column_that_was_named_is_not_named_again(table):
     code, output = run(table, "--label", "class")
     assert code == 0
     assert "Classes:" not in output
-    assert "--label=class" in output.splitlines()[-1]
+    assert "--label class" in output.splitlines()[-1]
 
 
 def test_ctrl_c_promises_nothing(table, monkeypatch):
@@ -248,7 +255,8 @@ def test_ctrl_c_promises_nothing(table, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(study, "class_separation", interrupt)
-    assert run(table) == (130, "Interrupted.\n")
+    result = CliRunner().invoke(app, ["separation", str(table)])
+    assert (result.exit_code, result.stderr) == (130, "Interrupted.\n")
 
 
 def test_the_command_tells_pairs_and_quantiles(table, tmp_path):
@@ -260,7 +268,8 @@ def test_the_command_tells_pairs_and_quantiles(table, tmp_path):
     assert ["smallest", "0.625", "0.3125"] in lines
     assert ["mean", "0.875", "0.4375"] in lines
     assert f"scuff report {tmp_path / 'out'}" in output
-    assert "--norm=1" in output.splitlines()[-1]
+    assert "scuff mscr" in output.splitlines()[-2]
+    assert "--norm 1" in output.splitlines()[-2]
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted([SEPARATION, PAIRS, NEAREST])
     assert run(table, "--per-class", "--quantiles", "0.5", "--norm", "1", "--out", tmp_path / "out") == (0, output)
 
@@ -269,7 +278,7 @@ def test_many_pairs_are_not_all_printed(tmp_path):
     x = np.arange(10)[:, None] / 16
     np.savez(tmp_path / "ten.npz", x=x, y=np.arange(10))
     _, output = run(tmp_path / "ten.npz", "--per-class")
-    assert "The 20 nearest of 45 pairs of classes; with --out DIR they come into pairs.csv" in output
+    assert "The 20 nearest of 45 pairs of classes; --out DIR keeps all of them in pairs.csv" in output
     assert sum(len(line.split()) == 5 and line.split()[2].startswith("0.") for line in output.splitlines()) == 20
 
 
@@ -289,17 +298,17 @@ def test_pixels_are_counted_in_steps_of_255(tmp_path):
 def test_duplicates_are_an_error_or_dropped(tmp_path):
     x = np.concatenate([X, X[:1]])
     np.savez(tmp_path / "b.npz", x=x, y=[0, 0, 1, 1, 0, 1])
-    code, output = run(tmp_path / "b.npz")
-    assert code == 2
-    assert len(output.strip().splitlines()) == 1
-    assert output.startswith("Error: ")
-    assert "0" in output
-    assert "5" in output
+    result = CliRunner().invoke(app, ["separation", str(tmp_path / "b.npz")])
+    assert result.exit_code == 2
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert result.stderr.startswith("Error: ")
+    assert "0" in result.stderr
+    assert "5" in result.stderr
     code, output = run(tmp_path / "b.npz", "--drop-duplicates", "--out", tmp_path / "out")
     assert code == 0
     assert "Left out: 2 points that coincide with points of another class: rows 0, 5" in output
     assert json.loads((tmp_path / "out" / SEPARATION).read_text())["dropped"] == [0, 5]
-    assert "--drop-duplicates" in output.splitlines()[-1]
+    assert "--drop-duplicates" in output.splitlines()[-2]
 
 
 @pytest.mark.parametrize(
@@ -313,7 +322,7 @@ def test_duplicates_are_an_error_or_dropped(tmp_path):
         ("a,class\n0,x\n1,y\n", ["--label", "b"], "no column 'b'"),
         ("a,class\n0,x\n1,y\n", ["--norm", "0.5"], "p from 1 to 100"),
         ("a,class\n0,x\n1,y\n", ["--quantiles", "2"], "--quantiles takes numbers from 0 to 1"),
-        ("a,class\n0,x\n1,y\n", ["--quantiles", "some"], "--quantiles takes numbers with commas"),
+        ("a,class\n0,x\n1,y\n", ["--quantiles", "some"], "--quantiles takes numbers separated by commas"),
         ("a,class\n0,x\n1,y\n", ["--crop", "8"], "resize and crop are for pictures"),
         ("a,class\n0,x\n1,y\n", ["--device", "gpu"], "no device is called 'gpu'"),
         ("a,class\n0,x\n1,y\n", ["--out", "table.csv"], "is a file; expected a folder"),
@@ -339,3 +348,35 @@ def test_help_teaches():
     assert code == 0
     for word in ("epsilon_min", "scuff mscr", "--drop-duplicates", "Examples:", "Exit codes:"):
         assert word in output
+
+
+def test_a_dry_run_tells_costs_and_keeps_nothing(table, tmp_path):
+    words = (table, "--per-class", "--per-point", "--out", tmp_path / "out")
+    code, output = run(*words, "--dry-run")
+    assert code == 0
+    assert "measured now on all points" in " ".join(output.split())
+    assert [line.split()[:2] for line in output.splitlines() if line.split()[:1] == ["search"]] == [["search", "3"]]
+    assert not (tmp_path / "out").exists()
+    run(*words)
+    assert "To compute: nothing, all is there." in run(*words, "--dry-run")[1]
+
+
+def test_long_searches_are_timed_on_some_of_the_pairs(monkeypatch):
+    monkeypatch.setattr(study, "TRIAL_SECONDS", 0.0)
+    random = np.random.default_rng(0)
+    data = (random.random((4000, 8)), np.arange(4000) % 4)
+    (part,) = SeparationStudy(data, device="cpu").plan().cost().parts
+    assert part.seconds_per_cell > 0
+    assert re.fullmatch(r"measured now on \d+% of the pairs, and taken to grow in proportion", part.how)
+    assert not part.how.startswith("measured now on 100%")
+
+
+def test_options_are_kept_for_the_same_again(table, tmp_path):
+    separation(table, tmp_path / "out", norm=2, scale="minmax", per_class=True)
+    options = read_separation(tmp_path / "out")["options"]
+    line = again(SeparationStudy, options, "out")
+    assert line.words == f"scuff separation {table} --norm 2 --scale minmax --out out --per-class"
+    separation((X, CLASSES), tmp_path / "arrays", norm=math.inf)
+    line = again(SeparationStudy, read_separation(tmp_path / "arrays")["options"], "out")
+    assert line.words == "scuff separation points --out out"
+    assert line.notes == ("Given as Python objects, so put files or addresses in their place: points.",)

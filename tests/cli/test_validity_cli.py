@@ -11,9 +11,12 @@ from made_validity import SCORE, make_correlations, make_searches, make_shifts
 from typer.testing import CliRunner
 
 from scuff.cli import Verbs
-from scuff.cli.validity import read_pairs, validity_command
-from scuff.cli.validity_tables import benchmark_table, explain_trends, search_table
+from scuff.cli.validity import validity_command
+from scuff.report.validity.scores import measure_validity
+from scuff.report.validity.tables import correlation_table, search_table
+from scuff.report.validity.verdicts import trend_verdicts
 from scuff.studies import read_validity
+from scuff.studies.validity.study import read_pairs
 
 MAPPING = {
     "unit": "percent",
@@ -62,13 +65,13 @@ def test_a_study_prints_tables_and_sentences_and_leaves_a_folder(run):
     group = found.groups.query("group == '2,2' and natural == 'sketch'").iloc[0]
     assert f"{group['value']:.3f}" in said
     for words in (
-        "given clean (curve)",
-        "category, Pearson",
+        "given a curve in clean accuracy",
+        "Pearson's correlation by category",
         "gain over random",
-        "Less balance of the same categories: ",
+        "Imbalance: ",
     ):
         assert words in said
-    assert "Alone, most predictive: made/" in said
+    assert "Single corruptions: " in said
     assert said.rstrip().endswith("Next: scuff report out")
 
 
@@ -79,6 +82,7 @@ def test_a_dry_run_says_what_would_be_done(run, tmp_path):
     assert done.exit_code == 0, done.output
     assert "Search: the most predictive 3 of 8 corruptions" in done.output
     assert "Categories: " in done.output
+    assert "To compute: " in done.output
     assert not (tmp_path / "out").exists()
 
 
@@ -92,7 +96,10 @@ def test_a_dry_run_says_what_would_be_done(run, tmp_path):
         (["table.csv", "--mapping", "mapping.yaml", "--search", "8", "--dry-run"], "number of candidates, 8; got 8"),
         (["table.csv", "--mapping", "mapping.yaml", "--severity", "3"], "has the severities 1, 2, not 3"),
         (["tabel.csv"], "there is no file or folder tabel.csv"),
-        (["table.csv", "--mapping", "mapping.yaml", "--seed", "-1"], "the seed must not be negative"),
+        (
+            ["table.csv", "--mapping", "mapping.yaml", "--seed", "-1"],
+            "seed must be a whole number of at least 0, got -1",
+        ),
         (["."], "folders of evaluations need natural benchmarks to be compared with"),
         ([".", "--natural", "."], ". is not the folder of an evaluation"),
     ],
@@ -105,34 +112,41 @@ def test_mistakes_are_one_line(run, arguments, message):
 
 
 def test_suites_come_first_and_all_corruptions_last():
-    table = benchmark_table(make_correlations(make_shifts()))
-    assert [name for name in table.columns[0].cells if name] == ["made-c", SCORE, "all"]
+    shifts = make_shifts()
+    table = correlation_table(measure_validity(shifts, make_correlations(shifts))).to_terminal()
+    assert [name.strip() for name in table.columns[0].cells][:3] == ["made-c", SCORE, "all corruptions"]
 
 
 def test_searches_are_shown_on_both_sides_of_the_choice():
-    table = search_table(make_searches())
-    shown = {column.header: next(iter(column.cells)) for column in table.columns}
-    assert shown["on the choosing models"] == "0.79 [0.74, 0.84]"
-    assert shown["held out"] == "0.76 [0.71, 0.81]"
-    assert shown["gain over random"] == "0.26 [0.21, 0.31]"
-    assert shown["gain over all"] == "0.14 [0.09, 0.19]"
+    shifts = make_shifts()
+    table = search_table(measure_validity(shifts, make_correlations(shifts), searches=make_searches())).to_terminal()
+    shown = {column.header: next(iter(column.cells)).strip() for column in table.columns}
+    assert shown["r on the choosing models"] == "0.79 [0.74, 0.84]"
+    assert shown["r, held out"] == "0.76 [0.71, 0.81]"
+    assert shown["gain over random"] == "+0.260 [+0.210, +0.310]"
+    assert shown["gain over all"] == "+0.140 [+0.090, +0.190]"
 
 
 def test_pairs_are_numbers_in_twos():
-    assert read_pairs(None) is None
     assert read_pairs("6,1  4,3") == [(6, 1), (4, 3)]
     with pytest.raises(ValueError, match="as in '2,3 3,2'; got '2,3,4'"):
         read_pairs("2,3,4")
 
 
 def test_trends_are_told_by_their_intervals():
+    shifts = make_shifts()
     line = {"natural": "mean", "smaller": "all", "larger": "all", "difference": 0.01, "note": "n1 does not vary"}
-    intervals = {"n": (0.001, 0.02), "size": (-0.1, 0.1), "std": (-0.02, -0.001)}
-    trends = pd.DataFrame([line | {"question": q, "low": low, "high": high} for q, (low, high) in intervals.items()])
-    verdicts = [text.split(": ")[1].split(";")[0] for text in explain_trends(trends)]
-    assert verdicts == ["predicts more", "no difference is shown", "predicts less"]
-    unknown = list(explain_trends(trends.assign(low=np.nan)))
-    assert unknown[0] == "More categories at the same size: unknown (n1 does not vary)."
+    changes = {"n": (0.01, 0.001, 0.02), "size": (0.01, -0.1, 0.1), "std": (-0.01, -0.02, -0.001)}
+    rows = [line | {"question": q, "difference": d, "low": low, "high": high} for q, (d, low, high) in changes.items()]
+    trends = pd.DataFrame(rows)
+
+    def said(table):
+        verdicts = trend_verdicts(measure_validity(shifts, make_correlations(shifts), trends=table))
+        return [words.split(":")[0].split(",")[0] for _, words in verdicts]
+
+    assert said(trends) == ["r rises", "r is not known to change with it", "r falls"]
+    undefined = trends.assign(difference=np.nan, low=np.nan, high=np.nan)
+    assert said(undefined) == ["no mean r is defined (n1 does not vary)."] * 3
 
 
 def test_help_teaches_with_examples(run):

@@ -6,17 +6,19 @@ import itertools
 import math
 import subprocess
 import sys
+from dataclasses import replace
 from functools import cache, partial
 
 import numpy as np
 import pandas as pd
 import pytest
+from made_accuracies import random_accuracies
 from overlap_matrices import random_overlaps, to_overlaps
 
-from scuff import design
+from scuff import design, metrics
 from scuff.design import find_nonoverlapping, nonoverlapping, sweep
 from scuff.design.overlap.lightest import MOST_TIES, find_lightest
-from scuff.metrics import Overlaps, read_overlaps
+from scuff.metrics import Overlaps, overlaps, read_overlaps
 
 # A module and its function have the same name, and the package shows the function.
 MODULE = sys.modules["scuff.design.overlap.nonoverlapping"]
@@ -247,3 +249,61 @@ def test_design_is_pure():
     assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
     assert callable(design.nonoverlapping)
     assert callable(design.balanced)
+
+
+# --- tables of one's own --------------------------------------------------------------------------------------------
+
+GROUPS = {"first": ["imagenet-c/fog", "imagenet-c/snow"], "second": ["imagenet-c/frost", "imagenet-c/contrast"]}
+
+
+@pytest.fixture
+def tables(tmp_path):
+    """The overlaps of four corruptions, and the same as plain tables of pandas and as files."""
+    names = [name for group in GROUPS.values() for name in group]
+    accuracies = replace(random_accuracies(4), trained_on=("standard", *names), tested_on=("clean", *names))
+    matrix = overlaps(accuracies)
+    matrix.save(tmp_path / "matrix.csv")
+    accuracies.to_frame().to_csv(tmp_path / "accuracies.csv", index=False)
+    plain = {
+        "matrix": matrix.to_frame(),
+        "matrix with a column of names": matrix.to_frame().reset_index(),
+        "accuracies as a frame": accuracies.to_frame(),
+        "accuracies": accuracies,
+        "file of a matrix": tmp_path / "matrix.csv",
+        "file of accuracies": str(tmp_path / "accuracies.csv"),
+    }
+    return accuracies, matrix, plain
+
+
+def test_designs_take_plain_tables(tables):
+    _, matrix, plain = tables
+    for what, table in plain.items():
+        assert find_nonoverlapping(table, 0.5).members == find_nonoverlapping(matrix, 0.5).members, what
+        assert nonoverlapping(table, 0.5) == nonoverlapping(matrix, 0.5), what
+        pd.testing.assert_frame_equal(sweep(table), sweep(matrix))
+        assert design.find_categories(table, restarts=2).groups() == design.find_categories(matrix, restarts=2).groups()
+        np.testing.assert_allclose(design.linkage(table), design.linkage(matrix), rtol=1e-12)
+        assert design.least_overlapping(table, GROUPS, 1, 2) == design.least_overlapping(matrix, GROUPS, 1, 2), what
+        assert design.balanced(table, GROUPS, 2, 2) == design.balanced(matrix, GROUPS, 2, 2), what
+
+
+def test_metrics_take_plain_tables(tables, tmp_path):
+    accuracies, matrix, plain = tables
+    benchmark, others = matrix.names[:2], matrix.names[2:]
+    for what, table in plain.items():
+        assert metrics.agreement(table, matrix).pearson == pytest.approx(1), what
+        nearest = [metrics.coverage(o, benchmark, others)["nearest"].tolist() for o in (table, matrix)]
+        assert nearest[0] == nearest[1], what
+    for table in (accuracies.to_frame(), tmp_path / "accuracies.csv"):
+        assert metrics.balance(table, benchmark).mces == metrics.balance(accuracies, benchmark).mces
+        assert metrics.overlap(table, *benchmark).value == matrix.score(*benchmark).value
+        direct = [metrics.direct_coverage(t, benchmark[0])["difference"].tolist() for t in (table, accuracies)]
+        assert direct[0] == direct[1]
+        pd.testing.assert_frame_equal(metrics.robustness_scores(table), metrics.robustness_scores(accuracies))
+
+
+def test_plain_tables_that_are_neither_are_refused():
+    with pytest.raises(ValueError, match="a matrix of overlaps is square, with the same names in the same order"):
+        find_nonoverlapping(pd.DataFrame({"fog": [1.0, 0.2], "snow": [0.2, 1.0]}))
+    with pytest.raises(ValueError, match="missing: tested_on"):
+        find_nonoverlapping(pd.DataFrame({"trained_on": ["standard"], "accuracy": [0.5]}))

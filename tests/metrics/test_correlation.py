@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 from scuff.metrics import Resampling, correlate
+from scuff.metrics.validity import resampled as resampled_module
 from scuff.metrics.validity.correlation import p_values, spearman_p_value
 from scuff.metrics.validity.resampled import percentiles, resample_models, resampled
 
@@ -125,7 +126,7 @@ def test_weights_are_models_repeated(kind, families, monkeypatch):
     for number, a, b in itertools.product(range(30), range(3), range(3)):
         one = np.repeat(np.arange(25), times[number])
         assert found[number, a, b] == pytest.approx(plain(kind, x[a][one], y[b][one], given[one]), abs=1e-12)
-    monkeypatch.setattr("scuff.metrics.validity.resampled.VALUES", 25 * 6 * 4)  # blocks of four
+    monkeypatch.setattr(resampled_module, "VALUES", 25 * 6 * 4)  # blocks of four
     np.testing.assert_allclose(resampled(kind, x, y, times, third), found, atol=1e-14)
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_accuracies import published, random_accuracies
+from published_tables import ALEXNET, TABLE_1A, TABLE_1B, TABLE_7, TABLE_8, read
 from scipy import stats
-from test_papers_tables import ALEXNET, TABLE_1A, TABLE_1B, TABLE_7, TABLE_8, read
 
 from scuff.metrics import (
     Reference,

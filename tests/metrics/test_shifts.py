@@ -140,16 +140,16 @@ def test_some_models_can_be_taken():
     [
         ({"clean": 76.1}, "0 to 1, got 76.1 for a on clean .* percent"),
         ({"natural:y": -0.1}, "got -0.1 for a on y"),
-        ({"model": list("aabcde")}, "a model has one line, and a has several"),
+        ({"model": list("aabcde")}, "a model has one row, and a has several"),
         ({"clean": ["high", 0.5, 0.5, 0.5, 0.5, 0.5]}, "column clean must hold numbers, got 'high' for a"),
         ({"score:x-p": [np.inf, 1, 1, 1, 1, 1]}, "finite"),
         ({"reference:q": 0.5}, "a reference for q, but no accuracy"),
-        ({"score:x;y": 0.5}, "must not have ';' in it, which stands between names: x;y"),
+        ({"score:x;y": 0.5}, "must not have ';' in it, which separates names: x;y"),
         ({"score:x/fog": 0.5}, "synthetic names occur twice: x/fog"),
         ({"Natural:n1": 0.5}, "column 'Natural:n1' means nothing.* did you mean natural:n1"),
         ({"clena": 0.5}, "column 'clena' means nothing.* did you mean clean"),
-        ({"model": ["a", None, *"cdef"]}, "must name its model, and line 2 of 6 does not"),
-        ({"model": ["a", " ", *"cdef"]}, "must name its model, and line 2 of 6 does not"),
+        ({"model": ["a", None, *"cdef"]}, "must name its model, and row 2 of 6 does not"),
+        ({"model": ["a", " ", *"cdef"]}, "must name its model, and row 2 of 6 does not"),
     ],
 )
 def test_what_makes_no_sense_is_refused(change, message):

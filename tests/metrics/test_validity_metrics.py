@@ -104,7 +104,7 @@ def test_a_steep_line_does_not_overflow():
     [
         ([0.5, 0.6, 1.0], [0.2, 0.3, 0.4], None, "clean accuracies between 0 and 1, got 1; leave that model out"),
         ([0.5, 0.6, np.nan], [0.2, 0.3, 0.4], None, "clean accuracies between 0 and 1, got nan"),
-        ([0.5, 0.6, 0.7], [20, 0.3, 0.4], None, "shares from 0 to 1, got 20; are they in percent"),
+        ([0.5, 0.6, 0.7], [20, 0.3, 0.4], None, "fractions from 0 to 1, got 20; are they in percent"),
         ([0.5, 0.6, 0.7], [0.3, 0.4], None, r"two accuracies of each model, got arrays \(3,\) and \(2,\)"),
         ([0.5, 0.6, 0.7], [0.2, 0.3, 0.4], ["a"], "standard must be True or False for each of 3 models"),
     ],

@@ -1,6 +1,5 @@
 """Reports of overlap studies: what they show is what metrics and design say, whatever was measured."""
 
-import html
 import itertools
 import json
 import re
@@ -21,13 +20,14 @@ from scuff.metrics import Accuracies
 from scuff.report import page as report
 from scuff.report import write_report
 from scuff.report.colours import themes
-from scuff.report.overlap.command import overlap_command
 from scuff.report.overlap.overlap import overlap_page, overlap_verdicts
 from scuff.report.overlap.scores import find_benchmarks, measure_overlap, turned
 from scuff.report.overlap.sections import overlap_sections
 from scuff.report.settings import all_facts
-from scuff.report.words import short_names
+from scuff.studies import OverlapStudy
+from scuff.studies.base import again
 from scuff.suites import load_suite
+from scuff.words import short_names
 
 SECTIONS = ["overlap", "categories", "benchmark", "coverage", "balance", "accuracies", "overlap-settings"]
 USELESS = "noc-candidates/hue"
@@ -130,7 +130,7 @@ def test_intervals_over_seeds_say_so(few):
     tips = [attributes["data-tip"] for _, attributes, _ in cells_of(page, "accuracies")]
     values = few.of("standard", "cifar10-c/shot_noise")
     words = ", ".join(f"{100 * v:.1f}" for v in values[:2]) + f" and {100 * values[2]:.1f}"
-    start = "trained with standard, tested on shot noise\n"
+    start = "trained on standard, tested on shot noise\n"
     assert f"{start}{100 * values.mean():.1f}\u00a0% right\nby seed: {words}" in tips
 
 
@@ -236,7 +236,7 @@ def test_accuracies_are_shown_with_wilsons_interval(page, accuracies):
     assert len(cells) == len(accuracies.trained_on) * len(accuracies.tested_on)
     value = accuracies.of("all:imagenet-noc", "cifar10-c/fog")[0]
     low, high = metrics.wilson(400 * value, 400)
-    words = "trained with all of imagenet-noc, tested on fog\n"
+    words = "trained on all of imagenet-noc, tested on fog\n"
     assert f"{words}{100 * value:.1f}\u00a0% right\n95 % interval {100 * low:.1f} to {100 * high:.1f}" in cells
 
 
@@ -365,9 +365,11 @@ def test_the_command_finds_out_what_a_folder_is(few, tmp_path):
 
 
 def test_the_command_runs_the_same_study_again(tmp_path):
-    accuracies = make_accuracies(("noc-candidates", "cifar10-c"), seeds=3, most=2)
-    settings = made_settings(accuracies)
-    words = shlex.split(overlap_command(settings, "runs/my study"))
+    accuracies = replace(make_accuracies(("noc-candidates", "cifar10-c"), seeds=2, most=2), seeds=(3, 7))
+    folder = save_study(accuracies, tmp_path / "my study")
+    page = Page(Path(write_report(folder)).read_text(encoding="utf-8"))
+    (line,) = [text for text in page.texts("code") if text.startswith("scuff overlap")]
+    words = shlex.split(line)
     assert words[:4] == ["scuff", "overlap", "noc-candidates", "cifar10-c"]
     options = dict(zip(words[4::2], words[5::2], strict=True))
     assert options == {
@@ -376,14 +378,25 @@ def test_the_command_runs_the_same_study_again(tmp_path):
         "--limit": "200",
         "--recipe": "cifar-fast",
         "--epochs": "12",
-        "--seeds": "3",
-        "--out": "runs/my study",
+        "--seeds": "3,7",
+        "--out": str(folder),
     }
-    mine = settings | {"suites": [{**settings["suites"][0], "version": 7}], "fine_tuning": {"epochs": 2}}
-    mine |= {"together": [load_suite("imagenet-noc").to_dict()], "test": "folder:val"}
-    words = overlap_command(mine, "x")
+    assert "Options" not in page.section("overlap-settings")
+
+
+def test_all_non_default_options_are_repeated():
+    mine = replace(load_suite("noc-candidates"), version=7)
+    study = OverlapStudy([mine], "folder:train", "x", recipe="cifar-fast", together="imagenet-noc", test="folder:val")
+    words = again(OverlapStudy, replace(study, fine_tune=2).options(), "x").words
     for part in ("overlap noc-candidates.yaml ", "--together imagenet-noc", "--test folder:val", "--fine-tune 2"):
         assert part in words
-    save_study(accuracies, tmp_path)
-    page = Path(write_report(tmp_path)).read_text(encoding="utf-8")
-    assert html.escape(overlap_command(settings, str(tmp_path)), quote=False) in page
+
+
+def test_a_folder_of_an_earlier_version_has_no_command(few, tmp_path):
+    folder = save_study(few, tmp_path / "study")
+    settings = json.loads((folder / "overlap.json").read_text())
+    settings.pop("options")
+    (folder / "overlap.json").write_text(json.dumps(settings))
+    page = Page(Path(write_report(folder)).read_text(encoding="utf-8"))
+    assert "The same again" not in page.section("overlap-settings")
+    assert "cifar10:data" in page.section("overlap-settings")

@@ -131,7 +131,9 @@ def test_one_natural_benchmark_needs_no_mean():
     correlations = make_correlations(one)
     page = Page(rendered(validity_page, one, correlations, make_contributions(one), groups, make_trends(groups)))
     assert page.texts("h1") == ["Does made-c predict robustness to sketches?"]
-    assert verdicts(page)["made-c (7 corruptions)"].startswith("correlates strongly with robustness to sketches. r = ")
+    assert verdicts(page)["made-c (7 corruptions)"].startswith(
+        "correlation with robustness to natural shifts: strong for sketches. r = "
+    )
     assert list(table_of(page, "Pearson's correlation by category")["noise"]) == ["corruptions", "sketches"]
     assert page.data()["figures"]["slope-n"]["data"][0]["y"] == [0]
 
@@ -151,9 +153,10 @@ def test_a_natural_benchmark_without_correlations_does_not_hide_the_others(shift
     said = verdicts(page)
     best = lines(correlations, what="corruption", kind="pearson", natural="sketches").nlargest(1, "value").iloc[0]
     short = best["benchmark"].removeprefix("made-c/").replace("_", " ")
-    start = "no correlation with cartoons is defined, and so none in the mean. With sketches, "
-    assert said["Single corruptions"].startswith(f"{start}{short} correlates best alone, r = {best['value']:.2f}")
-    assert re.search(r"; not defined for cartoons\. r is from 0\.\d\d with \w+ to 0", said["made-c (7 corruptions)"])
+    start = "no correlation with cartoons is defined, and so none on average. "
+    first = f"{short} correlates best alone with sketches, r = {best['value']:.2f}"
+    assert said["Single corruptions"].startswith(f"{start}{first}")
+    assert re.search(r"; not defined for cartoons\. r from 0\.\d\d with \w+ to 0", said["made-c (7 corruptions)"])
     alone = table_of(page, "Corruptions alone: correlation with sketches")
     assert alone[short]["Pearson"] == pytest.approx(best["value"], rel=1e-12)
     assert f"cartoons No r: {why}." in page.texts("figcaption")
@@ -208,7 +211,7 @@ def test_the_command_line_finds_out_that_a_folder_is_of_validity(folder, tmp_pat
     assert (tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     refused = CliRunner().invoke(app, ["report", str(folder), "--data", "cifar10:data"])
     assert refused.exit_code == 2
-    assert "(validity.json)" in " ".join(refused.output.split())
+    assert "validity.json" in " ".join(refused.output.split())
 
 
 def test_a_folder_of_another_version_is_refused_in_a_line(folder):
@@ -223,5 +226,5 @@ def test_a_folder_of_another_version_is_refused_in_a_line(folder):
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"and no .*validity\.json"):
+    with pytest.raises(ValueError, match=r"there is no evaluation\.json in it, and no .*validity\.json"):
         write_report(tmp_path)

@@ -141,4 +141,4 @@ def test_categories_have_their_correlations_and_members(page, correlations):
     assert rows["noise"][MEAN] == pytest.approx(found["noise", MEAN], rel=1e-12)
     text = page.section("categories")
     assert "gaussian noise, shot noise, impulse noise" in text
-    assert "same category correlates by 0.61 in the mean, of different ones by 0.11." in text
+    assert "same category correlates by 0.61, of different ones by 0.11." in text

@@ -14,11 +14,10 @@ from made_validity import (
 from pages import Page, rendered, table_of
 from validity_pages import render_all
 
-from scuff.report.validity.command import CATEGORIES as CATEGORIES_FILE
-from scuff.report.validity.command import GIVEN_CATEGORIES, GIVEN_TABLE, validity_again
 from scuff.report.validity.figures import model_scatter
 from scuff.report.validity.scores import measure_validity
-from scuff.report.validity.settings import settings_section
+from scuff.report.validity.settings import CATEGORIES as CATEGORIES_FILE
+from scuff.report.validity.settings import GIVEN_CATEGORIES, GIVEN_TABLE, validity_again, validity_settings
 from scuff.report.validity.validity import validity_page
 
 
@@ -50,38 +49,39 @@ def test_settings_say_who_is_left_out_and_how_to_do_it_again(page, shifts):
     assert "bootstrap over whole families of models." in text
     assert "other-c: no suite of that name." in text
     (command,) = page.texts("pre")
-    options = "--mapping map.yaml --categories runs/noc --search 2,3 --resamples 500 --out runs/valid"
+    options = "--out runs/valid --mapping map.yaml --categories runs/noc --search 2,3 --resamples 500"
     assert command == f"scuff validity table.csv {options}"
 
 
-def test_the_command_names_what_was_not_left_to_itself(shifts):
+def test_the_command_names_all_options_that_are_not_defaults(shifts):
     settings = made_settings(shifts)
-    folders = settings | {
+    folders = {
         "source": ["runs/one", "runs/two"],
-        "mapping": None,
         "natural": {"imagenet-a": [["runs/a", "runs/val-a"], ["runs/more a", None]]},
-        "categories_from": "families",
         "pairs": [[2, 3], [3, 2]],
-        "search": [],
         "severities": [1, 3],
-        "suites_from": ["mine.yaml"],
+        "suites": ["mine.yaml"],
         "resample": "models",
+        "resamples": 500,
     }
-    words = shlex.split(validity_again(folders, "runs/v").words)
+    words = shlex.split(validity_again(settings | {"options": folders}, "runs/v").words)
     assert words == [
-        *("scuff", "validity", "runs/one", "runs/two"),
-        *("--natural", "imagenet-a=runs/a,runs/val-a", "--natural", "imagenet-a=runs/more a", "--severity", "1,3"),
-        *("--suite", "mine.yaml", "--pairs", "2,3 3,2", "--resample", "models", "--resamples", "500"),
-        *("--out", "runs/v"),
+        *("scuff", "validity", "runs/one", "runs/two", "--out", "runs/v"),
+        *("--natural", "imagenet-a=runs/a,runs/val-a", "--natural", "imagenet-a=runs/more a"),
+        *("--pairs", "2,3 3,2", "--severity", "1,3", "--suite", "mine.yaml"),
+        *("--resample", "models", "--resamples", "500"),
     ]
-    in_python = settings | {"source": "Shifts", "mapping": None, "categories_from": CATEGORIES}
+    in_python = settings | {"options": {"source": {"object": "Shifts"}, "categories": CATEGORIES}}
     again = validity_again(in_python, "v")
-    assert shlex.split(again.words)[:5] == ["scuff", "validity", "v/shifts.csv", "--categories", CATEGORIES_FILE]
+    table, *options = shlex.split(again.words)[2:]
+    assert (table, options) == ("v/shifts.csv", ["--out", "v", "--categories", CATEGORIES_FILE])
     assert again.notes == (GIVEN_TABLE, GIVEN_CATEGORIES)
-    facts = settings_section(measure_validity(shifts, make_correlations(shifts)), in_python, None)["parts"][1]["pairs"]
+    scores = measure_validity(shifts, make_correlations(shifts), settings=in_python)
+    facts = validity_settings(scores, None)["parts"][1]["pairs"]
     assert ("Categories from", "as given in Python") in facts
-    every = settings | {"categories_from": "families", "pairs": None, "groups": True}
+    every = settings | {"options": {"source": "table.csv", "categories": "families"}}
     assert "--categories families" in validity_again(every, "v").words
+    assert validity_again({key: settings[key] for key in settings if key != "options"}, "v") is None  # an old folder
 
 
 def test_reasons_for_leaving_models_out_are_counted(shifts, correlations):
@@ -102,10 +102,10 @@ def test_models_may_be_left_out_for_other_reasons_than_missing_values(shifts, co
 
 @pytest.mark.parametrize(
     ("standard", "words"),
-    [(None, "none named, so that all serve"), ((), "all that were named are left out"), (("m0", "m4"), "m0 and m4")],
+    [(None, "none named, so all serve"), ((), "all that were named are left out"), (("m0", "m4"), "m0 and m4")],
 )
 def test_settings_say_which_models_are_standard(shifts, correlations, standard, words):
     scores = measure_validity(replace(shifts, standard=standard), correlations)
-    facts = next(part["pairs"] for part in settings_section(scores, {}, None)["parts"] if part and "pairs" in part)
+    facts = next(part["pairs"] for part in validity_settings(scores, None)["parts"] if part and "pairs" in part)
     assert ("Standard models", words) in facts
     assert len(model_scatter("key", scores, "suite", "made-c", "sketches").traces) == (2 if standard else 1)

@@ -6,7 +6,7 @@ import pytest
 from tool_modules import ROOT, load_tool
 
 from scuff.design import find_categories
-from scuff.design.overlap.files import read_overlaps_file
+from scuff.metrics import read_overlaps
 from scuff.studies.validity.mapping import read_mapping
 
 PAGE = ROOT / "docs" / "results" / "validity-imagenet.md"
@@ -40,7 +40,7 @@ def test_every_line_of_every_table(page, found):
 
 
 def test_categories_are_those_of_our_own_overlaps(page):
-    overlaps = read_overlaps_file(tables.RESULTS / "overlap-accuracies.csv")
+    overlaps = read_overlaps(tables.RESULTS / "overlap-accuracies.csv")
     assert len(overlaps.names) == 19
     for count, least in tables.LEAST_CORRELATION.items():
         groups = find_categories(overlaps, least_correlation=least).groups()

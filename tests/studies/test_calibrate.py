@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import scuff
 from scuff.cli import Verbs
-from scuff.cli.calibrate import calibrate_command
+from scuff.cli.calibration import calibrate_command
 from scuff.data import array_source
 from scuff.design.calibration.calibrate import TOLERANCE, calibrate
 from scuff.models import open_model
@@ -26,7 +26,7 @@ from scuff.suites import Suite, load_suite
 
 
 def test_the_search_is_pure():
-    code = "import sys, scuff.design.calibrate\nprint('torch' in sys.modules)"
+    code = "import sys, scuff.design.calibration.calibrate\nprint('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stdout.strip()) == (0, "False"), done.stderr
 
@@ -214,7 +214,7 @@ BRIGHTNESS = Suite(
 def test_a_known_model_has_known_severities():
     """R at a shift of k levels is the share of 1..60 above k: 0.95 at 3, 0.5 at 30; a level is 1 / 255."""
     net = Watchful()
-    suite, table = calibrate_suite(open_model(net, name="net"), BRIGHTNESS, watched_images(), name="new")
+    suite, table = calibrate_suite(open_model(net, name="net"), BRIGHTNESS, watched_images(), suite_name="new")
     line = table.iloc[0]
     for end, levels, target in (("mildest", 3, 0.95), ("severest", 30, 0.5)):
         assert line[end] == pytest.approx(levels / 255, abs=0.6 / 255)  # what rounds to so many levels
@@ -245,7 +245,7 @@ def real():
     """What a real classifier on real images makes of four entries."""
     net = open_model(nearest_mean(), name="means")
     only = ["blur", "rain", "border", "hue"]
-    return net, *calibrate_suite(net, "noc-candidates", "fashion", only=only, limit=300, name="small")
+    return net, *calibrate_suite(net, "noc-candidates", "fashion", only=only, limit=300, suite_name="small")
 
 
 def test_real_images(real):

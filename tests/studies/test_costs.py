@@ -19,8 +19,7 @@ from scuff.evaluation import plan_evaluation, run_plan
 from scuff.evaluation.cost import estimate
 from scuff.models import build
 from scuff.store import Store
-from scuff.studies import DistancesStudy, OverlapStudy, plan_mscr, run_mscr
-from scuff.studies.separation.cost import estimate_mscr
+from scuff.studies import DistancesStudy, MscrStudy, OverlapStudy
 from scuff.training import Recipe
 from scuff.training.treatment import Corrupted
 
@@ -115,19 +114,19 @@ def test_mscr_of_estimators_and_networks(tmp_path):
     random = np.random.default_rng(0)
     x, labels = random.random((300, 2)), np.arange(300) % 2
     options = {"train_noise": [0, "1x"], "test_noise": [0, "1x"], "runs": 2, "engine": ONE, "device": "cpu"}
-    plan = plan_mscr(["1-nn"], (x, labels), tmp_path / "points", epsilon_min=0.01, **options)
-    cost = estimate_mscr(plan)
+    plan = MscrStudy(["1-nn"], (x, labels), tmp_path / "points", epsilon_min=0.01, **options).plan()
+    cost = plan.cost()
     assert not (tmp_path / "points").exists()
     assert [(part.cells, part.device) for part in cost.parts] == [(2, "cpu"), (2, "cpu")]
     assert {part.how for part in cost.parts} == {"measured now on one cell"}
-    run_mscr(plan)
+    plan.run()
     real = sum(size for name, size in files(tmp_path / "points").items() if name.startswith("cells"))
     assert cost.bytes == pytest.approx(real, rel=0.25)
-    again = plan_mscr(["1-nn"], (x, labels), tmp_path / "points", epsilon_min=0.01, **{**options, "runs": 3})
-    assert {part.how for part in estimate_mscr(again).parts} == {"measured in this folder: 4 cells"}
+    again = MscrStudy(["1-nn"], (x, labels), tmp_path / "points", epsilon_min=0.01, **{**options, "runs": 3}).plan()
+    assert {part.how for part in again.cost().parts} == {"measured in this folder: 4 cells"}
     images = (TRAIN.images.array, TRAIN.labels)
-    network = plan_mscr({"net": QUICK}, images, tmp_path / "images", epsilon_min=0.01, **options)
-    parts = estimate_mscr(network).parts
+    network = MscrStudy({"net": QUICK}, images, tmp_path / "images", epsilon_min=0.01, **options).plan()
+    parts = network.cost().parts
     assert [part.cells for part in parts] == [2, 2]
     assert all(part.seconds_per_cell > 0 and part.bytes_per_cell > 90_000 for part in parts)  # weights of 24 000 floats
     assert not (tmp_path / "images").exists()

@@ -21,7 +21,8 @@ from scuff.cli import app
 from scuff.engine import LocalEngine
 from scuff.metrics import class_separation, mscr_scores
 from scuff.models import Classifier, open_model
-from scuff.studies import mscr, plan_mscr, read_mscr, run_mscr
+from scuff.studies import MscrStudy, mscr, read_mscr
+from scuff.studies.base import again_from
 from scuff.studies.separation.cells import MscrCell, noisy_copies
 from scuff.studies.separation.models import Estimator, Given, Network, open_contenders
 from scuff.studies.separation.plan import read_noise
@@ -69,22 +70,23 @@ def test_a_cell_is_what_algorithm_1_says(tmp_path, offsets):
     x, labels = rings()
     found = mscr("1-nn", (x, labels), tmp_path, **{**SMALL, "runs": [7]}, offsets=offsets, engine=ONE)
     train, test = train_test_split(np.arange(len(x)), test_size=0.2, random_state=7)
-    plan = plan_mscr("1-nn", (x, labels), tmp_path, **{**SMALL, "runs": [7]}, offsets=offsets)
+    plan = MscrStudy("1-nn", (x, labels), tmp_path, **{**SMALL, "runs": [7]}, offsets=offsets).plan()
     radius = found.epsilon_min
     cell = MscrCell("1-nn", 3, radius, 7)
-    noisy = noisy_copies(plan.protocol, x[train], train, radius, cell, is_training=True)
+    noisy = noisy_copies(plan.work.protocol, x[train], train, radius, cell, is_training=True)
     rule = KNeighborsClassifier(1).fit(noisy, np.tile(labels[train], 3))
-    tested = noisy_copies(plan.protocol, x[test], test, radius, cell, is_training=False)
+    tested = noisy_copies(plan.work.protocol, x[test], test, radius, cell, is_training=False)
     assert found.accuracies("1-nn", radius, 0)[0] == (rule.predict(x[test]) == labels[test]).mean()
     assert found.accuracies("1-nn", radius, radius)[0] == (rule.predict(tested) == np.tile(labels[test], 3)).mean()
 
 
 def test_every_point_draws_its_own_noise_and_test_points_that_of_no_training_point(tmp_path):
     x, labels = rings()
-    plan = plan_mscr("1-nn", (x, labels), tmp_path, **SMALL)
+    plan = MscrStudy("1-nn", (x, labels), tmp_path, **SMALL).plan()
     cell, rows = MscrCell("1-nn", 3, 0.1, 0), np.arange(10)
     drawn = [
-        noisy_copies(plan.protocol, x[:10], rows, 0.1, cell, is_training=t) - np.tile(x[:10], (3, 1)) for t in (1, 0)
+        noisy_copies(plan.work.protocol, x[:10], rows, 0.1, cell, is_training=t) - np.tile(x[:10], (3, 1))
+        for t in (1, 0)
     ]
     both = np.concatenate(drawn)
     assert len(np.unique(both.round(12), axis=0)) == 60
@@ -95,10 +97,11 @@ def test_every_point_draws_its_own_noise_and_test_points_that_of_no_training_poi
 
 def test_shared_offsets_are_the_same_for_all_points_radii_and_both_sets(tmp_path):
     x, labels = rings()
-    plan = plan_mscr("1-nn", (x, labels), tmp_path, **SMALL, offsets="shared")
+    plan = MscrStudy("1-nn", (x, labels), tmp_path, **SMALL, offsets="shared").plan()
     cell, rows = MscrCell("1-nn", 3, 0.1, 0), np.arange(10)
     made = {
-        (radius, t): noisy_copies(plan.protocol, x[:10], rows, radius, cell, is_training=t).reshape(3, 10, 2) - x[:10]
+        (radius, t): noisy_copies(plan.work.protocol, x[:10], rows, radius, cell, is_training=t).reshape(3, 10, 2)
+        - x[:10]
         for radius in (0.1, 0.2)
         for t in (True, False)
     }
@@ -106,7 +109,7 @@ def test_shared_offsets_are_the_same_for_all_points_radii_and_both_sets(tmp_path
     assert np.allclose(first, first[:, :1], atol=1e-15)  # of every point; sums with it round differently
     assert np.allclose(made[0.1, False], first, atol=1e-15)
     assert np.allclose(made[0.2, True], 2 * first, atol=1e-15)
-    other = noisy_copies(plan.protocol, x[:10], rows, 0.1, replace(cell, run=1), is_training=True)
+    other = noisy_copies(plan.work.protocol, x[:10], rows, 0.1, replace(cell, run=1), is_training=True)
     assert not np.allclose(other.reshape(3, 10, 2) - x[:10], first)
 
 
@@ -128,7 +131,7 @@ def test_originals_are_trained_on_too_if_asked_for(tmp_path):
 
 def test_data_with_a_test_split_keep_it_in_all_runs(tmp_path):
     points = replace(scuff.data.open_points(rings(20)), is_test=np.arange(20) >= 15)
-    protocol = plan_mscr("1-nn", points, tmp_path, runs=3).protocol
+    protocol = MscrStudy("1-nn", points, tmp_path, runs=3).plan().work.protocol
     assert [[rows.tolist() for rows in protocol.split(run)] for run in (0, 1)] == [
         [list(range(15)), list(range(15, 20))]
     ] * 2
@@ -214,7 +217,7 @@ def test_only_outputs_that_a_source_counts_are_counted(tmp_path):
     found = mscr({"rule": rule}, counted, tmp_path, device="cpu", copies=1)
     assert found.accuracies("rule", 0, 0)[0] > 0.9
     with pytest.raises(ValueError, match="stands for some outputs of a model of ImageNet"):
-        plan_mscr(QUICK, counted, tmp_path / "trained")
+        MscrStudy(QUICK, counted, tmp_path / "trained").plan()
 
 
 def test_what_models_can_be():
@@ -270,11 +273,11 @@ def test_runs_and_models_join_a_study(tmp_path):
     assert found.runs == (0, 1)  # the third is not there of the other one
     assert cell_files(tmp_path).items() >= before.items()
     with pytest.raises(ValueError, match="the model other of this study was another one"):
-        plan_mscr({"other": KNeighborsClassifier(5)}, rings(), tmp_path, **SMALL)
+        MscrStudy({"other": KNeighborsClassifier(5)}, rings(), tmp_path, **SMALL).plan()
     with pytest.raises(ValueError, match="was made with other settings: copies was \\[3\\], is now \\[4\\]"):
-        plan_mscr(["1-nn"], rings(), tmp_path, **{**SMALL, "copies": 4})
+        MscrStudy(["1-nn"], rings(), tmp_path, **{**SMALL, "copies": 4}).plan()
     with pytest.raises(ValueError, match="was made with other settings: data_fingerprint"):
-        plan_mscr(["1-nn"], rings(seed=1), tmp_path, **SMALL)
+        MscrStudy(["1-nn"], rings(seed=1), tmp_path, **SMALL).plan()
 
 
 def square(x):
@@ -321,22 +324,22 @@ def test_models_that_are_there_are_not_measured_beside_those_that_are_trained(tm
     data = (images.images.array, images.labels)
     mscr({"rule": bright_quarter}, data, tmp_path, copies=1, test_noise=(0, 0.1), device="cpu")
     with pytest.raises(ValueError, match="was made with other settings: are_given was True, is now False"):
-        plan_mscr("1-nn", data, tmp_path, copies=1, test_noise=(0, 0.1), train_noise=(0,), runs=1)
+        MscrStudy("1-nn", data, tmp_path, copies=1, test_noise=(0, 0.1), train_noise=(0,), runs=1).plan()
 
 
 def test_a_folder_with_the_separation_of_other_data_is_refused(tmp_path):
     scuff.studies.separation(rings(seed=1), tmp_path)
     with pytest.raises(ValueError, match="was made with other settings: data_fingerprint"):
-        plan_mscr("1-nn", rings(), tmp_path, epsilon_min=0.01)
+        MscrStudy("1-nn", rings(), tmp_path, epsilon_min=0.01).plan()
 
 
 def test_a_damaged_cell_is_named(tmp_path):
-    plan = plan_mscr(["1-nn"], rings(), tmp_path, **SMALL)
-    run_mscr(plan)
+    plan = MscrStudy(["1-nn"], rings(), tmp_path, **SMALL).plan()
+    plan.run()
     file = next(tmp_path.glob("cells/**/*.npz"))
     file.write_bytes(file.read_bytes()[:50])
     with pytest.raises(ValueError, match=r"run-\d.npz is damaged .*; delete it and run the same command again"):
-        run_mscr(plan)
+        plan.run()
 
 
 # --- the command line -------------------------------------------------------------------------------------------------
@@ -358,17 +361,41 @@ def test_the_command_line(tmp_path, file):
     words = ["--model", "1-nn", "--data", file, "--out", out, "--runs", 2, "--train-noise", "0,1x", "--processes", 1]
     dry = scuff_mscr(*words, "--dry-run")
     assert dry.exit_code == 0, dry.output
-    assert "Trainings with tests: 4, of which 0 are there" in dry.output
+    assert "Trainings with tests: 4, 0 done already" in dry.output
     done = scuff_mscr(*words)
     assert done.exit_code == 0, done.output
     assert "MSCR %" in done.output
     assert "Student t over runs" in done.output
     again = scuff_mscr(*words, "--as-paper")
-    assert "of which 4 are there" in again.output
+    assert "Trainings with tests: 4, 4 done already" in again.output
     assert "1.96" in again.output
     assert (out / "accuracies.csv").exists()
     settings = json.loads((out / "mscr.json").read_text())
     assert settings["epsilon_min"] == class_separation(*rings()).epsilon_min
+
+
+def test_the_same_again_names_seeds_models_and_radii_that_joined(tmp_path, file):
+    out = tmp_path / "study"
+    words = ["--data", file, "--out", out, "--train-noise", "0,1x", "--test-noise", "0,0.02", "--processes", 1]
+    assert scuff_mscr(*words, "--model", "1-nn", "--runs", "3,7").exit_code == 0
+    settings = json.loads((out / "mscr.json").read_text())
+    assert settings["runs"] == [3, 7]
+    line = "scuff mscr --model 1-nn --data {} --out x --train-noise 0,1x --test-noise 0,0.02 --runs 3,7"
+    assert again_from(MscrStudy, settings, "x").words == line.format(file)
+    rule = {"mine": KNeighborsClassifier(3), "svm": "sklearn.svm:SVC"}
+    options = {"train_noise": "0,1x", "test_noise": [0, 0.02], "engine": ONE}
+    mscr(rule, str(file), out, runs=[3, 7, 8], **options)
+    again = again_from(MscrStudy, json.loads((out / "mscr.json").read_text()), "x")
+    for word in ("--model 1-nn --model mine --model svm=sklearn.svm:SVC", "--runs 3,7,8", "--train-noise 0,1x"):
+        assert word in again.words
+    assert again.notes == ("Given as Python objects, so put files or addresses in their place: mine.",)
+
+
+def test_a_protocol_fills_in_what_is_not_given(tmp_path, file):
+    dry = scuff_mscr("--protocol", "paper-2d", "--runs", "2", "--data", file, "--out", tmp_path / "study", "--dry-run")
+    assert dry.exit_code == 0, dry.output
+    for line in ("Models: random-forest, 1-nn", "Runs: 2; copies of each point: 10; offsets: shared"):
+        assert line in dry.output.splitlines()
 
 
 @pytest.mark.parametrize(
@@ -413,9 +440,9 @@ def test_mistakes_of_users_are_told_in_one_line(tmp_path, file, words, message):
 
 def test_too_few_points(tmp_path):
     with pytest.raises(ValueError, match="KNeighborsClassifier looks at 9 neighbours, but only 8 points are left"):
-        plan_mscr(KNeighborsClassifier(9), rings(10), tmp_path)
+        MscrStudy(KNeighborsClassifier(9), rings(10), tmp_path).plan()
     with pytest.raises(ValueError, match="1 of 3 points are left for training, all of one class; take more points"):
-        plan_mscr("1-nn", (np.array([[0.1], [0.2], [0.9]]), [0, 0, 1]), tmp_path, test_share=0.5)
+        MscrStudy("1-nn", (np.array([[0.1], [0.2], [0.9]]), [0, 0, 1]), tmp_path, test_share=0.5).plan()
 
 
 def test_models_that_are_trained_and_models_that_are_there_do_not_mix(tmp_path):
@@ -423,23 +450,23 @@ def test_models_that_are_trained_and_models_that_are_there_do_not_mix(tmp_path):
         open_contenders({"1-nn": "1-nn", "rule": bright_quarter})
     images = bars(64)
     with pytest.raises(ValueError, match="train_noise is for models that are trained here"):
-        plan_mscr(bright_quarter, (images.images.array, images.labels), tmp_path, train_noise=(0, 0.1))
+        MscrStudy(bright_quarter, (images.images.array, images.labels), tmp_path, train_noise=(0, 0.1)).plan()
 
 
 def test_points_that_are_open_take_no_options(tmp_path):
     with pytest.raises(ValueError, match="are for data that are not opened yet"):
-        plan_mscr("1-nn", scuff.data.open_points(rings()), tmp_path, scale="minmax")
+        MscrStudy("1-nn", scuff.data.open_points(rings()), tmp_path, scale="minmax").plan()
 
 
 def test_numbers_of_numpy_are_numbers(tmp_path):
-    plan = plan_mscr(
+    plan = MscrStudy(
         "1-nn", rings(), tmp_path, runs=np.int64(2), copies=np.int64(3), train_noise="0,1x", test_noise=0.1
-    )
+    ).plan()
     assert plan.settings["runs"] == [0, 1]
     assert plan.settings["copies"] == [3]
     assert len(plan.settings["train_noise"]) == 2
     assert 0.1 in plan.settings["test_noise"]
-    assert plan_mscr("1-nn", rings(), tmp_path / "2", runs=np.arange(2)).settings["runs"] == [0, 1]
+    assert MscrStudy("1-nn", rings(), tmp_path / "2", runs=np.arange(2)).plan().settings["runs"] == [0, 1]
 
 
 @pytest.mark.parametrize("option", [{"offsets": "shared"}, {"keep_originals": True}])
@@ -447,7 +474,7 @@ def test_numbers_of_numpy_are_numbers(tmp_path):
 def test_what_is_for_estimators_is_not_silently_left_out_for_networks(tmp_path, model, option):
     images = bars(64)
     with pytest.raises(ValueError, match="shared offsets and kept originals are for estimators"):
-        plan_mscr(model, (images.images.array, images.labels), tmp_path, **option)
+        MscrStudy(model, (images.images.array, images.labels), tmp_path, **option).plan()
 
 
 def test_radii_and_protocols():

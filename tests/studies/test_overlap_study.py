@@ -199,7 +199,7 @@ def test_names_that_would_mix_models_up_are_refused(tmp_path):
     fog = {"corruption": "fog", "strength": 1.0, "decay": 2.0}
     for name, message in (
         ("standard", "no model can be called"),
-        ("clean", "cannot be called so"),
+        ("clean", "no model can be called"),
         ("my fog", "letters"),
     ):
         suite = scuff.Suite("mine", 1, 32, {name: fog, "other": fog})
@@ -282,7 +282,7 @@ def test_the_command_line_says_what_it_will_do_and_what_came_out(tmp_path):
     done = runner.invoke(app, command(tmp_path, "--processes", "1"))
     assert done.exit_code == 0, done.output
     assert "2 cifar10-c/fog" in done.output
-    assert f"Next: scuff design nonoverlapping {tmp_path}/out" in done.output
+    assert f"Benchmark: scuff design nonoverlapping {tmp_path}/out" in done.output
     assert "3 trained already" in runner.invoke(app, command(tmp_path, "--dry-run")).output
     settings = json.loads((tmp_path / "out" / "overlap.json").read_text())
     assert settings["recipe"]["name"] == "fashion"

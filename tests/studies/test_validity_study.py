@@ -16,7 +16,7 @@ from scuff import metrics
 from scuff.metrics import Resampling, Shifts, read_shifts
 from scuff.metrics.validity.shifts import BETWEEN
 from scuff.store import Store
-from scuff.studies import plan_validity, read_validity, validity
+from scuff.studies import ValidityStudy, read_validity, validity
 from scuff.studies.validity.benchmarks import find_suites, note_incomplete, resolve_categories
 from scuff.studies.validity.results import save_validity
 from scuff.suites import list_corruptions, load_suite
@@ -24,6 +24,10 @@ from scuff.suites import list_corruptions, load_suite
 NATURAL = ("sketches", "renditions")
 NOISES = ("gaussian_noise", "shot_noise", "impulse_noise", "speckle_noise")
 FEW = {"count": 60, "resamples": 100}
+
+
+def plan_validity(*arguments, **options):
+    return ValidityStudy(*arguments, **options).plan()
 
 
 def made_shifts(models: int = 60) -> Shifts:
@@ -212,7 +216,7 @@ def test_a_search_finds_the_planted_corruptions_and_leaves_other_scores_out(stud
 
 def test_settings_tell_the_whole_story(study, shifts):
     settings = study[0].settings
-    assert settings["source"] == "Shifts"
+    assert settings["options"]["source"] == {"object": "Shifts"}
     assert settings["models"] == list(shifts.models)
     assert settings["left_out"] == {"m59": "lacks natural:sketches"}
     assert settings["categories"] == CATEGORIES
@@ -263,7 +267,7 @@ def test_settings_go_first_and_come_last(study, tmp_path, monkeypatch):
         ("correlations", lambda t: t.assign(new=1), "correlations.csv has other columns: new"),
         ("correlations", lambda t: t.assign(models=np.nan), "wrong values in the column models"),
         ("groups", lambda t: t.assign(value="high"), "wrong values in the column value"),
-        ("contributions", lambda t: t.assign(natural="moon"), "knows a natural benchmark moon"),
+        ("contributions", lambda t: t.assign(natural="moon"), "has an unknown natural benchmark moon"),
         ("searches", lambda t: t.assign(members="a b"), "fewer or more members than the size says"),
     ],
 )
@@ -277,7 +281,7 @@ def test_a_folder_of_another_version_or_a_damaged_one_is_refused(study, tmp_path
 def test_settings_of_another_version_are_refused(study, tmp_path):
     found, _ = study
     save_validity(Store(tmp_path), replace(found, settings={"seed": 0}))
-    with pytest.raises(ValueError, match=r"another version, or is damaged \(the settings lack source, table"):
+    with pytest.raises(ValueError, match=r"another version, or is damaged \(the settings lack table, models"):
         read_validity(tmp_path)
 
 
@@ -286,10 +290,10 @@ def test_a_file_that_is_empty_or_gone_is_named(study, tmp_path, name):
     store = Store(tmp_path)
     save_validity(store, study[0])
     store.write(name, b"")
-    with pytest.raises(ValueError, match=f"damaged .{name} is not there, or not readable"):
+    with pytest.raises(ValueError, match=f"damaged .{name} is missing or not readable"):
         read_validity(tmp_path)
     store.remove(name)
-    with pytest.raises(ValueError, match=f"damaged .{name} is not there, or not readable"):
+    with pytest.raises(ValueError, match=f"damaged .{name} is missing or not readable"):
         read_validity(tmp_path)
 
 
@@ -325,9 +329,9 @@ def test_the_same_seed_gives_the_same_and_another_folder_is_needed_for_others(st
 
 def test_without_categories_there_are_families_and_no_groups(shifts, tmp_path):
     plan = plan_validity(shifts, tmp_path)
-    assert not plan.has_groups
-    assert list(plan.categories) == ["noise", "blur", "weather", "digital"]
-    assert plan_validity(shifts, tmp_path, pairs=[(2, 1)]).has_groups
+    assert not plan.settings["groups"]
+    assert list(plan.settings["categories"]) == ["noise", "blur", "weather", "digital"]
+    assert plan_validity(shifts, tmp_path, pairs=[(2, 1)]).settings["groups"]
     assert not list(tmp_path.iterdir())  # a plan leaves nothing behind
 
 
@@ -340,7 +344,7 @@ def test_families_are_kept_together_unless_models_are_asked_for(shifts):
     # sums over other resamples in the same product may be rounded otherwise
     np.testing.assert_allclose(by_family.correlations["value"], by_model.correlations["value"], rtol=1e-12)
     assert (by_family.correlations["low"] != by_model.correlations["low"]).any()
-    with pytest.raises(ValueError, match="knows no families"):
+    with pytest.raises(ValueError, match="has no families"):
         plan_validity(shifts, resample="families")
     with pytest.raises(ValueError, match="models or families, got 'images'"):
         plan_validity(shifts, resample="images")
@@ -395,23 +399,23 @@ def test_what_makes_no_sense_is_refused(shifts, tmp_path):
         ((shifts.take(shifts.models[:19]),), {"search": [3]}, "at least 20 are needed; there are 19"),
         ((still,), {"search": [3]}, "lose the same to sketches, which nothing can predict; leave it out"),
         ((few_families,), {}, "whole families and needs at least 5 of them, got 4"),
-        ((shifts,), {"resamples": 99}, "an interval needs at least 100 resamples, got 99"),
-        ((shifts,), {"resamples": "100"}, "resamples must be a whole number, got '100'"),
-        ((shifts,), {"seed": -1}, "the seed must not be negative, got -1"),
-        ((shifts,), {"search": [2.5]}, "a size to search must be a whole number, got 2.5"),
-        ((shifts,), {"pairs": [(2, 1.7)]}, "a number of a pair must be a whole number, got 1.7"),
+        ((shifts,), {"resamples": 99}, "resamples must be a whole number of at least 100, got 99"),
+        ((shifts,), {"resamples": "100"}, "resamples must be a whole number of at least 100, got '100'"),
+        ((shifts,), {"seed": -1}, "seed must be a whole number of at least 0, got -1"),
+        ((shifts,), {"search": [2.5]}, "a size to search must be a whole number of at least 1, got 2.5"),
+        ((shifts,), {"pairs": [(2, 1.7)]}, "a number of a pair must be a whole number of at least 1, got 1.7"),
         ((shifts,), {"pairs": [2, 3, 4]}, "pairs must be pairs of whole numbers, as in [(2, 3), (3, 2)]"),
         ((shifts,), {"pairs": "2,3"}, "pairs must be pairs of whole numbers, as in [(2, 3), (3, 2)]"),
-        ((shifts,), {"count": 1.5}, "count must be a whole number, got 1.5"),
+        ((shifts,), {"count": 1.5}, "count must be a whole number of at least 1, got 1.5"),
         ((shifts,), {"categories": {"a": "fog"}}, "the category a must be a list of corruptions, got 'fog'"),
         (("nowhere.csv",), {}, "there is no file or folder nowhere.csv"),
         (("nowhere",), {"natural": [str(tmp_path)]}, "there is no file or folder nowhere"),
         ((tmp_path,), {"natural": ["nowhere"]}, "there is no file or folder nowhere"),
-        ((shifts,), {"count": 0, "pairs": [(2, 1)]}, "at least 1 benchmark of a group, got 0"),
+        ((shifts,), {"count": 0, "pairs": [(2, 1)]}, "count must be a whole number of at least 1, got 0"),
         ((shifts,), {"categories": {"a": ["rain"]}}, "none of the 19 corruptions of the table is in a category"),
         ((shifts,), {"pairs": [(9, 1)]}, "needs 9 categories of at least 1 corruptions"),
         ((tmp_path,), {}, "folders of evaluations need natural benchmarks"),
-        (([tmp_path, table],), {"natural": ["x"]}, "a table comes alone"),
+        (([tmp_path, table],), {"natural": ["x"]}, "either one table or folders of evaluations"),
         ((tmp_path,), {"mapping": {}}, "a mapping is for one table"),
     ]
     for arguments, options, message in refused:

@@ -389,6 +389,22 @@ def test_the_command_line_trains_and_tells_the_accuracy(tmp_path):
     assert "was trained otherwise (seed, corrupted differ)" in other.output
 
 
+def test_a_dry_run_says_what_a_training_costs_and_writes_nothing(tmp_path):
+    source = bars()
+    np.savez(tmp_path / "train.npz", images=source.images.array, labels=source.labels)
+    data, out = f"npz:{tmp_path / 'train.npz'}", tmp_path / "net.safetensors"
+    words = ["train", "--data", data, "--recipe", "fashion", "--out", str(out), "--device", "cpu", "--dry-run"]
+    result = CliRunner().invoke(app, [*words, "--corruption", "cifar10-c/contrast"])
+    assert result.exit_code == 0, result.output
+    assert "measured now on a few images" in result.output
+    assert "On 1 processor: about" in result.output
+    assert [file.name for file in tmp_path.iterdir()] == ["train.npz"]
+    wrong = CliRunner().invoke(app, [*words, "--corruption", "cifar10-c/no-such"])
+    assert wrong.exit_code == 2  # as without --dry-run
+    out.touch()
+    assert "To compute: nothing" in CliRunner().invoke(app, words).output
+
+
 def test_a_batch_that_does_not_fit_into_memory_is_explained(tmp_path, monkeypatch):
     def run_out(*arguments, **options):
         raise torch.OutOfMemoryError("CUDA out of memory")

@@ -5,37 +5,33 @@ Nothing here imports torch, numpy or Pillow before a command needs them, so that
 
 from __future__ import annotations
 
+import importlib
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 import scuff
-from scuff.cli.corrupt import corrupt_command
-from scuff.cli.demo import demo_command
-from scuff.cli.design import design_app
-from scuff.cli.evaluate import evaluate_command
-from scuff.cli.gallery import gallery_command
-from scuff.cli.list import list_command
-from scuff.cli.mscr import mscr_command
-from scuff.cli.overlap import overlap_command
-from scuff.cli.progress import progress_command
-from scuff.cli.report import report_command
-from scuff.cli.separation import separation_command
-from scuff.cli.show import show_command
-from scuff.cli.train import train_command
-from scuff.cli.transform_space import distance_app
-from scuff.cli.validity import validity_command
+
+# In the order in which a newcomer wants them. Each is `VERB_command` of the module of its name, or a group, `VERB_app`.
+VERBS = (
+    *("list", "show", "gallery", "corrupt", "evaluate", "train", "overlap", "design", "separation", "mscr", "distance"),
+    *("validity", "report", "progress", "demo"),
+)
+FILES: dict[str, str] = {
+    "mscr": "separation",
+    "distance": "transform_space",
+}  # verbs whose module has another name: that of their question
 
 
 class Verbs(TyperGroup):
-    """The verbs in the order in which a newcomer wants them, and one way for all of them to fail."""
+    """The verbs in their order, and one way for all of them to fail."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return [*self.commands]  # in this package, list is the module of a verb
 
     def invoke(self, ctx: Any) -> Any:
-        """Show a mistake of the user's as one line; anything else is a mistake of ours and keeps its traceback."""
+        """Show a user's mistake as one line; anything else is a bug and keeps its traceback."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
@@ -83,38 +79,29 @@ def _main(
 
     \b
     Start here:
-      scuff demo                         train, evaluate and report, on embedded data
-      scuff list                         see which suites there are
-      scuff show imagenet-c/fog          read about one corruption, and see it
+      scuff demo                         train, evaluate and report on embedded data
+      scuff list                         list the suites
+      scuff show imagenet-c/fog          explain one corruption, and draw it
       scuff gallery gallery/             pages that show every corruption of every suite
       scuff corrupt photos/ out/         corrupt a folder of pictures
       scuff evaluate MODEL --suite imagenet-c --data folder:val --out runs/mine
       scuff train --data cifar10:data --recipe cifar-fast --out net.safetensors
       scuff overlap noc-candidates --data cifar10:data --recipe cifar-fast --out runs/noc
       scuff design nonoverlapping runs/noc --out my-benchmark.yaml
-      scuff separation points.csv        how far apart classes are
+      scuff separation points.csv        measure how far apart classes are
       scuff mscr --model 1-nn --data points.csv --out runs/points
       scuff distance schemes cifar10-c --schemes augmix --data cifar10:data --recipe cifar-fast --out runs/near
       scuff validity table.csv --mapping mapping.yaml --out runs/valid
-      scuff report runs/mine             one HTML page about whatever is in a folder of results
-      scuff progress runs/noc --watch    how far a study is, from any machine that sees its folder
+      scuff report runs/mine             write one HTML page about any folder of results
+      scuff progress runs/noc --watch    watch a study, from any machine that sees its folder
 
     Each command explains itself: scuff COMMAND --help.
     """
 
 
-app.command("list")(list_command)
-app.command("show")(show_command)
-app.command("gallery")(gallery_command)
-app.command("corrupt")(corrupt_command)
-app.command("evaluate")(evaluate_command)
-app.command("train")(train_command)
-app.command("overlap")(overlap_command)
-app.add_typer(design_app, name="design")
-app.command("separation")(separation_command)
-app.command("mscr")(mscr_command)
-app.add_typer(distance_app, name="distance")
-app.command("validity")(validity_command)
-app.command("report")(report_command)
-app.command("progress")(progress_command)
-app.command("demo")(demo_command)
+for _verb in VERBS:
+    _module = importlib.import_module(f"scuff.cli.{FILES.get(_verb, _verb)}")
+    if hasattr(_module, f"{_verb}_app"):
+        app.add_typer(getattr(_module, f"{_verb}_app"), name=_verb)
+    else:
+        app.command(_verb)(getattr(_module, f"{_verb}_command"))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scuff.tables import Table
 
 TEXT_WIDTH = 100
-PIPE_WIDTH = 1000  # a pipe has no width of its own, and 80 columns would cut tables
+PIPE_WIDTH = 1000  # a pipe has no width, and 80 columns would cut tables
 
 
 def open_console(stderr: bool = False) -> Console:
@@ -41,7 +41,7 @@ def print_table(table: Table, mark: str = "") -> None:
 
 
 def open_progress() -> Progress:
-    """A progress bar with the time left, on stderr, and only where somebody is watching."""
+    """A progress bar with the time left, on stderr, shown only in a terminal."""
     console = open_console(stderr=True)
     return Progress(
         TextColumn("{task.description}", table_column=Column(no_wrap=True)),
@@ -56,7 +56,7 @@ def open_progress() -> Progress:
 
 
 class _Counts(MofNCompleteColumn):
-    """The words in the field `counts`, or how much is done of how much."""
+    """The text of the field `counts`, or how much is done of how much."""
 
     def render(self, task: Task) -> Text:
         words = task.fields.get("counts")
@@ -64,7 +64,7 @@ class _Counts(MofNCompleteColumn):
 
 
 class _Left(TimeRemainingColumn):
-    """The words in the field `left`, or the time that is left at the same pace; and what comes `then`."""
+    """The text of the field `left`, or the time left at the same pace; and what comes `then`."""
 
     def render(self, task: Task) -> Text:
         words = task.fields.get("left")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scuff.cli.calibrate import calibrate_command
+from scuff.cli.calibration import calibrate_command
 from scuff.cli.options import Seed, words
 from scuff.cli.transform_space import dissimilar_command
 
@@ -192,7 +192,7 @@ design_app.command("calibrate")(calibrate_command)
 
 def read_overlaps_of(source: str, suites: list[str] | tuple[str, ...]) -> Overlaps:
     """The overlaps of a study's folder, of a CSV file of accuracies, or in a CSV file; `suites` are suite files."""
-    from scuff.design.overlap.files import read_overlaps_file
+    from scuff.metrics import read_overlaps
     from scuff.suites import load_suite
 
     loaded = [load_suite(suite) for suite in suites]
@@ -201,7 +201,7 @@ def read_overlaps_of(source: str, suites: list[str] | tuple[str, ...]) -> Overla
         from scuff.studies import read_overlap
 
         return overlaps(read_overlap(source))
-    return read_overlaps_file(source, loaded)
+    return read_overlaps(source, loaded)
 
 
 def choose(overlaps: Overlaps, only: list[str] | None) -> Overlaps:

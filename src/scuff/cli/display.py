@@ -1,4 +1,4 @@
-"""What is shown of a long job: a bar where somebody is watching, and a line a minute in a log."""
+"""The progress of a long job: a bar in a terminal, and a line per minute in a log."""
 
 from __future__ import annotations
 
@@ -15,29 +15,28 @@ if TYPE_CHECKING:
 
     from scuff.engine import Status
 
-WIDTH = 40  # of what is being done
-SECONDS_BETWEEN_LINES = 60.0  # the first comes after as many
+TASK_WIDTH = 40  # characters
+SECONDS_BETWEEN_LINES = 60.0  # in a log; also before the first
 SECONDS_BETWEEN_LOOKS = 0.5  # at the status of a run
 
 
 class Display:
     """Called with what is being done, how much is done, and how much there is to do.
 
-    While a run of cells is watched, it shows how many are done, running and failed, how fast they are done, and when
-    all of them will be.
+    While it watches a run of cells, it shows how many are done, running and failed, their speed, and the time left.
     """
 
     def __init__(self, bar: Progress) -> None:
         self._bar = bar
         self._task = bar.add_task("starting", total=None)
         self._status: Callable[[], Status] | None = None
-        self._several = ""  # what is said of several cells at once
+        self._several = ""  # description while several cells run at once
         self._pace = _Pace()
         self._looked = 0.0
-        self._told = time.monotonic()
+        self._last_line = time.monotonic()
 
     def watch(self, status: Callable[[], Status] | None) -> None:
-        """Show the status of a run from now on; None: no longer."""
+        """Show the status of a run from now on; None stops that."""
         self._status = status
         if status is None:
             self._several = ""
@@ -51,8 +50,8 @@ class Display:
         if self._status is not None and time.monotonic() - self._looked >= SECONDS_BETWEEN_LOOKS:
             self._looked = time.monotonic()
             self._look(self._status())
-        shown = what if len(what) <= WIDTH else f"{what[: WIDTH - 3]}..."
-        self._bar.update(self._task, description=self._several or f"{shown:<{WIDTH}}", completed=done, total=total)
+        shown = what if len(what) <= TASK_WIDTH else f"{what[: TASK_WIDTH - 3]}..."
+        self._bar.update(self._task, description=self._several or f"{shown:<{TASK_WIDTH}}", completed=done, total=total)
 
     def _look(self, status: Status) -> None:
         """Counts, speed and time left of a run, beside its bar."""
@@ -74,10 +73,10 @@ class Display:
         )
 
     def _tell(self, what: str, done: int, total: int) -> None:
-        """A line in the log, if the last is a minute ago."""
-        if time.monotonic() - self._told < SECONDS_BETWEEN_LINES:
+        """Write a line to the log, if the last was a minute ago."""
+        if time.monotonic() - self._last_line < SECONDS_BETWEEN_LINES:
             return
-        self._told = time.monotonic()
+        self._last_line = time.monotonic()
         typer.echo(self._line(what, done, total), err=True)
 
     def _line(self, what: str, done: int, total: int) -> str:
@@ -92,18 +91,18 @@ class Display:
 
 
 class _Pace:
-    """How fast something goes, from where it was when it began."""
+    """The pace of a job since it began."""
 
     def __init__(self) -> None:
         self._began, self._first, self._done, self._total = time.monotonic(), 0, 0, 0
 
     def note(self, done: int, total: int) -> None:
-        """How far it is. What has another total, or is farther back, is something else."""
+        """Note progress; another total, or less done than before, begins another job."""
         if total != self._total or done < self._done:
             self._began, self._first, self._total = time.monotonic(), done, total
         self._done = done
 
     def left(self) -> float | None:
-        """Seconds that are left at the same pace; None before anything is done."""
+        """Seconds left at the same pace; None before anything is done."""
         done = self._done - self._first
         return None if done <= 0 else (time.monotonic() - self._began) * (self._total - self._done) / done

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -12,18 +11,16 @@ from scuff.suites import list_suites, load_suite
 
 
 def gallery_command(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write to; made where it is missing.")],
-    suite: Annotated[
-        str | None, typer.Option(help="One suite's name, or a suite file. Default: all suites of the package.")
-    ] = None,
+    folder: Path = typer.Argument(..., metavar="DIR", help="Folder to write to; created if it is missing."),
+    suite: str | None = typer.Option(None, help="Name of one suite, or a suite file. Default: all bundled suites."),
     image: Picture = None,
     seed: Seed = 0,
 ) -> None:
     """Write pages that explain and show every corruption.
 
     Each suite becomes DIR/SUITE.md, a Markdown page with the text, the parameters and a strip of pictures of every
-    entry; the pictures lie in DIR/SUITE/. With all suites comes DIR/README.md, which lists them, and all corruptions by
-    family. Files of the same names are replaced. The last line printed is the page to open first.
+    entry; the pictures are in DIR/SUITE/. For all suites, DIR/README.md lists them, and all corruptions by family.
+    Files of the same names are replaced. The last line printed is the page to open first.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""Long jobs: a progress bar while they run, and the ends that they can come to."""
+"""Long jobs: where they run, their progress bar, and how they end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Advance = Callable[[str, int, int], None]  # what is being done, how much is don
 def chosen_engine(
     name: str, address: str | None, processes: int | None, option: str = "--processes", share: int = 1
 ) -> Engine:
-    """The engine that the options name; `option` is what the number of processes is called."""
+    """The engine chosen by the options; `option` is the one for the number of processes."""
     from scuff.engine import open_engine
 
     if processes is not None and processes < 1:
@@ -35,10 +35,10 @@ def chosen_engine(
 
 @contextlib.contextmanager
 def resumable_job(*, goes_on: bool = True) -> Iterator[Advance]:
-    """Show the progress of the block, and let it end in one line.
+    """Show the progress of the block, and report failures in one line.
 
-    Exit code 1 if cells failed, the disk is full or memory ran out, 130 after Ctrl-C. Whatever was finished is kept,
-    so that the same command goes on from there; `goes_on` is False where there is too little of it to promise that.
+    Exit code 1 if cells failed, the disk is full or memory ran out, 130 after Ctrl-C. Finished cells are kept, so that
+    the same command resumes; `goes_on` is False where that cannot be promised.
     """
     try:
         with open_progress() as progress:
@@ -52,5 +52,7 @@ def resumable_job(*, goes_on: bool = True) -> Iterator[Advance]:
     except OSError as error:
         if error.errno not in DISK_FULL:
             raise
-        typer.echo("Error: the disk is full; what is finished is valid: make room and run the same again", err=True)
+        typer.echo(
+            "Error: the disk is full; finished results are valid: make room and run the same command again", err=True
+        )
         raise typer.Exit(1) from error

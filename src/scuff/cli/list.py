@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
 from scuff.suites import Suite, list_suites, load_suite
@@ -14,7 +12,7 @@ NO_PARAMETERS = ["(none)"]
 
 
 def list_command(
-    suite: Annotated[str | None, typer.Argument(help="Name of a suite, or path of a suite file (.yaml).")] = None,
+    suite: str | None = typer.Argument(None, help="Name of a suite, or path of a suite file (.yaml)."),
 ) -> None:
     """List the suites, or the corruptions of one suite.
 

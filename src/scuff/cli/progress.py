@@ -1,9 +1,9 @@
-"""`scuff progress`: how far a study is, from what its runs have written into its folder."""
+"""`scuff progress`: the progress of a study, from what its runs have written into its folder."""
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
 
     from scuff.engine import Status
 
-SECONDS = 5.0  # between two looks; runs write as often
+SECONDS_BETWEEN_LOOKS = 5.0  # runs write as often
 
 
 def progress_command(
-    directory: Annotated[
-        str, typer.Argument(metavar="DIR", help="The folder of an evaluation, a study or an export; any fsspec path.")
-    ],
-    watch: Annotated[bool, typer.Option("--watch", help="Look again every few seconds, until the run ends.")] = False,
+    directory: str = typer.Argument(
+        ..., metavar="DIR", help="Folder of an evaluation, a study or an export; any fsspec path."
+    ),
+    watch: bool = typer.Option(False, "--watch", help="Refresh every few seconds, until the run ends."),
 ) -> None:
-    """Show how far the last run in a folder is: cells by kind, speed, time left, failures.
+    """Show the progress of the last run in a folder: cells by kind, speed, time left, failures.
 
-    All of it is read from DIR, where every run notes every few seconds how far it is. So this works on any machine that
-    sees the folder, and disturbs nobody. A run that has not been heard of for a minute and a half was probably killed.
+    Every run writes its progress into DIR every few seconds, so this works on any machine that sees the folder, and
+    does not disturb the run. A run that has been silent for a minute and a half was probably killed.
 
     \b
     Examples:
@@ -51,7 +51,7 @@ def progress_command(
         _show(console, statuses)
         if not watch or statuses[-1].state != "running":
             break
-        time.sleep(SECONDS)
+        time.sleep(SECONDS_BETWEEN_LOOKS)
     if statuses[-1].state not in ("running", "finished"):
         raise typer.Exit(1)
 

@@ -2,40 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
 
 def report_command(
-    directory: Annotated[
-        str, typer.Argument(metavar="DIR", help="Folder of an evaluation or a study; any fsspec path.")
-    ],
-    out: Annotated[
-        str | None, typer.Option(metavar="FILE.html", help="File to write. Default: report.html in DIR.")
-    ] = None,
-    baseline: Annotated[
-        str | None,
-        typer.Option(
-            metavar="alexnet|MODEL|none", help="Evaluations: what corruption errors are relative to (default alexnet)."
-        ),
-    ] = None,
-    data: Annotated[
-        str | None,
-        typer.Option(metavar="SOURCE", help="Evaluations: where the images are now, if they have moved."),
-    ] = None,
-    overlap: Annotated[
-        str | None,
-        typer.Option(metavar="DIR", help="Evaluations: an overlap study whose sections go onto the same page."),
-    ] = None,
-    threshold: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SCORE",
-            help="Overlap studies: largest overlap of two corruptions of the proposed benchmark (default 0.1).",
-        ),
-    ] = None,
-    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+    directory: str = typer.Argument(..., metavar="DIR", help="Folder of an evaluation or a study; any fsspec path."),
+    out: str | None = typer.Option(None, metavar="FILE.html", help="File to write. Default: report.html in DIR."),
+    baseline: str | None = typer.Option(
+        None, metavar="alexnet|MODEL|none", help="Evaluations: reference of corruption errors (default alexnet)."
+    ),
+    data: str | None = typer.Option(
+        None, metavar="SOURCE", help="Evaluations: where the images are now, if they have moved."
+    ),
+    overlap: str | None = typer.Option(
+        None, metavar="DIR", help="Evaluations: an overlap study whose sections go onto the same page."
+    ),
+    threshold: float | None = typer.Option(
+        None, metavar="SCORE", help="Overlap studies: pairs of the proposed benchmark overlap less (default 0.1)."
+    ),
+    title: str | None = typer.Option(None, help="Title of the page."),
 ) -> None:
     """Write one HTML page about an evaluation or a study, whichever DIR holds.
 

@@ -1,68 +1,71 @@
-"""`scuff separation`: how far apart the classes of a dataset are."""
+"""`scuff separation` and `scuff mscr`: how far apart classes are, and what noise within that distance costs."""
 
 from __future__ import annotations
 
 import math
-import shlex
+from collections.abc import Iterable, Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scuff.cli.options import Device, Resize, decimals
+from scuff.cli.study import study_command
+from scuff.studies.options import numbers
+from scuff.studies.separation.study import MscrStudy, SeparationStudy
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from scuff.data import Points
-    from scuff.metrics import Neighbours, Separation
+    from scuff.metrics import Neighbours, RobustAccuracies, Separation
 
-QUANTILES = "0.001,0.01,0.05,0.5"
-SHOWN = 20  # pairs of classes that are printed, and points that were left out
+DEFAULT_QUANTILES = "0.001,0.01,0.05,0.5"
+MOST_LISTED = 20  # pairs of classes that are printed, and rows that were left out
+
+Quantiles = Annotated[
+    str | None,
+    typer.Option(
+        "--quantiles",
+        metavar="SHARES",
+        help=f"Quantiles of the distances to print, as in 0.001,0.01; implies --per-point (default "
+        f"{DEFAULT_QUANTILES}).",
+    ),
+]
+ProtocolName = Annotated[
+    str | None,
+    typer.Option(
+        "--protocol",
+        metavar="NAME",
+        help="Experiment of the paper: paper-2d, paper-copies or paper-cifar10; other options override it.",
+    ),
+]
+AsPaper = Annotated[
+    bool, typer.Option("--as-paper", help="Print ratios of means, and intervals as in the paper's tables.")
+]
 
 
-def separation_command(
-    data: Annotated[
-        str,
-        typer.Argument(
-            metavar="DATA", help="FILE.csv, FILE.npz, or images: fashion, cifar10:DIR, folder:DIR, hf:DIR, ..."
-        ),
-    ],
-    norm: Annotated[str, typer.Option(metavar="P", help="inf, 2, 1, or any other p of at least 1.")] = "inf",
-    label: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN", help="Where a table has its classes. Default: label, class, target or y, else the last."
-        ),
-    ] = None,
-    scale: Annotated[
-        str | None,
-        typer.Option(metavar="minmax|none", help="Numbers outside of 0..1: rescale each feature, or leave them."),
-    ] = None,
-    resize: Resize = None,
-    crop: Annotated[int | None, typer.Option(metavar="PIXELS", help="Then cut out the middle square.")] = None,
-    drop_duplicates: Annotated[
-        bool, typer.Option("--drop-duplicates", help="Leave out points that coincide with points of another class.")
-    ] = False,
-    per_class: Annotated[
-        bool, typer.Option("--per-class", help="Also the separation of every two classes, in pairs.csv.")
-    ] = False,
-    per_point: Annotated[
-        bool, typer.Option("--per-point", help="Also the nearest point of another class for each, in nearest.npz.")
-    ] = False,
-    quantiles: Annotated[
-        str | None,
-        typer.Option(metavar="SHARES", help=f"Of these distances, as in 0.001,0.01. Default: {QUANTILES}."),
-    ] = None,
-    out: Annotated[str | None, typer.Option(metavar="DIR", help="A folder for the results.")] = None,
-    device: Device = None,
-) -> None:
+# --- separation -------------------------------------------------------------------------------------------------------
+
+
+def _ask_for_quantiles(options: dict[str, Any], extra: dict[str, Any]) -> None:
+    """Quantiles are those of the distances of all points."""
+    text = extra["quantiles"]
+    shares = numbers(text or DEFAULT_QUANTILES, "--quantiles", float, DEFAULT_QUANTILES)
+    if not shares or not all(0 <= share <= 1 for share in shares):
+        raise ValueError(f"--quantiles takes numbers from 0 to 1, as in {DEFAULT_QUANTILES}; got {text!r}")
+    extra["quantiles"] = sorted(shares)
+    options["per_point"] = options["per_point"] or text is not None
+
+
+@study_command(SeparationStudy, prepare=_ask_for_quantiles)
+def separation_command(plan: Any, separation: Any, *, quantiles: Quantiles = None) -> None:
     """Find how far apart classes are: the smallest distance between two points of different classes, exactly.
 
-    Half of it, epsilon_min, is the noise that a classifier can bear without a single mistake, because balls of that
-    radius around points of different classes do not overlap. scuff mscr measures whether your model does.
+    Half of it, epsilon_min, is the radius of noise that a classifier can bear without a single mistake, because balls
+    of that radius around points of different classes do not overlap. scuff mscr measures whether your model does.
 
     Tables need a first line with the names of the columns, and numbers from 0 to 1 (or --scale). An .npz holds points
-    under x and labels under y. Of images with two splits both are taken; their pixels count from 0 to 1.
+    under x and labels under y. If images have two splits, both are used; their pixels count from 0 to 1.
 
     Points that coincide but have different labels make the separation 0: they are named, and --drop-duplicates leaves
     them out. If wrong labels are likely, take a quantile of --per-point instead of the smallest distance.
@@ -82,70 +85,37 @@ def separation_command(
         2  the command makes no sense, or the data do not
       130  interrupted
     """
-    shares = _shares(quantiles or QUANTILES)
-    per_point = per_point or quantiles is not None
-
-    from scuff.cli.jobs import resumable_job
-    from scuff.data import open_points
-    from scuff.studies.separation.distances import measure_separation
-
-    with resumable_job(goes_on=False) as advance:
-        points = open_points(data, label=label, scale=scale, resize=resize, crop=crop)
-        found = measure_separation(
-            points,
-            out,
-            norm=norm,
-            drop_duplicates=drop_duplicates,
-            per_class=per_class,
-            per_point=per_point,
-            device=device,
-            progress=advance,
-        )
-    _print_separation(points, found.separation)
-    if found.pairs is not None:
-        _print_pairs(found.pairs, points.class_names, out)
-    if found.neighbours is not None:
-        _print_quantiles(found.neighbours, shares)
-    if out is not None:
-        typer.echo(f"Results: {out}; a page about them: scuff report {shlex.quote(out)}")
-    typer.echo(f"Next: {_next(points, norm, drop_duplicates)}")
+    work = plan.work
+    _print_separation(work.points, separation)
+    if work.pairs is not None:
+        _print_pairs(work.pairs, work.points.class_names, plan.store)
+    if work.neighbours is not None:
+        _print_quantiles(work.neighbours, quantiles)
+    typer.echo(f"Next: {_mscr_line(plan.study, work.points)}")
 
 
-def _shares(text: str) -> list[float]:
-    shares = decimals(text, "--quantiles")
-    if not shares or not all(0 <= share <= 1 for share in shares):
-        raise ValueError(f"--quantiles takes numbers from 0 to 1, as in {QUANTILES}; got {text!r}")
-    return sorted(shares)
-
-
-def _print_separation(points: Points, found: Separation) -> None:
+def _print_separation(points: Points, separation: Separation) -> None:
     from scuff.metrics.norms import norm_name
 
-    names, is_image = points.class_names, points.x.dtype == "uint8"
-    shape = " x ".join(map(str, points.x.shape[1:]))
-    classes = len({*points.labels.tolist()})
-    typer.echo(f"Data: {points.name}, {len(points)} points ({shape}), {classes} classes")
-    if points.label_column is not None and points.origin["label"] is None:
-        typer.echo(f"Classes: column {points.label_column}")
-    in_steps = is_image and math.isinf(found.norm)
+    names, in_steps = points.class_names, points.x.dtype == "uint8" and math.isinf(separation.norm)
     distance, radius = (
         f"{255 * value:g}/255 = {value:.8g}" if in_steps else f"{value:.8g}"
-        for value in (found.distance, found.epsilon_min)
+        for value in (separation.distance, separation.epsilon_min)
     )
-    typer.echo(f"Separation 2r = {distance} ({norm_name(found.norm)})")
+    typer.echo(f"Separation 2r = {distance} ({norm_name(separation.norm)})")
     typer.echo(f"epsilon_min = r = {radius}")
-    first, second = (f"row {row} (class {names[k]})" for row, k in zip(found.rows, found.labels, strict=True))
-    typer.echo(f"Nearest points: {first} and {second}; they differ most in {_difference(points, *found.rows)}")
-    if found.dropped:
-        more = ", ..." if len(found.dropped) > SHOWN else ""
-        rows = ", ".join(map(str, found.dropped[:SHOWN]))
-        typer.echo(
-            f"Left out: {len(found.dropped)} points that coincide with points of another class: rows {rows}{more}"
-        )
+    pair = zip(separation.rows, separation.labels, strict=True)
+    first, second = (f"row {row} (class {names[label]})" for row, label in pair)
+    typer.echo(f"Nearest points: {first} and {second}; they differ most in {_difference(points, *separation.rows)}")
+    if separation.dropped:
+        rows = ", ".join(map(str, separation.dropped[:MOST_LISTED]))
+        more = ", ..." if len(separation.dropped) > MOST_LISTED else ""
+        count = len(separation.dropped)
+        typer.echo(f"Left out: {count} points that coincide with points of another class: rows {rows}{more}")
 
 
 def _difference(points: Points, first: int, second: int) -> str:
-    """Where two points differ most, and their values there."""
+    """The feature in which two points differ most, and their values there."""
     import numpy as np
 
     a, b = (points.x[row].astype(np.float64) for row in (first, second))
@@ -157,28 +127,117 @@ def _difference(points: Points, first: int, second: int) -> str:
     return f"{name}: {a[place]:g} and {b[place]:g}"
 
 
-def _print_pairs(pairs: pd.DataFrame, class_names: tuple[str, ...], out: str | None) -> None:
+def _print_pairs(pairs: pd.DataFrame, class_names: Sequence[str], store: Any) -> None:
     """The classes that are nearest to each other first."""
-    nearest = pairs.sort_values("distance", kind="stable").head(SHOWN)
     lines = [
         (class_names[pair.label_a], class_names[pair.label_b], f"{pair.distance:.6g}", f"{pair.row_a}", f"{pair.row_b}")
-        for pair in nearest.itertuples()
+        for pair in pairs.sort_values("distance", kind="stable").head(MOST_LISTED).itertuples()
     ]
     _print_table(("class", "and class", "distance", "row", "and row"), lines, texts=2)
-    if len(pairs) > SHOWN:
-        where = "with --out DIR they come into pairs.csv" if out is None else f"all are in {out}/pairs.csv"
-        typer.echo(f"The {SHOWN} nearest of {len(pairs)} pairs of classes; {where}")
+    if len(pairs) > MOST_LISTED:
+        where = "--out DIR keeps all of them in pairs.csv" if store is None else f"all are in {store.root}/pairs.csv"
+        typer.echo(f"The {MOST_LISTED} nearest of {len(pairs)} pairs of classes; {where}")
 
 
-def _print_quantiles(neighbours: Neighbours, shares: list[float]) -> None:
+def _print_quantiles(neighbours: Neighbours, shares: Sequence[float]) -> None:
     rows = [("smallest", 0.0), *((f"{share:g} quantile", share) for share in shares), ("largest", 1.0)]
-    found = [(name, neighbours.quantile(share)) for name, share in rows]
-    found.append(("mean", float(neighbours.distances.mean())))
-    lines = [(name, f"{distance:.6g}", f"{distance / 2:.6g}") for name, distance in found]
-    _print_table(("nearest point of another class", "distance", "half of it"), lines, texts=1)
+    values = [(name, neighbours.quantile(share)) for name, share in rows]
+    values.append(("mean", float(neighbours.distances.mean())))
+    lines = [(name, f"{distance:.6g}", f"{distance / 2:.6g}") for name, distance in values]
+    _print_table(("nearest point of another class", "distance", "half of it"), lines)
 
 
-def _print_table(headings: tuple[str, ...], lines: list[tuple[str, ...]], texts: int) -> None:
+def _mscr_line(study: SeparationStudy, points: Points) -> str:
+    """The command that measures a model with this separation."""
+    from scuff.studies.base import again
+
+    model = "MODEL" if points.x.dtype == "uint8" else "random-forest"
+    return again(MscrStudy, {**study.options(), "models": [model]}, f"runs/{points.name}").words
+
+
+# --- MSCR -------------------------------------------------------------------------------------------------------------
+
+
+def _follow_protocol(options: dict[str, Any], extra: dict[str, Any]) -> None:
+    """Options that are not given are those of the protocol."""
+    from scuff.studies.separation.protocols import find_protocol
+
+    name = extra.pop("protocol")
+    for key, value in ({} if name is None else find_protocol(name)).items():
+        options[key] = value if options[key] is None else options[key]
+    if options["models"] is None:
+        raise ValueError("no model is given; as in --model random-forest, or --protocol paper-2d")
+
+
+@study_command(MscrStudy, prepare=_follow_protocol, fills_in=["models"])
+def mscr_command(plan: Any, accuracies: Any, *, protocol: ProtocolName = None, as_paper: AsPaper = False) -> None:
+    """Measure minimal separation corruption robustness (MSCR).
+
+    Noise of up to half the distance between the nearest points of different classes, epsilon_min, need not cost any
+    accuracy. MSCR is what it costs: (accuracy with such noise - accuracy without) / accuracy without, in per cent.
+    Below 0: avoidable loss. 0: as robust as the data permit. Above 0: noise even corrects mistakes.
+
+    Models are trained on points with several levels of noise, and tested with several levels: the matrix shows what
+    robustness costs in accuracy. A model that is trained already is tested as it is. No knowledge of corruptions is
+    needed; tables work as well as images. --dry-run computes the separation, and nothing else.
+
+    \b
+    Examples:
+      scuff mscr --model random-forest --model 1-nn --data points.csv --out runs/points
+      scuff mscr --model sklearn.svm:SVC --data table.csv --label species --scale minmax --out runs/svm
+      scuff mscr --model recipe:fashion --data fashion --runs 3 --out runs/fashion
+      scuff mscr --model recipe:cifar-fast --data cifar10:data --copies 1 --runs 3 --out runs/cifar
+      scuff mscr --model net.safetensors --data cifar10:data --out runs/net
+      scuff mscr --protocol paper-2d --data B_sep.npz --runs 100 --out runs/paper
+
+    \b
+    Exit codes:
+        0  all done
+        1  cells failed, the disk is full, or memory ran out
+        2  the command makes no sense
+      130  interrupted
+    """
+    _print_matrices(accuracies, as_paper)
+    planned = plan.settings
+    if len(accuracies.runs) < len(planned["runs"]) or len(accuracies.models) < len(planned["models"]):
+        typer.echo(
+            f"Shown: {len(accuracies.runs)} of {len(planned['runs'])} runs of this folder, those that are finished for "
+            f"all of {', '.join(accuracies.models)}"
+        )
+    typer.echo(f"Accuracies: {plan.store.root}/accuracies.csv")
+
+
+def _print_matrices(accuracies: RobustAccuracies, as_paper: bool) -> None:
+    """Accuracies by test noise, down, and training noise, across; the last line is the MSCR."""
+    from scuff.metrics import accuracy_table, mscr_scores
+
+    interval = "paper" if as_paper else "student"
+    scores = mscr_scores(accuracies, average="means" if as_paper else "ratios", interval=interval)
+    for model, copies in product(accuracies.models, accuracies.copies):
+        line = scores[(scores["model"] == model) & (scores["copies"] == copies)]
+        heading = model if len(accuracies.copies) == 1 else f"{model}, {copies} copies"
+        typer.echo(f"{heading}: accuracy % by test noise (down) and training noise (across); * best of its line")
+        table = accuracy_table(accuracies, model, copies, interval=interval)
+        lines = [
+            (f"{radius:.4g}", *(_accuracy(row) + ("*" if row.best else " ") for row in cells.itertuples()))
+            for radius, cells in table.groupby("test_noise")
+        ]
+        lines.append(("MSCR %", *(_mscr(row) + " " for row in line.itertuples())))
+        _print_table(("", *(f"{radius:.4g}" for radius in accuracies.train_noise)), lines)
+    typer.echo(f"Intervals: {scores['interval'].iloc[0]}.")
+
+
+def _accuracy(row: Any) -> str:
+    half = "" if row.low != row.low else f" ±{100 * max(row.high - row.value, row.value - row.low):.2f}"  # ends at 1
+    return f"{100 * row.value:.2f}{half}"
+
+
+def _mscr(row: Any) -> str:
+    half = "" if row.mscr_low != row.mscr_low else f" ±{50 * (row.mscr_high - row.mscr_low):.3f}"
+    return f"{100 * row.mscr:.3f}{half}"
+
+
+def _print_table(headings: Sequence[str], lines: Iterable[Sequence[str]], texts: int = 1) -> None:
     from rich import box
     from rich.table import Table
 
@@ -186,17 +245,7 @@ def _print_table(headings: tuple[str, ...], lines: list[tuple[str, ...]], texts:
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for k, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if k < texts else "right", no_wrap=True)
+        table.add_column(heading, justify="left" if k < texts else "right", no_wrap=k < texts or texts > 1)
     for line in lines:
         table.add_row(*line)
     open_console().print(table)
-
-
-def _next(points: Points, norm: str, drop_duplicates: bool) -> str:
-    """The command that measures a model with this separation."""
-    origin: dict[str, Any] = {"norm": None if norm == "inf" else norm, **points.origin}
-    options = [f"--{name}={value}" for name, value in origin.items() if value is not None and name != "data"]
-    options += ["--drop-duplicates"] if drop_duplicates else []
-    model = "MODEL" if points.x.dtype == "uint8" else "random-forest"
-    place = f"runs/{points.name}"
-    return shlex.join(["scuff", "mscr", "--model", model, "--data", origin["data"], *options, "--out", place])

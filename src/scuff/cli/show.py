@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -13,18 +12,16 @@ from scuff.suites.tables import severity_rule
 
 
 def show_command(
-    name: Annotated[str, typer.Argument(help="suite/entry, as in imagenet-c/fog, or a suite, as in imagenet-c.")],
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE.png", help="The sheet's file. Default: NAME.png, with - for /.")
-    ] = None,
+    name: str = typer.Argument(..., help="suite/entry, as in imagenet-c/fog, or a suite, as in imagenet-c."),
+    out: Path | None = typer.Option(None, metavar="FILE.png", help="File to write. Default: NAME.png, with - for /."),
     image: Picture = None,
     seed: Seed = 0,
 ) -> None:
     """Explain a corruption, and draw it at every severity.
 
     For suite/entry: what it models, its parameters at every severity, and a row of pictures: one per level, or across
-    the range of the severity, or several draws, or frames of a sequence. For a suite: its table, and a sheet with one
-    row per corruption. The sheet is written to a PNG file.
+    the range of severities, or several draws, or frames of a sequence. For a suite: its table, and one row of pictures
+    per corruption. The pictures are written to a PNG file.
 
     \b
     Examples:
@@ -40,6 +37,7 @@ def show_command(
 
     from scuff.cli.console import open_progress
     from scuff.cli.list import print_suite
+    from scuff.files import write_by_rename
     from scuff.pictures import bundled_picture, read_picture
     from scuff.sheets import corruption_sheet
 
@@ -52,12 +50,13 @@ def show_command(
     with open_progress() as progress:
         bar = progress.add_task("drawing", total=len(entries))
         sheet = corruption_sheet(suite, entries, picture, seed, lambda _: progress.advance(bar))
-    save_sheet(sheet, out)
+    with write_by_rename(out) as file:
+        sheet.save(file, "PNG")
     typer.echo(f"Pictures: {out}")
 
 
 def find(name: str) -> tuple[Suite, str | None]:
-    """What "suite/entry" or "suite" means; the suite may be a file. A name that is in one suite only needs no suite."""
+    """The suite and entry of "suite/entry" or "suite"; the suite may be a file, or be left out if only one fits."""
     if name in list_suites() or name.endswith((".yaml", ".yml")):
         return load_suite(name), None
     prefix, slash, entry = name.rpartition("/")
@@ -75,14 +74,6 @@ def _entries_called(suite: Suite, name: str) -> list[str]:
     """The entries of that name or alias, or that apply the corruption of that name."""
     named = suite.aliases.get(name, name)
     return [entry for entry in suite.entries if named == entry or name == suite.corruption(entry)]
-
-
-def save_sheet(sheet, path: Path) -> None:
-    """Write a sheet as PNG."""
-    from scuff.files import write_by_rename
-
-    with write_by_rename(path) as file:
-        sheet.save(file, "PNG")
 
 
 def _explain(suite: Suite, entry: str) -> None:

@@ -14,17 +14,16 @@ further options of the command, for what is shown and not computed.
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
 
 from scuff.cli.options import Address, EngineName, Share
 from scuff.studies.base import Plan, Study
-from scuff.studies.options import REQUIRED, Option, flag_of, options_of
+from scuff.studies.options import AS_IN_PYTHON, REQUIRED, Option, command_defaults, flag_of, options_of
 
 Show = Callable[..., None]
 Prepare = Callable[[dict[str, Any], dict[str, Any]], None]
@@ -37,15 +36,17 @@ WHERE_CELLS_RUN = {"engine": (EngineName, "local"), "address": (Address, None), 
 WHERE_CELLS_RUN |= {"share": (Share, 1)}
 
 
-def study_command(study: type[Study[Any]], *, prepare: Prepare | None = None) -> Callable[[Show], Callable[..., None]]:
+def study_command(
+    study: type[Study[Any]], *, prepare: Prepare | None = None, fills_in: Sequence[str] = ()
+) -> Callable[[Show], Callable[..., None]]:
     """Make the command of a study from the function that shows its result.
 
     `prepare` is called with the study's options and with the further options of the command, before the study is made:
-    to fill in options from others, as a protocol does. It may change both.
+    to fill in options from others, as a protocol does. It may change both. Required options that it `fills_in` may be
+    left out on the command line.
     """
     declared = {name: option for name, option in options_of(study).items() if option.kind is not None}
-    defaults = {field.name: field.default for field in dataclasses.fields(study)}
-    defaults |= {name: option.assumed for name, option in declared.items() if option.assumed is not None}
+    defaults = command_defaults(study) | dict.fromkeys(fills_in)
     extra = _extra_options(study)
 
     def decorate(show: Show) -> Callable[..., None]:
@@ -129,9 +130,8 @@ def _default(default: Any) -> Any:
 
 
 def _read(option: Option, name: str, value: Any) -> Any:
-    value = option.assumed if value is None else value
     if value is None or value is False or value == []:
-        return None
+        return None if option.command_default in (AS_IN_PYTHON, REQUIRED) else option.command_default
     return option.kind.read(value, flag_of(name, option))
 
 

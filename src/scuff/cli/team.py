@@ -1,6 +1,6 @@
-"""Several processes that train one network: how a command starts them, and how one of them behaves.
+"""Several processes that train one network: how a command starts them, and how each of them behaves.
 
-Only the first of them talks, unless another has a reason to.
+Only the first prints, unless another one fails for a reason of its own.
 """
 
 from __future__ import annotations
@@ -15,23 +15,22 @@ import typer
 
 from scuff.cli.jobs import Advance, resumable_job
 
-SECONDS_FOR_THE_REASON = 20  # until a process speaks whose training ended because another one did
+SECONDS_FOR_THE_REASON = 20  # that a process waits for the one that failed to explain itself
 
 _was_interrupted = False
 
 
 def started_processes(nproc: int | None, device: str | None, arguments: Sequence[str]) -> bool:
-    """Start `nproc` processes with these arguments, and wait for them; False if this process is to do the work itself.
-
-    It is, if it is one of those, or if there is to be one only.
+    """Start `nproc` processes with these arguments and wait for them; False if this process is to do the work itself,
+    as one of several or the only one.
     """
     if nproc is None:
         return False
     if "RANK" in os.environ:
-        there = os.environ.get("LOCAL_WORLD_SIZE", os.environ.get("WORLD_SIZE"))
-        if there != str(nproc):
+        started = os.environ.get("LOCAL_WORLD_SIZE", os.environ.get("WORLD_SIZE"))
+        if started != str(nproc):
             raise ValueError(
-                f"{there} processes were started on this machine; leave out --nproc {nproc}, or start as many"
+                f"{started} processes were started on this machine; leave out --nproc {nproc}, or start as many"
             )
         return False
     from scuff.files import Stopped
@@ -52,9 +51,9 @@ def started_processes(nproc: int | None, device: str | None, arguments: Sequence
 
 @contextlib.contextmanager
 def training_job(rank: int) -> Iterator[Advance]:
-    """`resumable_job` for one process of a team. A mistake that all have in common is told by the first.
+    """`resumable_job` for one process of a team. A mistake that all share is reported by the first.
 
-    A process that has lost another waits to be ended by whoever started it: the other one tells the reason.
+    A process that has lost another waits to be ended by whoever started it: the other one reports the reason.
     """
     from scuff.training.distributed import LostPeer
 
@@ -69,9 +68,9 @@ def training_job(rank: int) -> Iterator[Advance]:
 
 @contextlib.contextmanager
 def _silent(rank: int) -> Iterator[Advance]:
-    """No bar, and no words but those that the first process does not know.
+    """No bar, and no messages but those that the first process cannot know.
 
-    Ctrl-C is for the first process, which ends at a place of its own choice; this one follows it.
+    Ctrl-C is handled by the first process, which stops after a step; this one follows it.
     """
     import torch.distributed as dist
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from functools import wraps
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from scuff.metrics.score import Difference, Score
 # Takes the means of every group's columns, (..., columns) each, and returns (...): all resamples are one call.
 Statistic = Callable[..., np.ndarray]
 Key = TypeVar("Key", bound=Hashable)
+P = ParamSpec("P")
 
 DIGITS = 9  # of a difference that counts: sums of 0 and 1 over some millions of rows differ by more, or not at all
 
@@ -51,6 +53,36 @@ class Estimate:
 
     def score(self, resampling: Resampling) -> Score:
         return score_together({"": self}, resampling)[""]
+
+
+class Scored(Protocol[P]):
+    """A score as a function of rows; `estimate` takes the same and stops before the interval, for comparisons."""
+
+    estimate: Callable[P, Estimate]
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Score: ...
+
+
+def scored(estimate: Callable[P, Estimate]) -> Scored[P]:
+    """Make a score of a function that returns an estimate: with the interval that its keyword `resampling` asks for."""
+
+    @wraps(estimate)
+    def score(*args: P.args, **kwargs: P.kwargs) -> Score:
+        resampling: Any = kwargs.get("resampling", DEFAULT)
+        return estimate(*args, **kwargs).score(resampling)
+
+    score.__annotations__ = {**estimate.__annotations__, "return": "Score"}
+    score.estimate = estimate  # type: ignore[attr-defined]
+    return score  # type: ignore[return-value]
+
+
+def join_groups(a: Group, b: Group, rate: Statistic) -> tuple[tuple[Group, ...], Statistic]:
+    """Groups for `rate(means of a, means of b)`: the same images are resampled once, other images on their own."""
+    if not a.has_images_of(b):
+        return (a, b), rate
+    width = a.columns.shape[1]
+    both = replace(a, columns=np.hstack([a.columns, b.columns]))
+    return (both,), lambda means: rate(means[..., :width], means[..., width:])
 
 
 def score_together(estimates: Mapping[Key, Estimate], resampling: Resampling) -> dict[Key, Score]:

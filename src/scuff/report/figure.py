@@ -19,7 +19,7 @@ from typing import Any
 import pandas as pd
 
 from scuff.report.colours import mark
-from scuff.words import Form, entry_name, grouped, interval, percent
+from scuff.words import Form, grouped, interval, percent
 
 CLEAR = "rgba(0, 0, 0, 0)"
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif'
@@ -84,11 +84,6 @@ def pattern(place: int) -> dict[str, Any]:
     """Thin lines over the colour of a bar, so that bars are told apart in grey."""
     shape = PATTERNS[place % len(PATTERNS)]
     return {"shape": shape, "fillmode": "overlay", "fgcolor": "@paper", "fgopacity": 0.5, "solidity": 0.2, "size": 7}
-
-
-def downwards(entries: Sequence[str]) -> dict[str, Any]:
-    """An axis of corruptions, the first on top."""
-    return {"categoryorder": "array", "categoryarray": shown_names(entries), "autorange": "reversed", "showgrid": False}
 
 
 def lines_of(names: Sequence[str]) -> dict[str, Any]:
@@ -213,8 +208,3 @@ def upright_line(x: float) -> dict[str, Any]:
 def titled(words: str) -> dict[str, Any]:
     """The title of an upright axis, with some room between it and the labels."""
     return {"text": words, "standoff": 10}
-
-
-def shown_names(entries: Sequence[str]) -> list[str]:
-    """Entries of a suite as an axis shows them."""
-    return [escape(entry_name(entry)) for entry in entries]

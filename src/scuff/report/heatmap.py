@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from scuff.report.colours import STEPS, shade
-from scuff.words import cell_name, entry_name, grouped, interval, percent, percent_sign
+from scuff.words import cell_name, entry_name, grouped, interval_line, percent, percent_sign
 
 MEAN = "mean"
 NO_LEVELS = "error"  # the only column of a suite without levels
@@ -94,11 +94,5 @@ def _levels(errors: pd.DataFrame) -> list[int]:
 def _cell(row, name: str, highest: float) -> HeatCell | None:
     if row is None or math.isnan(row.value):
         return None
-    between = interval(row.low, row.high)
-    lines = [
-        name,
-        f"{percent_sign(row.value)} error",
-        f"95 % interval {between}" if between else "no interval",
-        f"n = {grouped(row.n)}",
-    ]
+    lines = [name, f"{percent_sign(row.value)} error", interval_line(row.low, row.high), f"n = {grouped(row.n)}"]
     return HeatCell(percent(row.value), shade(row.value, highest), "\n".join(lines))

@@ -7,7 +7,7 @@ from typing import Any
 
 from scuff.report.figure import Figure
 from scuff.report.matrix import Matrix
-from scuff.report.tables import Table
+from scuff.tables import Table
 
 Part = dict[str, Any]
 Section = dict[str, Any]
@@ -91,10 +91,9 @@ def panels(models: Mapping[str, Sequence[Part]]) -> Part:
 
 def figures_of(section: Mapping[str, Any]) -> list[Figure]:
     """All figures of a section, or of a panel in it."""
-    found = []
+    figures = []
     for part in section["parts"]:
-        found += part["figures"] if part["kind"] == "figures" else []
-        found += (
-            [figure for panel in part["panels"] for figure in figures_of(panel)] if part["kind"] == "panels" else []
-        )
-    return found
+        figures += part["figures"] if part["kind"] == "figures" else []
+        for panel in part["panels"] if part["kind"] == "panels" else []:
+            figures += figures_of(panel)
+    return figures

@@ -1,9 +1,10 @@
 """The one way to a report: find out what a folder holds, build its page, and save it.
 
 A kind of results is known by its settings file. Its page is built by the function `page(directory, **options) -> Page`
-of one module: `scuff.report.QUESTION.NAME` for a study, `scuff.report.evaluation.evaluation` for an evaluation. Such a
-function reads the folder and returns a `Page`. What all pages share is done here: options that a page does not take,
-results that are not there yet, the section on progress, the title, and saving.
+of one module: `scuff.report.QUESTION.NAME` for a study (`scuff.report.QUESTION` if its question is a single file),
+`scuff.report.evaluation.evaluation` for an evaluation. Such a function reads the folder and returns a `Page`. What all
+pages share is done here: options that a page does not take, results that are not there yet, the section on progress,
+the title, and saving.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from typing import Any
 
 from scuff.engine import read_statuses
 from scuff.report.page import Page, render_page, save_page
-from scuff.store import Store
-from scuff.studies.base import Study
+from scuff.report.progress.again import command_again as older_command
+from scuff.report.progress.progress import page_of_runs, progress_section
+from scuff.store import Store, read_settings
+from scuff.studies.base import Study, again_from
 
 EVALUATION = "evaluation.json"
 
@@ -28,7 +31,6 @@ PAGES = {
     "overlap.json": "scuff.report.overlap.overlap",
     "mscr.json": "scuff.report.separation.mscr",
     "separation.json": "scuff.report.separation.mscr",
-    "validity.json": "scuff.report.validity.validity",
     "subsets.json": "scuff.report.transform_space.subsets",
     "mixing.json": "scuff.report.transform_space.mixing",
     "dissimilar.json": "scuff.report.transform_space.dissimilar",
@@ -71,8 +73,6 @@ def write_page(
 
 def read_page(directory: str, **options: Any) -> Page:
     """The page about whatever a folder holds; about its progress, if there are no results yet."""
-    from scuff.report.progress.progress import page_of_runs, progress_section
-
     store = Store(directory)
     statuses = read_statuses(store)
     pages = page_modules()
@@ -85,7 +85,7 @@ def read_page(directory: str, **options: Any) -> Page:
         )
     if kind is None:
         _check_options(page_of_runs, f"{directory} (progress only)", options)
-        return page_of_runs(directory, statuses)
+        return page_of_runs(statuses, command_again(directory, statuses[-1].title))
     build = importlib.import_module(pages[kind]).page
     _check_options(build, f"{directory} ({kind})", options)
     try:
@@ -93,14 +93,14 @@ def read_page(directory: str, **options: Any) -> Page:
     except ValueError as error:
         if not statuses or statuses[-1].state == "finished" or _are_options_wrong(build, directory, options):
             raise
-        return replace(page_of_runs(directory, statuses), note=f"There are no results yet ({error})")
+        runs = page_of_runs(statuses, command_again(directory, statuses[-1].title))
+        return replace(runs, note=f"There are no results yet ({error})")
     return page.with_sections([progress_section(statuses)] if statuses else [])
 
 
 def page_modules() -> dict[str, str]:
     """The module that builds the page of every kind of results, by the name of its settings file."""
-    studies = {study.file: f"scuff.report.{study.question}.{study.name}" for study in known_studies()}
-    has_page = {file: module for file, module in studies.items() if _exists(module)}
+    has_page = {study.file: module for study in known_studies() if (module := _page_module(study))}
     return {EVALUATION: "scuff.report.evaluation.evaluation", **PAGES, **has_page}
 
 
@@ -111,15 +111,25 @@ def known_studies() -> list[type[Study[Any]]]:
     return [study for study in _subclasses(Study) if hasattr(study, "name")]
 
 
+def command_again(directory: str, name: str) -> str | None:
+    """The command that resumes the study of that name in a folder; None where its settings do not tell it."""
+    store = Store(directory)
+    study = next((study for study in known_studies() if study.name == name and store.exists(study.file)), None)
+    again = None if study is None else again_from(study, read_settings(store, study.file), directory)
+    return older_command(directory, name) if again is None else again.words
+
+
 def _subclasses(cls: type) -> list[type]:
     return [each for direct in cls.__subclasses__() for each in (direct, *_subclasses(direct))]
 
 
-def _exists(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:  # nor its package
-        return False
+def _page_module(study: type[Study[Any]]) -> str | None:
+    """`report/QUESTION/NAME.py`, or `report/QUESTION.py` where a question has no folder."""
+    module = f"scuff.report.{study.question}"
+    question = importlib.util.find_spec(module)
+    if question is not None and question.submodule_search_locations is not None:
+        module = f"{module}.{study.name}"
+    return module if question is not None and importlib.util.find_spec(module) is not None else None
 
 
 def _check_options(build: Callable[..., Page], what: str, options: dict[str, Any]) -> None:

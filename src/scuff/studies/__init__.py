@@ -1,18 +1,17 @@
 """Questions of the papers as plans of cells, and pure functions over their results.
 
-Studies are light; what reads their folders needs numpy and pandas, and is loaded when it is asked for.
+A study is a class (`OverlapStudy`) and a function (`overlap`); both are light. What reads the folder of a study needs
+numpy and pandas, and is imported on first use.
 """
 
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from scuff.studies.calibration.study import CalibrationStudy, calibrate_suite
 from scuff.studies.overlap.study import OverlapStudy, overlap
-from scuff.studies.separation.distances import read_neighbours, read_separation, separation
-from scuff.studies.separation.plan import MscrPlan, plan_mscr
-from scuff.studies.separation.results import read_mscr
-from scuff.studies.separation.study import mscr, run_mscr
+from scuff.studies.separation.study import MscrStudy, SeparationStudy, mscr, separation
 from scuff.studies.transform_space.study import (
     CorrelationStudy,
     DissimilarStudy,
@@ -25,59 +24,46 @@ from scuff.studies.transform_space.study import (
     mixing,
     subsets,
 )
-from scuff.studies.validity.evaluations import read_shift_evaluations
-from scuff.studies.validity.results import Validity, read_validity
-from scuff.studies.validity.study import ValidityPlan, plan_validity, run_validity, validity
-from scuff.studies.validity.table import read_accuracy_table
+from scuff.studies.validity.study import ValidityStudy, validity
 
-if TYPE_CHECKING:
-    from scuff.studies.overlap.results import read_overlap
-    from scuff.studies.transform_space.dissimilar import read_dissimilar
-    from scuff.studies.transform_space.distances import read_distance_study
-
-_LAZY = {
-    "read_dissimilar": "scuff.studies.transform_space.dissimilar",
-    "read_distance_study": "scuff.studies.transform_space.distances",
-    "read_overlap": "scuff.studies.overlap.results",
+# A folder belongs to the first whose settings it holds: correlation keeps those of distances, too, and mscr those of
+# separation.
+STUDIES = (
+    *(OverlapStudy, MscrStudy, SeparationStudy, ValidityStudy),
+    *(SubsetsStudy, MixingStudy, DissimilarStudy, CorrelationStudy, DistancesStudy, CalibrationStudy),
+)
+FUNCTIONS = (calibrate_suite, correlation, dissimilar, distances, mixing, mscr, overlap, separation, subsets, validity)
+READERS = {
+    "Validity": "validity.results",
+    "read_accuracy_table": "validity.table",
+    "read_dissimilar": "transform_space.dissimilar",
+    "read_distance_study": "transform_space.distances",
+    "read_mscr": "separation.results",
+    "read_neighbours": "separation.distances",
+    "read_overlap": "overlap.results",
+    "read_separation": "separation.distances",
+    "read_shift_evaluations": "validity.evaluations",
+    "read_validity": "validity.results",
 }
+
+__all__ = sorted([*(study.__name__ for study in STUDIES), *(function.__name__ for function in FUNCTIONS), *READERS])
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_LAZY[name]), name)
+    if name in READERS:
+        return getattr(importlib.import_module(f"scuff.studies.{READERS[name]}"), name)
+    hint = _hint(name)
+    raise AttributeError(f"module 'scuff.studies' has no attribute {name!r}{hint and f'; {hint}'}")
 
 
-__all__ = [
-    "CorrelationStudy",
-    "DissimilarStudy",
-    "DistancesStudy",
-    "MixingStudy",
-    "MscrPlan",
-    "OverlapStudy",
-    "SubsetsStudy",
-    "Validity",
-    "ValidityPlan",
-    "correlation",
-    "dissimilar",
-    "distances",
-    "mixing",
-    "mscr",
-    "overlap",
-    "plan_mscr",
-    "plan_validity",
-    "read_accuracy_table",
-    "read_dissimilar",
-    "read_distance_study",
-    "read_mscr",
-    "read_neighbours",
-    "read_overlap",
-    "read_separation",
-    "read_shift_evaluations",
-    "read_validity",
-    "run_mscr",
-    "run_validity",
-    "separation",
-    "subsets",
-    "validity",
-]
+def _hint(name: str) -> str:
+    """What has taken the place of the functions that version 0.0 had for every study.
+
+    >>> _hint("plan_overlap"), _hint("run_mscr")
+    ('use OverlapStudy(...).plan()', 'use plan.run(), with plan = MscrStudy(...).plan()')
+    """
+    action, _, what = name.partition("_")
+    study = next((study.__name__ for study in STUDIES if study.name == what), None)
+    if study is None or action not in ("plan", "run"):
+        return ""
+    return f"use {study}(...).plan()" if action == "plan" else f"use plan.run(), with plan = {study}(...).plan()"

@@ -141,7 +141,8 @@ class Plan(Generic[R]):
 
         if self.store is not None and self.study.has_cells and self.study.saves_first:
             save_settings(self.store, self.study.file, self.settings)
-        with Run(self.engine, self.store, progress or self.study.progress, self.study.name) as run:
+        journal = self.store if self.study.has_cells else None
+        with Run(self.engine, journal, progress or self.study.progress, self.study.name) as run:
             self.work.run(run)
         return self.work.collect()
 

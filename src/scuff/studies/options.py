@@ -12,10 +12,12 @@ import dataclasses
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any, Literal
 
 Resume = Literal["same", "noted", "joins"]
 REQUIRED = dataclasses.MISSING
+AS_IN_PYTHON = object()
 HOW_TO_RUN = ("device", "engine", "progress")
 
 
@@ -46,7 +48,7 @@ class Option:
     flag: str | None
     is_argument: bool
     resume: Resume
-    assumed: str | None = None
+    command_default: Any = AS_IN_PYTHON
 
 
 def option(
@@ -58,7 +60,7 @@ def option(
     flag: str | None = None,
     is_argument: bool = False,
     resume: Resume = "same",
-    assumed: str | None = None,
+    command_default: Any = AS_IN_PYTHON,
 ) -> Any:
     """Declare a field of a study.
 
@@ -72,17 +74,24 @@ def option(
         What help calls its value, and the flag if it is not `--name-of-the-field`.
     is_argument
         Whether it is an argument of the command, written without a flag.
-    assumed
-        Default of the command where Python has none, because required arguments follow.
+    command_default
+        The default of the command where it differs from Python's; REQUIRED if the command always needs the option.
     """
-    described = Option(help, kind, metavar, flag, is_argument, resume, assumed)
+    described = Option(help, kind, metavar, flag, is_argument, resume, command_default)
     return dataclasses.field(default=default, metadata={"option": described})
 
 
 def options_of(study: type) -> dict[str, Option]:
-    """The options of a study by the names of its fields, those that all studies have last."""
-    fields = sorted(dataclasses.fields(study), key=lambda field: field.name in HOW_TO_RUN)
+    """The options of a study by the names of its fields: required ones first, those that all studies have last."""
+    fields = sorted(dataclasses.fields(study), key=lambda f: (f.name in HOW_TO_RUN, f.default is not REQUIRED))
     return {field.name: field.metadata["option"] for field in fields if "option" in field.metadata}
+
+
+def command_defaults(study: type) -> dict[str, Any]:
+    """The defaults of a study's options as its command has them."""
+    defaults = {field.name: field.default for field in dataclasses.fields(study)}
+    different = {name: described.command_default for name, described in options_of(study).items()}
+    return defaults | {name: value for name, value in different.items() if value is not AS_IN_PYTHON}
 
 
 def flag_of(name: str, described: Option) -> str:
@@ -186,6 +195,8 @@ def describe(value: Any) -> Any:
 
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
+    if isinstance(value, Real):  # numpy's, too
+        return int(value) if isinstance(value, Integral) else float(value)
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if isinstance(value, Suite):
@@ -194,6 +205,8 @@ def describe(value: Any) -> Any:
         return {str(name): describe(item) for name, item in value.items()}
     if isinstance(value, (list, tuple, range)):
         return [describe(item) for item in value]
+    if getattr(value, "ndim", None) == 1 and hasattr(value, "tolist"):  # an array of numbers
+        return value.tolist()
     address, name = (getattr(value, key, None) for key in ("address", "name"))
     if isinstance(address, str):
         return address

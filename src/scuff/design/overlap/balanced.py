@@ -18,7 +18,7 @@ import numpy as np
 
 from scuff.design.overlap.cliques import make_graph
 from scuff.design.overlap.lightest import find_lightest
-from scuff.metrics.overlap.scores import Overlaps
+from scuff.metrics.overlap.scores import OverlapTable, read_overlaps
 from scuff.suites import Suite, combine_suites
 
 Groups = Mapping[str, Sequence[str]]
@@ -28,7 +28,7 @@ LEAST_OF_GROUP = 201  # the paper keeps groups of more than 200 benchmarks
 
 
 def generate(categories: Groups, n: int, k: int, count: int = 1000, seed: int = 0) -> list[Benchmark]:
-    """So many different (n, k) benchmarks: n categories drawn at random, and k corruptions at random from each.
+    """Draw `count` different (n, k) benchmarks: n categories at random, and k corruptions at random from each.
 
     >>> sorted(generate({"noise": ["shot", "impulse"], "blur": ["motion"], "other": ["fog"]}, 2, 1, count=5))
     [('impulse', 'fog'), ('impulse', 'motion'), ('motion', 'fog'), ('shot', 'fog'), ('shot', 'motion')]
@@ -39,12 +39,12 @@ def generate(categories: Groups, n: int, k: int, count: int = 1000, seed: int = 
     if not 1 <= count <= possible:
         raise ValueError(f"there are {possible} different ({n}, {k}) benchmarks of these categories; got count {count}")
     draw = np.random.default_rng(seed)
-    found: dict[Benchmark, None] = {}
-    while len(found) < count:
+    benchmarks: dict[Benchmark, None] = {}
+    while len(benchmarks) < count:
         chosen = draw.choice(len(pools), n, replace=False)
         names = [pools[c][place] for c in chosen for place in draw.choice(len(pools[c]), k, replace=False)]
-        found[tuple(sorted(names, key=order.get))] = None
-    return list(found)
+        benchmarks[tuple(sorted(names, key=order.get))] = None
+    return list(benchmarks)
 
 
 def count_benchmarks(categories: Groups, n: int, k: int) -> int:
@@ -78,13 +78,13 @@ def substitute(benchmark: Benchmark, categories: Groups, draw: np.random.Generat
     categories, that is: these differ, and 2 <= a <= b, because the sum of squares changes by 2 (b - a + 1).
     """
     order = {name: place for place, name in enumerate(_category_of(categories, benchmark))}
-    there = [[name for name in members if name in benchmark] for members in categories.values()]
+    used = [[name for name in members if name in benchmark] for members in categories.values()]
     unused = [[name for name in members if name not in benchmark] for members in categories.values()]
     exchanges = [
         (old, new)
-        for a, olds in enumerate(there)
+        for a, olds in enumerate(used)
         for b, news in enumerate(unused)
-        if a != b and 2 <= len(olds) <= len(there[b])
+        if a != b and 2 <= len(olds) <= len(used[b])
         for old in olds
         for new in news
     ]
@@ -104,36 +104,36 @@ def std_groups(
     """
     draw = np.random.default_rng(seed)
     current = list(benchmarks) * copies
-    found = dict.fromkeys(current)
+    distinct = dict.fromkeys(current)
     while current:
         changed = [(old, substitute(old, categories, draw)) for old in current]
         current = [new for old, new in changed if new != old]
-        found |= dict.fromkeys(current)
+        distinct |= dict.fromkeys(current)
     groups: dict[float, list[Benchmark]] = {}
     category_of = _category_of(categories)
-    for benchmark in found:
+    for benchmark in distinct:
         groups.setdefault(round(_spread(benchmark, category_of), 1), []).append(benchmark)
     return {spread: groups[spread] for spread in sorted(groups) if len(groups[spread]) >= least}
 
 
-def least_overlapping(overlaps: Overlaps, categories: Groups, n: int, k: int) -> Benchmark:
-    """The (n, k) benchmark whose corruptions of the same category overlap least in the mean: ImageNet-Syn2Nat's rule.
+def least_overlapping(overlaps: OverlapTable, categories: Groups, n: int, k: int) -> Benchmark:
+    """The (n, k) benchmark whose corruptions of the same category overlap least on average: ImageNet-Syn2Nat's rule.
 
     Exact: the k of each category that overlap least with each other, and the n categories where that is least.
 
     >>> import pandas as pd
-    >>> from scuff.metrics import read_overlaps
     >>> names = ["a/shot", "a/iso", "a/speckle", "a/zoom", "a/defocus"]
     >>> values = np.eye(5)
     >>> values[[0, 1, 0, 2, 1, 2, 3, 4], [1, 0, 2, 0, 2, 1, 4, 3]] = [0.9, 0.9, 0.4, 0.4, 0.8, 0.8, 0.7, 0.7]
     >>> groups = {"noise": names[:3], "blur": names[3:]}
-    >>> least_overlapping(read_overlaps(pd.DataFrame(values, names, names)), groups, 1, 2)
+    >>> least_overlapping(pd.DataFrame(values, names, names), groups, 1, 2)
     ('a/shot', 'a/speckle')
     """
     if k < 2:
         raise ValueError(
             f"with k = {k} no two corruptions are of the same category, and none overlaps less; take k >= 2"
         )
+    overlaps = read_overlaps(overlaps)
     best: dict[str, tuple[float, Benchmark]] = {}
     for category, members in _pools(categories, n, k).items():
         values = overlaps.take(members).values
@@ -149,17 +149,17 @@ def least_overlapping(overlaps: Overlaps, categories: Groups, n: int, k: int) ->
     return tuple(name for category in categories if category in taken for name in best[category][1])
 
 
-def balanced(overlaps: Overlaps, categories: Groups, n: int, k: int, name: str = "balanced") -> Suite:
+def balanced(overlaps: OverlapTable, categories: Groups, n: int, k: int, name: str = "balanced") -> Suite:
     """The (n, k) benchmark of `least_overlapping` as a suite, with its categories.
 
     >>> import pandas as pd
-    >>> from scuff.metrics import read_overlaps
     >>> names = [f"imagenet-c/{entry}" for entry in ("fog", "frost", "zoom_blur", "glass_blur")]
     >>> groups = {"weather": names[:2], "blur": names[2:]}
-    >>> suite = balanced(read_overlaps(pd.DataFrame(np.eye(4), names, names)), groups, 2, 2)
+    >>> suite = balanced(pd.DataFrame(np.eye(4), names, names), groups, 2, 2)
     >>> suite.categories
     {'weather': ['fog', 'frost'], 'blur': ['zoom_blur', 'glass_blur']}
     """
+    overlaps = read_overlaps(overlaps)
     members = least_overlapping(overlaps, categories, n, k)
     groups = {category: [c for c in members if c in group] for category, group in categories.items()}
     groups = {category: group for category, group in groups.items() if group}
@@ -190,13 +190,14 @@ def _pools(categories: Groups, n: int, k: int) -> dict[str, Sequence[str]]:
 
 def _category_of(categories: Groups, benchmark: Sequence[str] = ()) -> dict[str, str]:
     """The category of each corruption, of which it must have one only; those of a benchmark must have one."""
-    found: dict[str, str] = {}
+    category_of: dict[str, str] = {}
     for category, members in categories.items():
         for name in members:
-            if name in found:
-                raise ValueError(f"a corruption has one category, and {name} has two: {found[name]} and {category}")
-            found[name] = category
-    missing = [name for name in benchmark if name not in found]
+            if name in category_of:
+                first = category_of[name]
+                raise ValueError(f"a corruption has one category, and {name} has two: {first} and {category}")
+            category_of[name] = category
+    missing = [name for name in benchmark if name not in category_of]
     if missing:
         raise ValueError(f"these corruptions are in no category: {', '.join(missing)}")
-    return found
+    return category_of

@@ -2,7 +2,7 @@
 
 Laugros, Caplier and Ospici (ImageNet-Syn2Nat) describe a corruption by the vector of its overlaps with all corruptions.
 Corruptions with like vectors form a category. K-means is tried with two categories, three, and so on, until the vectors
-of corruptions in one category correlate by more than 0.5 in the mean.
+of corruptions in one category correlate by more than 0.5 on average.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from scuff.metrics.overlap.scores import Overlaps
+from scuff.metrics.overlap.scores import OverlapTable, read_overlaps
 
 MOST_ITERATIONS = 1000
 COMPARED = 15  # numbers of categories up to which the table of steps goes on, so that one sees what else could be
@@ -43,14 +43,14 @@ class Categories:
 
     def groups(self) -> dict[str, list[str]]:
         """The names in each category: {"1": [...], "2": [...]}."""
-        found: dict[str, list[str]] = {str(number): [] for number in range(1, self.k + 1)}
+        groups: dict[str, list[str]] = {str(number): [] for number in range(1, self.k + 1)}
         for name, label in zip(self.names, self.labels, strict=True):
-            found[str(label)].append(name)
-        return found
+            groups[str(label)].append(name)
+        return groups
 
 
 def find_categories(
-    overlaps: Overlaps, *, least_correlation: float = 0.5, seed: int = 0, restarts: int = 100
+    overlaps: OverlapTable, *, least_correlation: float = 0.5, seed: int = 0, restarts: int = 100
 ) -> Categories:
     """Group corruptions by K-means of their overlap vectors, with the first K that satisfies the paper's rule.
 
@@ -58,13 +58,13 @@ def find_categories(
     without overlaps belong to no category. K-means starts `restarts` times and keeps the best; the same seed gives the
     same categories.
 
-    >>> from scuff.metrics import read_overlaps
     >>> names = ["a/blur", "a/fog", "a/glass", "a/haze", "a/mist"]
     >>> blurs = np.array([True, False, True, False, False])
     >>> table = pd.DataFrame(np.where(blurs[:, None] == blurs, 1.0, 0.1), names, names)
-    >>> find_categories(read_overlaps(table)).groups()
+    >>> find_categories(table).groups()
     {'1': ['a/blur', 'a/glass'], '2': ['a/fog', 'a/haze', 'a/mist']}
     """
+    overlaps = read_overlaps(overlaps)
     defined = overlaps.defined()
     count = len(defined.names)
     if count < 2:
@@ -113,20 +113,19 @@ def correlations(
     return _means(_pearson(table.to_numpy(float).T), np.array([label_of[name] for name in table]))
 
 
-def linkage(overlaps: Overlaps) -> np.ndarray:
+def linkage(overlaps: OverlapTable) -> np.ndarray:
     """The tree of `overlaps.defined().names` that joins the closest groups first, in the form of scipy's linkage.
 
     The distance of two corruptions is 1 - min(overlap, 1), that of two groups the mean over their pairs.
 
-    >>> from scuff.metrics import read_overlaps
     >>> names = ["a/fog", "a/mist", "a/blur"]
     >>> table = pd.DataFrame([[1, 0.8, 0.3], [0.8, 1, 0.1], [0.3, 0.1, 1]], names, names)
-    >>> linkage(read_overlaps(table)).round(3).tolist()
+    >>> linkage(table).round(3).tolist()
     [[0.0, 1.0, 0.2, 2.0], [2.0, 3.0, 0.8, 3.0]]
     """
     from scipy.cluster import hierarchy
 
-    values = overlaps.defined().values
+    values = read_overlaps(overlaps).defined().values
     distances = (1 - np.minimum(values, 1))[np.triu_indices(len(values), 1)]
     return hierarchy.linkage(distances, "average")
 

@@ -16,12 +16,14 @@ import pandas as pd
 
 from scuff.design.overlap.cliques import largest_cliques, make_graph, search_order
 from scuff.design.overlap.lightest import MOST_TIES, find_lightest, lightest_of
-from scuff.metrics.overlap.scores import Overlaps
+from scuff.metrics.overlap.scores import OverlapTable, read_overlaps
 from scuff.suites import Suite, combine_suites
 
 THRESHOLD = 0.1
 THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 11))
 MOST_COUNTED = 10_000
+SWEEP_COLUMNS = ["threshold", "size", "mean_overlap", "largest_overlap", "largest_subsets"]
+SWEEP_COLUMNS += ["members", "ties", "all_counted", "proven"]
 
 
 @dataclass(frozen=True)
@@ -49,40 +51,41 @@ class Selection:
         return combine_suites(name, self.members, suites, about=about)
 
 
-def find_nonoverlapping(overlaps: Overlaps, threshold: float = THRESHOLD) -> Selection:
+def find_nonoverlapping(overlaps: OverlapTable, threshold: float = THRESHOLD) -> Selection:
     """Algorithm 1, exactly: the largest set in which every pair overlaps less than the threshold.
 
     If several are as large, the one with the lowest mean overlap; if several have that, the one whose members come
-    first. Members are in the order of `overlaps`.
+    first. Members are in the order of `overlaps`, which are those of a study, or a table that `scuff.metrics
+    .read_overlaps` reads: a square matrix or accuracies, as a DataFrame or a CSV file.
 
-    >>> from scuff.metrics import read_overlaps
     >>> names = ["a/fog", "a/rain", "a/snow"]
     >>> table = pd.DataFrame([[1, 0.02, 0.05], [0.02, 1, 0.6], [0.05, 0.6, 1]], names, names)
-    >>> found = find_nonoverlapping(read_overlaps(table))
-    >>> found.members, found.largest_subsets
+    >>> selection = find_nonoverlapping(table)
+    >>> selection.members, selection.largest_subsets
     (('a/fog', 'a/rain'), 2)
     """
     if not threshold > 0 or not math.isfinite(threshold):
         raise ValueError(f"the threshold must be a number above 0, because overlaps are never below; got {threshold}")
+    overlaps = read_overlaps(overlaps)
     defined = overlaps.defined()
     if not defined.names:
         raise ValueError(f"no corruption has overlaps to choose by; {'; '.join(overlaps.undefined.values())}")
     order = search_order(defined.values < threshold)
     weights = defined.values[np.ix_(order, order)]
     graph = make_graph(weights < threshold)
-    found = largest_cliques(graph, MOST_COUNTED + 1)
-    all_counted = len(found) <= MOST_COUNTED
+    largest = largest_cliques(graph, MOST_COUNTED + 1)
+    all_counted = len(largest) <= MOST_COUNTED
     if all_counted:
-        lightest, proven = lightest_of(found, weights), True
+        lightest, proven = lightest_of(largest, weights), True
     else:
-        lightest, proven = find_lightest(graph, weights, len(found[0]), found)
+        lightest, proven = find_lightest(graph, weights, len(largest[0]), largest)
     places = sorted(sorted(order[list(clique)].tolist()) for clique in lightest)
     members, *ties = (tuple(defined.names[place] for place in clique) for clique in places)
     return Selection(
         members,
         threshold,
         defined.mean_overlap(members),
-        min(len(found), MOST_COUNTED),
+        min(len(largest), MOST_COUNTED),
         tuple(ties[:MOST_TIES]),
         all_counted,
         proven,
@@ -90,47 +93,36 @@ def find_nonoverlapping(overlaps: Overlaps, threshold: float = THRESHOLD) -> Sel
     )
 
 
-def nonoverlapping(overlaps: Overlaps, threshold: float = THRESHOLD, name: str = "non-overlapping") -> Suite:
+def nonoverlapping(overlaps: OverlapTable, threshold: float = THRESHOLD, name: str = "non-overlapping") -> Suite:
     """A benchmark of corruptions that overlap less than the threshold: `find_nonoverlapping` as a suite.
 
-    >>> from scuff.metrics import read_overlaps
     >>> names = ["noc-candidates/hue", "noc-candidates/rain", "imagenet-c/snow"]
     >>> table = pd.DataFrame([[1, 0.02, 0.05], [0.02, 1, 0.6], [0.05, 0.6, 1]], names, names)
-    >>> list(nonoverlapping(read_overlaps(table)).entries)
+    >>> list(nonoverlapping(table).entries)
     ['hue', 'rain']
     """
+    overlaps = read_overlaps(overlaps)
     return find_nonoverlapping(overlaps, threshold).to_suite(name, overlaps.suites)
 
 
-def sweep(overlaps: Overlaps, thresholds: Sequence[float] = THRESHOLDS) -> pd.DataFrame:
+def sweep(overlaps: OverlapTable, thresholds: Sequence[float] = THRESHOLDS) -> pd.DataFrame:
     """The benchmark at each of several thresholds, as in the paper's appendix B: one line per threshold.
 
     With the threshold grow the size and so the coverage, but also the overlaps inside, which spoil the balance. The
     columns are those of `Selection`, with size, and largest_overlap among members. The paper also prints the matrix of
     each benchmark: `overlaps.take(members).to_frame()`.
 
-    >>> from scuff.metrics import read_overlaps
     >>> names = ["a/fog", "a/rain", "a/snow"]
     >>> table = pd.DataFrame([[1, 0.02, 0.15], [0.02, 1, 0.6], [0.15, 0.6, 1]], names, names)
-    >>> sweep(read_overlaps(table), [0.01, 0.1, 0.7])[["threshold", "size", "largest_overlap"]].values.tolist()
+    >>> sweep(table, [0.01, 0.1, 0.7])[["threshold", "size", "largest_overlap"]].values.tolist()
     [[0.01, 1.0, nan], [0.1, 2.0, 0.02], [0.7, 3.0, 0.6]]
     """
+    overlaps = read_overlaps(overlaps)
     lines = []
     for threshold in thresholds:
-        found = find_nonoverlapping(overlaps, threshold)
-        values = overlaps.take(found.members).values
+        selection = find_nonoverlapping(overlaps, threshold)
+        values = overlaps.take(selection.members).values
         pairs = values[np.triu_indices(len(values), 1)]
-        lines.append(
-            {
-                "threshold": threshold,
-                "size": len(found.members),
-                "mean_overlap": found.mean_overlap,
-                "largest_overlap": pairs.max() if len(pairs) else np.nan,
-                "largest_subsets": found.largest_subsets,
-                "members": found.members,
-                "ties": found.ties,
-                "all_counted": found.all_counted,
-                "proven": found.proven,
-            }
-        )
-    return pd.DataFrame(lines)
+        largest = pairs.max() if len(pairs) else np.nan
+        lines.append({**vars(selection), "size": len(selection.members), "largest_overlap": largest})
+    return pd.DataFrame(lines, columns=SWEEP_COLUMNS)

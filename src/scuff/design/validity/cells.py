@@ -1,8 +1,8 @@
-"""Benchmarks by what they are made of: so many corruptions from each of some categories.
+"""Benchmarks by composition: a number of corruptions from each of some categories.
 
 Algorithm 1 of ImageNet-Syn2Nat draws categories first, all with the same probability, and then corruptions. So a
 category with many corruptions must not count more than one with few. Here, what a benchmark takes from each category
-is its cell; every cell of a group has its share of benchmarks, and the same weight in the mean, whatever their number.
+is its cell; all cells of a group have about as many benchmarks, and exactly the same weight in the mean.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Group:
 
 
 def large_categories(categories: Groups, least: int) -> list[str]:
-    """The categories with at least so many corruptions."""
+    """The categories with at least this many corruptions."""
     return [category for category, members in categories.items() if len(members) >= least]
 
 
@@ -54,13 +54,13 @@ def uneven_cells(pool: Sequence[str], n: int, k: int, most: int, seed: int = 0) 
     >>> {spread: len(cells) for spread, cells in uneven_cells(["blur", "noise", "light"], 3, 2, 4).items()}
     {0.0: 1, 0.816: 6, 1.414: 3}
     """
-    found: dict[float, list[Cell]] = {}
+    by_spread: dict[float, list[Cell]] = {}
     numbers = [counts for counts in _compositions(n * k, n) if max(counts) <= most]
     for chosen in _choose(pool, n, seed):
         for counts in numbers:
             cell = tuple(zip(chosen, counts, strict=True))
-            found.setdefault(round(float(np.std(counts)), 3), []).append(cell)
-    return dict(sorted(found.items()))
+            by_spread.setdefault(round(float(np.std(counts)), 3), []).append(cell)
+    return dict(sorted(by_spread.items()))
 
 
 def draw_benchmarks(categories: Groups, cells: Sequence[Cell], count: int, seed: int = 0) -> Group:
@@ -77,9 +77,9 @@ def draw_benchmarks(categories: Groups, cells: Sequence[Cell], count: int, seed:
     each = math.ceil(count / len(chosen))
     benchmarks, numbers = [], []
     for number in chosen:
-        its = _draw_cell(categories, cells[number], each, draw)
-        benchmarks += its
-        numbers += [number] * len(its)
+        drawn = _draw_cell(categories, cells[number], each, draw)
+        benchmarks += drawn
+        numbers += [number] * len(drawn)
     return Group(benchmarks, numbers)
 
 
@@ -93,12 +93,12 @@ def _draw_cell(categories: Groups, cell: Cell, count: int, draw: np.random.Gener
         ]
         kept = range(possible) if possible <= count else np.sort(draw.choice(possible, count, replace=False))
         return [every[place] for place in kept]
-    found: dict[Benchmark, None] = {}
-    while len(found) < count:
+    drawn: dict[Benchmark, None] = {}
+    while len(drawn) < count:
         places = [np.sort(draw.choice(len(members), number, replace=False)) for members, number in parts]
-        names = [members[place] for (members, _), its in zip(parts, places, strict=True) for place in its]
-        found[tuple(names)] = None
-    return list(found)
+        names = [members[place] for (members, _), chosen in zip(parts, places, strict=True) for place in chosen]
+        drawn[tuple(names)] = None
+    return list(drawn)
 
 
 def _choose(pool: Sequence[str], n: int, seed: int) -> list[tuple[str, ...]]:
@@ -113,9 +113,6 @@ def _choose(pool: Sequence[str], n: int, seed: int) -> list[tuple[str, ...]]:
 
 
 def _compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
-    """All ways to write a number as an ordered sum of so many positive ones."""
+    """All ways to write a number as an ordered sum of a given number of positive ones."""
     for bars in itertools.combinations(range(1, total), parts - 1):
         yield tuple(np.diff([0, *bars, total]).tolist())
-
-
-__all__ = ["Cell", "Group", "draw_benchmarks", "even_cells", "large_categories", "uneven_cells"]

@@ -69,6 +69,3 @@ def _possible_pairs(categories: Groups) -> list[tuple[int, int]]:
     # of one category alone, there is nothing to be learnt about categories
     pairs = [(n, k) for n in range(1, len(sizes)) for k in range(1, sizes[max(n, 2) - 1] + 1)]
     return [pair for pair in pairs if count_benchmarks(categories, *pair) >= LEAST_BENCHMARKS]
-
-
-__all__ = ["nk_groups", "spread_groups"]

@@ -152,14 +152,3 @@ def mean_correlations(members: np.ndarray, moments: Moments, weights: np.ndarray
             total += weights[block].sum() if inverse.all() else (inverse > 0) @ weights[block, None]
     total[total == 0] = np.nan
     return np.clip(np.einsum("rc,rcn->rn", sums, moments.cross) / total, -1, 1)
-
-
-__all__ = [
-    "Moments",
-    "centre_columns",
-    "correlations_of",
-    "find_members",
-    "find_moments",
-    "inverse_deviations",
-    "mean_correlations",
-]

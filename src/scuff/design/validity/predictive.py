@@ -15,18 +15,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from scuff.design.validity.held_out import LEVEL, score_parts
+from scuff.design.validity.held_out import LEVEL, ask_predictive, score_parts
 from scuff.design.validity.moments import Moments, find_moments, inverse_deviations, mean_correlations
-from scuff.design.validity.question import ask_predictive
 from scuff.design.validity.search import find_best, is_exact
 from scuff.metrics.intervals import percent
 from scuff.metrics.score import Score
 from scuff.metrics.validity.shifts import Shifts
 
-RANDOM = 1000  # benchmarks that chance is known by
-MOST_LOST = (
-    0.5  # of the advantage over random benchmarks: if so much is gone on held-out models, the choice fits its own
-)
+RANDOM = 1000  # benchmarks that show what chance gives
+MOST_LOST = 0.5  # of the advantage over random benchmarks: if more is gone on held-out models, the choice fits its own
 CORRELATIONS = ("chosen", "held_out", "random", "whole")  # the others are differences of these
 
 
@@ -37,7 +34,7 @@ class Predictive:
     Parameters
     ----------
     fitted
-        Its mean correlation over all models, which chose it: too high, by how much nobody knows.
+        Its mean correlation over all models, which chose it: too high by an unknown amount.
     chosen, held_out
         What the search finds on parts of the models, over these parts, and over the models left out: the honest score.
     random, whole
@@ -45,10 +42,10 @@ class Predictive:
     gain, gain_over_whole
         `held_out` minus `random`, and minus `whole`, in the same held-out models.
     drop
-        `chosen` minus `held_out`: how much of the correlation is owed to having chosen.
+        `chosen` minus `held_out`: how much of the correlation is due to having chosen.
     stability
-        The share of members that choices on parts of the models have in common with this one. By chance it would be
-        the size divided by the number of candidates.
+        The fraction of members that choices on parts of the models have in common with this one; by chance, the size
+        divided by the number of candidates.
     exact
         Whether all benchmarks of that size were tried.
     warning
@@ -82,7 +79,7 @@ def find_predictive(
     seed: int = 0,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Predictive:
-    """Search the corruptions, `size` of them, whose mean residual correlates best with natural shifts.
+    """Find the `size` corruptions whose mean residual correlates best with natural shifts.
 
     Parameters
     ----------
@@ -106,14 +103,14 @@ def find_predictive(
     >>> found.members, round(found.held_out.value, 3), found.warning
     (('x/fog', 'x/snow'), 1.0, '')
     """
-    told = progress or (lambda what, done, total: None)
+    advance = progress or (lambda what, done, total: None)
     question = ask_predictive(
         shifts, size, candidates=candidates, natural=natural, folds=folds, repeats=repeats, seed=seed
     )
     x, y, parts = question.x, question.y, question.parts
     training = _average_natural(find_moments(x, y, np.vstack([np.ones(len(x)), ~parts])))  # all models, then parts
     held_out = _average_natural(find_moments(x, y, parts))
-    members = find_best(training, size, lambda done, total: told("searching benchmarks", done, total))
+    members = find_best(training, size, lambda done, total: advance("searching benchmarks", done, total))
     final, choices = members[0], members[1:]
     some = _random_members(x.shape[1], size, np.random.default_rng([seed, 1]))
     own = _own_correlations(members, training)
@@ -129,7 +126,7 @@ def find_predictive(
     units = "models" if shifts.families is None else "families"
     how = f"cross-validation over {units} {percent(LEVEL)}, {len(parts)} held-out parts, corrected t, seed {seed}"
     limits = dict.fromkeys(CORRELATIONS, 1.0)
-    scores = {what: score_parts(its, parts, how, ends=limits.get(what, math.inf)) for what, its in values.items()}
+    scores = {what: score_parts(v, parts, how, ends=limits.get(what, math.inf)) for what, v in values.items()}
     result = Predictive(
         tuple(name for name, member in zip(question.candidates, final, strict=True) if member),
         size,
@@ -197,6 +194,3 @@ def _warn(found: Predictive, seeming: float) -> str:
 
 def _between(name: str, score: Score) -> str:
     return f"{name} {score.value:.2f}, from {score.low:.2f} to {score.high:.2f}"
-
-
-__all__ = ["Predictive", "find_predictive"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -11,9 +11,8 @@ import pandas as pd
 from scuff.metrics.estimate import without_noise
 from scuff.metrics.score import Difference, Score
 from scuff.metrics.validity.correlation import Correlation
-from scuff.metrics.validity.resampled import percentiles
+from scuff.metrics.validity.resampled import score_draws
 from scuff.metrics.validity.shifts import MEAN
-from scuff.metrics.words import join_notes
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +33,7 @@ class GroupValidity:
     n, level, interval
         The number of models, the level of intervals, and how these are found.
     notes
-        What a reader must know of each group, often nothing.
+        What a reader must know about each group, often nothing.
     """
 
     groups: tuple[str, ...]
@@ -52,69 +51,50 @@ class GroupValidity:
     def score(self, group: str, natural: str = MEAN) -> Correlation:
         """The mean correlation of one group with a natural benchmark, or its mean over all natural benchmarks."""
         score, _ = self._combine({group: 1.0}, natural)
-        p_value = float(self.p_values[self._place(group), self._column(natural)])
-        return Correlation(score.value, score.low, score.high, score.n, score.interval, score.note, p_value)
+        place = self.groups.index(group), self.natural.index(natural)
+        return Correlation(**vars(score), p_value=float(self.p_values[place]))
 
     def difference(self, larger: str, smaller: str, natural: str = MEAN) -> Difference:
         """The mean correlation of one group minus that of another, in the same resamples of models."""
         if larger == smaller:
             raise ValueError(f"a difference needs two groups, got {larger!r} twice")
-        return self._compare({larger: 1.0, smaller: -1.0}, natural)
+        return self.contrast({larger: 1.0, smaller: -1.0}, natural)
 
     def contrast(self, weights: Mapping[str, float], natural: str = MEAN) -> Difference:
-        """A sum of mean correlations of groups, each times its weight, in the same resamples of models."""
-        return self._compare({group: weight for group, weight in weights.items() if weight}, natural)
+        """A weighted sum of mean correlations of groups, in the same resamples of models."""
+        score, draws = self._combine({group: weight for group, weight in weights.items() if weight}, natural)
+        if not np.isfinite(score.low):
+            return Difference(**vars(score), other_sign_share=np.nan)
+        signs = np.sign(without_noise(draws[np.isfinite(draws)]))
+        sign = np.sign(without_noise(np.array(score.value)))
+        share = float(np.mean((signs != sign) | (sign == 0)))
+        return Difference(**vars(replace(score, interval=f"paired {score.interval}")), other_sign_share=share)
 
     def to_frame(self) -> pd.DataFrame:
-        """One line per group and natural benchmark."""
-        lines = []
+        """One row per group and natural benchmark."""
+        rows = []
         for place, group in enumerate(self.groups):
             for column, natural in enumerate(self.natural):
-                found = self.score(group, natural)
-                lines.append(
-                    {
-                        "group": group,
-                        "benchmarks": self.counts[place],
-                        "natural": natural,
-                        "value": found.value,
-                        "low": found.low,
-                        "high": found.high,
-                        "spread": float(self.spreads[place, column]),
-                        "p_value": found.p_value,
-                        "note": found.note,
-                    }
-                )
-        return pd.DataFrame(lines)
-
-    def _place(self, group: str) -> int:
-        if group not in self.groups:
-            raise ValueError(f"there is no group {group!r}; there are {', '.join(self.groups)}")
-        return self.groups.index(group)
-
-    def _column(self, natural: str) -> int:
-        if natural not in self.natural:
-            raise ValueError(f"there is no natural benchmark {natural!r}; there are {', '.join(self.natural)}")
-        return self.natural.index(natural)
+                score = self.score(group, natural)
+                row = {"group": group, "benchmarks": self.counts[place], "natural": natural}
+                row |= {"value": score.value, "low": score.low, "high": score.high}
+                row |= {"spread": float(self.spreads[place, column]), "p_value": score.p_value, "note": score.note}
+                rows.append(row)
+        return pd.DataFrame(rows)
 
     def _combine(self, weights: Mapping[str, float], natural: str) -> tuple[Score, np.ndarray]:
-        """The sum of groups' mean correlations times their weights, and the same in every resample."""
-        places, column = [self._place(group) for group in weights], self._column(natural)
+        """The weighted sum of groups' mean correlations, and the same in every resample."""
+        for name in weights:
+            _check_known(name, self.groups, "group")
+        _check_known(natural, self.natural, "natural benchmark")
+        places, column = [self.groups.index(group) for group in weights], self.natural.index(natural)
         factors = np.array(list(weights.values()))
         value = float(factors @ self.values[places, column])
         draws = self.draws[:, places, column] @ factors
         notes = [self.notes[place] for place in places]
-        if np.isnan(value):
-            return Score(value, value, value, self.n, "no interval", join_notes(notes)), draws
-        low, high, note = percentiles(draws, self.level)
-        return Score(value, low, high, self.n, self.interval, join_notes([*notes, note])), draws
-
-    def _compare(self, weights: Mapping[str, float], natural: str) -> Difference:
-        score, draws = self._combine(weights, natural)
-        signs = np.sign(without_noise(draws[np.isfinite(draws)]))
-        sign = np.sign(without_noise(np.array(score.value)))
-        share = float(np.mean((signs != sign) | (sign == 0))) if np.isfinite(score.low) else np.nan
-        interval = f"paired {score.interval}" if np.isfinite(score.low) else score.interval
-        return Difference(score.value, score.low, score.high, score.n, interval, score.note, other_sign_share=share)
+        return score_draws(value, draws, self.n, self.level, self.interval, notes), draws
 
 
-__all__ = ["GroupValidity"]
+def _check_known(name: str, names: tuple[str, ...], what: str) -> None:
+    if name not in names:
+        raise ValueError(f"there is no {what} {name!r}; there are {', '.join(names)}")

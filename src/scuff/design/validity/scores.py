@@ -29,7 +29,6 @@ def benchmark_correlations(shifts: Shifts, benchmarks: Sequence[Benchmark]) -> n
     A benchmark is a sequence of names out of `shifts.synthetic_residuals()`, and its residual robustness the mean of
     theirs. NaN where a residual is the same for all models.
 
-    >>> import pandas as pd
     >>> from scuff.metrics import read_shifts
     >>> table = {"model": list("abcde"), "clean": 0.9, "natural:y": [0.1, 0.2, 0.3, 0.4, 0.6]}
     >>> table |= {"corrupted:x/fog": [0.2, 0.1, 0.3, 0.4, 0.5], "corrupted:x/snow": [0.5, 0.4, 0.4, 0.2, 0.3]}
@@ -47,16 +46,15 @@ def group_validity(
     """The mean correlations of groups of benchmarks with every natural benchmark, by bootstrap over models.
 
     In a plain list, all benchmarks weigh the same, as in the paper's Algorithm 2; in a `Group`, all cells. Where models
-    have families, whole families are resampled. The intervals tell what other models would say of the same benchmarks;
-    they know nothing of other corruptions. A benchmark whose residual is the same for all models has no correlation and
-    is left out before cells are weighed; the notes count these.
+    have families, whole families are resampled. The intervals are about other models and the same benchmarks, not about
+    other corruptions. A benchmark whose residual is the same for all models has no correlation and is left out before
+    cells are weighed; the notes count these.
 
-    >>> import pandas as pd
     >>> from scuff.metrics import read_shifts
     >>> table = {"model": list("abcde"), "clean": 0.9, "natural:y": [0.1, 0.2, 0.3, 0.4, 0.6]}
     >>> table |= {"corrupted:x/fog": [0.2, 0.1, 0.3, 0.4, 0.5], "corrupted:x/snow": [0.5, 0.4, 0.4, 0.2, 0.3]}
-    >>> found = group_validity(read_shifts(pd.DataFrame(table)), {"one": [("x/fog",), ("x/snow",)]})
-    >>> round(found.score("one").value, 3), found.counts
+    >>> scores = group_validity(read_shifts(pd.DataFrame(table)), {"one": [("x/fog",), ("x/snow",)]})
+    >>> round(scores.score("one").value, 3), scores.counts
     (0.076, (2,))
     """
     empty = [group for group, members in groups.items() if not len(members)]
@@ -68,11 +66,11 @@ def group_validity(
     once, many = find_moments(x, y), find_moments(x, y, resample_models(len(x), resampling, families))
     varying = np.isfinite(once.cross[0]).all(axis=0)
     still = [name for name, varies in zip(shifts.natural, varying, strict=True) if not varies]
-    found = []
+    scored = []
     for name, group in groups.items():
         cells = group.cells if isinstance(group, Group) else range(len(group))
-        found.append(_score_group(find_members(lists[name], place), cells, once, many, varying, len(x)))
-    values, spreads, chances, draws, flat = zip(*found, strict=True)
+        scored.append(_score_group(find_members(lists[name], place), cells, once, many, varying, len(x)))
+    values, spreads, chances, draws, flat = zip(*scored, strict=True)
     return GroupValidity(
         tuple(groups),
         (*shifts.natural, MEAN),
@@ -141,6 +139,3 @@ def _note(flat: int, count: int, still: Sequence[str]) -> str:
     if still:
         notes.append(f"no correlation with {', '.join(still)}, the same for all models")
     return "; ".join(notes)
-
-
-__all__ = ["benchmark_correlations", "group_validity", "take_residuals"]

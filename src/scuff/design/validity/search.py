@@ -1,6 +1,6 @@
-"""The search for benchmarks that correlate best: all of a size where they can be gone through, else step by step.
+"""The search for benchmarks that correlate best: exhaustive where possible, else greedy.
 
-It takes place over many sets of models at once, because cross-validation chooses on many parts of the models.
+It runs over many sets of models at once, because cross-validation chooses on many parts of the models.
 """
 
 from __future__ import annotations
@@ -18,21 +18,20 @@ PIECE = 1 << 14  # benchmarks that are looked at together
 STARTS = 10  # single corruptions to begin with
 LEAST_GAIN = 1e-12  # smaller ones are rounding, and would go round in circles
 
-Told = Callable[[int, int], None]
+Advance = Callable[[int, int], None]
 
 
 def is_exact(candidates: int, size: int) -> bool:
-    """Whether all benchmarks of that size are gone through."""
+    """Whether all benchmarks of that size are tried."""
     return math.comb(candidates, size) * candidates * (candidates + 1) // 2 <= MOST_PRODUCTS
 
 
-def find_best(moments: Moments, size: int, told: Told) -> np.ndarray:
+def find_best(moments: Moments, size: int, advance: Advance) -> np.ndarray:
     """The members (R, C) of the benchmark that correlates best over each of R sets of models.
 
-    `moments` must have one natural benchmark; where this does not vary, there is no member. `told` is called with
-    (done, to do). If several correlate as well, it is the one whose members come first. If benchmarks are too many to
-    try, corruptions are added one by one, each the best for the moment, then exchanged as long as that helps. This
-    begins with several single corruptions.
+    `moments` must have one natural benchmark; where this does not vary, there is no member. `advance` is called with
+    (done, to do). Of several that correlate equally, the one whose members come first is taken. If there are too many
+    benchmarks to try all, a greedy search from several single corruptions adds the best one by one, then exchanges.
 
     >>> from scuff.design.validity.moments import find_moments
     >>> x = np.array([[0.0, 1.0, 0.0], [1.0, 1.0, 0.0], [2.0, 0.0, 2.0], [3.0, 3.0, 5.0]])
@@ -41,24 +40,24 @@ def find_best(moments: Moments, size: int, told: Told) -> np.ndarray:
     """
     candidates = moments.cross.shape[1]
     if is_exact(candidates, size):
-        return _try_all(moments, size, told)
+        return _try_all(moments, size, advance)
     found = []
     for number in range(len(moments.pairs)):
-        told(number, len(moments.pairs))
+        advance(number, len(moments.pairs))
         landscape = _Landscape(moments, number)
         known = np.isfinite(landscape.cross).all()
         found.append(_climb_from_several(landscape, size) if known else np.zeros(candidates))
-    told(len(found), len(found))
+    advance(len(found), len(found))
     return np.array(found)
 
 
-def _try_all(moments: Moments, size: int, told: Told) -> np.ndarray:
+def _try_all(moments: Moments, size: int, advance: Advance) -> np.ndarray:
     sets, candidates = len(moments.pairs), moments.cross.shape[1]
     best, members = np.full(sets, -np.inf), np.zeros((sets, candidates))
     done, total = 0, math.comb(candidates, size)
     combinations = itertools.combinations(range(candidates), size)
     while places := list(itertools.islice(combinations, PIECE)):
-        told(done, total)
+        advance(done, total)
         piece = np.zeros((len(places), candidates))
         np.put_along_axis(piece, np.array(places), 1, axis=1)
         for block, inverse in inverse_deviations(piece, moments):
@@ -69,12 +68,12 @@ def _try_all(moments: Moments, size: int, told: Told) -> np.ndarray:
             better = highest > best
             best[better], members[better] = highest[better], piece[block][first[better]]
         done += len(places)
-    told(total, total)
+    advance(total, total)
     return members
 
 
 class _Landscape:
-    """Correlations over one set of models, and those of benchmarks that differ by one corruption."""
+    """Correlations over one set of models, of a benchmark and of those that differ by one corruption."""
 
     def __init__(self, moments: Moments, number: int) -> None:
         candidates = moments.cross.shape[1]
@@ -135,6 +134,3 @@ def _exchange(landscape: _Landscape, members: np.ndarray) -> np.ndarray:
             return members
         value = float(values[a, b])
         members[old[a]], members[new[b]] = 0, 1
-
-
-__all__ = ["find_best", "is_exact"]

@@ -7,9 +7,9 @@ comparisons, which takes some care where categories are of different sizes:
     size    more corruptions from each of the same categories
     std     as many corruptions from the same categories, in more uneven numbers, in every arrangement of these
 
-Both sides of a comparison have every category equally often, so that a difference is not that between categories: each
-cell of a side, which is what a benchmark takes from each category, is there and weighs the same. If there are thousands
-of cells, they are drawn at random, and both sides have every category about equally often.
+Both sides of a comparison have every category equally often, so that a difference is not one between categories: each
+cell of a side, which is what a benchmark takes from each category, is present and weighs the same. Thousands of cells
+are drawn at random, so that both sides have every category about equally often.
 """
 
 from __future__ import annotations
@@ -66,15 +66,15 @@ def trends(
     pairs
         (n, k) to compare. By default all that can be compared.
     count
-        About so many benchmarks of a side of a comparison; more where it takes more to have one of every cell.
+        Approximate number of benchmarks on each side of a comparison; more if it takes more to have one of every cell.
 
     Returns
     -------
-    One line per natural benchmark and comparison: the mean correlation of the larger group minus that of the smaller.
+    One row per natural benchmark and comparison: the mean correlation of the larger group minus that of the smaller.
     Another one per question, whose groups are both "all", is the slope: what one more (of n, of size, of the spread)
-    adds to the correlation, as an average over the steps that the categories allow. `categories` says out of how many
-    categories; for "all", that is the largest number among the steps. `other_sign_share` is the share of resamples of
-    models in which the sign is another one.
+    adds to the correlation, averaged over the steps that the categories allow. `categories` is the number of categories
+    drawn from; for "all", the largest among the steps. `other_sign_share` is the fraction of resamples of models with
+    the other sign.
     """
     comparisons = find_comparisons(categories, pairs, resampling.seed)
     if not comparisons:
@@ -82,18 +82,18 @@ def trends(
     cells = dict.fromkeys(side for comparison in comparisons for side in comparison.sides)
     names = {side: str(number) for number, side in enumerate(cells)}
     groups = {names[side]: draw_side(categories, side, count, resampling.seed) for side in cells}
-    found = group_validity(shifts, groups, resampling=resampling)
-    lines = []
-    for question, its in itertools.groupby(comparisons, key=lambda comparison: comparison.question):
-        its = list(its)
-        for natural in found.natural:
-            for one in its:
-                smaller, larger = (names[side] for side in one.sides)
-                head = question, natural, one.smaller, one.larger, one.categories
-                lines.append(_line(head, found.difference(larger, smaller, natural)))
-            head = question, natural, ALL, ALL, max(one.categories for one in its)
-            lines.append(_line(head, _slope(found, its, names, natural)))
-    return pd.DataFrame(lines, columns=COLUMNS)
+    scores = group_validity(shifts, groups, resampling=resampling)
+    rows = []
+    for question, steps in itertools.groupby(comparisons, key=lambda comparison: comparison.question):
+        steps = list(steps)
+        for natural in scores.natural:
+            for step in steps:
+                smaller, larger = (names[side] for side in step.sides)
+                head = question, natural, step.smaller, step.larger, step.categories
+                rows.append(_row(head, scores.difference(larger, smaller, natural)))
+            head = question, natural, ALL, ALL, max(step.categories for step in steps)
+            rows.append(_row(head, _slope(scores, steps, names, natural)))
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def find_comparisons(
@@ -111,11 +111,7 @@ def find_comparisons(
     sizes = sorted(map(len, categories.values()), reverse=True)
     possible = [(n, k) for n in range(1, len(sizes) + 1) for k in range(1, sizes[n - 1] + 1)]
     possible = [pair for pair in possible if known is None or pair in known]
-    return [
-        *_compare_numbers(categories, possible, seed),
-        *_compare_sizes(categories, possible, seed),
-        *_compare_spreads(categories, seed),
-    ]
+    return [*_compare_even(categories, possible, seed), *_compare_spreads(categories, seed)]
 
 
 def draw_side(categories: Groups, side: Sequence[Cell], count: int, seed: int = 0) -> Group:
@@ -127,27 +123,16 @@ def draw_side(categories: Groups, side: Sequence[Cell], count: int, seed: int = 
     return draw_benchmarks(categories, side, max(count, min(len(side), EVERY_CELL)), seed)
 
 
-def _compare_numbers(categories: Groups, pairs: list[tuple[int, int]], seed: int) -> Iterator[Comparison]:
-    """Neighbours among the pairs (n, k) of the same size."""
-    by_size: dict[int, list[tuple[int, int]]] = {}
-    for n, k in pairs:
-        by_size.setdefault(n * k, []).append((n, k))
-    for size in sorted(by_size):
-        for (n, k), (more, fewer) in itertools.pairwise(sorted(by_size[size])):
-            pool = large_categories(categories, k)
-            if len(pool) >= max(more, FEWEST):
-                sides = tuple(even_cells(pool, n, k, seed)), tuple(even_cells(pool, more, fewer, seed))
-                yield Comparison("n", f"{n},{k}", f"{more},{fewer}", more - n, len(pool), sides)
-
-
-def _compare_sizes(categories: Groups, pairs: list[tuple[int, int]], seed: int) -> Iterator[Comparison]:
-    """k and the next larger one, of the same categories."""
-    for n, its in itertools.groupby(sorted(pairs), key=lambda pair: pair[0]):
-        for (_, k), (_, more) in itertools.pairwise(its):
-            pool = large_categories(categories, more)
-            if len(pool) >= max(n, FEWEST):
-                sides = tuple(even_cells(pool, n, k, seed)), tuple(even_cells(pool, n, more, seed))
-                yield Comparison("size", f"{n},{k}", f"{n},{more}", n * (more - k), len(pool), sides)
+def _compare_even(categories: Groups, pairs: list[tuple[int, int]], seed: int) -> Iterator[Comparison]:
+    """Neighbours among the pairs (n, k) of the same size; then, for each n, k and the next larger one."""
+    for question, alike in (("n", lambda pair: pair[0] * pair[1]), ("size", lambda pair: pair[0])):
+        for _, group in itertools.groupby(sorted(pairs, key=lambda pair: (alike(pair), pair)), key=alike):
+            for (n, k), (other_n, other_k) in itertools.pairwise(group):
+                pool = large_categories(categories, max(k, other_k))
+                if len(pool) >= max(other_n, FEWEST):
+                    step = other_n - n if question == "n" else n * (other_k - k)
+                    sides = tuple(even_cells(pool, n, k, seed)), tuple(even_cells(pool, other_n, other_k, seed))
+                    yield Comparison(question, f"{n},{k}", f"{other_n},{other_k}", step, len(pool), sides)
 
 
 def _compare_spreads(categories: Groups, seed: int) -> Iterator[Comparison]:
@@ -162,22 +147,18 @@ def _compare_spreads(categories: Groups, seed: int) -> Iterator[Comparison]:
         yield Comparison("std", f"std {low:.1f}", f"std {high:.1f}", high - low, len(pool), sides)
 
 
-def _slope(found: GroupValidity, comparisons: list[Comparison], names: dict, natural: str) -> Difference:
+def _slope(scores: GroupValidity, comparisons: list[Comparison], names: dict, natural: str) -> Difference:
     """The least squares line through 0 and the differences: sum of step · difference over sum of step².
 
     So larger steps weigh more, and it is an average over the steps that the categories allow.
     """
-    squares = sum(one.step**2 for one in comparisons)
+    squares = sum(comparison.step**2 for comparison in comparisons)
     weights: dict[str, float] = {}
-    for one in comparisons:
-        for side, sign in zip(one.sides, (-1, 1), strict=True):
-            weights[names[side]] = weights.get(names[side], 0.0) + sign * one.step / squares
-    return found.contrast(weights, natural)
+    for comparison in comparisons:
+        for side, sign in zip(comparison.sides, (-1, 1), strict=True):
+            weights[names[side]] = weights.get(names[side], 0.0) + sign * comparison.step / squares
+    return scores.contrast(weights, natural)
 
 
-def _line(head: tuple, found: Difference) -> dict[str, object]:
-    values = found.value, found.low, found.high, found.other_sign_share, found.note
-    return dict(zip(COLUMNS, (*head, *values), strict=True))
-
-
-__all__ = ["BASE_K", "Comparison", "draw_side", "find_comparisons", "trends"]
+def _row(head: tuple, score: Difference) -> tuple:
+    return (*head, score.value, score.low, score.high, score.other_sign_share, score.note)

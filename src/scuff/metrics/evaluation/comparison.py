@@ -10,17 +10,11 @@ import numpy as np
 import pandas as pd
 
 from scuff.metrics.estimate import Estimate, Key, resample_values, score_together, subtract_together, without_noise
-from scuff.metrics.evaluation.confidence import estimate_ece
-from scuff.metrics.evaluation.corruption_error import Baseline, ce_statistic, estimate_mce, has_reference
-from scuff.metrics.evaluation.errors import (
-    error,
-    estimate_error,
-    estimate_mean_error,
-    estimate_residual_robustness,
-    estimate_robustness_score,
-)
+from scuff.metrics.evaluation.confidence import ece
+from scuff.metrics.evaluation.corruption_error import Baseline, ce_statistic, has_reference, mce
+from scuff.metrics.evaluation.errors import error, estimate_error, mean_error, residual_robustness, robustness_score
 from scuff.metrics.evaluation.references import is_relative
-from scuff.metrics.evaluation.stability import estimate_mfr, estimate_mt5d
+from scuff.metrics.evaluation.stability import mfr, mt5d
 from scuff.metrics.evaluation.tables import CLEAN, Cells, ManyRows, Rows, by_model, find_suite, read_cells, scored_cells
 from scuff.metrics.intervals import DEFAULT, Resampling
 from scuff.metrics.score import Difference, Score
@@ -28,13 +22,13 @@ from scuff.suites import Suite
 
 ESTIMATES = {
     "error": estimate_error,
-    "mean_error": estimate_mean_error,
-    "mce": estimate_mce,
-    "robustness_score": estimate_robustness_score,
-    "residual_robustness": estimate_residual_robustness,
-    "ece": estimate_ece,
-    "mfr": estimate_mfr,
-    "mt5d": estimate_mt5d,
+    "mean_error": mean_error.estimate,
+    "mce": mce.estimate,
+    "robustness_score": robustness_score.estimate,
+    "residual_robustness": residual_robustness.estimate,
+    "ece": ece.estimate,
+    "mfr": mfr.estimate,
+    "mt5d": mt5d.estimate,
 }
 OVERALL = "all"
 SUMMARY = (
@@ -161,11 +155,11 @@ def ranks(
     for model, estimate in estimates.items():
         if not estimate.groups[0].has_images_of(first):
             raise ValueError(f"models are ranked on the same images; those of {model} are not those of the first model")
-    found = resample_values(estimates, resampling).values()
-    value, values = (without_noise(_with_mean(np.stack(part))) for part in zip(*found, strict=True))
-    rank, resampled = _rank(value), _rank(values)
+    resampled = resample_values(estimates, resampling).values()
+    value, values = (without_noise(_with_mean(np.stack(part))) for part in zip(*resampled, strict=True))
+    rank, ranks_of_resamples = _rank(value), _rank(values)
     tail = (1 - resampling.level) / 2
-    low, high = np.quantile(resampled, [tail, 1 - tail], axis=1)
+    low, high = np.quantile(ranks_of_resamples, [tail, 1 - tail], axis=1)
     lines = [
         (entry, model, value[m, c], rank[m, c], low[m, c], high[m, c], len(first.images))
         for c, entry in enumerate([*entries, OVERALL])
@@ -194,17 +188,17 @@ def summary(
     >>> table[["model", "clean_error", "mean_error", "mce", "n"]].round(3).values.tolist()
     [['a', 0.3, 0.475, nan, 200], ['b', 0.2, 0.375, nan, 200]]
     """
-    lines, estimates, found = {}, {}, {}
+    lines, estimates, scores_of = {}, {}, {}
     for model, own in by_model(rows).items():
         cells = read_cells(own)
         lines[model] = {"model": model, "n": len(cells.images), **_count_cells(cells, suite)}
         estimates |= {(model, n): e for n, e in _all_estimates(cells, baseline, suite, bins).items()}
         if (CLEAN, 0) in cells.keys:
-            found[model, "clean_error"] = error(cells.take([cells.clean()]), resampling=resampling)
-    found |= score_together(estimates, resampling)  # of all models, with one pass of draws
+            scores_of[model, "clean_error"] = error(cells.take([cells.clean()]), resampling=resampling)
+    scores_of |= score_together(estimates, resampling)  # of all models, with one pass of draws
     for model, line in lines.items():
         for name in SUMMARY:
-            score = found.get((model, name), Score(np.nan, np.nan, np.nan, 0, ""))
+            score = scores_of.get((model, name), Score(np.nan, np.nan, np.nan, 0, ""))
             line |= {name: score.value, f"{name}_low": score.low, f"{name}_high": score.high}
     return pd.DataFrame(list(lines.values()))
 
@@ -216,17 +210,17 @@ def _all_estimates(cells: Cells, baseline: Baseline, suite: Suite | str | None, 
     options = {"suite": suite, "partial": True}
     estimates = {}
     if counted:
-        estimates["mean_error"] = estimate_mean_error(cells, **options)
+        estimates["mean_error"] = mean_error.estimate(cells, **options)
     if counted and clean:
-        estimates["robustness_score"] = estimate_robustness_score(cells, **options)
-        estimates["residual_robustness"] = estimate_residual_robustness(cells, **options)
+        estimates["robustness_score"] = robustness_score.estimate(cells, **options)
+        estimates["residual_robustness"] = residual_robustness.estimate(cells, **options)
     if counted and has_reference(cells, baseline, suite):
         for name, relative in (("mce", is_relative(cells.suite)), ("relative_mce", True)):
             if clean or not relative:
-                estimates[name] = estimate_mce(cells, baseline=baseline, relative=relative, **options)
+                estimates[name] = mce.estimate(cells, baseline=baseline, relative=relative, **options)
     for name, used in (("ece_clean", clean), ("ece_corrupted", counted)):
         if used and cells.confidence is not None:
-            estimates[name] = estimate_ece(cells.take(used), bins)
+            estimates[name] = ece.estimate(cells.take(used), bins)
     return estimates
 
 
@@ -239,9 +233,9 @@ def _counted(cells: Cells, suite: Suite | str | None) -> list[int]:
 
 def _count_cells(cells: Cells, suite: Suite | str | None) -> dict[str, int]:
     """How many cells count, and how many would if nothing were missing."""
-    found, there = find_suite(cells.suite, suite), len(_counted(cells, suite))
-    wanted = there if found is None else sum(len(found.levels(entry)) for entry in found.benchmark())
-    return {"cells": there, "cells_of_suite": wanted}
+    known, counted = find_suite(cells.suite, suite), len(_counted(cells, suite))
+    wanted = counted if known is None else sum(len(known.levels(entry)) for entry in known.benchmark())
+    return {"cells": counted, "cells_of_suite": wanted}
 
 
 def _with_mean(values: np.ndarray) -> np.ndarray:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from scuff.metrics.estimate import Estimate, Group
+from scuff.metrics.estimate import Estimate, Group, scored
 from scuff.metrics.evaluation.tables import Cells, Rows, read_cells
 from scuff.metrics.intervals import DEFAULT, Resampling, wilson
-from scuff.metrics.score import Score
 
 
-def ece(rows: Rows, bins: int = 15, *, resampling: Resampling = DEFAULT) -> Score:
+@scored
+def ece(rows: Rows, bins: int = 15, *, resampling: Resampling = DEFAULT) -> Estimate:
     """The expected calibration error, a fraction: Σ_b (n_b / n) · |confidence_b - accuracy_b|; 0 is calibrated.
 
     Over all rows that are given, clean and corrupted alike, in `bins` bins of equal width, (k / bins, (k + 1) / bins].
@@ -23,7 +23,15 @@ def ece(rows: Rows, bins: int = 15, *, resampling: Resampling = DEFAULT) -> Scor
     >>> print(ece(example_rows()))
     0.22 [0.20, 0.24] (n = 200; bootstrap over images 95 %)
     """
-    return estimate_ece(rows, bins).score(resampling)
+    # A column per bin, to which an image adds confidence - right for each of its cells there: their means add up.
+    cells = read_cells(rows)
+    bin_of = _bins(cells, bins)
+    columns = np.zeros((len(cells.images), bins))
+    for cell in range(len(cells.keys)):
+        gap = cells.confidence[cell] - ~cells.wrong[cell]
+        columns[np.arange(len(columns)), bin_of[cell]] += gap  # each image falls into one bin: no index occurs twice
+    group = Group(columns / len(cells.keys), cells.images, cells.source)
+    return Estimate((group,), lambda m: np.abs(m).sum(axis=-1), mirrored=True, limits=(0.0, 1.0))
 
 
 def reliability(rows: Rows, bins: int = 15, *, level: float = 0.95) -> pd.DataFrame:
@@ -57,18 +65,6 @@ def reliability(rows: Rows, bins: int = 15, *, level: float = 0.95) -> pd.DataFr
             "high": np.where(empty, np.nan, high),
         }
     )
-
-
-def estimate_ece(rows: Rows, bins: int = 15) -> Estimate:
-    """A column per bin, to which an image adds confidence - right for each of its cells there: their means add up."""
-    cells = read_cells(rows)
-    bin_of = _bins(cells, bins)
-    columns = np.zeros((len(cells.images), bins))
-    for cell in range(len(cells.keys)):
-        gap = cells.confidence[cell] - ~cells.wrong[cell]
-        columns[np.arange(len(columns)), bin_of[cell]] += gap  # each image falls into one bin: no index occurs twice
-    group = Group(columns / len(cells.keys), cells.images, cells.source)
-    return Estimate((group,), lambda m: np.abs(m).sum(axis=-1), mirrored=True, limits=(0.0, 1.0))
 
 
 def _bins(cells: Cells, bins: int) -> np.ndarray:

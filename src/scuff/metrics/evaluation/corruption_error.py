@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from scuff.metrics.estimate import Estimate, Group, Statistic, score_together
+from scuff.metrics.estimate import Estimate, Group, Statistic, join_groups, score_together, scored
 from scuff.metrics.evaluation.errors import error_group
 from scuff.metrics.evaluation.references import Errors, Reference, is_relative, load_reference
 from scuff.metrics.evaluation.tables import CLEAN, Cells, Rows, read_cells, scored_cells
@@ -44,6 +44,7 @@ def ce(
     return score_together(estimates, resampling)
 
 
+@scored
 def mce(
     rows: Rows,
     *,
@@ -52,7 +53,7 @@ def mce(
     suite: Suite | str | None = None,
     partial: bool = False,
     resampling: Resampling = DEFAULT,
-) -> Score:
+) -> Estimate:
     """The mean corruption error, in percent: the mean of `ce` over the corruptions that count; AlexNet is 100.
 
     Parameters
@@ -71,7 +72,7 @@ def mce(
         Which entries count, and their levels: all but those for validation. By default the bundled suite that the rows
         name; for a suite of your own that is not given, everything counts that is in the rows.
     partial
-        Score what is there if cells of the suite are missing, in place of an error; the note says how many there are.
+        Score the cells that exist if others of the suite are missing, instead of failing; the note says how many.
 
     >>> from scuff.metrics import example_rows
     >>> print(mce(example_rows(), baseline={"fog": [0.5, 0.6], "snow": 0.7}))
@@ -79,18 +80,6 @@ def mce(
     >>> print(mce(example_rows(), baseline=None))
     38 [33, 42] (n = 200; bootstrap over images 95 %; mean error in percent, not normalised)
     """
-    options = {"baseline": baseline, "relative": relative, "suite": suite, "partial": partial}
-    return estimate_mce(rows, **options).score(resampling)
-
-
-def estimate_mce(
-    rows: Rows,
-    *,
-    baseline: Baseline = "alexnet",
-    relative: bool | None = None,
-    suite: Suite | str | None = None,
-    partial: bool = False,
-) -> Estimate:
     groups, vector, _, note = ce_statistic(rows, baseline, relative, suite, partial)
     if isinstance(baseline, (pd.DataFrame, Cells)):
         return Estimate(groups, lambda *means: vector(*means).mean(axis=-1), note)
@@ -110,11 +99,11 @@ def ce_statistic(
     """The groups of images, the function from their column means to the CE of every entry, the entries, and a note."""
     cells = read_cells(rows)
     entries, note = scored_cells(cells, suite, partial)
-    found = _find_baseline(cells, entries, baseline)
-    if isinstance(found, str):
+    reference = _find_baseline(cells, entries, baseline)
+    if isinstance(reference, str):
         relative = bool(relative)
         kind = "rise of the error above the clean one" if relative else "error"
-        notes = [note, f"mean {kind} in percent, not normalised", found]
+        notes = [note, f"mean {kind} in percent, not normalised", reference]
     else:
         relative = is_relative(cells.suite) if relative is None else relative
         notes = [note]
@@ -123,11 +112,11 @@ def ce_statistic(
     def rise(means: np.ndarray) -> np.ndarray:
         return means[..., 1:] - means[..., :1] if relative else means
 
-    if isinstance(found, Cells):
-        theirs = error_group(found, _same_places(cells, entries, found), clean=relative)
-        groups, vector = _against_rows(group, theirs, rise)
+    if isinstance(reference, Cells):
+        theirs = error_group(reference, _same_places(cells, entries, reference), clean=relative)
+        groups, vector = join_groups(group, theirs, lambda own, other: 100 * rise(own) / rise(other))
     else:
-        scale = 1.0 if isinstance(found, str) else _reference_rises(cells, entries, found, relative)
+        scale = 1.0 if isinstance(reference, str) else _reference_rises(cells, entries, reference, relative)
         groups, vector = (group,), lambda means: 100 * rise(means) / scale
     return groups, vector, list(entries), "; ".join(filter(None, notes))
 
@@ -170,12 +159,3 @@ def _same_places(cells: Cells, entries: Mapping[str, list[int]], other: Cells) -
         names = ", ".join(f"{corruption} {severity}" for corruption, severity in lacking[:8])
         raise ValueError(f"the baseline {other.model} lacks {len(lacking)} cells of {cells.model}: {names}")
     return {entry: [there[cells.keys[k]] for k in places] for entry, places in entries.items()}
-
-
-def _against_rows(own: Group, theirs: Group, rise: Statistic) -> tuple[tuple[Group, ...], Statistic]:
-    """CE against a model that was measured too: the same images are resampled once, other images on their own."""
-    if not own.has_images_of(theirs):
-        return (own, theirs), lambda mine, other: 100 * rise(mine) / rise(other)
-    width = own.columns.shape[1]
-    both = Group(np.hstack([own.columns, theirs.columns]), own.images, own.source)
-    return (both,), lambda means: 100 * rise(means[..., :width]) / rise(means[..., width:])

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from scuff.metrics.estimate import Estimate, Group, score_together
+from scuff.metrics.estimate import Estimate, Group, score_together, scored
 from scuff.metrics.evaluation.tables import CLEAN, Cells, Rows, find_suite, read_cells, scored_cells
 from scuff.metrics.intervals import DEFAULT, Resampling, percent, wilson
 from scuff.metrics.score import Score
@@ -59,9 +59,10 @@ def cell_errors(rows: Rows, *, level: float = 0.95) -> pd.DataFrame:
     return pd.DataFrame({"corruption": corruptions, "severity": severities, **values})
 
 
+@scored
 def mean_error(
     rows: Rows, *, suite: Suite | str | None = None, partial: bool = False, resampling: Resampling = DEFAULT
-) -> Score:
+) -> Estimate:
     """The mean error under corruption, a fraction: of the errors at all severities, then of all corruptions that count.
 
     For CIFAR-10-C and Tiny-ImageNet-C this is the usual score. `suite` and `partial` as in `mce`.
@@ -70,7 +71,9 @@ def mean_error(
     >>> print(mean_error(example_rows()))
     0.38 [0.33, 0.42] (n = 200; bootstrap over images 95 %)
     """
-    return estimate_mean_error(rows, suite=suite, partial=partial).score(resampling)
+    cells = read_cells(rows)
+    entries, note = scored_cells(cells, suite, partial)
+    return Estimate((_mean_group(cells, entries),), lambda m: m[..., 0], note)
 
 
 def family_means(
@@ -96,8 +99,8 @@ def family_means(
     cells = read_cells(rows)
     entries, note = scored_cells(cells, suite, partial)
     if families is None:
-        found = find_suite(cells.suite, suite)
-        families = found.categories if found is not None else {}
+        known = find_suite(cells.suite, suite)
+        families = {} if known is None else known.categories
     members = {family: [e for e in group if e in entries] for family, group in _by_family(families).items()}
     members = {family: group for family, group in members.items() if group}
     if not members:
@@ -111,6 +114,7 @@ def family_means(
     return score_together(estimates, resampling)
 
 
+@scored
 def robustness_score(
     rows: Rows,
     corruption: str | None = None,
@@ -118,7 +122,7 @@ def robustness_score(
     suite: Suite | str | None = None,
     partial: bool = False,
     resampling: Resampling = DEFAULT,
-) -> Score:
+) -> Estimate:
     """The share of the accuracy that survives corruption, R = A_c / A_clean; 1 is unharmed.
 
     For one corruption, whose severities are pooled, or the mean over those that count. It flatters models whose clean
@@ -128,49 +132,6 @@ def robustness_score(
     >>> print(robustness_score(example_rows(), "fog"))
     0.78 [0.72, 0.85] (n = 200; bootstrap over images 95 %)
     """
-    estimate = estimate_robustness_score(rows, corruption, suite=suite, partial=partial)
-    return estimate.score(resampling)
-
-
-def residual_robustness(
-    rows: Rows,
-    shifted: Rows | None = None,
-    *,
-    suite: Suite | str | None = None,
-    partial: bool = False,
-    resampling: Resampling = DEFAULT,
-) -> Score:
-    """The accuracy that is lost, a fraction: A_clean - A_shifted. Smaller is more robust, below 0 is possible.
-
-    With `rows` alone the shift is corruption: A_shifted is the mean over the corruptions that count, on the same
-    images. With `shifted`, rows of another source such as ImageNet-A, both accuracies are those of clean rows, and as
-    the images are others, each source is resampled on its own. Classes that the shifted source lacks should be left out
-    of the clean source and of the model's choice too, or the difference measures that instead.
-
-    >>> from scuff.metrics import example_rows
-    >>> print(residual_robustness(example_rows()))
-    0.17 [0.12, 0.23] (n = 200; bootstrap over images 95 %)
-    """
-    return estimate_residual_robustness(rows, shifted, suite=suite, partial=partial).score(resampling)
-
-
-# --- the same as estimates, for comparisons -------------------------------------------------------------------------
-
-
-def estimate_error(rows: Rows) -> Estimate:
-    cells = read_cells(rows)
-    return Estimate((_mean_group(cells, {"": list(range(len(cells.keys)))}),), lambda m: m[..., 0])
-
-
-def estimate_mean_error(rows: Rows, *, suite: Suite | str | None = None, partial: bool = False) -> Estimate:
-    cells = read_cells(rows)
-    entries, note = scored_cells(cells, suite, partial)
-    return Estimate((_mean_group(cells, entries),), lambda m: m[..., 0], note)
-
-
-def estimate_robustness_score(
-    rows: Rows, corruption: str | None = None, *, suite: Suite | str | None = None, partial: bool = False
-) -> Estimate:
     cells = read_cells(rows)
     if corruption is None:
         entries, note = scored_cells(cells, suite, partial)
@@ -180,15 +141,38 @@ def estimate_robustness_score(
     return Estimate((group,), lambda m: (1 - m[..., 1]) / (1 - m[..., 0]), note)
 
 
-def estimate_residual_robustness(
-    rows: Rows, shifted: Rows | None = None, *, suite: Suite | str | None = None, partial: bool = False
+@scored
+def residual_robustness(
+    rows: Rows,
+    shifted: Rows | None = None,
+    *,
+    suite: Suite | str | None = None,
+    partial: bool = False,
+    resampling: Resampling = DEFAULT,
 ) -> Estimate:
+    """The accuracy that is lost, a fraction: A_clean - A_shifted. Smaller is more robust, below 0 is possible.
+
+    With `rows` alone the shift is corruption: A_shifted is the mean over the corruptions that count, on the same
+    images. With `shifted`, rows of another source such as ImageNet-A, both accuracies are those of clean rows, and as
+    the images differ, each source is resampled on its own. Classes that the shifted source lacks should be left out
+    of the clean source and of the model's choice too, or the difference measures that instead.
+
+    >>> from scuff.metrics import example_rows
+    >>> print(residual_robustness(example_rows()))
+    0.17 [0.12, 0.23] (n = 200; bootstrap over images 95 %)
+    """
     cells = read_cells(rows)
     if shifted is None:
         entries, note = scored_cells(cells, suite, partial)
         return Estimate((_mean_group(cells, entries, clean=True),), lambda m: m[..., 1] - m[..., 0], note)
     groups = tuple(error_group(c, {}, clean=True) for c in (cells, read_cells(shifted)))
-    return Estimate(groups, lambda own, other: other[..., 0] - own[..., 0])
+    return Estimate(groups, lambda clean, other: other[..., 0] - clean[..., 0])
+
+
+def estimate_error(rows: Rows) -> Estimate:
+    """The error over all rows before its interval, for comparisons."""
+    cells = read_cells(rows)
+    return Estimate((_mean_group(cells, {"": list(range(len(cells.keys)))}),), lambda m: m[..., 0])
 
 
 def error_group(cells: Cells, entries: Mapping[str, list[int]], clean: bool = False) -> Group:
@@ -209,8 +193,8 @@ def _mean_group(cells: Cells, entries: Mapping[str, list[int]], clean: bool = Fa
 def _places(cells: Cells, corruption: str) -> list[int]:
     places = [place for place, key in enumerate(cells.keys) if key[0] == corruption]
     if not places:
-        found = ", ".join(dict.fromkeys(c for c, _ in cells.keys if c != CLEAN))
-        raise ValueError(f"the rows of {cells.model} hold no {corruption!r}; there are {found or 'clean images only'}")
+        corrupted = ", ".join(dict.fromkeys(c for c, _ in cells.keys if c != CLEAN)) or "clean images only"
+        raise ValueError(f"the rows of {cells.model} hold no {corruption!r}; there are {corrupted}")
     return places
 
 

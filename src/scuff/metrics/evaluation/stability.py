@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from scuff.metrics.estimate import Estimate, Group, score_together
+from scuff.metrics.estimate import Estimate, Group, join_groups, score_together, scored
 from scuff.metrics.evaluation.references import load_reference
 from scuff.metrics.evaluation.tables import CELL_COLUMNS, check_columns, find_suite, number_images, only, suite_name
 from scuff.metrics.intervals import DEFAULT, Resampling
@@ -21,6 +21,25 @@ SEQUENCE_COLUMNS = tuple(name for name in CELL_COLUMNS if name != "label")  # fl
 
 # What pairs of frames score: takes the earlier and the later frames, (images, pairs, ranks), returns (images, pairs).
 Pair = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+def _flips(earlier: np.ndarray, later: np.ndarray) -> np.ndarray:
+    return earlier[..., 0] != later[..., 0]
+
+
+def _moves(earlier: np.ndarray, later: np.ndarray) -> np.ndarray:
+    """The top-5 distance. A rank that holds no class, -1, does not move."""
+    total = np.zeros(later.shape[:2], np.int64)
+    for i in range(TOP):
+        ranked = earlier[..., i, None]
+        same = later == ranked
+        rank = np.where(same.any(axis=-1), same.argmax(axis=-1), TOP)
+        total += np.where(ranked[..., 0] < 0, 0, np.abs(i - rank))
+    return total
+
+
+FLIPS: tuple[Pair, tuple[str, ...]] = (_flips, RANKS[:1])  # what pairs score, and the columns that it takes
+MOVES: tuple[Pair, tuple[str, ...]] = (_moves, RANKS)
 
 
 def flip_probability(
@@ -42,8 +61,7 @@ def flip_probability(
     >>> print(flip_probability(films, partial=True)["tilt"])
     0.19 [0.16, 0.22] (n = 100; bootstrap over images 95 %)
     """
-    films = _read_films(rows, _flips, RANKS[:1], suite, difficulty, partial)
-    return _scores_of_columns(films, resampling)
+    return _scores_of_columns(_read_films(rows, FLIPS, suite, difficulty, partial), resampling)
 
 
 def top5_distance(
@@ -63,10 +81,10 @@ def top5_distance(
     >>> round(float(top5_distance(example_films(), partial=True)["tilt"]), 2)
     0.38
     """
-    films = _read_films(rows, _moves, RANKS, suite, difficulty, partial)
-    return _scores_of_columns(films, resampling)
+    return _scores_of_columns(_read_films(rows, MOVES, suite, difficulty, partial), resampling)
 
 
+@scored
 def mfr(
     rows: pd.DataFrame,
     *,
@@ -75,7 +93,7 @@ def mfr(
     difficulty: int = 1,
     partial: bool = False,
     resampling: Resampling = DEFAULT,
-) -> Score:
+) -> Estimate:
     """The mean flip rate, in percent: the mean over the sequences that count of 100 · FP / FP*; AlexNet is 100.
 
     `baseline` is "alexnet", {sequence: flip probability}, the rows of another model, or None. With None, and where
@@ -88,44 +106,7 @@ def mfr(
     >>> print(mfr(films, baseline=films, partial=True))
     100 [100, 100] (n = 100; bootstrap over images 95 %; partial: 2 of 10 sequences)
     """
-    options = {"suite": suite, "difficulty": difficulty, "partial": partial}
-    return estimate_mfr(rows, baseline=baseline, **options).score(resampling)
-
-
-def mt5d(
-    rows: pd.DataFrame,
-    *,
-    baseline: Mapping[str, float] | pd.DataFrame | None = None,
-    suite: Suite | str | None = None,
-    difficulty: int = 1,
-    partial: bool = False,
-    resampling: Resampling = DEFAULT,
-) -> Score:
-    """The mean top-5 distance: in percent of a baseline's, 100 · T5D / T5D* per sequence, or as it is (0..15).
-
-    AlexNet's distances have not been published, so `baseline` is {sequence: distance}, the rows of another model, or
-    None.
-
-    >>> from scuff.metrics import example_films
-    >>> print(mt5d(example_films(), partial=True))  # doctest: +ELLIPSIS
-    0.40 [0.35, 0.45] (n = 100; ...; partial: 2 of 10 sequences; mean distance, not normalised)
-    """
-    options = {"suite": suite, "difficulty": difficulty, "partial": partial}
-    return estimate_mt5d(rows, baseline=baseline, **options).score(resampling)
-
-
-# --- the same as estimates, for comparisons -------------------------------------------------------------------------
-
-
-def estimate_mfr(
-    rows: pd.DataFrame,
-    *,
-    baseline: str | Mapping[str, float] | pd.DataFrame | None = "alexnet",
-    suite: Suite | str | None = None,
-    difficulty: int = 1,
-    partial: bool = False,
-) -> Estimate:
-    films = _read_films(rows, _flips, RANKS[:1], suite, difficulty, partial)
+    films = _read_films(rows, FLIPS, suite, difficulty, partial)
     why = ""
     if isinstance(baseline, str):
         reference = load_reference(baseline, films.suite)
@@ -136,23 +117,34 @@ def estimate_mfr(
         else:
             baseline = flips
     if isinstance(baseline, pd.DataFrame):
-        baseline = _read_films(baseline, _flips, RANKS[:1], suite, difficulty, partial)
+        baseline = _read_films(baseline, FLIPS, suite, difficulty, partial)
     return _mean_rate(films, baseline, 100.0, ("mean flip probability in percent, not normalised", why))
 
 
-def estimate_mt5d(
+@scored
+def mt5d(
     rows: pd.DataFrame,
     *,
     baseline: Mapping[str, float] | pd.DataFrame | None = None,
     suite: Suite | str | None = None,
     difficulty: int = 1,
     partial: bool = False,
+    resampling: Resampling = DEFAULT,
 ) -> Estimate:
+    """The mean top-5 distance: in percent of a baseline's, 100 · T5D / T5D* per sequence, or as it is (0..15).
+
+    AlexNet's distances have not been published, so `baseline` is {sequence: distance}, the rows of another model, or
+    None.
+
+    >>> from scuff.metrics import example_films
+    >>> print(mt5d(example_films(), partial=True))  # doctest: +ELLIPSIS
+    0.40 [0.35, 0.45] (n = 100; ...; partial: 2 of 10 sequences; mean distance, not normalised)
+    """
     if isinstance(baseline, str):
         raise ValueError(f"there are no published top-5 distances of {baseline}; pass the rows of a model, or None")
-    films = _read_films(rows, _moves, RANKS, suite, difficulty, partial)
+    films = _read_films(rows, MOVES, suite, difficulty, partial)
     if isinstance(baseline, pd.DataFrame):
-        baseline = _read_films(baseline, _moves, RANKS, suite, difficulty, partial)
+        baseline = _read_films(baseline, MOVES, suite, difficulty, partial)
     return _mean_rate(films, baseline, 1.0, ("mean distance, not normalised",))
 
 
@@ -170,25 +162,30 @@ class _Films:
 
 
 def _read_films(
-    rows: pd.DataFrame, pair: Pair, ranks: tuple[str, ...], suite: Suite | str | None, difficulty: int, partial: bool
+    rows: pd.DataFrame,
+    scored_by: tuple[Pair, tuple[str, ...]],
+    suite: Suite | str | None,
+    difficulty: int,
+    partial: bool,
 ) -> _Films:
+    pair, ranks = scored_by
     check_columns(rows, (*SEQUENCE_COLUMNS, *(rank for rank in ranks if rank not in SEQUENCE_COLUMNS)))
     if "frame" not in rows:
         raise ValueError("flips are counted in rows of sequences, which have a column frame; these have none")
     if difficulty < 1:
         raise ValueError(f"difficulty must be at least 1, got {difficulty}")
     model, source, name = only(rows, "model"), only(rows, "source"), suite_name(rows)
-    found = find_suite(name, suite)
-    if found is None:
+    known = find_suite(name, suite)
+    if known is None:
         raise ValueError(f"which sequences compare with frame 0 is said by their suite; pass {name!r} as suite=")
-    severities = {entry: _severity(found, entry, difficulty) for entry in found.benchmark()}
+    severities = {entry: _severity(known, entry, difficulty) for entry in known.benchmark()}
     wanted = list(severities)
     chosen = {e: ((rows["corruption"] == e) & (rows["severity"] == s)).to_numpy() for e, s in severities.items()}
     entries = [entry for entry, mask in chosen.items() if mask.any()]
     missing = [entry for entry in wanted if entry not in entries]
     if missing and (not partial or not entries):
         raise ValueError(
-            f"the rows of {model} lack {len(missing)} of the {len(wanted)} sequences that count in {found.name} at "
+            f"the rows of {model} lack {len(missing)} of the {len(wanted)} sequences that count in {known.name} at "
             f"difficulty {difficulty}: {', '.join(missing)}; evaluate them"
             + (", or pass partial=True to score those that are there" if entries else "")
         )
@@ -200,8 +197,8 @@ def _read_films(
                 f"all sequences of {model} must hold the same images; {entry} has others than {entries[0]}"
             )
         images = ids
-        step = difficulty if found.levels(entry) == (None,) else 1
-        columns.append(_mean_over_pairs(film, pair, step, entry in found.compare_to_first, entry))
+        step = difficulty if known.levels(entry) == (None,) else 1
+        columns.append(_mean_over_pairs(film, pair, step, entry in known.compare_to_first, entry))
     note = f"partial: {len(entries)} of {len(wanted)} sequences" if missing else ""
     return _Films(name, entries, Group(np.column_stack(columns), images, source), note)
 
@@ -234,21 +231,6 @@ def _mean_over_pairs(film: np.ndarray, pair: Pair, step: int, to_first: bool, en
     return pair(film[:, :-step], film[:, step:]).mean(axis=1)
 
 
-def _flips(earlier: np.ndarray, later: np.ndarray) -> np.ndarray:
-    return earlier[..., 0] != later[..., 0]
-
-
-def _moves(earlier: np.ndarray, later: np.ndarray) -> np.ndarray:
-    """The top-5 distance. A rank that holds no class, -1, does not move."""
-    total = np.zeros(later.shape[:2], np.int64)
-    for i in range(TOP):
-        ranked = earlier[..., i, None]
-        same = later == ranked
-        rank = np.where(same.any(axis=-1), same.argmax(axis=-1), TOP)
-        total += np.where(ranked[..., 0] < 0, 0, np.abs(i - rank))
-    return total
-
-
 # --- scores ---------------------------------------------------------------------------------------------------------
 
 
@@ -272,9 +254,5 @@ def _mean_rate(
         return Estimate((films.group,), lambda m: (100 * m / reference).mean(axis=-1), films.note)
     if baseline.entries != films.entries:
         raise ValueError(f"the baseline has the sequences {baseline.entries}, the model {films.entries}")
-    own, theirs = films.group, baseline.group
-    if not own.has_images_of(theirs):
-        return Estimate((own, theirs), lambda m, other: (100 * m / other).mean(axis=-1), films.note)
-    width = len(films.entries)
-    both = Group(np.hstack([own.columns, theirs.columns]), own.images, own.source)
-    return Estimate((both,), lambda m: (100 * m[..., :width] / m[..., width:]).mean(axis=-1), films.note)
+    groups, rate = join_groups(films.group, baseline.group, lambda own, other: (100 * own / other).mean(axis=-1))
+    return Estimate(groups, rate, films.note)

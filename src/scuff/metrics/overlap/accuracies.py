@@ -1,6 +1,6 @@
-"""Accuracies of models that were each trained with something, on images that were each corrupted by something.
+"""Accuracies of models that were each trained on some corruption, tested on images with each corruption.
 
-Overlap, coverage and balance are functions of this table. A study makes one; a file of your own will do:
+Overlap, coverage and balance are functions of this table. A study makes one; a table of your own will do:
 
     trained_on,tested_on,seed,accuracy
     standard,clean,0,0.94
@@ -99,15 +99,20 @@ class Accuracies:
         return frame[["trained_on", "tested_on", "seed", "accuracy"]]
 
 
-def read_accuracies(source: pd.DataFrame | str | os.PathLike[str], suites: Sequence[Suite] = ()) -> Accuracies:
+AccuracyTable = Accuracies | pd.DataFrame | str | os.PathLike[str]  # whatever `read_accuracies` takes
+
+
+def read_accuracies(source: AccuracyTable, suites: Sequence[Suite] = ()) -> Accuracies:
     """A table from a DataFrame or a CSV file with the columns trained_on, tested_on, accuracy, and seed if several.
 
-    Every model must have been tested on everything, with every seed.
+    Every model must have been tested on everything, with every seed. What is read already stays as it is.
 
     >>> frame = pd.DataFrame({"trained_on": ["standard"] * 2, "tested_on": ["clean", "a/fog"], "accuracy": [0.9, 0.5]})
     >>> read_accuracies(frame).values.tolist()
     [[[0.9, 0.5]]]
     """
+    if isinstance(source, Accuracies):
+        return source
     frame = source if isinstance(source, pd.DataFrame) else read_csv(source)
     missing = [name for name in COLUMNS if name not in frame]
     if missing:
@@ -151,4 +156,4 @@ def _place(names: tuple[str, ...], name: str, what: str) -> int:
     return names.index(name)
 
 
-__all__ = ["CLEAN", "STANDARD", "Accuracies", "read_accuracies"]
+__all__ = ["CLEAN", "STANDARD", "Accuracies", "AccuracyTable", "read_accuracies"]

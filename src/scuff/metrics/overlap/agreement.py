@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from scuff.metrics.overlap.scores import Overlaps
+from scuff.metrics.overlap.scores import OverlapTable, read_overlaps
 
 
 @dataclass(frozen=True)
@@ -35,20 +35,19 @@ class Agreement:
         )
 
 
-def agreement(a: Overlaps, b: Overlaps, threshold: float = 0.1) -> Agreement:
+def agreement(a: OverlapTable, b: OverlapTable, threshold: float = 0.1) -> Agreement:
     """Compare two matrices pair by pair. Correlations are NaN where all scores of a matrix are the same.
 
     The threshold is that of a design: pairs on the same side of it make the same graph, and so the same benchmark.
 
-    >>> from scuff.metrics import read_overlaps
     >>> names = ["fog", "snow", "rain"]
-    >>> one = read_overlaps(pd.DataFrame([[1, 0.5, 0], [0.5, 1, 0.2], [0, 0.2, 1]], names, names))
-    >>> two = read_overlaps(pd.DataFrame([[1, 0.6, 0], [0.6, 1, 0.2], [0, 0.2, 1]], names, names))
-    >>> print(agreement(one, two))
+    >>> first = pd.DataFrame([[1, 0.5, 0], [0.5, 1, 0.2], [0, 0.2, 1]], names, names)
+    >>> second = pd.DataFrame([[1, 0.6, 0], [0.6, 1, 0.2], [0, 0.2, 1]], names, names)
+    >>> print(agreement(first, second))
     3 pairs: Pearson 1.00, Spearman 1.00; mean difference 0.03, largest 0.10 (fog, snow); 100 % on the same side of 0.1
     """
-    there = set(b.defined().names)
-    names = [name for name in a.defined().names if name in there]
+    a, b = read_overlaps(a).defined(), read_overlaps(b).defined()
+    names = [name for name in a.names if name in b.names]
     if len(names) < 2:
         raise ValueError(f"two matrices are compared on the corruptions of both, at least two; they share {len(names)}")
     rows, columns = np.triu_indices(len(names), 1)

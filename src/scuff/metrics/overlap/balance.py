@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from scuff.metrics.evaluation.references import Reference
 from scuff.metrics.evaluation.tables import CLEAN
 from scuff.metrics.intervals import DEFAULT, Resampling
-from scuff.metrics.overlap.accuracies import STANDARD, Accuracies
+from scuff.metrics.overlap.accuracies import STANDARD, AccuracyTable, read_accuracies
 from scuff.metrics.overlap.uncertainty import estimate
 from scuff.metrics.score import Score
 
@@ -38,7 +38,7 @@ class Balance:
 
 
 def balance(
-    accuracies: Accuracies,
+    accuracies: AccuracyTable,
     benchmark: Sequence[str],
     reference: Reference | None = None,
     *,
@@ -58,15 +58,16 @@ def balance(
         Errors E* by the name of the entry, such as `load_reference("alexnet", "imagenet-noc")`. By default those of the
         standard model of the same table, with the same seed.
 
+    >>> from scuff.metrics import Accuracies
     >>> table = np.array([[[0.9, 0.4, 0.6], [0.9, 0.8, 0.7], [0.9, 0.4, 0.8]]])
     >>> names = "a/fog", "a/snow"
-    >>> found = balance(Accuracies(("standard", *names), ("clean", *names), table), names)
-    >>> {name: round(value, 1) for name, value in found.mces.items()}, round(found.range.value, 1)
+    >>> result = balance(Accuracies(("standard", *names), ("clean", *names), table), names)
+    >>> {name: round(value, 1) for name, value in result.mces.items()}, round(result.range.value, 1)
     ({'a/fog': 43.3, 'a/snow': 66.7}, 23.3)
     """
     if not benchmark:
         raise ValueError("balance needs the corruptions of a benchmark, got none")
-    table = accuracies.take((STANDARD, *benchmark), (CLEAN, *benchmark))
+    table = read_accuracies(accuracies).take((STANDARD, *benchmark), (CLEAN, *benchmark))
     rises = _own_rises(table.values) if reference is None else _reference_rises(reference, benchmark)
     kept = (rises.mean(axis=0) >= LEAST_RISE) & (rises.min(axis=0) > 0)
     if not kept.any():
@@ -80,10 +81,10 @@ def balance(
     def statistic(a: np.ndarray) -> np.ndarray:
         return np.stack(spread(mces(a)[..., 1:]), axis=-1)
 
-    found = estimate(table, statistic, resampling, mirrored=True)  # as noise only drives the models apart
-    ends = np.maximum(found.low, 0), np.maximum(found.high, 0)
+    spreads = estimate(table, statistic, resampling, mirrored=True)  # as noise only drives the models apart
+    ends = np.maximum(spreads.low, 0), np.maximum(spreads.high, 0)
     note = _describe(reference, [name for name, use in zip(benchmark, kept, strict=True) if not use])
-    scores = [Score(*map(float, v), found.n, found.interval, note) for v in zip(found.value, *ends, strict=True)]
+    scores = [Score(*map(float, v), spreads.n, spreads.interval, note) for v in zip(spreads.value, *ends, strict=True)]
     standard, *values = mces(table.values).mean(axis=0).tolist()
     return Balance(dict(zip(benchmark, values, strict=True)), *scores, standard)
 

@@ -13,13 +13,13 @@ import pandas as pd
 
 from scuff.metrics.evaluation.tables import CLEAN
 from scuff.metrics.intervals import DEFAULT, Resampling
-from scuff.metrics.overlap.accuracies import STANDARD, Accuracies
-from scuff.metrics.overlap.scores import Overlaps, robustness_scores
+from scuff.metrics.overlap.accuracies import STANDARD, AccuracyTable, read_accuracies
+from scuff.metrics.overlap.scores import Overlaps, OverlapTable, read_overlaps, robustness_scores
 from scuff.metrics.overlap.uncertainty import estimate
 
 
 def coverage(
-    overlaps: Overlaps, benchmark: Sequence[str], others: Sequence[str], threshold: float = 0.3
+    overlaps: OverlapTable, benchmark: Sequence[str], others: Sequence[str], threshold: float = 0.3
 ) -> pd.DataFrame:
     """For each of the others, the corruption of the benchmark that it overlaps with most, and whether that is enough.
 
@@ -28,11 +28,11 @@ def coverage(
     and that it is not if the intervals of the whole benchmark lie below. Corruptions of the benchmark without overlaps
     are passed over; one of the others without is not covered, with an overlap of NaN.
 
-    >>> from scuff.metrics import read_overlaps
     >>> table = pd.DataFrame([[1, 0, 0.4], [0, 1, 0.1], [0.4, 0.1, 1]], list("abc"), list("abc"))
-    >>> coverage(read_overlaps(table), ["a", "b"], ["c"])[["nearest", "overlap", "covered"]].values.tolist()
+    >>> coverage(table, ["a", "b"], ["c"])[["nearest", "overlap", "covered"]].values.tolist()
     [['a', 0.4, True]]
     """
+    overlaps = read_overlaps(overlaps)
     members = [name for name in benchmark if name not in overlaps.undefined]
     if not members:
         raise ValueError(f"no corruption of the benchmark has overlaps; it has {', '.join(benchmark) or 'none'}")
@@ -42,7 +42,7 @@ def coverage(
 
 
 def direct_coverage(
-    accuracies: Accuracies,
+    accuracies: AccuracyTable,
     model: str = "all:imagenet-noc",
     tests: Sequence[str] | None = None,
     *,
@@ -60,20 +60,22 @@ def direct_coverage(
     tests
         Corruptions; by default all of the table.
 
+    >>> from scuff.metrics import Accuracies
     >>> table = np.array([[[0.9, 0.45, 0.81], [0.8, 0.72, 0.64]]])
     >>> table = Accuracies(("standard", "all:noc"), ("clean", "a/fog", "a/hue"), table)
     >>> direct_coverage(table, "all:noc")[["corruption", "difference", "helped"]].round(3).values.tolist()
     [['a/fog', 0.4, True], ['a/hue', -0.1, False]]
     """
+    accuracies = read_accuracies(accuracies)
     tests = [name for name in accuracies.tested_on if name != CLEAN] if tests is None else list(tests)
     if not tests:
         raise ValueError("direct coverage needs tests on corrupted images; the table has none")
     two = accuracies.take((STANDARD, model), (CLEAN, *tests))
     scores = robustness_scores(two)[tests]
-    found = estimate(two, _difference, resampling)
+    gain = estimate(two, _difference, resampling)
     table = {"corruption": tests, "standard": scores.loc[STANDARD].to_numpy(), "trained": scores.loc[model].to_numpy()}
-    table |= {"difference": found.value, "low": found.low, "high": found.high, "helped": found.value > 0}
-    return pd.DataFrame({**table, "n": found.n, "interval": found.interval})
+    table |= {"difference": gain.value, "low": gain.low, "high": gain.high, "helped": gain.value > 0}
+    return pd.DataFrame({**table, "n": gain.n, "interval": gain.interval})
 
 
 def _nearest(overlaps: Overlaps, members: Sequence[str], other: str, threshold: float) -> tuple:

@@ -22,7 +22,7 @@ import pandas as pd
 from scuff.files import write_by_rename
 from scuff.metrics.evaluation.tables import CLEAN
 from scuff.metrics.intervals import DEFAULT, Resampling
-from scuff.metrics.overlap.accuracies import STANDARD, Accuracies, read_csv
+from scuff.metrics.overlap.accuracies import COLUMNS, STANDARD, Accuracies, AccuracyTable, read_accuracies, read_csv
 from scuff.metrics.overlap.uncertainty import estimate
 from scuff.metrics.score import Score
 from scuff.suites import Suite
@@ -36,7 +36,7 @@ ROUNDING = 1e-6  # how far a matrix in a file may be off
 class Overlaps:
     """A symmetric matrix of overlapping scores with the ends of their intervals, all (n, n); the diagonal is 1.
 
-    A corruption in `undefined` gains next to nothing from being trained with, so that the denominator of its scores
+    A corruption in `undefined` gains next to nothing from being trained on, so that the denominator of its scores
     vanishes: its row and column are NaN, and the text says how much it gained. `interval` says how intervals were
     found; `suites` holds the suites of the addresses in `names`.
     """
@@ -93,7 +93,7 @@ class Overlaps:
 
 
 def overlaps(
-    accuracies: Accuracies,
+    accuracies: AccuracyTable,
     names: Sequence[str] | None = None,
     *,
     use: Use = "robustness",
@@ -112,14 +112,15 @@ def overlaps(
     use
         "robustness" is the paper's definition; "accuracy" puts A in place of R, as the code of Syn2Nat does.
     least_gain
-        A corruption that gains less from being trained with, R[j, j] - R[0, j] in the mean over seeds, is undefined.
+        A corruption that gains less from being trained on, R[j, j] - R[0, j] on average over seeds, is undefined.
 
     >>> table = np.array([[[0.9, 0.5, 0.6], [0.9, 0.8, 0.7], [0.9, 0.65, 0.8]]])
     >>> names = "a/fog", "a/snow"
-    >>> found = overlaps(Accuracies(("standard", *names), ("clean", *names), table))
-    >>> found.to_frame().round(3).values.tolist()
+    >>> matrix = overlaps(Accuracies(("standard", *names), ("clean", *names), table))
+    >>> matrix.to_frame().round(3).values.tolist()
     [[1.0, 0.5], [0.5, 1.0]]
     """
+    accuracies = read_accuracies(accuracies)
     if use not in ("robustness", "accuracy"):
         raise ValueError(f"use must be 'robustness' or 'accuracy', got {use!r}")
     names = accuracies.corruptions if names is None else tuple(names)
@@ -128,17 +129,17 @@ def overlaps(
     undefined = _find_undefined(_square(replace(accuracies, hits=None), names), names, use, least_gain)
     kept = [name for name in names if name not in undefined]
     rows, columns = np.triu_indices(len(kept), 1)
-    found = estimate(_square(accuracies, kept), lambda a: _mean_gains(a, use)[..., rows, columns], resampling)
+    scores = estimate(_square(accuracies, kept), lambda a: _mean_gains(a, use)[..., rows, columns], resampling)
     matrices = []
-    for pairs in (found.value, found.low, found.high):
+    for pairs in (scores.value, scores.low, scores.high):
         matrix = np.eye(len(kept))
         matrix[rows, columns] = matrix[columns, rows] = np.maximum(pairs, 0)
         matrices.append(_put(matrix, names, kept))
-    return Overlaps(names, *matrices, undefined, found.interval, found.n, accuracies.suites)
+    return Overlaps(names, *matrices, undefined, scores.interval, scores.n, accuracies.suites)
 
 
 def overlap(
-    accuracies: Accuracies,
+    accuracies: AccuracyTable,
     a: str,
     b: str,
     *,
@@ -157,28 +158,41 @@ def overlap(
     return overlaps(accuracies, names, use=use, least_gain=least_gain, resampling=resampling).score(a, b)
 
 
-def robustness_scores(accuracies: Accuracies) -> pd.DataFrame:
+def robustness_scores(accuracies: AccuracyTable) -> pd.DataFrame:
     """What is left of each model's accuracy, R = A_c / A_clean: models x tests, the mean over seeds.
 
     >>> table = Accuracies(("standard", "a/fog"), ("clean", "a/fog"), np.array([[[0.9, 0.45], [0.8, 0.72]]]))
     >>> robustness_scores(table)["a/fog"].round(3).to_dict()
     {'standard': 0.5, 'a/fog': 0.9}
     """
+    accuracies = read_accuracies(accuracies)
     clean = accuracies.values[..., [accuracies.column(CLEAN)]]
     _check_clean(clean, accuracies.trained_on)
     return pd.DataFrame((accuracies.values / clean).mean(axis=0), accuracies.trained_on, accuracies.tested_on)
 
 
-def read_overlaps(source: pd.DataFrame | str | os.PathLike[str], suites: Sequence[Suite] = ()) -> Overlaps:
-    """A matrix of your own: a square table, or a CSV file, with the names of the corruptions on both sides.
+OverlapTable = Overlaps | AccuracyTable  # whatever `read_overlaps` takes
 
-    A corruption without scores has a row and a column of empty cells.
+
+def read_overlaps(source: OverlapTable, suites: Sequence[Suite] = ()) -> Overlaps:
+    """Overlaps from a table of your own, a DataFrame or a CSV file: a square matrix, or accuracies.
+
+    A matrix has the names of the corruptions on both sides; a corruption without scores has a row and a column of empty
+    cells. Accuracies have the columns of `read_accuracies`. What is read already stays as it is.
 
     >>> table = pd.DataFrame([[1, 0.2], [0.2, 1]], ["a/fog", "a/snow"], ["a/fog", "a/snow"])
     >>> read_overlaps(table).mean_overlap()
     0.2
     """
-    frame = source if isinstance(source, pd.DataFrame) else read_csv(source, index_col=0)
+    if isinstance(source, Overlaps):
+        return source
+    if isinstance(source, Accuracies):
+        return overlaps(source)
+    frame = source if isinstance(source, pd.DataFrame) else read_csv(source)
+    if any(name in COLUMNS for name in frame):
+        return overlaps(read_accuracies(frame, suites))
+    if frame is not source or len(frame.columns) == len(frame) + 1:  # the first column holds names, as in a file
+        frame = frame.set_index(frame.columns[0])
     names = tuple(map(str, frame.index))
     if names != tuple(map(str, frame.columns)) or len(set(names)) < len(names) or not names:
         raise ValueError(
@@ -222,10 +236,10 @@ def _mean_gains(a: np.ndarray, use: Use) -> np.ndarray:
 def _find_undefined(accuracies: Accuracies, names: Sequence[str], use: Use, least_gain: float) -> dict[str, str]:
     """The corruptions that gain too little from being trained with, and a sentence about each."""
     _check_clean(accuracies.values[..., 0], accuracies.trained_on)
-    own = np.diagonal(_gains(accuracies.values, use), axis1=-2, axis2=-1)
+    gains = np.diagonal(_gains(accuracies.values, use), axis1=-2, axis2=-1)
     what = "robustness score" if use == "robustness" else "accuracy"
     undefined = {}
-    for name, gain, least in zip(names, own.mean(axis=0), own.min(axis=0), strict=True):
+    for name, gain, least in zip(names, gains.mean(axis=0), gains.min(axis=0), strict=True):
         text = f"training with {name} raises the {what} on it by {gain:.4f}"
         if gain < least_gain:
             undefined[name] = f"{text}, less than {least_gain:g}: too little to divide by"

@@ -2,18 +2,15 @@
 
     pearson     how well a line describes the relation
     spearman    how well the one order of the models is the other: Pearson's of the ranks
-    partial     Pearson's of what is left when both are freed of what a third variable explains, by a line or, of a
-                higher degree, by a curve
+    partial     Pearson's of what a third variable does not explain in both, by a line or a polynomial
 
 Models that are nearly the same count twice and tell little new. Where models have families, whole families are drawn,
-which gives wider and more honest intervals. P-values are those of independent models, and know nothing of families.
+which gives wider and more honest intervals. P-values assume independent models, and ignore families.
 
-Percentiles of a bootstrap are a little narrow: of Pearson's correlation of normal variables, 0.7, 95 % intervals held
-the truth in 92 % of 1000 tries with 15, 30 or 60 models, and in 94 % with 194. Spearman's held it in 94 % or more.
-
-Families that are ignored do more harm. Of 194 models in 17 families of 3 to 37, where those of one family correlate by
-0.7 in each variable, 95 % intervals over families held the truth in 91 % of 500 tries, but intervals over models in
-50 % only; so it was for correlations of 0, 0.5 and 0.7.
+Bootstrap percentiles are a little narrow: for a Pearson correlation of 0.7 between normal variables, 95 % intervals
+covered the truth in 92 % of 1000 trials with 15, 30 or 60 models, and in 94 % with 194; Spearman's in 94 % or more.
+Ignoring families does more harm: with 194 models in 17 families of 3 to 37, where those of one family correlate by 0.7
+in each variable, 95 % intervals over families covered the truth in 91 % of 500 trials, intervals over models in 50 %.
 """
 
 from __future__ import annotations
@@ -35,21 +32,20 @@ from scuff.metrics.validity.resampled import (
     Kind,
     centre,
     free_of,
-    percentiles,
     ranks,
     resample_models,
     resampled,
+    score_draws,
     varies,
 )
 from scuff.metrics.validity.shifts import LEAST_MODELS
-from scuff.metrics.words import join_notes
 
 MOST_PERMUTED = 8  # models: up to 40 320 orders are all gone through, beyond that Student's t serves
 
 
 @dataclass(frozen=True)
 class Correlation(Score):
-    """A correlation over `n` models. The p-value is two-sided: how often as strong a one comes without any relation.
+    """A correlation over `n` models, with its two-sided p-value.
 
     >>> print(correlate([1, 2, 3, 4, 5, 6], [1, 3, 2, 5, 4, 6]))
     0.9 [0.5, 1.0] (n = 6; bootstrap over models 95 %)
@@ -73,8 +69,8 @@ def correlate(
     Parameters
     ----------
     kind, given, degree
-        "pearson", "spearman", or "partial", which needs the third variable `given`. It is freed of the line in it, or
-        of the polynomial of a higher degree: where the relation is curved, a line leaves most of it.
+        "pearson", "spearman", or "partial", which needs the third variable `given` and removes the line in it, or the
+        polynomial of a higher degree: where the relation is curved, a line leaves most of it.
     families
         Which models are alike: the bootstrap draws whole families.
 
@@ -99,13 +95,12 @@ def correlate(
     times = np.vstack([np.ones(n, int), resample_models(n, resampling, families)])  # first the models as they are
     draws = resampled(kind, x[None], y[None], times, given, degree)[:, 0, 0]
     value = float(draws[0])
-    if np.isnan(value):
-        return Correlation(value, value, value, n, "no interval", why_undefined(x, y, given, names, degree))
-    low, high, note = percentiles(draws[1:], resampling.level)
-    notes = [] if given is None or varies(given) else [f"{names[2]} is the same for all models, and explains nothing"]
+    note = "" if given is None or varies(given) else f"{names[2]} is the same for all models, and explains nothing"
+    note = why_undefined(x, y, given, names, degree) if np.isnan(value) else note
     interval = resampling.over("models" if families is None else "families")
+    score = score_draws(value, draws[1:], n, resampling.level, interval, [note])
     p_value = float(p_values_of(kind, x[None], y[None], draws[:1, None], degree)[0, 0])
-    return Correlation(value, low, high, n, interval, join_notes([*notes, note]), p_value)
+    return Correlation(**vars(score), p_value=p_value)
 
 
 # --- p-values -------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Effective robustness (Taori et al. 2020): accuracy under a shift beyond what accuracy on clean images foretells.
+"""Effective robustness (Taori et al. 2020): accuracy under a shift beyond what accuracy on clean images predicts.
 
 Better models are better everywhere. On a logit scale, the accuracies of models without any intervention for robustness
 lie near a line, which is fitted to them by least squares:
@@ -25,8 +25,8 @@ LEAST_RANGE = 1e-9  # of logits: less is rounding
 class Effective:
     """Effective robustness of every model, and the line that it is counted from.
 
-    With resamples, `values` are (count, n), and slope and intercept (count,): each has a line of its own. `note` says
-    which models the line was not fitted to, or why there is none.
+    With resamples, `values` are (count, n), and slope and intercept (count,): one line each. `note` says which models
+    the line was not fitted to, or why there is none.
     """
 
     values: np.ndarray = field(repr=False)
@@ -38,12 +38,12 @@ class Effective:
 def effective_robustness(
     clean: ArrayLike, shifted: ArrayLike, standard: ArrayLike | None = None, times: np.ndarray | None = None
 ) -> Effective:
-    """How far models are above the line of the standard ones, in shares of images.
+    """How far models are above the line of the standard ones, as fractions of images.
 
     Parameters
     ----------
     clean, shifted
-        Accuracies of the models, shares from 0 to 1. On clean images they must lie between. A shifted accuracy of
+        Accuracies of the models, from 0 to 1. On clean images they must lie strictly between. A shifted accuracy of
         exactly 0 or 1 has no logit: the line is not fitted to it, but the model has a value.
     standard
         Which models the line is fitted to, True or False for each. By default all.
@@ -107,12 +107,10 @@ def _check_accuracies(clean: ArrayLike, shifted: ArrayLike) -> tuple[np.ndarray,
     clean, shifted = np.asarray(clean, float), np.asarray(shifted, float)
     if clean.ndim != 1 or clean.shape != shifted.shape:
         raise ValueError(f"expected two accuracies of each model, got arrays {clean.shape} and {shifted.shape}")
-    if not ((clean > 0) & (clean < 1)).all():
-        bad = clean[~((clean > 0) & (clean < 1))][0]
+    for bad in clean[~((clean > 0) & (clean < 1))]:
         raise ValueError(
             f"effective robustness needs clean accuracies between 0 and 1, got {bad:g}; leave that model out"
         )
-    if not ((shifted >= 0) & (shifted <= 1)).all():
-        bad = shifted[~((shifted >= 0) & (shifted <= 1))][0]
-        raise ValueError(f"accuracies are shares from 0 to 1, got {bad:g}; are they in percent?")
+    for bad in shifted[~((shifted >= 0) & (shifted <= 1))]:
+        raise ValueError(f"accuracies are fractions from 0 to 1, got {bad:g}; are they in percent?")
     return clean, shifted

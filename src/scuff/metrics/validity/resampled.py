@@ -1,13 +1,13 @@
 """Correlations over resampled models, as sums with weights.
 
-A resample draws as many models as there are, with replacement, and is no more than a number of times for every model.
-So the correlations of all resamples are sums with weights, taken for many variables at once.
+A resample draws as many models as there are, with replacement: it is a count for every model. So the correlations of
+all resamples are weighted sums, computed for many variables at once.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 import numpy as np
@@ -15,7 +15,9 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from scuff.metrics.intervals import DEFAULT, Resampling
+from scuff.metrics.score import Score
 from scuff.metrics.validity.shifts import LEAST_MODELS
+from scuff.metrics.words import join_notes
 
 Kind = Literal["pearson", "spearman", "partial"]
 VALUES = 1 << 20  # of all variables in a block of resamples: 8 MiB. This bounds the memory; results do not depend on it
@@ -26,8 +28,8 @@ ROUNDING = 1e-24  # of a sum of squares: deviations of 1e-12 of the values are r
 def resample_models(n: int, resampling: Resampling = DEFAULT, families: ArrayLike | None = None) -> np.ndarray:
     """How often each of n models occurs in every resample, which draws n of them with replacement: (count, n).
 
-    With families, as many of them are drawn as there are, each with all its models. The draws depend on the seed and
-    the number of models or families alone: whatever rests on the same models sees the same resamples.
+    With families, as many of them are drawn as there are, each with all its models. The draws depend only on the seed
+    and the number of models or families: all statistics of the same models see the same resamples.
 
     >>> resample_models(4, Resampling(count=2)).sum(axis=1).tolist()
     [4, 4]
@@ -115,6 +117,16 @@ def percentiles(
     note = f"{left} of {len(values)} resamples of {units} have no {need.split()[-1]} and are left out" if left else ""
     low, high = np.quantile(finite, [tail, 1 - tail])
     return float(low), float(high), note
+
+
+def score_draws(
+    value: float, draws: np.ndarray, n: int, level: float, interval: str, notes: Iterable[str] = ()
+) -> Score:
+    """A statistic over n models with the interval of its resamples; without one, if it is not defined."""
+    if not np.isfinite(value):
+        return Score(value, math.nan, math.nan, n, "no interval", join_notes(notes))
+    low, high, note = percentiles(draws, level)
+    return Score(value, low, high, n, interval, join_notes([*notes, note]))
 
 
 def varies(values: np.ndarray) -> bool:

@@ -1,18 +1,17 @@
-"""Validity: does robustness to a synthetic benchmark foretell robustness to natural shifts?
+"""Validity: does robustness to a synthetic benchmark predict robustness to natural shifts?
 
 Over many models, what they lose to the synthetic benchmark is correlated with what they lose to a natural one. A
 benchmark is a set of corruptions, or of other scores, and its residual robustness the mean of theirs.
 
     pearson, spearman   of residual robustness on both
     partial             Pearson's of residual robustness, given a line in clean accuracy
-    curved              the same, given a curve, a polynomial of degree three: whoever knows little has little to lose,
-                        and the best lose less again, so that what shifts cost is no line in clean accuracy
+    curved              the same, given a curve, a polynomial of degree three: weak models have little to lose, and the
+                        best lose less again, so what shifts cost is not linear in clean accuracy
     effective           Pearson's of effective robustness on both, see `metrics.effective`
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -27,9 +26,9 @@ from scuff.metrics.validity.resampled import (
     Kind,
     centre,
     in_blocks,
-    percentiles,
     resample_models,
     resampled,
+    score_draws,
     varies,
     weigh,
 )
@@ -45,15 +44,15 @@ CLEAN = "clean accuracy"
 def validity(
     shifts: Shifts, benchmarks: Mapping[str, Sequence[str]], *, resampling: Resampling = DEFAULT
 ) -> pd.DataFrame:
-    """How strongly benchmarks, each a name and synthetic columns of `shifts`, foretell every natural benchmark.
+    """How strongly benchmarks, each a name and synthetic columns of `shifts`, predict every natural benchmark.
 
     Returns
     -------
-    A line per benchmark, kind of correlation and natural benchmark, and one for the mean over these: benchmark, size,
+    A row per benchmark, kind of correlation and natural benchmark, and one for the mean over these: benchmark, size,
     natural, kind, value, low, high, p_value, models, note. Intervals are percentiles of a bootstrap over models, or
-    over their families; all lines share its resamples. The p-value of a mean is the mean of p-values.
+    over their families; all rows share its resamples. The p-value of a mean is the mean of p-values.
 
-    A benchmark with scores that are no accuracies has no effective robustness, and no lines of that kind.
+    A benchmark with scores that are not accuracies has no effective robustness, and no rows of that kind.
 
     >>> from scuff.metrics import read_shifts
     >>> table = {"model": list("abcdef"), "clean": [0.6, 0.7, 0.7, 0.8, 0.9, 0.9]}
@@ -69,14 +68,14 @@ def validity(
     times = _all_and_resamples(shifts, resampling)
     found = {kind: _correlate_residuals(kind, shifts, residuals, times) for kind in KINDS[:-1]}
     found["effective"] = _correlate_effective(shifts, benchmarks, times)
-    lines = []
+    rows = []
     for name, members in benchmarks.items():
         for kind in KINDS:
             if name in found[kind]:
                 head = {"benchmark": name, "size": len(members)}
                 for line in found[kind][name].summarise(shifts, resampling):
-                    lines.append(head | {"natural": line["natural"], "kind": kind} | line)
-    return pd.DataFrame(lines)
+                    rows.append(head | {"natural": line["natural"], "kind": kind} | line)
+    return pd.DataFrame(rows)
 
 
 def contributions(shifts: Shifts, benchmark: Sequence[str], *, resampling: Resampling = DEFAULT) -> pd.DataFrame:
@@ -84,7 +83,7 @@ def contributions(shifts: Shifts, benchmark: Sequence[str], *, resampling: Resam
 
     Returns
     -------
-    A line per corruption and natural benchmark, and one for the mean over these: corruption, natural, alone, alone_low,
+    A row per corruption and natural benchmark, and one for the mean over these: corruption, natural, alone, alone_low,
     alone_high, alone_gain, alone_gain_low, alone_gain_high, without, gain, gain_low, gain_high, note. `alone_gain` is
     the correlation of the corruption alone minus that of the whole benchmark: above 0, it predicts better alone.
     `without` is the correlation of the benchmark without the corruption, and `gain` that of the whole benchmark minus
@@ -100,25 +99,25 @@ def contributions(shifts: Shifts, benchmark: Sequence[str], *, resampling: Resam
     [[0.977, 0.023, 0.14, 0.814], [0.14, -0.814, 0.977, -0.023]]
     """
     whole = "the benchmark"
-    rest = {name: [other for other in benchmark if other != name] for name in benchmark}
+    rest = {name: f"the rest without {name}" for name in benchmark}
     sets = {whole: benchmark} | {name: [name] for name in benchmark}
-    sets |= {f"the rest without {name}": others for name, others in rest.items() if others}
+    if len(benchmark) > 1:
+        sets |= {label: [other for other in benchmark if other != name] for name, label in rest.items()}
     residuals = {name: residuals_of(shifts, members, name) for name, members in sets.items()}
     found = _correlate_residuals("pearson", shifts, residuals, _all_and_resamples(shifts, resampling))
-    lines = []
+    rows = []
     for name in benchmark:
-        without = found.get(f"the rest without {name}", found[whole].undefined("the benchmark has no other member"))
-        parts = found[name], found[name].minus(found[whole]), without, found[whole].minus(without)
-        for alone, better, other, gain in zip(*(part.summarise(shifts, resampling) for part in parts), strict=True):
-            lines.append(
-                {"corruption": name, "natural": alone["natural"]}
-                | {"alone": alone["value"], "alone_low": alone["low"], "alone_high": alone["high"]}
-                | {"alone_gain": better["value"], "alone_gain_low": better["low"], "alone_gain_high": better["high"]}
-                | {"without": other["value"]}
-                | {"gain": gain["value"], "gain_low": gain["low"], "gain_high": gain["high"]}
-                | {"note": join_notes([alone["note"], better["note"], gain["note"]])}
-            )
-    return pd.DataFrame(lines)
+        without = found.get(rest[name], found[whole].undefined("the benchmark has no other member"))
+        parts = {"alone": found[name], "alone_gain": found[name].minus(found[whole])}
+        parts |= {"without": without, "gain": found[whole].minus(without)}
+        summaries = [part.summarise(shifts, resampling) for part in parts.values()]
+        for each in zip(*summaries, strict=True):
+            row = {"corruption": name, "natural": each[0]["natural"]}
+            for part, summary in zip(parts, each, strict=True):
+                row |= {part: summary["value"], f"{part}_low": summary["low"], f"{part}_high": summary["high"]}
+            note = join_notes(summary["note"] for part, summary in zip(parts, each, strict=True) if part != "without")
+            rows.append(row | {"note": note})
+    return pd.DataFrame(rows).drop(columns=["without_low", "without_high"])
 
 
 def residuals_of(shifts: Shifts, benchmark: Sequence[str], name: str = "the benchmark") -> np.ndarray:
@@ -154,19 +153,18 @@ class _Found:
         return _Found(self.draws * np.nan, self.p_values * np.nan, [why for _ in self.notes])
 
     def summarise(self, shifts: Shifts, resampling: Resampling) -> list[dict]:
-        """A line per natural benchmark, and one for the mean."""
+        """A row per natural benchmark, and one for the mean."""
         draws = np.column_stack([self.draws, self.draws.mean(axis=1)])
         reasons = [note for value, note in zip(self.draws[0], self.notes, strict=True) if np.isnan(value)]
         notes = [*self.notes, join_notes(reasons)]
         p_values = [*self.p_values, self.p_values.mean()]
-        lines = []
+        rows = []
         for place, natural in enumerate([*shifts.natural, MEAN]):
-            value, low, high, note = float(draws[0, place]), math.nan, math.nan, ""
-            if np.isfinite(value):
-                low, high, note = percentiles(draws[1:, place], resampling.level)
-            line = {"natural": natural, "value": value, "low": low, "high": high, "p_value": float(p_values[place])}
-            lines.append(line | {"models": len(shifts.models), "note": join_notes([notes[place], note])})
-        return lines
+            n, level = len(shifts.models), resampling.level
+            score = score_draws(float(draws[0, place]), draws[1:, place], n, level, "", [notes[place]])
+            row = {"natural": natural, "value": score.value, "low": score.low, "high": score.high}
+            rows.append(row | {"p_value": float(p_values[place]), "models": n, "note": score.note})
+        return rows
 
 
 def _all_and_resamples(shifts: Shifts, resampling: Resampling) -> np.ndarray:
@@ -227,13 +225,15 @@ def _correlate_effective(
 
     draws = in_blocks(correlations, times, len(synthetic) + len(natural))
     p = p_values(draws[0], len(clean), given=1)  # as lines have taken away what clean accuracy explains
-    of_synthetic, of_natural = _line_notes(synthetic, standard), _line_notes(natural, standard)
-    found = {}
-    for place, name in enumerate(synthetic):
-        found[name] = _Found(
-            draws[:, place], p[place], [join_notes([of_synthetic[place], note]) for note in of_natural]
-        )
-    return found
+    once = np.ones((1, len(clean)))
+    of_synthetic, of_natural = (
+        [f"on {name}, {note}" if (note := _deviations(*pair, standard, once)[1]) else "" for name, pair in side.items()]
+        for side in (synthetic, natural)
+    )
+    return {
+        name: _Found(draws[:, place], p[place], [join_notes([of_synthetic[place], note]) for note in of_natural])
+        for place, name in enumerate(synthetic)
+    }
 
 
 def _deviations(
@@ -246,11 +246,3 @@ def _deviations(
     centred = centre(found.values[:, None], times, shifted[None])[:, 0]
     on_the_line = np.isfinite(found.values).all() and np.isnan(centred).all()
     return centred, "all models are as robust as the line says" if on_the_line else found.note
-
-
-def _line_notes(pairs: Mapping[str, tuple[np.ndarray, np.ndarray]], standard: np.ndarray | None) -> list[str]:
-    notes = []
-    for name, (clean, shifted) in pairs.items():
-        note = _deviations(clean, shifted, standard, np.ones((1, len(clean))))[1]
-        notes.append(f"on {name}, {note}" if note else "")
-    return notes

@@ -1,11 +1,11 @@
-"""Shifts from tables: a DataFrame or a CSV file with columns of known names, or tables that may lack values.
+"""Shifts from tables: a DataFrame or a CSV file with columns of known names, or tables with missing values.
 
     model,clean,corrupted:imagenet-c/fog,corrupted:imagenet-c/frost,natural:imagenet-a,reference:imagenet-a
     resnet50,0.761,0.459,0.381,0.000,0.924
     ...
 
-`reference:` is the accuracy on clean images of those classes that the natural benchmark has. Where it is absent, the
-benchmark has all classes, and `clean` serves.
+`reference:` is the accuracy on clean images of the classes that the natural benchmark has. Without it, the benchmark
+has all classes, and `clean` serves.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ import numpy as np
 import pandas as pd
 
 from scuff.metrics.overlap.accuracies import read_csv
-from scuff.metrics.validity.shifts import CORRUPTED, LEAST_MODELS, NATURAL, REFERENCE, SCORE, Shifts
+from scuff.metrics.validity.shifts import LEAST_MODELS, TABLES, Shifts
 from scuff.metrics.words import name_some, near_names
 
 WORDS = ("model", "clean", "family", "standard")
-PREFIXES = (CORRUPTED, NATURAL, REFERENCE, SCORE)
-RAREST = 3  # columns that are named for lacking most values
+MOST_RARE = 3  # columns that are named for lacking most values
 MISSING = ("", "-", "nan", "NaN", "NA", "N/A", "n/a", "null", "None")  # what tables write for no number
 SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}  # that a table may have where commas are expected
 
@@ -32,7 +31,7 @@ Place = str | os.PathLike[str]
 
 
 def read_shifts(source: pd.DataFrame | Place) -> Shifts:
-    """Shifts from a DataFrame or a CSV file with the columns that the text above shows.
+    """Shifts from a DataFrame or a CSV file with the columns shown above.
 
     There may be columns `score:NAME`, `family`, and `standard` (1 or 0), and no others. Models that lack a value are
     left out. One that lacks a family is a family of its own.
@@ -40,12 +39,18 @@ def read_shifts(source: pd.DataFrame | Place) -> Shifts:
     frame = source if isinstance(source, pd.DataFrame) else read_named_table(source, ("model", "family"))
     _check_columns(frame)
     values = frame.set_index(model_names(frame["model"]))
-    numbers = {name: to_numbers(values[name]) for name in values if name not in ("model", "family")}
-    tables = [_with_prefix(numbers, prefix, values.index) for prefix in PREFIXES]
+    numbers = pd.DataFrame({name: to_numbers(values[name]) for name in values if name not in ("model", "family")})
+    tables = {}
+    for prefix, table in TABLES.items():
+        columns = numbers.filter(regex=f"^{prefix}")
+        tables[table] = columns.set_axis(columns.columns.str.removeprefix(prefix), axis=1)
+    families = None
+    if "family" in values:
+        families = values["family"].astype(object).where(~_is_blank(values["family"]), values.index.to_series())
     return complete_shifts(
         numbers["clean"],
-        *tables,
-        families=name_families(values["family"]) if "family" in values else None,
+        **tables,
+        families=None if families is None else families.astype(str),
         standard=list(values.index[numbers["standard"] == 1]) if "standard" in values else None,
     )
 
@@ -62,44 +67,42 @@ def complete_shifts(
 ) -> Shifts:
     """The models that have every value, out of tables that may lack some or be in another order.
 
-    A natural benchmark without a column in `references` has all classes, and is compared with `clean`. What `left_out`
-    says of the others is which values they lack.
+    A natural benchmark without a column in `references` has all classes, and is compared with `clean`. `left_out` says
+    which values the other models lack.
     """
     given = [table for table in (clean, corrupted, natural, references, scores) if table is not None]
-    twice = list(dict.fromkeys(name for table in given for name in table.index[table.index.duplicated()]))
-    if twice:
-        raise ValueError(f"a model has one line, and {name_some(twice)} has several")
+    repeated = list(dict.fromkeys(name for table in given for name in table.index[table.index.duplicated()]))
+    if repeated:
+        raise ValueError(f"a model has one row, and {name_some(repeated)} has several")
     empty = pd.DataFrame(index=clean.index)
     references = empty if references is None else references.reindex(clean.index)
     references = references.assign(**{name: clean for name in natural if name not in references})
     strange = [name for name in references if name not in natural]
     if strange:
         raise ValueError(f"there is a reference for {name_some(strange)}, but no accuracy on that natural benchmark")
-    tables = {CORRUPTED: corrupted, NATURAL: natural, REFERENCE: references[list(natural)]}
-    tables[SCORE] = empty if scores is None else scores
-    wide = pd.concat([clean.rename("clean"), *(table.add_prefix(p) for p, table in tables.items())], axis=1)
+    tables = [corrupted, natural, references[list(natural)], empty if scores is None else scores]
+    prefixed = [table.add_prefix(prefix) for prefix, table in zip(TABLES, tables, strict=True)]
+    wide = pd.concat([clean.rename("clean"), *prefixed], axis=1)
     lacking = wide.isna()
     whole = list(wide.index[~lacking.any(axis=1)])
-    incomplete = [(model, line) for model, line in lacking.iterrows() if line.any()]
-    left_out = {model: f"lacks {name_some(list(wide.columns[line]))}" for model, line in incomplete}
     if len(whole) < LEAST_MODELS:
-        rarest = (~lacking).sum().sort_values(kind="stable").head(RAREST)
+        rarest = (~lacking).sum().sort_values(kind="stable").head(MOST_RARE)
         rare = ", ".join(f"{name} ({count} models)" for name, count in rarest.items())
         raise ValueError(
             f"{len(whole)} of {len(wide)} models have every value, and a correlation needs at least {LEAST_MODELS}; "
-            f"least often there is {rare}"
+            f"rarest are {rare}"
         )
     return Shifts(
         wide.loc[whole, "clean"],
-        *(table.reindex(whole) for table in tables.values()),
+        *(table.reindex(whole) for table in tables),
         families=None if families is None else families.reindex(whole),
         standard=None if standard is None else tuple(name for name in standard if name in whole),
-        left_out=left_out,
+        left_out={m: f"lacks {name_some(list(wide.columns[row]))}" for m, row in lacking.iterrows() if row.any()},
     )
 
 
 def read_named_table(source: Place | bytes, words: Sequence[str]) -> pd.DataFrame:
-    """A CSV table in which some columns are words, also those that look like numbers or like nothing.
+    """A CSV table in which some columns are words, even if they look like numbers or missing values.
 
     >>> read_named_table(b"model,val\\n121,0.5\\nNone,\\n", ["model"]).values.tolist()
     [['121', 0.5], ['None', nan]]
@@ -114,43 +117,33 @@ def read_named_table(source: Place | bytes, words: Sequence[str]) -> pd.DataFram
 
 
 def read_header(source: Place | bytes) -> list[str]:
-    """The columns of a CSV table. One that is there twice, or none for want of commas, is refused.
+    """The columns of a CSV table; a repeated column or another separator is refused.
 
     >>> read_header(b"model,val\\na,0.5\\n")
     ['model', 'val']
     """
-    # The first line is read as if it were values: as a header, pandas would rename what is there twice.
+    # The first row is read as if it were values: as a header, pandas would rename repeated columns.
     header = read_csv(_opened(source), header=None, nrows=1, dtype=str, keep_default_na=False).iloc[0].tolist()
-    if len(header) == 1:
-        for separator, name in SEPARATORS.items():
-            if separator in header[0]:
-                raise ValueError(
-                    f"the table has a single column, {header[0][:40]!r}: is it separated by {name}? Commas are expected"
-                )
-    _refuse_twice(header)
+    for separator, name in SEPARATORS.items():
+        if len(header) == 1 and separator in header[0]:
+            raise ValueError(
+                f"the table has a single column, {header[0][:40]!r}: is it separated by {name}? Commas are expected"
+            )
+    _refuse_repeated(header)
     return header
 
 
 def model_names(column: pd.Series) -> pd.Series:
-    """The names of the models as texts; a line without one is refused."""
+    """The names of the models as texts; a row without one is refused."""
     blank = _is_blank(column)
     if blank.any():
-        place = int(np.flatnonzero(blank)[0]) + 1
-        raise ValueError(f"every line of the table must name its model, and line {place} of {len(column)} does not")
+        row = int(np.flatnonzero(blank)[0]) + 1
+        raise ValueError(f"every row of the table must name its model, and row {row} of {len(column)} does not")
     return column.astype(str).rename("model")
 
 
-def name_families(named: pd.Series) -> pd.Series:
-    """The families of models as texts; a model that has none is a family of its own.
-
-    >>> name_families(pd.Series(["r", None, ""], index=["a", "b", "c"])).tolist()
-    ['r', 'b', 'c']
-    """
-    return named.astype(object).where(~_is_blank(named), named.index.to_series()).astype(str)
-
-
 def to_numbers(column: pd.Series) -> pd.Series:
-    """A column of numbers, NaN where it has one of the words for a missing one; any other word is refused by name.
+    """A column of numbers, NaN for a missing one; any other word is refused by name.
 
     >>> to_numbers(pd.Series(["0.5", "", "NA"], name="clean")).tolist()
     [0.5, nan, nan]
@@ -166,10 +159,10 @@ def _opened(source: Place | bytes) -> Place | io.BytesIO:
     return io.BytesIO(source) if isinstance(source, bytes) else source
 
 
-def _refuse_twice(columns: Iterable[str]) -> None:
-    twice = [name for name, count in Counter(columns).items() if count > 1 and name != ""]
-    if twice:
-        raise ValueError(f"these columns are there twice: {name_some(twice)}")
+def _refuse_repeated(columns: Iterable[str]) -> None:
+    repeated = [name for name, count in Counter(columns).items() if count > 1 and name != ""]
+    if repeated:
+        raise ValueError(f"these columns occur twice: {name_some(repeated)}")
 
 
 def _is_blank(column: pd.Series) -> pd.Series:
@@ -180,25 +173,9 @@ def _check_columns(frame: pd.DataFrame) -> None:
     for column in ("model", "clean"):
         if column not in frame:
             raise ValueError(f"a table of shifts needs the columns model and clean; missing: {column}")
-    _refuse_twice(frame.columns)
+    _refuse_repeated(frame.columns)
     for column in map(str, frame):
-        if column not in WORDS and not column.startswith(PREFIXES):
+        if column not in WORDS and not column.startswith(tuple(TABLES)):
             name = column.rpartition(":")[2]
-            hint = near_names(column.lower(), [*WORDS, *(f"{prefix}{name}" for prefix in PREFIXES)])
+            hint = near_names(column.lower(), [*WORDS, *(f"{prefix}{name}" for prefix in TABLES)])
             raise ValueError(f"the column {column!r} means nothing in a table of shifts: rename it or drop it; {hint}")
-
-
-def _with_prefix(numbers: dict[str, pd.Series], prefix: str, models: pd.Index) -> pd.DataFrame:
-    its = {name.removeprefix(prefix): column for name, column in numbers.items() if name.startswith(prefix)}
-    return pd.DataFrame(its, index=models)
-
-
-__all__ = [
-    "complete_shifts",
-    "model_names",
-    "name_families",
-    "read_header",
-    "read_named_table",
-    "read_shifts",
-    "to_numbers",
-]

@@ -1,7 +1,7 @@
 """Accuracies of many models on clean, on corrupted, and on naturally shifted images.
 
 Whether a synthetic benchmark predicts robustness to natural shifts is a question about this table. A study makes one
-from evaluations or from any wide table; a CSV file of your own will do, see `scuff.metrics.shift_tables`.
+from evaluations or from any wide table; for the columns of a CSV file see `metrics.validity.shift_tables`.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from scuff.metrics.words import name_some
 
 LEAST_MODELS = 5  # fewer correlate by chance: four models in one order out of 24 is no evidence
 CORRUPTED, NATURAL, REFERENCE, SCORE = "corrupted:", "natural:", "reference:", "score:"
+TABLES = {CORRUPTED: "corrupted", NATURAL: "natural", REFERENCE: "references", SCORE: "scores"}  # by column prefix
 MEAN = "mean"  # over all natural benchmarks, of the correlations with each
-BETWEEN = ";"  # the members of a benchmark, where one cell of a table names them
+BETWEEN = ";"  # separates the members of a benchmark in one cell of a table
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Shifts:
-    """Shares of right predictions, one line per model in every table.
+    """Fractions of correct predictions, one row per model in every table.
 
     Parameters
     ----------
@@ -33,14 +34,15 @@ class Shifts:
     natural, references
         One column per natural benchmark: its images, and the clean images of the same classes, scored alike.
     scores
-        Of synthetic benchmarks that are no accuracies, such as mean flip rates. The larger, the less robust.
+        Synthetic benchmarks that are not accuracies, such as mean flip rates. Larger means less robust.
     families
         Which models are alike. Resampling and cross-validation keep a family together.
     standard
-        Models without any intervention for robustness, from which effective robustness is counted. None: not named, so
-        that all serve. If those that were named are all left out, it is empty, and there is no effective robustness.
+        Models without any intervention for robustness, relative to which effective robustness is measured. None: not
+        named, so all serve. If those that were named are all left out, it is empty, and there is no effective
+        robustness.
     left_out
-        Why models are not here that were in the table.
+        Why other models of the source are not here.
 
     >>> from scuff.metrics import read_shifts
     >>> table = {"model": list("abcde"), "clean": 0.8, "corrupted:x/fog": [0.1, 0.2, 0.3, 0.4, 0.5], "natural:y": 0.6}
@@ -65,8 +67,7 @@ class Shifts:
         _check_values(self)
 
     def __repr__(self) -> str:
-        tables = {"models": self.clean.index, "corruptions": self.corrupted.columns, "scores": self.scores.columns}
-        counts = ", ".join(f"{what}: {len(its)}" for what, its in tables.items())
+        counts = f"models: {len(self.clean)}, corruptions: {self.corrupted.shape[1]}, scores: {self.scores.shape[1]}"
         return f"Shifts({counts}, natural: {', '.join(self.natural)})"
 
     @property
@@ -79,8 +80,7 @@ class Shifts:
 
         A benchmark's residual robustness is the mean of those of its corruptions.
         """
-        lost = self.corrupted.rsub(self.clean, axis=0)
-        return pd.concat([lost, self.scores], axis=1)
+        return pd.concat([self.corrupted.rsub(self.clean, axis=0), self.scores], axis=1)
 
     def natural_residuals(self) -> pd.DataFrame:
         """What models lose to each natural shift, on the same classes."""
@@ -91,24 +91,15 @@ class Shifts:
         unknown = [name for name in models if name not in self.clean.index]
         if unknown:
             raise ValueError(f"there is no model {name_some(unknown)}; there are {name_some(self.models)}")
-        models = list(models)
-        return replace(
-            self,
-            clean=self.clean.loc[models],
-            corrupted=self.corrupted.loc[models],
-            natural=self.natural.loc[models],
-            references=self.references.loc[models],
-            scores=self.scores.loc[models],
-            families=None if self.families is None else self.families.loc[models],
-            standard=None if self.standard is None else tuple(name for name in self.standard if name in models),
-        )
+        tables = {name: getattr(self, name).loc[list(models)] for name in ("clean", *TABLES.values())}
+        families = None if self.families is None else self.families.loc[list(models)]
+        standard = None if self.standard is None else tuple(name for name in self.standard if name in models)
+        return replace(self, **tables, families=families, standard=standard)
 
     def to_frame(self) -> pd.DataFrame:
         """The table of the CSV file; `metrics.read_shifts` reads it."""
-        parts = [self.clean.rename("clean")]
-        for prefix, table in _tables(self).items():
-            parts.append(table.add_prefix(prefix))
-        frame = pd.concat(parts, axis=1).rename_axis("model").reset_index()
+        tables = [getattr(self, name).add_prefix(prefix) for prefix, name in TABLES.items()]
+        frame = pd.concat([self.clean.rename("clean"), *tables], axis=1).rename_axis("model").reset_index()
         if self.families is not None:
             frame.insert(1, "family", self.families.to_numpy())
         if self.standard is not None:
@@ -116,32 +107,25 @@ class Shifts:
         return frame
 
 
-def _tables(shifts: Shifts) -> dict[str, pd.DataFrame]:
-    names = ("corrupted", "natural", "references", "scores")
-    return {prefix: getattr(shifts, n) for prefix, n in zip((CORRUPTED, NATURAL, REFERENCE, SCORE), names, strict=True)}
-
-
 def _check_names(shifts: Shifts) -> None:
-    models = list(shifts.clean.index)
-    for table in _tables(shifts).values():
-        if list(table.index) != models:
-            raise ValueError("all tables of shifts must have the same models in the same order")
-    if list(shifts.references.columns) != list(shifts.natural.columns):
+    models, synthetic = list(shifts.models), [*shifts.corrupted, *shifts.scores]
+    if any(list(getattr(shifts, name).index) != models for name in TABLES.values()):
+        raise ValueError("all tables of shifts must have the same models in the same order")
+    if list(shifts.references) != list(shifts.natural):
         raise ValueError("every natural benchmark needs one reference, in the same order")
     if shifts.natural.columns.empty:
         raise ValueError("there is no natural benchmark in the table")
-    synthetic = [*shifts.corrupted.columns, *shifts.scores.columns]
     if not synthetic:
         raise ValueError("there is no synthetic benchmark in the table: neither corruptions nor other scores")
     if MEAN in shifts.natural:
         raise ValueError(f"a natural benchmark must not be called {MEAN!r}, which is the mean over all of them")
     parted = [name for name in synthetic if BETWEEN in str(name)]
     if parted:
-        raise ValueError(f"a synthetic name must not have {BETWEEN!r} in it, which stands between names: {parted[0]}")
+        raise ValueError(f"a synthetic name must not have {BETWEEN!r} in it, which separates names: {parted[0]}")
     for names, what in ((models, "models"), (synthetic, "synthetic names"), (list(shifts.natural), "natural names")):
-        twice = list(dict.fromkeys(name for name in names if names.count(name) > 1))
-        if twice:
-            raise ValueError(f"these {what} occur twice: {name_some(twice)}")
+        repeated = list(dict.fromkeys(name for name in names if names.count(name) > 1))
+        if repeated:
+            raise ValueError(f"these {what} occur twice: {name_some(repeated)}")
     if len(models) < LEAST_MODELS:
         raise ValueError(f"a correlation over models needs at least {LEAST_MODELS} of them, got {len(models)}")
     families = shifts.families
@@ -159,7 +143,7 @@ def _check_values(shifts: Shifts) -> None:
             row, column = np.argwhere(bad)[0]
             hint = "; are they in percent?" if 1 < values[row, column] < np.inf else ""
             raise ValueError(
-                f"accuracies are shares from 0 to 1, got {values[row, column]:g} for {table.index[row]} on "
+                f"accuracies are fractions from 0 to 1, got {values[row, column]:g} for {table.index[row]} on "
                 f"{table.columns[column]} ({what}){hint}"
             )
     if not np.isfinite(shifts.scores.to_numpy(float)).all():

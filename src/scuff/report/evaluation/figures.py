@@ -13,7 +13,6 @@ from scuff.report.figure import (
     Figure,
     Traces,
     bar_trace,
-    downwards,
     error_bars,
     label,
     labels,
@@ -22,7 +21,6 @@ from scuff.report.figure import (
     lines_of,
     percents,
     score_texts,
-    shown_names,
 )
 from scuff.words import entry_name, grouped, percent, signed_percent
 
@@ -57,10 +55,14 @@ def corruption_bars(key: str, title: str, errors: pd.DataFrame, models: Sequence
     for place, model in enumerate(models):
         bars = errors[errors["model"] == model]
         texts = score_texts(model, [entry_name(entry) for entry in bars["corruption"]], bars)
-        traces.append(bar_trace(place, percents(bars["value"]), shown_names(bars["corruption"]), bars, texts))
+        rows = [entries.index(entry) for entry in bars["corruption"]]
+        traces.append(bar_trace(place, percents(bars["value"]), rows, bars, texts))
     height = 70 + len(entries) * (len(models) * ROW + 12)
     x_axis = {"title": {"text": "error %"}, "rangemode": "tozero"}
-    layout = layout_of(x_axis, downwards(entries)) | {"barmode": "group", "bargap": 0.25}
+    layout = layout_of(x_axis, lines_of([entry_name(entry) for entry in entries])) | {
+        "barmode": "group",
+        "bargap": 0.25,
+    }
     description = "Error in per cent by corruption, one bar per model; the table below has the numbers."
     return Figure(key, title, description, height, traces, layout)
 

@@ -1,4 +1,4 @@
-"""All numbers of a report, asked of `scuff.metrics` once, as small frames; the rows are not needed after this."""
+"""All numbers of a report, computed once by `scuff.metrics`, as small frames; the rows are not needed after this."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scuff.metrics.evaluation.corruption_error import Baseline
 from scuff.suites import Suite
 
 ALL = "all corruptions"
-MOST_PAIRED = 6  # models; of more, each is compared with the best only: nobody reads all pairs
+MOST_PAIRED = 6  # models; of more, each is compared with the best only, as nobody reads all pairs
 
 
 @dataclass(frozen=True)
@@ -56,10 +56,10 @@ class Comparison:
 def measure(evaluation: Evaluation, baseline: str | None) -> Scores:
     """Score the rows of still images."""
     suite = counted_suite(evaluation)
-    cells = {model: metrics.read_cells(own) for model, own in metrics.by_model(evaluation.rows).items()}
+    cells = {model: metrics.read_cells(rows) for model, rows in metrics.by_model(evaluation.rows).items()}
     reference = find_baseline(evaluation, baseline, cells)
     summary = metrics.summary(cells, baseline=reference, suite=suite)
-    errors = _by_model({model: metrics.cell_errors(own) for model, own in cells.items()})
+    errors = _by_model({model: metrics.cell_errors(of_model) for model, of_model in cells.items()})
     errors = _in_order(errors[errors["corruption"] != CLEAN], suite)
     means, curves = _means(cells, suite, evaluation.settings["families"])
     return Scores(
@@ -69,7 +69,7 @@ def measure(evaluation: Evaluation, baseline: str | None) -> Scores:
         errors,
         means,
         curves,
-        _by_model({model: _reliability(own, suite) for model, own in cells.items()}),
+        _by_model({model: _reliability(of_model, suite) for model, of_model in cells.items()}),
         _compare(cells, suite, reference, summary) if len(cells) > 1 and len(errors) else None,
     )
 
@@ -77,8 +77,8 @@ def measure(evaluation: Evaluation, baseline: str | None) -> Scores:
 def counted_suite(evaluation: Evaluation) -> Suite:
     """The suite by which rows are scored; if nothing but entries for validation was evaluated, those count."""
     suite = evaluation.suite
-    there = set(evaluation.rows["corruption"].unique())
-    return suite if there.intersection(suite.benchmark()) else replace(suite, validation=())
+    evaluated = set(evaluation.rows["corruption"].unique())
+    return suite if evaluated.intersection(suite.benchmark()) else replace(suite, validation=())
 
 
 def find_baseline(evaluation: Evaluation, name: str | None, rows: Mapping[str, Cells | pd.DataFrame]) -> Baseline:
@@ -104,14 +104,14 @@ def cells_of(cells: Cells, entries: Collection[str], severity: int | None = None
 def _means(cells: Mapping[str, Cells], suite: Suite, families: Mapping[str, str]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Mean errors of every corruption, also of those that do not count; and of every family at every severity."""
     by_entry, by_family = {}, {}
-    for model, own in cells.items():
-        own = replace(own, confidence=None)  # which would be copied for nothing
-        by_entry |= {(model, entry): cells_of(own, {entry}) for entry in suite.entries}
-        for severity in sorted({level for _, level in own.keys if level}):
-            for family, entries in _groups(own, suite, families).items():
-                by_family[model, family, severity] = cells_of(own, entries, severity)
-    there = {key: own for key, own in (by_entry | by_family).items() if own is not None}
-    scores = metrics.scores(there, suite=replace(suite, validation=()), partial=True)
+    for model, of_model in cells.items():
+        of_model = replace(of_model, confidence=None)  # which would be copied for nothing
+        by_entry |= {(model, entry): cells_of(of_model, {entry}) for entry in suite.entries}
+        for severity in sorted({level for _, level in of_model.keys if level}):
+            for family, entries in _groups(of_model, suite, families).items():
+                by_family[model, family, severity] = cells_of(of_model, entries, severity)
+    evaluated = {key: some for key, some in (by_entry | by_family).items() if some is not None}
+    scores = metrics.scores(evaluated, suite=replace(suite, validation=()), partial=True)
     means, curves = ({key: scores[key] for key in keys if key in scores} for keys in (by_entry, by_family))
     return _frame(means, "model", "corruption"), _frame(curves, "model", "family", "severity")
 
@@ -128,14 +128,14 @@ def _groups(cells: Cells, suite: Suite, families: Mapping[str, str]) -> dict[str
 def _reliability(cells: Cells, suite: Suite) -> pd.DataFrame:
     kinds = {CLEAN: cells.take([cells.clean()]) if (CLEAN, 0) in cells.keys else None}
     kinds["corrupted"] = cells_of(cells, suite.benchmark())
-    frames = [metrics.reliability(own).assign(kind=kind) for kind, own in kinds.items() if own is not None]
+    frames = [metrics.reliability(some).assign(kind=kind) for kind, some in kinds.items() if some is not None]
     return pd.concat(frames, ignore_index=True).rename(columns={"accuracy": "value", "count": "n"})
 
 
 def _compare(cells: Mapping[str, Cells], suite: Suite, baseline: Baseline, summary: pd.DataFrame) -> Comparison | None:
     """Compare all models on the cells that all of them have; None if there is no such cell."""
-    common = set.intersection(*(set(own.keys) for own in cells.values()))
-    shared = {m: own.take([k for k, key in enumerate(own.keys) if key in common]) for m, own in cells.items()}
+    common = set.intersection(*(set(of_model.keys) for of_model in cells.values()))
+    shared = {m: every.take([k for k, key in enumerate(every.keys) if key in common]) for m, every in cells.items()}
     if not {entry for entry, _ in common}.intersection(suite.benchmark()):
         return None
     options = {"suite": suite, "partial": True}
@@ -144,7 +144,7 @@ def _compare(cells: Mapping[str, Cells], suite: Suite, baseline: Baseline, summa
     pairs = list(itertools.combinations(cells, 2))
     if len(cells) > MOST_PAIRED:
         pairs = [(model, reference) for model in cells if model != reference]
-    is_common = all(set(own.keys) == common for own in cells.values())
+    is_common = all(set(of_model.keys) == common for of_model in cells.values())
     ranked_by = "mce" if summary["mce"].notna().all() and is_common else "mean_error"
     return Comparison(
         reference,
@@ -164,8 +164,8 @@ def _differences(cells: Mapping[str, Cells], suite: Suite, reference: str) -> pd
         for entry in suite.benchmark()
         if model != reference
     }
-    there = {key: pair for key, pair in pairs.items() if pair[0] is not None}
-    return _frame(metrics.differences(there, "error"), "model", "corruption")
+    evaluated = {key: pair for key, pair in pairs.items() if pair[0] is not None}
+    return _frame(metrics.differences(evaluated, "error"), "model", "corruption")
 
 
 def _frame(scores: Mapping[tuple, Score], *names: str) -> pd.DataFrame:
@@ -204,22 +204,25 @@ class SequenceScores:
 def measure_sequences(evaluation: Evaluation, baseline: str | None) -> list[SequenceScores]:
     """Score the rows of sequences, at every difficulty that was evaluated."""
     rows = metrics.by_model(evaluation.rows)
-    suite = counted_suite(evaluation)
-    found = find_baseline(evaluation, baseline, rows)
-    difficulties = sorted({int(level) for level in evaluation.rows["severity"].unique() if level}) or [1]
-    return [_measure_difficulty(rows, suite, found, difficulty) for difficulty in difficulties]
-
-
-def _measure_difficulty(
-    rows: Mapping[str, pd.DataFrame], suite: Suite, baseline: Baseline, difficulty: int
-) -> SequenceScores:
-    options = {"suite": suite, "difficulty": difficulty, "partial": True}
-    their_rows = baseline if isinstance(baseline, pd.DataFrame) else None
-    return SequenceScores(
-        list(rows),
-        difficulty,
-        {model: metrics.mfr(own, baseline=baseline, **options) for model, own in rows.items()},
-        {model: metrics.mt5d(own, baseline=their_rows, **options) for model, own in rows.items()},
-        _by_model({m: metrics.to_frame(metrics.flip_probability(own, **options)) for m, own in rows.items()}),
-        _by_model({m: metrics.to_frame(metrics.top5_distance(own, **options)) for m, own in rows.items()}),
-    )
+    reference = find_baseline(evaluation, baseline, rows)
+    rows_of_reference = reference if isinstance(reference, pd.DataFrame) else None
+    levels = sorted({int(level) for level in evaluation.rows["severity"].unique() if level}) or [1]
+    measured = []
+    for difficulty in levels:
+        options = {"suite": counted_suite(evaluation), "difficulty": difficulty, "partial": True}
+        flips = {model: metrics.flip_probability(of_model, **options) for model, of_model in rows.items()}
+        moves = {model: metrics.top5_distance(of_model, **options) for model, of_model in rows.items()}
+        measured.append(
+            SequenceScores(
+                list(rows),
+                difficulty,
+                {model: metrics.mfr(of_model, baseline=reference, **options) for model, of_model in rows.items()},
+                {
+                    model: metrics.mt5d(of_model, baseline=rows_of_reference, **options)
+                    for model, of_model in rows.items()
+                },
+                _by_model({model: metrics.to_frame(scores) for model, scores in flips.items()}),
+                _by_model({model: metrics.to_frame(scores) for model, scores in moves.items()}),
+            )
+        )
+    return measured

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from scuff.metrics.overlap.balance import Balance
-from scuff.report.figure import SILENT, Figure, error_bars, labels, layout_of, lines_of, numbers
+from scuff.report.figure import (
+    DOT_ROW,
+    SILENT,
+    Figure,
+    dots_figure,
+    label,
+    labels,
+    layout_of,
+    lines_of,
+    numbers,
+    upright_line,
+)
 from scuff.report.overlap.scores import COVERED
-from scuff.report.words import NOTHING, count, fine, hundredths, interval, plain, short_names
+from scuff.words import NOTHING, count, fine, hundredths, interval_line, plain, short_names
 
-LEAF = 18  # pixels of height per corruption
 MOST_NAMED = 11  # corruptions in a label
 
 
@@ -48,7 +57,7 @@ def dendrogram_figure(
     leaves = [f"{shown[names[leaf]]} · {category[names[leaf]]}" for leaf in order]
     description = "Dendrogram of the corruptions by mean overlap; the matrix has the overlaps of all pairs."
     layout = layout_of(x_axis, lines_of(leaves))
-    return Figure(key, "Dendrogram", description, 60 + LEAF * len(leaves), [lines | SILENT, joins], layout)
+    return Figure(key, "Dendrogram", description, 60 + DOT_ROW * len(leaves), [lines | SILENT, joins], layout)
 
 
 def sweep_figure(key: str, sweep: pd.DataFrame, threshold: float, shown: Mapping[str, str]) -> Figure:
@@ -58,13 +67,13 @@ def sweep_figure(key: str, sweep: pd.DataFrame, threshold: float, shown: Mapping
         f"<br>mean overlap {fine(row.mean_overlap)}<br>{_some([shown[name] for name in row.members])}"
         for row in sweep.itertuples()
     ]
-    chosen, sizes = (sweep["threshold"] == threshold).tolist(), sweep["size"].tolist()
+    is_chosen, sizes = (sweep["threshold"] == threshold).tolist(), sweep["size"].tolist()
     line = {
         "x": sweep["threshold"].tolist(),
         "y": sizes,
         "mode": "lines+markers",
         "line": {"color": "@series0", "shape": "hv", "width": 2},
-        "marker": {"size": [12 if here else 7 for here in chosen]},
+        "marker": {"size": [12 if chosen else 7 for chosen in is_chosen]},
         **labels(texts),
     }
     x_axis = {"title": {"text": "threshold: pairs overlap less than this"}, "rangemode": "tozero"}
@@ -76,43 +85,33 @@ def sweep_figure(key: str, sweep: pd.DataFrame, threshold: float, shown: Mapping
 
 def nearest_dots(key: str, title: str, frame: pd.DataFrame, shown: Mapping[str, str]) -> Figure:
     """The largest overlap of each corruption of a suite with a benchmark. Columns as `metrics.coverage` has them."""
-    own = short_names(frame["corruption"].tolist())
-    texts = [
-        _label(own[row.corruption], f"overlap {hundredths(row.overlap)} with {shown.get(row.nearest, NOTHING)}", row)
-        for row in frame.itertuples()
-    ]
-    return _dots(key, title, frame, "overlap", COVERED, texts, own)
+    lines = [f"overlap {hundredths(row.overlap)} with {shown.get(row.nearest, NOTHING)}" for row in frame.itertuples()]
+    return _dots(key, title, frame, "overlap", COVERED, lines, short_names(frame["corruption"].tolist()))
 
 
 def direct_dots(key: str, title: str, frame: pd.DataFrame, shown: Mapping[str, str]) -> Figure:
-    """What training with a whole benchmark adds. Columns as `metrics.direct_coverage` has them."""
-    texts = [
-        _label(shown[row.corruption], f"robustness {fine(row.standard)}, trained {fine(row.trained)}", row)
-        for row in frame.itertuples()
-    ]
-    return _dots(key, title, frame, "difference", 0.0, texts, shown)
+    """What training on a whole benchmark adds. Columns as `metrics.direct_coverage` has them."""
+    lines = [f"robustness {fine(row.standard)}, trained {fine(row.trained)}" for row in frame.itertuples()]
+    return _dots(key, title, frame, "difference", 0.0, lines, shown)
 
 
 def mce_bars(key: str, title: str, balance: Balance, highest: float) -> Figure:
-    """The mCE of every model trained with one corruption, and a dotted line for the standard model."""
+    """The mCE of every model trained on one corruption, and a dotted line for the standard model."""
     names = list(short_names(list(balance.mces)).values())
-    texts = [
-        f"<b>trained with {escape(name)}</b><br>mCE {plain(mce)} %"
-        for name, mce in zip(names, balance.mces.values(), strict=True)
-    ]
+    mces = list(balance.mces.values())
     bars = {
         "type": "bar",
         "orientation": "h",
         "textposition": "none",
-        "x": numbers(balance.mces.values()),
+        "x": numbers(mces),
         "y": list(range(len(names))),
         "marker": {"color": "@series0"},
-        **labels(texts),
+        **labels([label(f"trained on {name}", f"mCE {plain(mce)} %") for name, mce in zip(names, mces, strict=True)]),
     }
     x_axis = {"title": {"text": "mCE %"}, "range": [0, highest]}
-    layout = layout_of(x_axis, lines_of(names)) | {"shapes": [_upright(balance.standard)], "bargap": 0.3}
+    layout = layout_of(x_axis, lines_of(names)) | {"shapes": [upright_line(balance.standard)], "bargap": 0.3}
     description = f"{title}: mean corruption error by training corruption; the table below has the numbers."
-    return Figure(key, title, description, 60 + LEAF * len(names), [bars], layout)
+    return Figure(key, title, description, 60 + DOT_ROW * len(names), [bars], layout)
 
 
 def _dots(
@@ -120,43 +119,15 @@ def _dots(
     title: str,
     frame: pd.DataFrame,
     column: str,
-    line: float,
-    texts: Sequence[str],
+    upright: float,
+    lines: Sequence[str],
     shown: Mapping[str, str],
 ) -> Figure:
     """A score with its interval per corruption, and a dotted line to compare with."""
-    scores = frame.rename(columns={column: "value"})
     names = [shown[name] for name in frame["corruption"]]
-    dots = {
-        "x": numbers(scores["value"]),
-        "y": list(range(len(names))),
-        "mode": "markers",
-        "marker": {"color": "@series0", "size": 7},
-        "error_x": error_bars(scores, "@series0", numbers),
-        **labels(texts),
-    }
-    x_axis = {"title": {"text": column}, "rangemode": "tozero"}
-    layout = layout_of(x_axis, lines_of(names)) | {"shapes": [_upright(line)]}
-    description = f"{title}: {column} by corruption; the table below has the numbers."
-    return Figure(key, title, description, 60 + LEAF * len(names), [dots], layout)
-
-
-def _label(name: str, words: str, row: Any) -> str:
-    between = interval(row.low, row.high, hundredths)
-    return f"<b>{escape(name)}</b><br>{escape(words)}" + (f"<br>95 % interval {between}" if between else "")
-
-
-def _upright(x: float) -> dict[str, Any]:
-    """A dotted line from top to bottom."""
-    return {
-        "type": "line",
-        "x0": x,
-        "x1": x,
-        "yref": "paper",
-        "y0": 0,
-        "y1": 1,
-        "line": {"color": "@muted", "width": 1, "dash": "dot"},
-    }
+    intervals = [interval_line(row.low, row.high, hundredths) for row in frame.itertuples()]
+    texts = [label(*words) for words in zip(names, lines, intervals, strict=True)]
+    return dots_figure(key, title, names, frame.rename(columns={column: "value"}), texts, column, upright=upright)
 
 
 def _some(names: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from scuff.report.colours import shade
 from scuff.report.heatmap import HeatCell, scale
 from scuff.report.matrix import Groups, Matrix, make_matrix
 from scuff.report.overlap.scores import WHOLE, OverlapScores
-from scuff.report.words import NOTHING, fine, hundredths, interval, listed, percent, percent_sign
+from scuff.words import NOTHING, fine, hundredths, interval_line, listed, percent, percent_sign
 
 STRIPED = "undefined"  # the style of a cell without a number
 
@@ -25,11 +25,10 @@ def overlap_matrix(scores: OverlapScores) -> Matrix:
             return HeatCell(NOTHING, STRIPED, f"{shown[a]} and {shown[b]}\nnot defined: {score.note}")
         if a == b:
             return HeatCell("1", shade(1, 1), f"{a}\n{_helps(scores, a, a)}")
-        between = interval(score.low, score.high, hundredths)
         lines = [
             f"{shown[a]} and {shown[b]}",
             f"overlap {hundredths(score.value)}",
-            f"95 % interval {between}" if between else "no interval",
+            interval_line(score.low, score.high, hundredths),
             _helps(scores, a, b),
             _helps(scores, b, a),
         ]
@@ -46,19 +45,19 @@ def accuracy_matrix(scores: OverlapScores) -> Matrix:
 
     def cell(model: str, test: str) -> HeatCell:
         values = accuracies.of(model, test)
-        lines = [f"trained with {shown[model]}, tested on {shown[test]}", f"{percent_sign(values.mean())} right"]
+        lines = [f"trained on {shown[model]}, tested on {shown[test]}", f"{percent_sign(values.mean())} right"]
         if len(values) > 1:
             lines.append(f"by seed: {listed([percent(value) for value in values])}")
         elif accuracies.images:
             low, high = wilson(values[0] * accuracies.images, accuracies.images)
-            lines.append(f"95 % interval {interval(float(low), float(high))}")
+            lines.append(interval_line(float(low), float(high)))
         return HeatCell(percent(values.mean(), 0), shade(values.mean() - lowest, 1 - lowest), "\n".join(lines))
 
     rows: Groups = [("", [STANDARD]), *scores.groups]
     whole = [model for model in accuracies.trained_on if model.startswith(WHOLE)]
     rows = [*rows, ("", whole)] if whole else rows
     columns: Groups = [("", [CLEAN]), *scores.groups]
-    return make_matrix("Accuracies in per cent", "trained with", colours, rows, columns, cell, shown)
+    return make_matrix("Accuracies in per cent", "trained on", colours, rows, columns, cell, shown)
 
 
 def _helps(scores: OverlapScores, test: str, other: str) -> str:

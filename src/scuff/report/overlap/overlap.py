@@ -13,8 +13,8 @@ from scuff.report.overlap.scores import OverlapScores, measure_overlap
 from scuff.report.overlap.sections import overlap_sections
 from scuff.report.overlap.tables import listed_names
 from scuff.report.page import Page, Verdicts
-from scuff.report.words import bracketed, count, fine, hundredths, listed, plain
 from scuff.store import Store, read_settings
+from scuff.words import bracketed, count, fine, hundredths, listed, plain
 
 
 def page(directory: str, *, threshold: float = THRESHOLD) -> Page:
@@ -52,8 +52,8 @@ def overlap_verdicts(scores: OverlapScores) -> Verdicts:
         verdicts.append(("Categories", _category_words(scores)))
     if scores.balances:
         spreads = [
-            f"{name} {plain(found.std.value)}{bracketed(found.std.low, found.std.high, plain)}"
-            for name, found in scores.balances.items()
+            f"{name} {plain(balance.std.value)}{bracketed(balance.std.low, balance.std.high, plain)}"
+            for name, balance in scores.balances.items()
         ]
         verdicts.append(("Balance", f"standard deviation of the mCE: {', '.join(spreads)}."))
     return verdicts
@@ -63,15 +63,15 @@ def _lead(scores: OverlapScores) -> str:
     accuracies = scores.accuracies
     tested = f", tested on {count(accuracies.images, 'image')} each" if accuracies.images else ""
     return (
-        f"{count(len(scores.overlaps.names), 'corruption')} of {listed(scores.suites)}: a model trained with each and "
-        f"one with none, {count(len(accuracies.seeds), 'seed')}{tested}."
+        f"{count(len(scores.overlaps.names), 'corruption')} of {listed(scores.suites)}: a model trained on each and "
+        f"one on none, {count(len(accuracies.seeds), 'seed')}{tested}."
     )
 
 
 def _overlap_words(scores: OverlapScores) -> str:
     overlaps = scores.overlaps.defined()
     if len(overlaps.names) < 2:
-        return "of no pair, as too few corruptions gain from being trained with."
+        return "of no pair, as too few corruptions gain from training on them."
     a, b = max(combinations(overlaps.names, 2), key=lambda pair: overlaps.score(*pair).value)
     strongest, pairs = overlaps.score(a, b), count(math.comb(len(overlaps.names), 2), "pair")
     return (
@@ -91,5 +91,5 @@ def _chosen_words(scores: OverlapScores) -> str:
 
 def _category_words(scores: OverlapScores) -> str:
     groups = [[scores.shown[member] for member in members] for name, members in scores.groups if name]
-    found = [", ".join(names[:3]) + (f" and {len(names) - 3} more" if names[3:] else "") for names in groups]
-    return f"{len(found)}: {'; '.join(found)}."
+    named = [", ".join(names[:3]) + (f" and {len(names) - 3} more" if names[3:] else "") for names in groups]
+    return f"{len(named)}: {'; '.join(named)}."

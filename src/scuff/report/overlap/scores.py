@@ -15,10 +15,10 @@ from scuff.design import Categories, Selection, find_categories, find_nonoverlap
 from scuff.design.overlap.nonoverlapping import THRESHOLDS
 from scuff.metrics import Accuracies, Balance, Overlaps
 from scuff.metrics.overlap.accuracies import CLEAN, STANDARD
-from scuff.report.words import short_names
 from scuff.suites import list_suites, load_suite
+from scuff.words import short_names
 
-WHOLE = "all:"  # begins the name of a model that was trained with all corruptions of a suite
+WHOLE = "all:"  # begins the name of a model that was trained on all corruptions of a suite
 COVERED = 0.3  # the overlap from which the authors of ImageNet-NOC call a corruption covered
 LEAST_GROUPED = 3  # corruptions; fewer have no categories
 
@@ -39,7 +39,7 @@ class OverlapScores:
     selection: Selection | None
     benchmarks: dict[str, list[str]]
     coverage: dict[tuple[str, str], pd.DataFrame] = field(repr=False)  # by benchmark and what it may cover
-    direct: dict[str, pd.DataFrame] = field(repr=False)  # by the suite that a model was trained with
+    direct: dict[str, pd.DataFrame] = field(repr=False)  # by the suite that a model was trained on
     balances: dict[str, Balance] = field(repr=False)  # by benchmark
 
     @property
@@ -88,10 +88,9 @@ def suite_of(address: str) -> str:
 
 
 def find_benchmarks(accuracies: Accuracies) -> dict[str, list[str]]:
-    """The suites of the corruptions, and those with all of which a model was trained, each with its corruptions."""
+    """The suites of the corruptions, and those on all of which a model was trained, each with its corruptions."""
     suites = dict.fromkeys([*map(suite_of, accuracies.corruptions), *_whole(accuracies)])
-    found = {suite: _members(suite, accuracies) for suite in suites}
-    return {suite: members for suite, members in found.items() if members}
+    return {suite: members for suite in suites if (members := _members(suite, accuracies))}
 
 
 def turned(tree: np.ndarray, order: Sequence[float]) -> np.ndarray:
@@ -134,36 +133,36 @@ def _groups(overlaps: Overlaps, categories: Categories | None, tree: np.ndarray 
 
 def _coverage(overlaps: Overlaps, benchmarks: Mapping[str, list[str]]) -> dict[tuple[str, str], pd.DataFrame]:
     """What each benchmark covers of each suite, without its own corruptions."""
-    found = {}
+    tables = {}
     suites = list(dict.fromkeys(map(suite_of, overlaps.names)))
     for (name, members), suite in product(benchmarks.items(), suites):
         others = [other for other in overlaps.names if suite_of(other) == suite and other not in members]
         if others and not set(members) <= set(overlaps.undefined):
-            found[name, suite] = metrics.coverage(overlaps, members, others, COVERED)
-    return found
+            tables[name, suite] = metrics.coverage(overlaps, members, others, COVERED)
+    return tables
 
 
 def _direct(accuracies: Accuracies) -> dict[str, pd.DataFrame]:
-    """What training with all of a suite does against what it does not hold, or against all if there is nothing else."""
-    found = {}
+    """What training on all of a suite does against what it does not hold, or against all if there is nothing else."""
+    tables = {}
     for suite in _whole(accuracies):
         members = _members(suite, accuracies)
         others = [test for test in accuracies.corruptions if test not in members]
-        found[suite] = metrics.direct_coverage(accuracies, f"{WHOLE}{suite}", others or None)
-    return found
+        tables[suite] = metrics.direct_coverage(accuracies, f"{WHOLE}{suite}", others or None)
+    return tables
 
 
 def _balances(accuracies: Accuracies, benchmarks: Mapping[str, list[str]]) -> dict[str, Balance]:
-    found = {}
+    balances = {}
     for name, members in benchmarks.items():
         if len(members) > 1:
             with suppress(ValueError):  # none of them harms the standard model: there is nothing to measure by
-                found[name] = metrics.balance(accuracies, members)
-    return found
+                balances[name] = metrics.balance(accuracies, members)
+    return balances
 
 
 def _whole(accuracies: Accuracies) -> list[str]:
-    """The suites with all of which a model was trained."""
+    """The suites on all of which a model was trained."""
     return [model.removeprefix(WHOLE) for model in accuracies.trained_on if model.startswith(WHOLE)]
 
 
@@ -172,9 +171,9 @@ def _members(suite: str, accuracies: Accuracies) -> list[str]:
 
     ImageNet-NOC is a part of its candidates, so what it holds may have been named `noc-candidates/rain`.
     """
-    own = [name for name in accuracies.corruptions if suite_of(name) == suite]
-    if own or suite not in list_suites():
-        return own
+    named_so = [name for name in accuracies.corruptions if suite_of(name) == suite]
+    if named_so or suite not in list_suites():
+        return named_so
     wanted, known = load_suite(suite), {each.name: each for each in accuracies.suites}
     parts = [(name, known.get(suite_of(name)), name.rpartition("/")[2]) for name in accuracies.corruptions]
     return [

@@ -7,160 +7,144 @@ from itertools import combinations
 
 import pandas as pd
 
-from scuff.metrics import Score
 from scuff.report.overlap.scores import OverlapScores, suite_of
-from scuff.report.tables import Cell, Column, Table, score_cell, words
-from scuff.report.words import NOTHING, fine, grouped, hundredths, listed, plain
+from scuff.tables import Cell, Column, Table
+from scuff.words import fine, grouped, hundredths, listed, plain
 
 MOST_PAIRS = 30  # in the table of the strongest overlaps
+STEPS = {
+    "same": "correlation inside",
+    "different": "correlation between",
+    "silhouette": "silhouette",
+    "hierarchical_same": "correlation inside, hierarchical",
+    "hierarchical_silhouette": "silhouette, hierarchical",
+    "rand": "agreement of both (adjusted Rand)",
+}
 
 
 def strongest_pairs(scores: OverlapScores) -> Table:
     """The pairs that overlap most."""
     pairs = [(a, b, scores.overlaps.score(a, b)) for a, b in combinations(scores.leaves, 2)]
     pairs.sort(key=lambda pair: -pair[2].value)
-    rows = [
-        [Cell(scores.shown[a]), Cell(scores.shown[b], is_text=True), score_cell(score, hundredths)]
-        for a, b, score in pairs[:MOST_PAIRS]
+    columns = [
+        Column("corruption", lambda pair: scores.shown[pair[0]]),
+        Column("other corruption", lambda pair: scores.shown[pair[1]]),
+        Column("overlap", lambda pair: pair[2], hundredths),
     ]
-    columns = [words("corruption"), words("other corruption"), Column("overlap")]
-    return Table("The strongest overlaps, with 95 % intervals", columns, rows)
+    return Table.of("The strongest overlaps, with 95 % intervals", pairs[:MOST_PAIRS], columns)
+
+
+def category_members(scores: OverlapScores) -> Table:
+    """The corruptions of every category."""
+    groups = [(name, members) for name, members in scores.groups if name]
+    members = Column("corruptions", lambda group: listed_names(scores, group[1]))
+    return Table.of("By K-means", groups, [Column("category", lambda group: group[0]), members])
 
 
 def category_steps(steps: pd.DataFrame) -> Table:
-    """What was found with every number of categories."""
-    columns = {
-        "same": "correlation inside",
-        "different": "correlation between",
-        "silhouette": "silhouette",
-        "hierarchical_same": "correlation inside, hierarchical",
-        "hierarchical_silhouette": "silhouette, hierarchical",
-        "rand": "agreement of both (adjusted Rand)",
-    }
-    rows = [
-        [Cell(str(int(row["k"]))), *(Cell(hundredths(row[name]), row[name]) for name in columns)]
-        for _, row in steps.iterrows()
-    ]
-    return Table("By number of categories", [words("categories"), *map(Column, columns.values())], rows)
+    """What came out with every number of categories."""
+    columns = [Column(heading, name, hundredths) for name, heading in STEPS.items()]
+    return Table.of("By number of categories", steps, [Column("categories", lambda step: int(step["k"])), *columns])
 
 
 def chosen_members(scores: OverlapScores) -> Table:
     """The chosen corruptions, each with the one that it overlaps with most."""
-    members, several = scores.selection.members, len(scores.suites) > 1
-    rows = []
-    for name in members:
-        others = [other for other in members if other != name]
-        nearest = max(others, key=lambda other: scores.overlaps.score(name, other).value)
-        suite = [Cell(suite_of(name), is_text=True)] if several else []
-        score = score_cell(scores.overlaps.score(name, nearest), hundredths)
-        rows.append([Cell(scores.shown[name]), *suite, Cell(scores.shown[nearest], is_text=True), score])
-    columns = [words("corruption"), *([words("suite")] if several else []), words("nearest other"), Column("overlap")]
-    return Table("The chosen corruptions, with 95 % intervals", columns, rows)
+    members = scores.selection.members
+
+    def nearest(name: str) -> str:
+        return max(set(members) - {name}, key=lambda other: scores.overlaps.score(name, other).value)
+
+    columns = [
+        Column("corruption", scores.shown.get),
+        Column("suite", suite_of) if len(scores.suites) > 1 else None,
+        Column("nearest other", lambda name: scores.shown[nearest(name)]),
+        Column("overlap", lambda name: scores.overlaps.score(name, nearest(name)), hundredths),
+    ]
+    return Table.of("The chosen corruptions, with 95 % intervals", members, columns)
 
 
 def sweep_table(scores: OverlapScores) -> Table:
     """The largest benchmark at every threshold."""
-    rows = [
-        [
-            Cell(f"{row.threshold:g}"),
-            Cell(str(row.size), row.size),
-            Cell(fine(row.mean_overlap), row.mean_overlap),
-            Cell(("" if row.all_counted else "more than ") + grouped(row.largest_subsets), is_text=True),
-            Cell(listed_names(scores, row.members), is_text=True),
-        ]
-        for row in scores.sweep.itertuples()
+    columns = [
+        Column("threshold", lambda row: f"{row['threshold']:g}"),
+        Column("size", "size", str),
+        Column("mean overlap", "mean_overlap", fine),
+        Column("sets of that size", lambda row: counted(row["largest_subsets"], row["all_counted"])),
+        Column("the best", lambda row: listed_names(scores, row["members"])),
     ]
-    heads = [words("threshold"), Column("size"), Column("mean overlap"), words("sets of that size"), words("the best")]
-    return Table("The largest benchmarks by threshold", heads, rows)
+    return Table.of("The largest benchmarks by threshold", scores.sweep, columns)
 
 
 def coverage_counts(scores: OverlapScores) -> Table:
     """How much of each suite each benchmark covers."""
-    rows = []
-    for (benchmark, others), frame in scores.coverage.items():
-        missed = [scores.shown[row.corruption] for row in frame.itertuples() if not row.covered]
-        covered, certain = int(frame["covered"].sum()), int((frame["covered"] & frame["certain"]).sum())
-        rows.append(
-            [
-                Cell(f"{benchmark} against {others}"),
-                Cell(f"{covered} of {len(frame)}", covered / len(frame)),
-                Cell(str(certain), certain),
-                Cell(listed(missed) if missed else NOTHING, is_text=True),
-            ]
-        )
-    heads = [words("benchmark"), Column("covers"), Column("surely"), words("does not cover")]
-    return Table("Coverage by overlaps", heads, rows)
+    records = [
+        {
+            "benchmark": f"{benchmark} against {suite}",
+            "covers": Cell(f"{int(frame['covered'].sum())} of {len(frame)}", frame["covered"].mean()),
+            "surely": int((frame["covered"] & frame["certain"]).sum()),
+            "missed": listed_names(scores, frame.loc[~frame["covered"], "corruption"].tolist()) or None,
+        }
+        for (benchmark, suite), frame in scores.coverage.items()
+    ]
+    columns = [Column("benchmark", "benchmark"), Column("covers", "covers", str), Column("surely", "surely", str)]
+    return Table.of("Coverage by overlaps", records, [*columns, Column("does not cover", "missed")])
 
 
 def nearest_table(scores: OverlapScores) -> Table:
     """Every corruption and the nearest one of each benchmark."""
-    rows = [
-        [
-            Cell(scores.shown[row.corruption]),
-            Cell(benchmark, is_text=True),
-            Cell(scores.shown[row.nearest] if row.nearest else NOTHING, is_text=True),
-            score_cell(Score(row.overlap, row.low, row.high, row.n, ""), hundredths),
-            Cell(_yes(row.covered, row.certain), is_text=True),
-        ]
-        for (benchmark, _), frame in scores.coverage.items()
-        for row in frame.itertuples()
+    frames = [frame.assign(benchmark=benchmark) for (benchmark, _), frame in scores.coverage.items()]
+    columns = [
+        Column("corruption", lambda row: scores.shown[row["corruption"]]),
+        Column("benchmark", "benchmark"),
+        Column("nearest in it", lambda row: scores.shown.get(row["nearest"])),
+        Column("overlap", "overlap", hundredths, interval=True),
+        Column("covered", lambda row: ("yes" if row["covered"] else "no") + ("" if row["certain"] else ", not sure")),
     ]
-    heads = [words("corruption"), words("benchmark"), words("nearest in it"), Column("overlap"), words("covered")]
-    return Table("Coverage by overlaps, with 95 % intervals", heads, rows)
-
-
-def _yes(covered: bool, certain: bool) -> str:
-    return ("yes" if covered else "no") + ("" if certain else ", not sure")
+    return Table.of("Coverage by overlaps, with 95 % intervals", pd.concat(frames), columns)
 
 
 def direct_table(scores: OverlapScores) -> Table:
     """Every corruption with and without training on a whole benchmark."""
-    rows = [
-        [
-            Cell(scores.shown[row.corruption]),
-            Cell(suite, is_text=True),
-            Cell(fine(row.standard), row.standard),
-            Cell(fine(row.trained), row.trained),
-            score_cell(Score(row.difference, row.low, row.high, row.n, ""), fine),
-        ]
-        for suite, frame in scores.direct.items()
-        for row in frame.itertuples()
+    columns = [
+        Column("corruption", lambda row: scores.shown[row["corruption"]]),
+        Column("trained on all of", "suite"),
+        Column("robustness, standard", "standard", fine),
+        Column("robustness, trained", "trained", fine),
+        Column("difference", "difference", fine, interval=True),
     ]
-    heads = [
-        words("corruption"),
-        words("trained with all of"),
-        Column("robustness, standard"),
-        Column("robustness, trained"),
-        Column("difference"),
-    ]
-    return Table("Robustness scores with training on a whole benchmark, with 95 % intervals", heads, rows)
+    frame = pd.concat([frame.assign(suite=suite) for suite, frame in scores.direct.items()])
+    return Table.of("Robustness scores with training on a whole benchmark, with 95 % intervals", frame, columns)
 
 
 def spread_table(scores: OverlapScores) -> Table:
     """Range and standard deviation of every benchmark."""
-    rows = [
-        [
-            Cell(name),
-            Cell(str(len(found.mces)), len(found.mces)),
-            score_cell(found.range, plain),
-            score_cell(found.std, plain),
-        ]
-        for name, found in scores.balances.items()
+    columns = [
+        Column("benchmark", "benchmark"),
+        Column("corruptions", lambda balance: len(balance["mces"]), str),
+        Column("range of mCE", "range", plain),
+        Column("standard deviation of mCE", "std", plain),
     ]
-    heads = [words("benchmark"), Column("corruptions"), Column("range of mCE"), Column("standard deviation of mCE")]
-    return Table("Spread of the mean corruption errors, with 95 % intervals; smaller is better balanced", heads, rows)
+    records = [{"benchmark": name, **vars(balance)} for name, balance in scores.balances.items()]
+    caption = "Spread of the mean corruption errors, with 95 % intervals; smaller is better balanced"
+    return Table.of(caption, records, columns)
 
 
 def mce_table(scores: OverlapScores) -> Table:
     """The mean corruption error of every model."""
-    rows = [
-        [Cell(name), Cell(scores.shown[model], is_text=True), Cell(plain(mce), mce)]
-        for name, found in scores.balances.items()
-        for model, mce in {"standard": found.standard, **found.mces}.items()
+    records = [
+        {"benchmark": name, "model": scores.shown[model], "mce": mce}
+        for name, balance in scores.balances.items()
+        for model, mce in {"standard": balance.standard, **balance.mces}.items()
     ]
-    return Table("Mean corruption errors", [words("benchmark"), words("trained with"), Column("mCE %")], rows)
+    columns = [Column("benchmark", "benchmark"), Column("trained on", "model"), Column("mCE %", "mce", plain)]
+    return Table.of("Mean corruption errors", records, columns)
 
 
 def listed_names(scores: OverlapScores, names: Sequence[str]) -> str:
     """Corruptions as in a sentence."""
     return listed([scores.shown[name] for name in names])
+
+
+def counted(number: int, is_exact: bool) -> str:
+    """A number that was counted, or up to which it was counted."""
+    return f"{'' if is_exact else 'more than '}{grouped(number)}"

@@ -5,23 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from scuff.report.overlap.command import overlap_command
 from scuff.report.separation.command import mscr_again
 from scuff.report.transform_space.command import dissimilar_again, distances_again, mixing_again, subsets_again
 from scuff.store import Store, read_settings
-from scuff.studies.base import again_from
 
 
 def command_again(directory: str, study: str) -> str | None:
     """The command line of a study in a folder, as far as its settings tell it; None where they do not."""
-    from scuff.report.write import known_studies
-
     store = Store(directory)
-    known = next((each for each in known_studies() if each.name == study and store.exists(each.file)), None)
-    if known is not None:
-        again = again_from(known, read_settings(store, known.file), directory)
-        if again is not None:
-            return again.words
     settings, write = COMMANDS.get(study, ("", None))
     if write is None or not store.exists(settings):
         return None
@@ -36,7 +27,6 @@ def _mscr(settings: Mapping[str, Any], directory: str) -> str | None:
 
 # By the title of a run: the settings, and what makes a command of them.
 COMMANDS: dict[str, tuple[str, Callable[[Mapping[str, Any], str], str | None]]] = {
-    "overlap": ("overlap.json", overlap_command),
     "mscr": ("mscr.json", _mscr),
     "subsets": ("subsets.json", lambda settings, out: subsets_again(settings, out).words),
     "mixing": ("mixing.json", lambda settings, out: mixing_again(settings, out).words),

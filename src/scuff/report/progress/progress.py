@@ -10,7 +10,6 @@ from scuff.engine.status import describe, speed_words
 from scuff.report import parts
 from scuff.report.page import Page
 from scuff.report.parts import Part, Section
-from scuff.report.progress.again import command_again
 from scuff.report.progress.figures import progress_figures
 from scuff.report.progress.tables import failures_table, kinds_table, runs_table
 from scuff.words import count, grouped, listed
@@ -20,14 +19,13 @@ ENGINES = {"local": "one machine", "ray": "a Ray cluster"}
 MOST_RETRIES = 20  # attempts that the page lists
 
 
-def page_of_runs(directory: str, statuses: Sequence[Status]) -> Page:
-    """The page of a study without results: its state, what is missing, and the command that goes on with it."""
+def page_of_runs(statuses: Sequence[Status], command: str | None) -> Page:
+    """The page of a study without results: its state, what is missing, and the command that resumes it, if known."""
     last = statuses[-1]
     is_finished, is_over = last.state == "finished", last.state != "running"
     verdicts = [("State", state_words(last)), *([] if is_finished else [("What is missing", missing_words(last))])]
     sections = [progress_section(statuses, says_state=False)]
     if is_over and not is_finished:
-        command = command_again(directory, last.title)
         go_on = parts.text(AGAIN), parts.command(command) if command else None
         sections.append(parts.section("again", "How to go on", *go_on))
     yet = "" if is_finished else " yet"

@@ -1,4 +1,4 @@
-"""What the tables of validity note: every clause once, for all lines of which it is said."""
+"""What the tables of validity note: every clause once, for all rows that it is about."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import TypeVar
 
 import pandas as pd
 
-from scuff.report.validity.scores import KINDS, MEAN, SUITES, ValidityScores, suite_name
-from scuff.report.words import listed
+from scuff.metrics.validity.shifts import MEAN
+from scuff.report.validity.scores import KINDS, SUITES, ValidityScores
+from scuff.words import listed
 
 MOST_NAMED = 4  # in a sentence
 BEFORE_NAMES = (" on ", " residual robustness to ", " the rest without ")  # what clauses have before a name
@@ -20,53 +21,51 @@ def gather_notes(
 ) -> dict[str, list[About]]:
     """All clauses of notes, each once, and what they are about.
 
-    Every note comes with the names that it may mention, and with what it is about. Clauses that differ in such a name
-    become one with all the names, which `shown` says how to write.
+    Every note comes with the names that it may mention, and with what it is about. Clauses that differ only in such a
+    name become one with all the names, written as in `shown`.
 
     >>> few = "the line has 2 models"
     >>> notes = [(f"on fog, {few}; on v2, {few}", ["fog", "v2"], "mean"), (f"on snow, {few}", ["snow", "v2"], "v2")]
     >>> gather_notes(notes)
     {'on fog, v2 and snow, the line has 2 models': ['mean', 'v2']}
     """
-    said: dict[tuple[str, str], tuple[dict[str, None], dict[About, None]]] = {}
+    clauses: dict[tuple[str, str], tuple[dict[str, None], dict[About, None]]] = {}
     for note, names, about in notes:
         for clause in note.split("; "):
-            before, name, after = _around_name(clause, names)
-            named, abouts = said.setdefault((before, after), ({}, {}))
+            before, name, after = _split_at_name(clause, names)
+            named, abouts = clauses.setdefault((before, after), ({}, {}))
             named[(shown or {}).get(name, name)] = None
             abouts[about] = None
     return {
         f"{before}{listed(some_of(list(named)))}{after}": list(abouts)
-        for (before, after), (named, abouts) in said.items()
+        for (before, after), (named, abouts) in clauses.items()
     }
 
 
 def suite_notes(scores: ValidityScores) -> list[str]:
-    """What is said of correlations of suites, one sentence for all of which the same is said."""
+    """Notes on correlations of suites; which suites is said only if they are not all."""
     table = scores.correlations[scores.correlations["what"].isin(SUITES)]
     rows = table[table["note"] != ""].itertuples(index=False)
     notes = ((row.note, (row.benchmark, *scores.natural), (row.benchmark, row.kind, row.natural)) for row in rows)
     sentences = []
-    for clause, lines in gather_notes(notes, {name: suite_name(name) for _, name in scores.suites}).items():
-        suites = list(dict.fromkeys(suite for suite, _, _ in lines))
-        possible = table.loc[table["kind"].isin([kind for _, kind, _ in lines]), "benchmark"].nunique()
-        of = "" if len(suites) == possible else f"{listed(some_of([suite_name(suite) for suite in suites]))}, "
-        about = _about([(KINDS[kind], natural) for _, kind, natural in lines], scores.columns)
-        sentences.append(f"{of}{about}: {clause}.")
+    for clause, about in gather_notes(notes, scores.shown).items():
+        suites = list(dict.fromkeys(scores.name(suite) for suite, _, _ in about))
+        possible = table.loc[table["kind"].isin([kind for _, kind, _ in about]), "benchmark"].nunique()
+        of = "" if len(suites) == possible else f"{listed(some_of(suites))}, "
+        kinds = _about([(KINDS[kind], natural) for _, kind, natural in about], scores.columns)
+        sentences.append(f"{of}{kinds}: {clause}.")
     return sentences
 
 
-def notes_of(
-    scores: ValidityScores, table: pd.DataFrame, column: str, shown: Mapping[str, str] | None = None
-) -> list[str]:
-    """Notes of a table, one sentence for all lines of which the same is said; `shown` says how names are written."""
-    shown, lines = shown or {}, table[table["note"] != ""]
+def notes_of(scores: ValidityScores, table: pd.DataFrame, column: str) -> list[str]:
+    """Notes of a table, one sentence for all rows with the same note."""
+    rows = table[table["note"] != ""]
     notes = (
-        (note, (about, *scores.natural), (shown.get(about, about), natural))
-        for note, about, natural in zip(lines["note"], lines[column], lines["natural"], strict=True)
+        (note, (about, *scores.natural), (scores.name(about), natural))
+        for note, about, natural in zip(rows["note"], rows[column], rows["natural"], strict=True)
     )
-    found = gather_notes(notes, shown)
-    return [f"{_about(abouts, scores.columns)}: {clause}." for clause, abouts in found.items()]
+    gathered = gather_notes(notes, scores.shown)
+    return [f"{_about(abouts, scores.columns)}: {clause}." for clause, abouts in gathered.items()]
 
 
 def some_of(names: Sequence[str], most: int = MOST_NAMED) -> list[str]:
@@ -78,21 +77,21 @@ def some_of(names: Sequence[str], most: int = MOST_NAMED) -> list[str]:
     return [*names[:most], f"{len(names) - most} more"] if len(names) > most else list(names)
 
 
-def _around_name(clause: str, names: Sequence[str]) -> tuple[str, str, str]:
+def _split_at_name(clause: str, names: Sequence[str]) -> tuple[str, str, str]:
     """A clause in three: what is before a name that it mentions, the name, and what is after it."""
     for name in names:
         for start in BEFORE_NAMES:
-            before, found, after = f" {clause}".partition(f"{start}{name}")
-            if found and after[:1] in ("", " ", ","):
+            before, matched, after = f" {clause}".partition(f"{start}{name}")
+            if matched and after[:1] in ("", " ", ","):
                 return f"{before}{start}".lstrip(), name, after
     return clause, "", ""
 
 
 def _about(pairs: Iterable[tuple[str, str]], columns: Sequence[str]) -> str:
-    """Subjects and the natural benchmarks that go with them, which are not named if they are all that there are."""
-    naturals: dict[str, dict[str, None]] = {}
+    """Subjects and the natural benchmarks that go with them, which are not named if they are all."""
+    naturals: dict[str, set[str]] = {}
     for subject, natural in pairs:
-        naturals.setdefault(subject, {})[natural] = None
+        naturals.setdefault(subject, set()).add(natural)
     alike: dict[str, list[str]] = {}
     for subject, its in naturals.items():
         names = ["the mean" if name == MEAN else name for name in columns if name in its]

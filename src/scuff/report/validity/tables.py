@@ -1,15 +1,14 @@
-"""The tables of the report of validity."""
+"""The tables of validity, for the page and for the terminal."""
 
 from __future__ import annotations
 
 import pandas as pd
 
-from scuff.metrics import Score
-from scuff.report.tables import Cell, Column, Table, mark_best, score_cell, words
-from scuff.report.transform_space.tables import p_cell
+from scuff.metrics.validity.shifts import MEAN
 from scuff.report.validity.notes import some_of
-from scuff.report.validity.scores import ALL, KINDS, MEAN, ValidityScores, signed, suite_name
-from scuff.report.words import NOTHING, count, fine, hundredths, listed, percent
+from scuff.report.validity.scores import ALL, KINDS, ValidityScores, signed
+from scuff.tables import Column, Table
+from scuff.words import NOTHING, count, fine, grouped, hundredths, listed, p_value, percent
 
 MOST_MEMBERS = 10  # of a benchmark that are named in a table
 QUESTIONS = {
@@ -21,173 +20,153 @@ QUESTIONS = {
 
 def correlation_table(scores: ValidityScores) -> Table:
     """All kinds of correlation of every suite with every natural benchmark; of each kind, the best is marked."""
-    rows = []
-    for kind, name in KINDS.items():
-        its = [
-            [Cell(suite_name(benchmark)), Cell(name, is_text=True), *cells]
-            for what, benchmark in scores.suites
-            if (cells := _cells(scores, what, benchmark, kind)) is not None
-        ]
-        rows += mark_best(its, range(2, 2 + len(scores.columns)), max)
-    columns = [words("benchmark"), words("correlation"), *map(Column, scores.columns)]
-    return Table("Correlations over models with what natural shifts cost, with 95 % intervals", columns, rows)
+    columns = [Column(natural, natural, hundredths, best="highest") for natural in scores.columns]
+    columns = [Column("benchmark", "name"), Column("correlation", "kind"), *columns]
+    caption = "Correlations over models with what natural shifts cost, with 95 % intervals"
+    return Table.of(caption, _suite_records(scores), columns, best_within="kind")
 
 
 def p_table(scores: ValidityScores) -> Table:
     """The p-values of the same correlations."""
-    rows = []
-    for kind, name in KINDS.items():
-        for what, benchmark in scores.suites:
-            if _cells(scores, what, benchmark, kind) is not None:
-                values = [scores.p_value(what, benchmark, natural, kind) for natural in scores.natural]
-                rows.append([Cell(suite_name(benchmark)), Cell(name, is_text=True), *map(p_cell, values)])
-    columns = [words("benchmark"), words("correlation"), *map(Column, scores.natural)]
+    columns = [Column(n, lambda record, n=n: record[n].p_value, p_value) for n in scores.natural]
     caption = "p-values (two-sided), as if models were independent"
-    return Table(caption + ("" if scores.shifts.families is None else ": they ignore families"), columns, rows)
+    caption += "" if scores.shifts.families is None else ": they ignore families"
+    columns = [Column("benchmark", "name"), Column("correlation", "kind"), *columns]
+    return Table.of(caption, _suite_records(scores), columns)
 
 
 def category_table(scores: ValidityScores) -> Table:
     """Pearson's correlation of every category, and which corruptions it has."""
-    rows = []
+    records = []
     for category in scores.names("category"):
-        members = [scores.shown.get(name, name) for name in scores.categories.get(category, ())]
-        cells = _cells(scores, "category", category, "pearson")
-        rows.append([Cell(category), Cell(", ".join(members) or NOTHING, is_text=True), *cells])
-    rows = mark_best(rows, range(2, 2 + len(scores.columns)), max)
-    columns = [words("category"), words("corruptions"), *map(Column, scores.columns)]
-    return Table("Pearson's correlation by category, with 95 % intervals", columns, rows)
+        members = ", ".join(map(scores.name, scores.settings.get("categories", {}).get(category, ()))) or NOTHING
+        records.append({"name": category, "members": members} | _by_column(scores, "category", category))
+    columns = [Column(natural, natural, hundredths, best="highest") for natural in scores.columns]
+    columns = [Column("category", "name"), Column("corruptions", "members"), *columns]
+    return Table.of("Pearson's correlation by category, with 95 % intervals", records, columns)
 
 
 def corruption_table(scores: ValidityScores, natural: str) -> Table:
-    """Every corruption alone, by all kinds of correlation, with a natural benchmark or in the mean over all."""
-    rows = []
-    for name in scores.corruptions:
-        cells = [score_cell(scores.score("corruption", name, natural, kind), hundredths) for kind in KINDS]
-        rows.append([Cell(scores.shown[name]), *cells])
+    """Every corruption alone, by all kinds of correlation, with a natural benchmark or on average over all."""
+    records = [
+        {"name": scores.name(name)} | {kind: scores.score("corruption", name, natural, kind) for kind in KINDS}
+        for name in scores.corruptions
+    ]
+    columns = [Column(words, kind, hundredths, best="highest") for kind, words in KINDS.items()]
     with_what = "natural benchmarks, mean" if natural == MEAN else natural
-    columns = [words("corruption"), *(Column(name) for name in KINDS.values())]
-    return Table(
-        f"Corruptions alone: correlation with {with_what}", columns, mark_best(rows, range(1, 1 + len(KINDS)), max)
-    )
+    caption = f"Corruptions alone: correlation with {with_what}"
+    return Table.of(caption, records, [Column("corruption", "name"), *columns])
 
 
 def gain_table(scores: ValidityScores) -> Table:
     """What each corruption adds to the benchmark, for every natural one."""
-    found = {(row.corruption, row.natural): row for row in scores.contributions.itertuples(index=False)}
-    rows = []
-    for name in scores.contributions["corruption"].drop_duplicates():
-        its = [found.get((name, natural)) for natural in scores.columns]
-        cells = [Cell(NOTHING) if line is None else score_cell(_gain(line), signed) for line in its]
-        rows.append([Cell(scores.shown.get(name, name)), *cells])
-    columns = [words("corruption"), *map(Column, scores.columns)]
-    return Table(f"Gain: Pearson's r of {scores.contributing} minus that without the corruption", columns, rows)
+    caption = f"Gain: Pearson's r of {scores.contributing} minus that without the corruption"
+    gain = Column("corruption", "gain", signed, interval=True)
+    its = scores.contributions
+    return Table.pivot(caption, its, "corruption", "natural", gain, heads=scores.columns, name=scores.name)
 
 
-def group_table(scores: ValidityScores, groups: pd.DataFrame, caption: str, with_suites: bool) -> Table:
-    """Mean correlations by group and natural benchmark: tables 2 and 3 of the paper, with a line per group.
+def group_table(scores: ValidityScores, kind: str, caption: str) -> Table:
+    """Mean correlations by group and natural benchmark: tables 2 and 3 of the paper, with a row per group.
 
-    As in its table 2, suites and scores may stand below the groups.
+    As in its table 2, suites and scores stand below groups by n and k.
     """
-    found = {(row.group, row.natural): row for row in groups.itertuples(index=False)}
-    rows = [
-        [Cell(group), *(score_cell(_line_score(found.get((group, natural))), fine) for natural in scores.columns)]
-        for group in groups["group"].drop_duplicates()
-    ]
-    rows += [
-        [Cell(suite_name(name)), *(score_cell(scores.score(what, name, natural), fine) for natural in scores.columns)]
-        for what, name in (scores.suites if with_suites else [])
-    ]
-    return Table(caption, [words("group"), *map(Column, scores.columns)], rows)
+    table = scores.groups[scores.groups["kind"] == kind]
+    if kind == "n,k":
+        suites = [scores.by_natural(*suite) | {MEAN: scores.score(*suite)} for suite in scores.suites]
+        rows = pd.DataFrame([row for rows in suites for row in rows.values()])
+        table = pd.concat([table, rows.assign(group=rows["benchmark"])]) if len(rows) else table
+    mean = Column("group", "value", fine, interval=True)
+    return Table.pivot(caption, table, "group", "natural", mean, heads=scores.columns, name=scores.name)
 
 
-def group_facts_table(groups: pd.DataFrame) -> Table:
+def group_facts_table(scores: ValidityScores, kind: str) -> Table:
     """What groups are made of: how many benchmarks, how large, and how much they differ."""
-    rows = []
-    for row in groups[groups["natural"] == MEAN].itertuples(index=False):
-        numbers = [Cell(str(int(row.size)), row.size), Cell(str(int(row.benchmarks)), row.benchmarks)]
-        spread = Cell(fine(row.spread), row.spread)
-        rows.append([Cell(row.group), *numbers, spread, p_cell(row.p_value)])
-    numbers = ("corruptions", "benchmarks", "deviation of r", "mean of p-values")
-    columns = [words("group"), *map(Column, numbers)]
-    return Table("Groups of benchmarks; deviation over their benchmarks, for the mean r", columns, rows)
+    columns = [Column("group", "group"), Column("corruptions", "size", grouped)]
+    columns += [Column("benchmarks", "benchmarks", grouped), Column("deviation of r", "spread", fine)]
+    columns += [Column("mean of p-values", "p_value", p_value)]
+    table = scores.groups[(scores.groups["kind"] == kind) & (scores.groups["natural"] == MEAN)]
+    return Table.of("Groups of benchmarks; deviation over their benchmarks, for the mean r", table, columns)
 
 
 def trend_table(scores: ValidityScores) -> Table:
     """All differences between groups, and slopes over all of them."""
-    rows = []
-    for row in scores.trends[scores.trends["natural"].isin(scores.columns)].itertuples(index=False):
-        pair = "slope over all" if row.smaller == ALL else f"{row.smaller} to {row.larger}"
-        other = Cell(NOTHING if pd.isna(row.other_sign_share) else fine(row.other_sign_share), row.other_sign_share)
-        change = score_cell(Score(row.difference, row.low, row.high, 0, ""), signed)
-        about = [Cell(pair, is_text=True), Cell(row.natural, is_text=True), Cell(str(row.categories), row.categories)]
-        rows.append([Cell(QUESTIONS.get(row.question, row.question)), *about, change, other])
-    columns = [words("more"), words("groups"), words("natural benchmark")]
-    columns += map(Column, ("out of categories", "change of r", "share of other sign"))
-    return Table("Changes of the mean correlation, with 95 % intervals", columns, rows)
+    columns = [
+        Column("more", lambda row: QUESTIONS.get(row["question"], row["question"])),
+        Column("groups", lambda row: "slope over all" if row["smaller"] == ALL else step_name(row)),
+        Column("natural benchmark", "natural"),
+        Column("out of categories", "categories", grouped),
+        Column("change of r", "difference", signed, interval=True),
+        Column("fraction of other sign", "other_sign_share", fine),
+    ]
+    table = scores.trends[scores.trends["natural"].isin(scores.columns)]
+    return Table.of("Changes of the mean correlation, with 95 % intervals", table, columns)
+
+
+def step_name(row: pd.Series | dict) -> str:
+    """A step from one group to another."""
+    return f"{row['smaller']} to {row['larger']}"
 
 
 def search_table(scores: ValidityScores) -> Table:
     """What was found for every size, and how well it predicts for models that had no part in the choice."""
-    rows = []
-    for row in scores.searches.itertuples(index=False):
-        members = some_of(scores.members_of(row), MOST_MEMBERS)
-        rows.append(
-            [
-                Cell(count(int(row.size), "corruption")),
-                Cell(listed(members), is_text=True),
-                *(score_cell(_named_score(row, key), hundredths) for key in ("chosen", "held_out", "random", "whole")),
-                *(score_cell(_named_score(row, key), signed) for key in ("gain", "gain_over_whole")),
-            ]
-        )
-    numbers = ("r on the choosing models", "r, held out", "r of random ones", "r of all together")
-    numbers += ("gain over random", "gain over all")
-    columns = [words("size"), words("the most predictive benchmark"), *map(Column, numbers)]
-    return Table("Most predictive benchmarks; 95 % intervals over held-out models", columns, rows)
+    numbers = {"r on the choosing models": "chosen", "r, held out": "held_out", "r of random ones": "random"}
+    numbers |= {"r of all together": "whole"}
+    gains = {"gain over random": "gain", "gain over all": "gain_over_whole"}
+    columns = [
+        Column("size", lambda row: count(row["size"], "corruption")),
+        Column("the most predictive benchmark", lambda row: listed(some_of(_members(scores, row), MOST_MEMBERS))),
+        *(Column(heading, key, hundredths, interval=True) for heading, key in numbers.items()),
+        *(Column(heading, key, signed, interval=True) for heading, key in gains.items()),
+        Column("stability %", "stability", lambda value: percent(value, 0)),
+    ]
+    return Table.of("Most predictive benchmarks; 95 % intervals over held-out models", scores.searches, columns)
 
 
 def member_table(scores: ValidityScores) -> Table:
     """All members of what was found, and how firm the choice is."""
-    rows = []
-    for row in scores.searches.itertuples(index=False):
-        members, chosen = ", ".join(scores.members_of(row)), "all sets tried" if row.exact else "best found"
-        texts = [Cell(members, is_text=True), Cell(chosen, is_text=True)]
-        rows.append([Cell(count(int(row.size), "corruption")), *texts, Cell(percent(row.stability, 0), row.stability)])
-    columns = [words("size"), words("members"), words("how"), Column("stability %")]
-    return Table("All members of the most predictive benchmarks", columns, rows)
+    columns = [
+        Column("size", lambda row: count(row["size"], "corruption")),
+        Column("members", lambda row: ", ".join(_members(scores, row))),
+        Column("how", lambda row: "all sets tried" if row["exact"] else "best found"),
+        Column("stability %", "stability", lambda value: percent(value, 0)),
+    ]
+    return Table.of("All members of the most predictive benchmarks", scores.searches, columns)
 
 
 def reason_table(scores: ValidityScores) -> Table:
-    """Why models of the source are not used, how many for every reason, and the first of them."""
+    """Why models of the source are left out, how many for every reason, and the first of them."""
     models: dict[str, list[str]] = {}
     for model, why in scores.shifts.left_out.items():
         models.setdefault(why, []).append(model)
-    rows = [
-        [Cell(count(len(its), "model")), Cell(why, is_text=True), Cell(listed(some_of(its)), is_text=True)]
-        for why, its in sorted(models.items(), key=lambda reason: -len(reason[1]))
+    reasons = sorted(models.items(), key=lambda reason: -len(reason[1]))
+    columns = [
+        Column("how many", lambda reason: count(len(reason[1]), "model")),
+        Column("why", lambda reason: reason[0]),
+        Column("which", lambda reason: listed(some_of(reason[1]))),
     ]
-    return Table("Why models are left out", [words("how many"), words("why"), words("which")], rows)
+    return Table.of("Why models are left out", reasons, columns)
 
 
 def left_out_table(scores: ValidityScores) -> Table:
-    """Which models of the source are not used, and why."""
-    rows = [[Cell(model), Cell(why, is_text=True)] for model, why in scores.shifts.left_out.items()]
-    return Table("Models that are left out", [words("model"), words("why")], rows)
+    """Which models of the source are left out, and why."""
+    columns = [Column("model", lambda item: item[0]), Column("why", lambda item: item[1])]
+    return Table.of("Models that are left out", scores.shifts.left_out.items(), columns)
 
 
-def _cells(scores: ValidityScores, what: str, benchmark: str, kind: str) -> list[Cell] | None:
-    """A cell for every natural benchmark; None if there is no correlation of this kind."""
-    found = [scores.score(what, benchmark, natural, kind) for natural in scores.columns]
-    return None if all(one is None for one in found) else [score_cell(one, hundredths) for one in found]
+def _suite_records(scores: ValidityScores) -> list[dict]:
+    """Every kind of correlation of every suite, as far as it was computed, with a score for each natural benchmark."""
+    return [
+        {"name": scores.name(benchmark), "kind": words} | _by_column(scores, what, benchmark, kind)
+        for kind, words in KINDS.items()
+        for what, benchmark in scores.suites
+        if scores.by_natural(what, benchmark, kind)
+    ]
 
 
-def _gain(line) -> Score:
-    return Score(line.gain, line.gain_low, line.gain_high, 0, "")
+def _by_column(scores: ValidityScores, what: str, benchmark: str, kind: str = "pearson") -> dict:
+    return {natural: scores.score(what, benchmark, natural, kind) for natural in scores.columns}
 
 
-def _line_score(line) -> Score | None:
-    return None if line is None else Score(line.value, line.low, line.high, 0, "")
-
-
-def _named_score(line, key: str) -> Score:
-    """A score of a search, whose interval is in the columns `_low` and `_high`."""
-    return Score(getattr(line, key), getattr(line, f"{key}_low"), getattr(line, f"{key}_high"), 0, "")
+def _members(scores: ValidityScores, row: dict) -> list[str]:
+    return scores.members_of(row["members"])

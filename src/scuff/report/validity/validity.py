@@ -1,4 +1,4 @@
-"""The report of validity: which sections it has, and the folder that it is read from."""
+"""The page about validity: which sections it has, and the folder that it is read from."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ import pandas as pd
 
 from scuff.metrics.validity.shifts import Shifts
 from scuff.report.page import Page
-from scuff.report.validity import groups as about_groups
-from scuff.report.validity import sections as about
-from scuff.report.validity.command import validity_again
-from scuff.report.validity.scores import ALL, ValidityScores, measure_validity, suite_name
-from scuff.report.validity.settings import settings_section
+from scuff.report.validity import sections
+from scuff.report.validity.scores import ALL, ValidityScores, measure_validity
+from scuff.report.validity.settings import validity_again, validity_settings
 from scuff.report.validity.verdicts import validity_verdicts
-from scuff.report.words import count, listed
+from scuff.words import count, listed
 
 MOST_NAMED = 3  # natural benchmarks in a title
 
@@ -24,9 +22,9 @@ def page(directory: str) -> Page:
     """The page about the study of validity in a folder."""
     from scuff.studies import read_validity
 
-    found = read_validity(directory)
-    tables = found.correlations, found.contributions, found.groups, found.trends, found.searches
-    return validity_page(found.shifts, *tables, found.settings, directory=directory)
+    study = read_validity(directory)
+    tables = study.correlations, study.contributions, study.groups, study.trends, study.searches
+    return validity_page(study.shifts, *tables, study.settings, directory=directory)
 
 
 def validity_page(
@@ -40,31 +38,26 @@ def validity_page(
     *,
     directory: str | None = None,
 ) -> Page:
-    """The page, from the tables of `studies.validity`.
+    """The page, from the tables of `studies.validity` (see `measure_validity`) and the folder that they are in.
 
-    `correlations` is what `metrics.validity` makes, with a column `what` in front: suite, category, corruption or
-    score. `contributions` is that of `metrics.contributions`. What is None, or has no lines, has no section.
-    `directory` is the folder that all of it is in.
+    Tables that are None, or have no rows, have no section.
     """
-    settings = settings or {}
     scores = measure_validity(shifts, correlations, contributions, groups, trends, searches, settings)
-    again = None if directory is None or "source" not in settings else validity_again(settings, directory)
-    sections = [
-        about.correlation_section(scores),
-        about.scatter_section(scores),
-        about.corruption_section(scores),
-        about.category_section(scores, settings),
-        about_groups.group_section(scores),
-        about_groups.trend_section(scores),
-        about.search_section(scores),
-        settings_section(scores, settings, again),
-    ]
     return Page(
         f"Does {_subject(scores)} predict robustness to {_natural(scores)}?",
         _lead(scores),
         validity_verdicts(scores),
-        sections,
-        [suite_name(name) for _, name in scores.drawn],
+        [
+            sections.correlation_section(scores),
+            sections.scatter_section(scores),
+            sections.corruption_section(scores),
+            sections.category_section(scores),
+            sections.group_section(scores),
+            sections.trend_section(scores),
+            sections.search_section(scores),
+            validity_settings(scores, None if directory is None else validity_again(scores.settings, directory)),
+        ],
+        [scores.name(name) for _, name in scores.drawn],
         "Benchmark",
     )
 
@@ -76,14 +69,13 @@ def _subject(scores: ValidityScores) -> str:
 
 
 def _natural(scores: ValidityScores) -> str:
-    names = scores.natural
-    return listed(names) if len(names) <= MOST_NAMED else "natural shifts"
+    return listed(scores.natural) if len(scores.natural) <= MOST_NAMED else "natural shifts"
 
 
 def _lead(scores: ValidityScores) -> str:
     shifts = scores.shifts
     left = f" ({count(len(shifts.left_out), 'other')} left out)" if shifts.left_out else ""
     families = "" if shifts.families is None else f" of {count(shifts.families.nunique(), 'family', 'families')}"
-    synthetic = [count(shifts.corrupted.shape[1], "corruption"), count(shifts.scores.shape[1], "other score")]
-    some = listed([words for words in synthetic if not words.startswith("0 ")])
-    return f"{count(len(shifts.models), 'model')}{families}{left}, {some}, against {listed(scores.natural)}."
+    numbers = {"corruption": shifts.corrupted.shape[1], "other score": shifts.scores.shape[1]}
+    synthetic = listed([count(number, noun) for noun, number in numbers.items() if number])
+    return f"{count(len(shifts.models), 'model')}{families}{left}, {synthetic}, against {listed(scores.natural)}."

@@ -1,38 +1,142 @@
-"""What the report of validity says first: whether benchmarks predict, and what makes them predict better."""
+"""What the page about validity says first: whether benchmarks predict, and what makes them predict better."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
-from scuff.metrics import Score
 from scuff.report.page import Verdicts
 from scuff.report.validity.notes import some_of
-from scuff.report.validity.scores import ALL, STRONG, WEAK, ValidityScores, signed, with_interval
-from scuff.report.validity.single import corruption_words
-from scuff.report.words import bracketed, count, hundredths, listed
+from scuff.report.validity.scores import ALL, ValidityScores, signed, with_interval
+from scuff.report.validity.tables import step_name
+from scuff.words import bracketed, count, hundredths, listed
 
-TRENDS = {  # what is asked, in units of what a slope is, and the sign that the paper found
+WEAK, STRONG = 0.3, 0.6  # correlations below the first are called weak, from the second on strong
+GRADES = ("strong", "moderate", "weak", "not known (the interval holds 0)", "negative", "not defined")
+TRENDS = {  # title, unit of the slope, and the sign that the paper found
     "n": ("Number of categories", "per category more, at the same size", 1),
     "size": ("Size", "per corruption more, of the same categories", 1),
     "std": ("Imbalance", "per unit of std, at the same size, of the same categories", -1),
 }
 MOST_COMPARED = 4  # pairs of groups that are named for a slope
 MOST_MEMBERS = 6  # of a benchmark that are named in a sentence
+RUNNERS_UP = 2  # corruptions that are named after the most predictive one
 
 
 def validity_verdicts(scores: ValidityScores) -> Verdicts:
-    """A sentence or two about every suite, then about corruptions, groups and searches, as far as they are there."""
-    verdicts = [(_subject(scores, *suite), _suite_words(scores, *suite)) for suite in scores.suites]
+    """Sentences about every suite, then about corruptions, groups and searches, as far as they were computed."""
+    verdicts = []
+    for what, name in scores.suites:
+        size = count(int(scores.score(what, name).size), "corruption")
+        subject = name if what == "score" else f"All {size}" if name == ALL else f"{name} ({size})"
+        verdicts.append((subject, _suite_words(scores, what, name)))
     if len(scores.corruptions) > 1:
         verdicts.append(("Single corruptions", corruption_words(scores)))
     verdicts += trend_verdicts(scores)
-    if scores.searches is not None:
-        verdicts += [_search_verdict(scores, row) for row in scores.searches.itertuples(index=False)]
-    return verdicts
+    rows = [] if scores.searches is None else scores.searches.itertuples(index=False)
+    return verdicts + [(f"Most predictive {row.size}", _search_words(scores, row)) for row in rows]
+
+
+# --- suites ---------------------------------------------------------------------------------------------------------
+
+
+def _suite_words(scores: ValidityScores, what: str, name: str) -> str:
+    """Which natural benchmarks a benchmark predicts, how well, and whether it still does given clean accuracy."""
+    rows, mean = scores.by_natural(what, name), scores.score(what, name)
+    sentences = [f"correlation with robustness to natural shifts: {_graded(rows)}."]
+    defined = sorted((row for row in rows.values() if not math.isnan(row.value)), key=lambda row: row.value)
+    if len(rows) == 1:
+        sentences += [f"r = {with_interval(row)}." for row in defined]
+    elif defined:
+        average = "r" if math.isnan(mean.value) else f"Mean r = {with_interval(mean)},"
+        ends = " to ".join(f"{hundredths(row.value)} with {row.natural}" for row in (defined[0], defined[-1]))
+        sentences.append(f"{average} from {ends}.")
+    for kind, start in {
+        "curved": "Given a curve in clean accuracy",
+        "effective": "Effective robustness on both",
+    }.items():
+        rows, mean = scores.by_natural(what, name, kind), scores.score(what, name, kind=kind)
+        if rows:
+            average = "" if math.isnan(mean.value) else f"; {'mean ' if len(rows) > 1 else ''}r = {with_interval(mean)}"
+            sentences.append(f"{start}: {_graded(rows)}{average}.")
+    return " ".join(sentences)
+
+
+def _graded(rows: Mapping[str, Any]) -> str:
+    """How strongly natural benchmarks correlate, those with the same grade together."""
+    names: dict[str, list[str]] = {}
+    for name, row in rows.items():
+        names.setdefault(_grade(row), []).append(name)
+    if len(names) == 1 and len(rows) > 2:
+        return f"{next(iter(names))} for all {len(rows)}"
+    return "; ".join(f"{grade} for {listed(names[grade])}" for grade in GRADES if grade in names)
+
+
+def _grade(row: Any) -> str:
+    """A word for a correlation, by its interval, and by r as it is written."""
+    if math.isnan(row.value):
+        return "not defined"
+    if row.high < 0:
+        return "negative"
+    if not row.low > 0:
+        return "not known (the interval holds 0)"
+    value = round(row.value, 2)
+    return "strong" if value >= STRONG else "moderate" if value >= WEAK else "weak"
+
+
+# --- corruptions ----------------------------------------------------------------------------------------------------
+
+
+def corruption_words(scores: ValidityScores) -> str:
+    """Which corruptions correlate best alone, on average; if that is not defined, with every natural benchmark."""
+    if not scores.telling:
+        return "no correlation is defined."
+    if scores.telling != [scores.overall]:
+        undefined = listed([natural for natural in scores.natural if natural not in scores.telling])
+        each = [_best_alone(scores, natural, f" with {natural}") for natural in scores.telling]
+        return " ".join([f"no correlation with {undefined} is defined, and so none on average.", *each])
+    lacking = [name for name in scores.corruptions if math.isnan(scores.score("corruption", name).value)]
+    none = f" No correlation is defined for {listed(some_of(list(map(scores.name, lacking))))}." if lacking else ""
+    where = " on average" if len(scores.natural) > 1 else ""
+    return f"{_best_alone(scores, scores.overall, where)}{none}{_better_alone(scores)}"
+
+
+def _best_alone(scores: ValidityScores, natural: str, where: str) -> str:
+    """Which corruptions correlate best, of those whose interval is above 0, and which least."""
+    rows = [row for name in scores.corruptions if (row := scores.score("corruption", name, natural)) is not None]
+    rows = sorted((row for row in rows if not math.isnan(row.value)), key=lambda row: -row.value)
+    above = [row for row in rows if row.low > 0]
+    if not above:
+        highest = f"the highest r, of {scores.name(rows[0].benchmark)}, is {with_interval(rows[0])}"
+        return f"none of {len(rows)} is known to correlate alone{where}; {highest}."
+    text = f"{scores.name(above[0].benchmark)} correlates best alone{where}"
+    text += ", of those whose interval is above 0" if above[0] != rows[0] else ""
+    others = [f"{scores.name(row.benchmark)} ({hundredths(row.value)})" for row in above[1 : 1 + RUNNERS_UP]]
+    then = f", then {listed(others)}" if others else ""
+    least = f"; {scores.name(rows[-1].benchmark)} least, {with_interval(rows[-1])}" if len(rows) > 1 else ""
+    return f"{text}, r = {with_interval(above[0])}{then}{least}."
+
+
+def _better_alone(scores: ValidityScores) -> str:
+    """Which corruptions are known to do better alone than the benchmark that they are members of."""
+    if scores.contributions is None:
+        return ""
+    rows = scores.contributions[scores.contributions["natural"] == scores.overall]
+    rows = rows[rows["alone_gain"].notna()]
+    if len(rows) < 2:
+        return ""
+    better = [scores.name(name) for name in rows.loc[rows["alone_gain_low"] > 0, "corruption"]]
+    whole = f"better alone than {scores.contributing} together"
+    if not better:
+        return f" Of {len(rows)}, none is known to correlate {whole}."
+    verb = "correlates" if len(better) == 1 else "correlate"
+    return f" Of {len(rows)}, {listed(better)} {verb} {whole}: the interval of the difference is above 0."
+
+
+# --- groups and searches --------------------------------------------------------------------------------------------
 
 
 def trend_verdicts(scores: ValidityScores) -> Verdicts:
@@ -41,12 +145,28 @@ def trend_verdicts(scores: ValidityScores) -> Verdicts:
         return []
     slopes = scores.trends[scores.trends["smaller"] == ALL]
     verdicts = []
-    for question, (title, *_) in TRENDS.items():
-        lines = {row.natural: row for row in slopes[slopes["question"] == question].itertuples(index=False)}
-        if scores.overall in lines:
-            compared = compared_words(scores.trends, question, scores.overall)
-            verdicts.append((title, _trend_words(question, lines[scores.overall], lines, compared)))
+    for question, (title, unit, sign) in TRENDS.items():
+        rows = {row.natural: row for row in slopes[slopes["question"] == question].itertuples(index=False)}
+        if scores.overall in rows:
+            row, compared = rows[scores.overall], compared_words(scores.trends, question, scores.overall)
+            amount = f"{signed(row.difference)}{bracketed(row.low, row.high, signed)} {unit}"
+            amount += f", from {compared}" if compared else ""
+            verdicts.append((title, _trend_words(row, rows, sign, amount)))
     return verdicts
+
+
+def _trend_words(row: Any, by_natural: Mapping[str, Any], sign: int, amount: str) -> str:
+    """Whether r changes on average; if that is not known, with which natural benchmarks it does."""
+    if row.low > 0 or row.high < 0:
+        paper = "as in the paper" if (row.difference > 0) == (sign > 0) else "unlike in the paper"
+        return f"r {'rises' if row.difference > 0 else 'falls'}, {paper}: {amount}."
+    rising = [name for name, each in by_natural.items() if each.low > 0]
+    falling = [name for name, each in by_natural.items() if each.high < 0]
+    some = [f"{verb} with {listed(names)}" for verb, names in (("rises", rising), ("falls", falling)) if names]
+    start = f"r is not known to change with it: {amount}"
+    if math.isnan(row.difference):
+        start = "no mean r is defined" + (f" ({row.note})" if row.note else "")
+    return f"{start}." + (f" It {listed(some)}." if some else "")
 
 
 def compared_words(trends: pd.DataFrame, question: str, natural: str) -> str:
@@ -56,149 +176,25 @@ def compared_words(trends: pd.DataFrame, question: str, natural: str) -> str:
     >>> compared_words(pd.DataFrame(steps), "n", "mean")
     '1 comparison (1,2 to 2,1)'
     """
-    its = trends[(trends["question"] == question) & (trends["natural"] == natural) & (trends["smaller"] != ALL)]
-    pairs = [f"{row.smaller} to {row.larger}" for row in its.itertuples(index=False)]
-    shown = "; ".join([*pairs[:MOST_COMPARED], *(["..."] if len(pairs) > MOST_COMPARED else [])])
-    return f"{count(len(pairs), 'comparison')} ({shown})" if pairs else ""
+    rows = trends[(trends["question"] == question) & (trends["natural"] == natural) & (trends["smaller"] != ALL)]
+    steps = [step_name(row) for row in rows.to_dict("records")]
+    named = "; ".join([*steps[:MOST_COMPARED], *(["..."] if len(steps) > MOST_COMPARED else [])])
+    return f"{count(len(steps), 'comparison')} ({named})" if steps else ""
+
+
+def _search_words(scores: ValidityScores, row: Any) -> str:
+    """What was found for a size, and the beginning of its warning, which a section has in full."""
+    members = listed(some_of(scores.members_of(row.members), MOST_MEMBERS))
+    held_out = f"{hundredths(row.held_out)}{bracketed(row.held_out_low, row.held_out_high, hundredths)}"
+    others = f"random ones have {hundredths(row.random)}, and all candidates together {hundredths(row.whole)}"
+    warning = f" Warning: {_sentence(row.warning.partition(': ')[0])}" if row.warning else ""
+    return f"{members}: r = {held_out} for held-out models, where {others}.{warning}"
 
 
 def warnings(scores: ValidityScores) -> list[str]:
-    """What warns of benchmarks that were searched for, with their size."""
-    if scores.searches is None:
-        return []
-    rows = scores.searches.itertuples(index=False)
-    return [f"Warning, {count(int(row.size), 'corruption')}: {_sentence(row.warning)}" for row in rows if row.warning]
-
-
-def _subject(scores: ValidityScores, what: str, benchmark: str) -> str:
-    size = count(scores.size(what, benchmark), "corruption")
-    if what == "score":
-        return benchmark
-    return f"All {size}" if benchmark == ALL else f"{benchmark} ({size})"
-
-
-def _suite_words(scores: ValidityScores, what: str, benchmark: str) -> str:
-    """Whether a benchmark predicts, with which natural benchmarks, and whether it still does given clean accuracy."""
-    found = _by_natural(scores, what, benchmark, "pearson")
-    sentences = [f"{_correlates(found)}."]
-    sentences += _range_words(found, scores.score(what, benchmark))
-    given = _by_natural(scores, what, benchmark, "curved")
-    if given:
-        sentences.append(_given_words(found, given, scores.score(what, benchmark, kind="curved")))
-    effective = scores.score(what, benchmark, kind="effective")
-    if effective is not None and not math.isnan(effective.value):
-        sentences.append(f"Effective robustness on both: {_mean(scores)}r = {with_interval(effective)}.")
-    return " ".join(sentences)
-
-
-def _range_words(found: Mapping[str, Score], mean: Score | None) -> list[str]:
-    """The correlations with natural benchmarks in a sentence, if any is defined."""
-    defined = {name: one for name, one in found.items() if not math.isnan(one.value)}
-    if len(found) == 1 and defined:
-        return [f"r = {with_interval(*defined.values())}."]
-    if len(defined) < 2:
-        return [f"With {name}, r = {with_interval(one)}." for name, one in defined.items()]
-    order = sorted(defined, key=lambda name: defined[name].value)
-    ends = " to ".join(f"{hundredths(defined[name].value)} with {name}" for name in (order[0], order[-1]))
-    is_known = mean is not None and not math.isnan(mean.value)
-    return [f"Mean r = {with_interval(mean)}, from {ends}." if is_known else f"r is from {ends}."]
-
-
-def _by_natural(scores: ValidityScores, what: str, benchmark: str, kind: str) -> dict[str, Score]:
-    found = {natural: scores.score(what, benchmark, natural, kind) for natural in scores.natural}
-    return {natural: one for natural, one in found.items() if one is not None}
-
-
-def _correlates(found: Mapping[str, Score]) -> str:
-    """With which natural benchmarks correlations are known to be positive, how strong they are, and with which not."""
-    sure, against, open_, undefined = _sorted_out(found)
-    shifts = count(len(found), "natural shift")
-    if sure:
-        named = f"all {shifts}" if 2 < len(sure) == len(found) else listed(sure)
-        text = _graded({name: found[name].value for name in sure}, named)
-    else:
-        text = f"is not known to correlate with robustness to {'any of ' if len(found) > 1 else ''}{shifts}"
-    text += f"; not known to for {listed(open_)}, whose {_intervals(open_)} 0" if sure and open_ else ""
-    text += f"; models that are robust to it are less robust to {listed(against)}" if against else ""
-    return text + (f"; not defined for {listed(undefined)}" if undefined else "")
-
-
-def _graded(values: Mapping[str, float], named: str) -> str:
-    """How strongly a benchmark correlates, by r as it is written: in one word if one holds for all."""
-    grades: dict[str, list[str]] = {"strongly": [], "moderately": [], "weakly": []}
-    for name, value in values.items():
-        value = round(value, 2)
-        grades["strongly" if value >= STRONG else "moderately" if value >= WEAK else "weakly"].append(name)
-    used = {grade: names for grade, names in grades.items() if names}
-    if len(used) == 1:
-        return f"correlates {next(iter(used))} with robustness to {named}"
-    each = [f"{grade} for {listed(names)}" for grade, names in used.items()]
-    return f"correlates with robustness to {named}, {', '.join(each)}"
-
-
-def _given_words(found: Mapping[str, Score], given: Mapping[str, Score], mean: Score | None) -> str:
-    """Whether a benchmark says more than clean accuracy does."""
-    sure, against, open_, undefined = _sorted_out(given)
-    value = (
-        ""
-        if mean is None or math.isnan(mean.value)
-        else f"{'mean ' if len(given) > 1 else ''}r = {with_interval(mean)}"
-    )
-    start = "Given a curve in clean accuracy"
-    if len(undefined) == len(given):
-        return f"{start}, it is not defined."
-    still = "still " if sure and _sorted_out(found)[0] else ""
-    if len(sure) == len(given):
-        text = f"it {still}correlates{' with all of them' if len(given) > 1 else ''}"
-    elif sure:
-        text = f"it {still}correlates with {listed(sure)}"
-        text += f", and is not known to with {listed(open_)}" if open_ else ""
-    else:
-        text = "it is not known to correlate" + (" with any of them" if len(given) > 1 else "")
-    text += f"; it is the other way round with {listed(against)}" if against else ""
-    return f"{start}, {text}{f': {value}' if value else ''}."
-
-
-def _sorted_out(found: Mapping[str, Score]) -> tuple[list[str], list[str], list[str], list[str]]:
-    """The names whose interval is above 0, below 0, holds 0; and those without a value."""
-    undefined = [name for name, one in found.items() if math.isnan(one.value)]
-    sure = [name for name, one in found.items() if one.low > 0]
-    against = [name for name, one in found.items() if one.high < 0]
-    return sure, against, [name for name in found if name not in {*undefined, *sure, *against}], undefined
-
-
-def _trend_words(question: str, line, by_natural: Mapping[str, Any], compared: str) -> str:
-    """Whether r changes in the mean; if that is not known, with which natural benchmarks it does."""
-    _, unit, sign = TRENDS[question]
-    amount = f"{signed(line.difference)}{bracketed(line.low, line.high, signed)} {unit}"
-    amount += f", from {compared}" if compared else ""
-    if not (line.low > 0 or line.high < 0):
-        rising = [name for name, its in by_natural.items() if its.low > 0]
-        falling = [name for name, its in by_natural.items() if its.high < 0]
-        some = [f"{word} with {listed(names)}" for word, names in (("rises", rising), ("falls", falling)) if names]
-        start = "no mean r is defined" if math.isnan(line.difference) else f"r is not known to change with it: {amount}"
-        return f"{start}." + (f" It {listed(some)}." if some else "")
-    rises = line.difference > 0
-    paper = "as in the paper" if rises == (sign > 0) else "unlike in the paper"
-    return f"r {'rises' if rises else 'falls'}, {paper}: {amount}."
-
-
-def _search_verdict(scores: ValidityScores, row) -> tuple[str, str]:
-    """What was found for a size, and the first words of what warns of it; all of them are in a section."""
-    members = some_of(scores.members_of(row), MOST_MEMBERS)
-    held_out = f"{hundredths(row.held_out)}{bracketed(row.held_out_low, row.held_out_high, hundredths)}"
-    others = f"random ones have {hundredths(row.random)}, and all candidates together {hundredths(row.whole)}"
-    text = f"{listed(members)}: r = {held_out} for held-out models, where {others}."
-    warning = f" Warning: {_sentence(row.warning.partition(': ')[0])}" if row.warning else ""
-    return f"Most predictive {int(row.size)}", text + warning
-
-
-def _mean(scores: ValidityScores) -> str:
-    return "mean " if len(scores.natural) > 1 else ""
-
-
-def _intervals(names: Sequence[str]) -> str:
-    return "interval holds" if len(names) == 1 else "intervals hold"
+    """Warnings about benchmarks that were searched for, with their size."""
+    rows = [] if scores.searches is None else scores.searches.itertuples(index=False)
+    return [f"Warning, {count(row.size, 'corruption')}: {_sentence(row.warning)}" for row in rows if row.warning]
 
 
 def _sentence(text: str) -> str:

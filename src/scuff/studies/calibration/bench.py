@@ -47,11 +47,11 @@ class Bench:
     def hits(self, distort: Distort) -> np.ndarray:
         """For every image whether the model is right about each of what `distort` makes of it: bool (N, versions)."""
         batches, models = self.pixels.batches(self.limit.size), {self.classifier.name: self.classifier}
-        found = predict(batches, self.ids, distort, models, self.source, self.limit, self.clock)[self.classifier.name]
-        bad = int(np.isnan(found["confidence"]).sum())
+        columns = predict(batches, self.ids, distort, models, self.source, self.limit, self.clock)[self.classifier.name]
+        bad = int(np.isnan(columns["confidence"]).sum())
         if bad:
             raise ValueError(f"{self.classifier.name} gave NaN for {bad} predictions")
-        return found["prediction"].reshape(len(self.source), -1) == self.source.labels[:, None]
+        return columns["prediction"].reshape(len(self.source), -1) == self.source.labels[:, None]
 
     def right(self, distort: Distort) -> np.ndarray:
         """For every image whether the model is right about the one thing that `distort` makes of it: bool (N,)."""
@@ -82,7 +82,6 @@ def plan_bench(
     mean: Sequence[float] | None = None,
     std: Sequence[float] | None = None,
     device: torch.device,
-    decoding: Callable[[int, int], None] | None = None,
 ) -> ClosedBench:
     """One model and clean images; the arguments are those of `scuff.evaluate`."""
     images = open_images(data, None, None, limit)
@@ -93,7 +92,7 @@ def plan_bench(
         raise ValueError(f"expected one model, got {', '.join(opened)}")
     classifier = next(iter(opened.values()))
     cut, _ = choose_cuts(resize, crop, images, [classifier])
-    return ClosedBench(classifier, images.source, cut, str(device), decoding)
+    return ClosedBench(classifier, images.source, cut, str(device))
 
 
 @dataclass

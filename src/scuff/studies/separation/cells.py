@@ -48,7 +48,7 @@ class Protocol:
     device: str
 
     def split(self, run: int) -> tuple[np.ndarray, np.ndarray]:
-        """Rows to train with and rows to test on in a run."""
+        """Rows to train and to test on in a run."""
         return split_rows(self.points, self.contenders, self.test_share, run)
 
     def uses_gpu(self, cell: MscrCell) -> bool:
@@ -72,7 +72,7 @@ class MscrCell:
 
     @property
     def weights(self) -> str:
-        """Those of a network. It sees a fresh copy of an image in every epoch, whatever the number for the tests is."""
+        """Weights of a network: it trains on a fresh copy of an image in every epoch, however many are tested."""
         return f"models/{self.model}/train-{self.train_noise!r}/run-{self.run}.safetensors"
 
 
@@ -97,7 +97,7 @@ def pack_result(right: np.ndarray, rows: np.ndarray) -> bytes:
 
 
 def forget() -> None:
-    """Let go of what was kept for a next cell: images on the device, above all."""
+    """Free what was kept for the next cell, such as images on the device."""
     _training_images.cache_clear()
     _vectors.cache_clear()
 
@@ -105,14 +105,14 @@ def forget() -> None:
 def split_rows(
     points: Points, contenders: Mapping[str, Contender], test_share: float, run: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows to train with and rows to test on: those that the data come with, or drawn anew for every run.
+    """Rows to train and to test on: the split of the data if they have one, else one drawn for every run.
 
     Models that are trained already are tested on all rows of data that come without a split.
     """
     rows = np.arange(len(points))
     if points.is_test is not None:
         return rows[~points.is_test], rows[points.is_test]
-    if all(isinstance(one, Given) for one in contenders.values()):
+    if all(isinstance(contender, Given) for contender in contenders.values()):
         return rows[:0], rows
     from sklearn.model_selection import train_test_split
 
@@ -127,8 +127,8 @@ def noisy_copies(
 ) -> np.ndarray:
     """All copies of points (n, d) one after the other: (copies * n, d).
 
-    Training and test points draw from different seeds, and every point draws its own offsets; or, as the paper's code
-    has it, all points of a run share the same few offsets, in training and testing.
+    Training and test points draw from different seeds, and every point draws its own offsets; or, as in the
+    paper's code, all points of a run share the same few offsets, in training and testing.
     """
     ids = torch.from_numpy(np.zeros_like(rows) if protocol.shares_offsets else rows)
     seed = _training_seed(cell.run) if is_training and not protocol.shares_offsets else cell.run
@@ -170,13 +170,13 @@ def right_by_estimator(protocol: Protocol, cell: MscrCell, estimator: Any, rows:
     right = np.zeros((len(protocol.test_noise), len(rows)), np.int64)
     for place, radius in enumerate(protocol.test_noise):
         tested = noisy_copies(protocol, x, rows, radius, cell, is_training=False) if radius else x
-        found = np.asarray(estimator.predict(tested))
-        if found.shape != (len(tested),) or found.dtype.kind not in "biuf":
+        predicted = np.asarray(estimator.predict(tested))
+        if predicted.shape != (len(tested),) or predicted.dtype.kind not in "biuf":
             raise ValueError(
                 f"{cell.model} must predict one of the labels that it was fitted to for every point, got "
-                f"{found.dtype} {found.shape} for {len(tested)} points"
+                f"{predicted.dtype} {predicted.shape} for {len(tested)} points"
             )
-        right[place] = (found.reshape(-1, len(rows)) == labels).sum(axis=0)
+        right[place] = (predicted.reshape(-1, len(rows)) == labels).sum(axis=0)
     return right
 
 

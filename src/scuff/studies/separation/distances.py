@@ -1,31 +1,24 @@
-"""How far apart the classes of a dataset are, kept in a folder.
-
-Twice r, the distance between the nearest points of different classes, says how much noise a classifier has to bear:
-balls of radius r around all points overlap nowhere but within a class, so no noise within them excuses a mistake. That
-radius is epsilon_min. The distances themselves are found by `scuff.metrics.class_separation` and its siblings.
-"""
+"""How far apart the classes of a dataset are: the search, its cost, and the folder that keeps what it finds."""
 
 from __future__ import annotations
 
 import io
-import json
 import math
 import os
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 
-import scuff
 from scuff.arrays import reading_arrays
 from scuff.data import Points, open_points
-from scuff.engine import Progress
-from scuff.environment import environment, find_device
+from scuff.engine import Progress, Run
+from scuff.engine.cost import CellCost, StudyCost, is_here, kind_of
+from scuff.environment import environment
 from scuff.metrics.norms import parse_norm
 from scuff.metrics.separation.classes import (
     Neighbours,
@@ -34,124 +27,187 @@ from scuff.metrics.separation.classes import (
     class_separations,
     nearest_other_class,
 )
-from scuff.store import Settings, Store, check_settings, read_settings
+from scuff.store import Settings, Store, check_settings, read_settings, save_settings
+from scuff.studies.base import Plan, complete_settings, open_engine_of
+from scuff.studies.separation.study import MscrStudy, SeparationStudy
 
-SEPARATION = "separation.json"
+SEPARATION = SeparationStudy.file
 PAIRS = "pairs.csv"  # of classes
 NEAREST = "nearest.npz"  # of every point
+TRIAL_SECONDS = 2.0  # after which a search that is only timed is stopped
 
 
-@dataclass(frozen=True, eq=False)
-class Measured:
-    """A separation, and what else was asked for: that of each pair of classes, and each point's nearest neighbour."""
-
-    separation: Separation
-    pairs: pd.DataFrame | None = None
-    neighbours: Neighbours | None = None
+class _Timed(Exception):
+    """Ends a search that is only timed."""
 
 
-def separation(
-    data: Any,
-    out: str | os.PathLike[str] | None = None,
-    *,
-    norm: float | str = "inf",
-    label: str | None = None,
-    scale: str | None = None,
-    resize: int | None = None,
-    crop: int | None = None,
-    drop_duplicates: bool = False,
-    per_class: bool = False,
-    per_point: bool = False,
-    device: str | torch.device | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> Separation:
-    """Find the separation of the classes of a dataset.
-
-    Parameters
-    ----------
-    data, label, scale, resize, crop
-        As in `scuff.data.open_points`, or Points.
-    out
-        A folder for `separation.json` and what is asked for below. What is there is not computed again.
-    norm
-        "inf", 2, 1 or any other p of at least 1.
-    drop_duplicates
-        Points that coincide with points of another class are an error; with this they are left out.
-    per_class, per_point
-        Also the separation of every pair of classes, in `pairs.csv`, and of every point the nearest one of another
-        class, in `nearest.npz`; for a folder. Of 60 000 small images this takes a minute on two cores.
-    device
-        By default the GPU if there is one.
-    progress
-        Called with (pairs done, pairs to do).
-
-    >>> import numpy as np
-    >>> separation((np.array([[0.0, 0.0], [0.1, 0.3], [1.0, 1.0]]), ["a", "b", "b"])).epsilon_min
-    0.15
-    """
-    options = {"label": label, "scale": scale, "resize": resize, "crop": crop}
-    points = open_points(data, **options) if not isinstance(data, Points) else data
-    if isinstance(data, Points) and any(value is not None for value in options.values()):
-        raise ValueError(f"{', '.join(options)} are for data that are not opened yet; {data.name} is")
-    found = measure_separation(
-        points,
-        out,
-        norm=norm,
-        drop_duplicates=drop_duplicates,
-        per_class=per_class and out is not None,
-        per_point=per_point and out is not None,
-        device=device,
-        progress=None if progress is None else lambda what, done, total: progress(done, total),
-    )
-    return found.separation
+def plan_separation(study: SeparationStudy) -> Plan[Separation]:
+    """Open and check the data and the folder."""
+    engine, device = open_engine_of(study)
+    work = SeparationWork(study, open_study_points(study), device)
+    work.check_folder()
+    return Plan(study, work.depends_on, work, work.store, engine)
 
 
-def measure_separation(
-    points: Points,
-    out: str | os.PathLike[str] | None = None,
-    *,
-    norm: float | str = "inf",
-    drop_duplicates: bool = False,
-    per_class: bool = False,
-    per_point: bool = False,
-    device: str | torch.device | None = None,
-    progress: Progress | None = None,
-) -> Measured:
-    """The same of points, with all that was asked for. `progress` is called with (what is compared, done, to do)."""
-    where, p = find_device(device), parse_norm(norm)
-    store = None if out is None else Store(out)
-    depends_on = _settings(points, p, drop_duplicates)
-    if store is not None:
-        check_folder(store.root, points, p, drop_duplicates)
+def open_study_points(study: SeparationStudy | MscrStudy) -> Points:
+    """The points of a study; options of opening are for those that are not open yet."""
+    options = {name: getattr(study, name) for name in ("label", "scale", "resize", "crop")}
+    if not isinstance(study.data, Points):
+        return open_points(study.data, **options)
+    if any(value is not None for value in options.values()):
+        raise ValueError(f"{', '.join(options)} are for data that are not opened yet; {study.data.name} is")
+    return study.data
 
-    def search(function: Callable[..., Any], what: str) -> Any:
-        told = None if progress is None else lambda done, total: progress(what, done, total)
-        return function(points.x, points.labels, p, drop_duplicates=drop_duplicates, device=str(where), progress=told)
 
-    def find(name: str, read: Callable[[str], Any], compute: Callable[[], Any], pack: Callable[[Any], bytes]) -> Any:
-        """What the folder holds already, or what is computed now, and kept if there is a folder."""
-        if store is not None and store.exists(name):
-            return read(store.root)
-        found = compute()
-        if store is not None:
-            store.write(name, pack(found))
-        return found
+@dataclass(eq=False)
+class SeparationWork:
+    """The searches of a study, of which those in the folder are not repeated, and what they found."""
 
-    start = time.perf_counter()
-    found = find(
-        SEPARATION,
-        lambda root: _separation(read_separation(root)),
-        lambda: search(class_separation, "all points"),
-        lambda found: _describe(found, points, depends_on, where, time.perf_counter() - start),
-    )
-    pairs = neighbours = None
-    if per_class:
-        compute = partial(search, class_separations, "pairs of classes")
-        pairs = find(PAIRS, read_pairs, compute, lambda pairs: pairs.to_csv(index=False).encode())
-    if per_point:
-        compute = partial(search, nearest_other_class, "every point")
-        neighbours = find(NEAREST, read_neighbours, compute, lambda found: _pack(found, points.is_test))
-    return Measured(found, pairs, neighbours)
+    study: SeparationStudy
+    points: Points = field(repr=False)
+    device: torch.device
+    separation: Separation | None = None
+    pairs: pd.DataFrame | None = field(default=None, repr=False)
+    neighbours: Neighbours | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        p = parse_norm(self.study.norm)
+        self.store = None if self.study.out is None else Store(self.study.out)
+        self.depends_on: Settings = {
+            "data_fingerprint": self.points.fingerprint(),
+            "norm": "inf" if math.isinf(p) else p,
+            "drop_duplicates": self.study.drop_duplicates,
+        }
+
+    def check_folder(self) -> None:
+        """Refuse a folder whose separation is that of other data, or was found with other settings."""
+        if self.store is None:
+            return
+        if self.store.exists(SEPARATION):
+            noted_only = tuple(name for name in read_settings(self.store, SEPARATION) if name not in self.depends_on)
+            check_settings(self.store, SEPARATION, self.depends_on, noted_only)
+            return
+        orphans = [name for name in (PAIRS, NEAREST) if self.store.exists(name)]
+        if orphans:
+            raise ValueError(
+                f"{self.store.root} holds {orphans[0]} without the {SEPARATION} it belongs to; use another folder"
+            )
+
+    def run(self, run: Run) -> None:
+        """Do the searches that were asked for."""
+        self.measure(run.progress)
+
+    def measure(self, progress: Progress | None = None) -> None:
+        """Search, or read what the folder holds already; progress is told (what is compared, done, to do)."""
+        began = time.perf_counter()
+        self.separation = self._find(
+            SEPARATION,
+            lambda root: _separation(read_separation(root)),
+            lambda: self._search(class_separation, "all points", progress),
+            lambda separation: self._save(separation, time.perf_counter() - began),
+        )
+        if self.study.per_class:
+            self.pairs = self._find(
+                PAIRS,
+                read_pairs,
+                lambda: self._search(class_separations, "pairs of classes", progress),
+                lambda pairs: self.store.write(PAIRS, pairs.to_csv(index=False).encode()),
+            )
+        if self.study.per_point:
+            self.neighbours = self._find(
+                NEAREST,
+                read_neighbours,
+                lambda: self._search(nearest_other_class, "every point", progress),
+                lambda neighbours: self.store.write(NEAREST, _pack(neighbours, self.points.is_test)),
+            )
+
+    def _find(self, name: str, read: Callable, compute: Callable, write: Callable) -> Any:
+        """What the folder holds already, else what is computed now, which is kept if there is a folder."""
+        if self.store is not None and self.store.exists(name):
+            return read(self.store.root)
+        result = compute()
+        if self.store is not None:
+            write(result)
+        return result
+
+    def _search(self, function: Callable[..., Any], what: str, progress: Progress | None) -> Any:
+        tell = None if progress is None else lambda done, total: progress(what, done, total)
+        drop, x, labels = self.study.drop_duplicates, self.points.x, self.points.labels
+        return function(x, labels, self.study.norm, drop_duplicates=drop, device=str(self.device), progress=tell)
+
+    def _save(self, separation: Separation, seconds: float) -> None:
+        """Write `separation.json`."""
+        points = self.points
+        result = {
+            "distance": separation.distance,
+            "epsilon_min": separation.epsilon_min,
+            "rows": separation.rows,
+            "labels": separation.labels,
+            "points": separation.points,
+            "dropped": separation.dropped,
+            "class_names": points.class_names,
+            "is_image": points.x.dtype == np.uint8,
+            **(points.origin or {"data": points.name}),
+            **self.depends_on,
+            "seconds": round(seconds, 3),
+            "environment": environment(self.device),
+        }
+        save_settings(self.store, SEPARATION, complete_settings(self.study, result))
+
+    def collect(self) -> Separation:
+        """The separation; pairs and neighbours are kept here and in the folder."""
+        return self.separation
+
+    def cost(self) -> StudyCost:
+        """Every search that is left, timed for a few seconds and taken to go on at that pace."""
+        classes, points = len({*self.points.labels.tolist()}), len(self.points)
+        searches = [(SEPARATION, class_separation, "all points", 2000)]
+        if self.study.per_class:
+            searches.append((PAIRS, class_separations, "pairs of classes", 25 * classes * (classes - 1)))
+        if self.study.per_point:
+            searches.append((NEAREST, nearest_other_class, "every point", 16 * points))
+        kind = kind_of(self.device)
+        units = 1 if kind == "gpu" else torch.get_num_threads()
+        parts = []
+        for file, function, what, size in searches:
+            if self.store is None or not self.store.exists(file):
+                seconds, how = self._time(function, what)
+                parts.append(CellCost("search", 1, seconds, size if self.store else 0, kind, how, what, units))
+        return StudyCost(tuple(parts), environment(self.device)["device"])
+
+    def _time(self, function: Callable[..., Any], what: str) -> tuple[float, str]:
+        """Seconds that a search takes, and how this was found out."""
+        if not is_here(self.device):
+            return math.nan, f"not measured: there is no {self.device.type} here"
+        told: list[tuple[float, int]] = []  # when, and how many pairs were done
+        began, whole = time.perf_counter(), 0
+
+        def watch(what: str, done: int, total: int) -> None:
+            nonlocal whole
+            told.append((time.perf_counter() - began, done))
+            whole = total
+            if told[-1][0] > TRIAL_SECONDS and len(told) > 1:
+                raise _Timed
+
+        try:
+            self._search(function, what, watch)
+            return time.perf_counter() - began, "measured now on all points"
+        except _Timed:
+            (first, before), (last, done) = told[0], told[-1]
+            left = (last - first) * (whole - done) / (done - before)
+            return last + left, f"measured now on {done / whole:.0%} of the pairs, and taken to grow in proportion"
+
+    def describe(self) -> Iterator[str]:
+        """Points and classes."""
+        yield describe_points(self.points)
+        if self.points.label_column is not None and self.points.origin["label"] is None:
+            yield f"Classes: column {self.points.label_column}"
+
+
+def describe_points(points: Points) -> str:
+    """Name, number, shape and classes of points."""
+    shape, classes = " x ".join(map(str, points.x.shape[1:])), len({*points.labels.tolist()})
+    return f"Data: {points.name}, {len(points)} points ({shape}), {classes} classes"
 
 
 # --- the folder -------------------------------------------------------------------------------------------------------
@@ -172,7 +228,7 @@ def read_pairs(directory: str | os.PathLike[str]) -> pd.DataFrame | None:
 
 
 def read_neighbours(directory: str | os.PathLike[str]) -> Neighbours | None:
-    """Of every point the nearest one of another class; None if this was not computed."""
+    """The nearest point of another class for each point; None if this was not computed."""
     arrays = _unpack(directory)
     if arrays is None:
         return None
@@ -186,47 +242,10 @@ def read_is_test(directory: str | os.PathLike[str]) -> np.ndarray | None:
     return None if arrays is None else arrays.get("is_test")
 
 
-def _settings(points: Points, p: float, drop_duplicates: bool) -> Settings:
-    """What a separation depends on."""
-    norm = "inf" if math.isinf(p) else p
-    return {"data_fingerprint": points.fingerprint(), "norm": norm, "drop_duplicates": drop_duplicates}
-
-
-def check_folder(directory: str | os.PathLike[str], points: Points, p: float, drop_duplicates: bool) -> None:
-    """Refuse a folder whose separation is of other data, or was found with other settings."""
-    store, depends_on = Store(directory), _settings(points, p, drop_duplicates)
-    if store.exists(SEPARATION):
-        noted_only = tuple(name for name in read_settings(store, SEPARATION) if name not in depends_on)
-        check_settings(store, SEPARATION, depends_on, noted_only)
-        return
-    orphans = [name for name in (PAIRS, NEAREST) if store.exists(name)]
-    if orphans:
-        raise ValueError(f"{store.root} holds {orphans[0]} without the {SEPARATION} it belongs to; use another folder")
-
-
-def _describe(found: Separation, points: Points, depends_on: Settings, device: torch.device, seconds: float) -> bytes:
-    """The content of `separation.json`."""
-    about = {
-        "distance": found.distance,
-        "epsilon_min": found.epsilon_min,
-        "rows": found.rows,
-        "labels": found.labels,
-        "points": found.points,
-        "dropped": found.dropped,
-        "class_names": points.class_names,
-        "is_image": points.x.dtype == np.uint8,
-        **(points.origin or {"data": points.name}),
-        **depends_on,
-        "seconds": round(seconds, 3),
-        "environment": environment(device),
-        "scuff": scuff.__version__,
-    }
-    return (json.dumps(about, indent=2) + "\n").encode()
-
-
-def _separation(about: Settings) -> Separation:
-    pairs = {name: tuple(about[name]) for name in ("rows", "labels", "dropped")}
-    return Separation(distance=about["distance"], norm=parse_norm(about["norm"]), points=about["points"], **pairs)
+def _separation(settings: Settings) -> Separation:
+    pairs = {name: tuple(settings[name]) for name in ("rows", "labels", "dropped")}
+    norm = parse_norm(settings["norm"])
+    return Separation(distance=settings["distance"], norm=norm, points=settings["points"], **pairs)
 
 
 def _pack(neighbours: Neighbours, is_test: np.ndarray | None) -> bytes:

@@ -1,4 +1,4 @@
-"""What can take part in a study of MSCR: scikit-learn estimators, networks by recipe, and models as they are."""
+"""Models in a study of MSCR: scikit-learn estimators, networks trained by a recipe, and trained classifiers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Estimator:
     address: str | None = None  # as it was given
 
     def describe(self) -> str:
-        """What decides over what it learns, as text: its class and all parameters."""
+        """What determines what it learns, as text: its class and all parameters."""
         kind = type(self.estimator)
         parameters = {key: _describe(value) for key, value in sorted(self.estimator.get_params(deep=True).items())}
         return f"{kind.__module__}.{kind.__qualname__} {parameters}"
@@ -53,7 +53,7 @@ class Network:
     address: str | None = None
 
     def describe(self) -> str:
-        """What decides over its weights, as text."""
+        """What determines its weights, as text."""
         return f"{RECIPE}{self.recipe.name} {self.recipe.settings()}"
 
 
@@ -66,7 +66,7 @@ class Given:
     address: str | None = None
 
     def describe(self) -> str:
-        """Where it is from, and a hash of it."""
+        """Its address and a hash of it."""
         return f"{self.classifier.address} {self.classifier.fingerprint()}"
 
 
@@ -87,12 +87,12 @@ def open_contenders(models: Any) -> dict[str, Contender]:
         opened = [_open(model) for model in several]
     if not opened:
         raise ValueError("no model is given")
-    names = [one.name for one in opened]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise ValueError(f"two models are called {twice}; name one of them, as in other=ADDRESS")
-    if len({isinstance(one, Given) for one in opened}) > 1:
-        given = [one.name for one in opened if isinstance(one, Given)]
+    names = [contender.name for contender in opened]
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is not None:
+        raise ValueError(f"two models are called {repeated}; name one of them, as in other=ADDRESS")
+    if len({isinstance(contender, Given) for contender in opened}) > 1:
+        given = [contender.name for contender in opened if isinstance(contender, Given)]
         raise ValueError(
             f"{', '.join(given)} is trained already, the other models are trained here, with noise; measure them apart"
         )
@@ -110,8 +110,8 @@ def _open(model: Any) -> Contender:
         opened = open_model(model)
         return Given(opened.name, opened)
     name, address = split_name(os.fspath(model))
-    found = replace(_open_address(address), address=address)
-    return _named(found, name) if name else found
+    contender = replace(_open_address(address), address=address)
+    return _named(contender, name) if name else contender
 
 
 def _open_address(address: str) -> Contender:
@@ -170,10 +170,10 @@ def _checked(estimator: Any, name: str) -> Any:
     from sklearn.base import is_classifier
 
     try:
-        good = is_classifier(estimator)
+        is_suitable = is_classifier(estimator)
     except (AttributeError, TypeError):  # of a class that does not know of scikit-learn's tags
-        good = getattr(estimator, "_estimator_type", None) == "classifier"
-    if not good:
+        is_suitable = getattr(estimator, "_estimator_type", None) == "classifier"
+    if not is_suitable:
         raise ValueError(
             f"{name} is no classifier; expected an estimator that predicts classes (one of your own derives from "
             "sklearn.base.ClassifierMixin and BaseEstimator)"
@@ -182,7 +182,7 @@ def _checked(estimator: Any, name: str) -> Any:
 
 
 def _describe(value: Any) -> str:
-    """A parameter as text that is the same in every process, and another for another value."""
+    """A parameter as text, the same in every process and different for different values."""
     if isinstance(value, np.ndarray):
         digest = hashlib.blake2b(np.ascontiguousarray(value), digest_size=8).hexdigest()
         return f"array {value.shape} {value.dtype} {digest}"
@@ -192,7 +192,7 @@ def _describe(value: Any) -> str:
 
 
 def count_neighbours(contender: Contender) -> int:
-    """How many training points a model needs at least: those of a nearest-neighbour rule, else one."""
+    """The least number of training points: the neighbours of a nearest-neighbour rule, else one."""
     parameters: Mapping[str, Any] = contender.estimator.get_params() if isinstance(contender, Estimator) else {}
-    wanted: Sequence[Any] = [value for key, value in parameters.items() if key.rpartition("__")[2] == "n_neighbors"]
-    return max([value for value in wanted if isinstance(value, int)], default=1)
+    counts: Sequence[Any] = [value for key, value in parameters.items() if key.rpartition("__")[2] == "n_neighbors"]
+    return max([value for value in counts if isinstance(value, int)], default=1)

@@ -1,156 +1,81 @@
-"""What a study of MSCR will train and test, found out before anything is computed."""
+"""Plan a study of MSCR: what it trains and tests, checked before anything but the separation is computed."""
 
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import fields
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 import torch
 
-import scuff
 from scuff.balls import BOUNDS
-from scuff.data import Points, open_points
-from scuff.engine import Engine, LocalEngine, Progress
-from scuff.environment import environment
+from scuff.data import Points
 from scuff.metrics.norms import norm_name, parse_norm
+from scuff.metrics.separation.robust_accuracies import RobustAccuracies
+from scuff.models.open import default_name
 from scuff.ranges import is_number
-from scuff.store import Store, check_settings, read_settings
+from scuff.store import Store
+from scuff.studies.base import Plan, check_folder, complete_settings, open_engine_of
+from scuff.studies.options import OBJECT
 from scuff.studies.separation.cells import MscrCell, Protocol, split_rows
-from scuff.studies.separation.distances import check_folder, measure_separation
+from scuff.studies.separation.distances import SeparationWork, open_study_points
 from scuff.studies.separation.models import Contender, Estimator, Given, count_neighbours, open_contenders
-from scuff.studies.separation.results import SETTINGS
+from scuff.studies.separation.study import MscrStudy, Noise, PointsStudy, SeparationStudy
+from scuff.studies.separation.work import MscrWork
 
-# Data may move, and models and runs may join.
-NOTED_ONLY = ("data", "models", "addresses", "runs", "device", "environment", "scuff")
 OFFSETS = ("independent", "shared")
-TIMES = "x"  # 0.5x is half of epsilon_min
+MULTIPLE = "x"  # 0.5x is half of epsilon_min
 DEFAULT_NOISE = ("0", "0.25x", "0.5x", "1x", "1.5x", "2x")
-RUNS, COPIES, TEST_SHARE = 10, 10, 0.2
-MOST_COPIES = 65535  # which is as far as cells count
-QUICK = 1 << 36  # differences of coordinates: so many take seconds, and show how all points are separated
-
-Noise = Sequence[float | str] | None
+DEFAULT_RUNS = 10
+MOST_COPIES = 65535  # cells count copies in 16 bits
+QUICK = 1 << 36  # differences of coordinates that take seconds; up to here all distances are found, for the report
 
 
-@dataclass(frozen=True)
-class MscrPlan:
-    """A study that is ready to run: its cells, what they share, and what all of it depends on."""
-
-    settings: dict[str, Any]
-    protocol: Protocol
-    cells: list[MscrCell]
-    engine: Engine
-
-    @property
-    def store(self) -> Store:
-        """The folder of the study."""
-        return self.protocol.store
-
-    def missing(self) -> list[MscrCell]:
-        """The cells that are not computed yet."""
-        there = set(self.store.names("cells", ".npz"))
-        return [cell for cell in self.cells if cell.file not in there]
-
-
-def plan_mscr(
-    models: Any,
-    data: Any,
-    out: str | os.PathLike[str],
-    *,
-    train_noise: Noise = None,
-    test_noise: Noise = None,
-    copies: int | Sequence[int] = COPIES,
-    runs: int | Sequence[int] | None = None,
-    norm: float | str = "inf",
-    epsilon_min: float | None = None,
-    quantile: float = 0.0,
-    bounds: str | None = None,
-    offsets: str = "independent",
-    keep_originals: bool = False,
-    test_share: float = TEST_SHARE,
-    label: str | None = None,
-    scale: str | None = None,
-    resize: int | None = None,
-    crop: int | None = None,
-    drop_duplicates: bool = False,
-    device: str | torch.device | None = None,
-    engine: Engine | None = None,
-    progress: Progress | None = None,
-) -> MscrPlan:
-    """Plan a study, for which only the separation of the classes is computed; the arguments are those of `mscr`."""
-    store = Store(out)
-    engine, norm = engine or LocalEngine(), parse_norm(norm)
-    device = engine.find_device(device)
-    contenders = open_contenders(models)
-    are_given = all(isinstance(one, Given) for one in contenders.values())
-    points = _open(data, label=label, scale=scale, resize=resize, crop=crop)
+def plan_mscr(study: MscrStudy) -> Plan[RobustAccuracies]:
+    """Open models and points, check them, find epsilon_min, and list the trainings."""
+    store = Store(study.out)
+    norm = parse_norm(study.norm)
+    engine, device = open_engine_of(study)
+    contenders = open_contenders(study.models)
+    are_given = all(isinstance(contender, Given) for contender in contenders.values())
+    points = open_study_points(study)
     is_image = points.x.dtype == np.uint8
-    if not is_image and not all(isinstance(one, Estimator) for one in contenders.values()):
-        raise ValueError(
-            f"networks classify images of bytes (uint8); {points.name} holds {points.x.dtype} of shape "
-            f"{points.x.shape[1:]}: use an estimator of scikit-learn"
-        )
-    if points.classes is not None and not are_given:
-        raise ValueError(f"{points.name} stands for some outputs of a model of ImageNet; train on data of its own")
-    copies, runs = _choose_copies(copies), _choose_runs(runs, are_given)
-    bounds = _choose_bounds(bounds, norm, is_image)
-    if offsets not in OFFSETS:
-        raise ValueError(f"offsets must be one of {', '.join(OFFSETS)}, got {offsets!r}")
-    if (offsets == "shared" or keep_originals) and not all(isinstance(one, Estimator) for one in contenders.values()):
-        raise ValueError(
-            "shared offsets and kept originals are for estimators: a network draws fresh noise in every epoch, and a "
-            "model that is trained already learns nothing"
-        )
-    if not is_number(test_share) or not 0 < test_share < 1:
-        raise ValueError(f"test_share must be between 0 and 1, got {test_share!r}")
-    _check_split(points, contenders, test_share)
-    if are_given and train_noise is not None:
-        raise ValueError("train_noise is for models that are trained here; these are trained already")
-    is_measured = epsilon_min is None
-    if is_measured:
-        here = device if torch.cuda.is_available() else torch.device("cpu")  # the GPUs may be a cluster's
-        epsilon_min = _measure_epsilon(points, out, norm, quantile, drop_duplicates, here, progress)
-    elif not is_number(epsilon_min) or epsilon_min <= 0:
-        raise ValueError(f"epsilon_min must be a number above 0, got {epsilon_min!r}")
-    elif quantile:
-        raise ValueError("give epsilon_min, or the quantile to measure it by, not both")
-    else:
-        check_folder(out, points, norm, drop_duplicates)
-    train_noise = (0.0,) if are_given else read_noise(train_noise, epsilon_min, "train_noise")
-    test_noise = read_noise(test_noise, epsilon_min, "test_noise")
-    test_noise = tuple(sorted({*test_noise, 0.0, float(epsilon_min)}))
+    _check_models(study, contenders, points)
+    copies, runs = _choose_copies(study.copies), _choose_runs(study.runs, are_given)
+    bounds = _choose_bounds(study.bounds, norm, is_image)
+    _check_split(points, contenders, study.test_share)
+    epsilon_min = _find_epsilon(study, points, device)
+    train_noise = (0.0,) if are_given else read_noise(study.train_noise, epsilon_min, "train_noise")
+    test_noise = read_noise(study.test_noise, epsilon_min, "test_noise")
+    test_noise = tuple(sorted({*test_noise, 0.0, epsilon_min}))
     settings = {
-        "data": data if isinstance(data, str) else points.name,
+        "data": study.data if isinstance(study.data, str) else points.name,
         "data_fingerprint": points.fingerprint(),
-        "models": {name: one.describe() for name, one in contenders.items()},
+        "models": {name: contender.describe() for name, contender in contenders.items()},
         "norm": "inf" if math.isinf(norm) else norm,
-        "addresses": {name: one.address for name, one in contenders.items()},
+        "addresses": {name: contender.address for name, contender in contenders.items()},
         "are_given": are_given,
-        "epsilon_min": float(epsilon_min),
-        "epsilon_given": not is_measured,
-        "quantile": quantile,
+        "epsilon_min": epsilon_min,
+        "epsilon_given": study.epsilon_min is not None,
+        "quantile": study.quantile,
         "train_noise": list(train_noise),
         "test_noise": list(test_noise),
         "copies": list(copies),
-        "runs": list(runs),
+        "runs": runs,
         "bounds": bounds,
-        "offsets": offsets,
-        "keep_originals": keep_originals,
-        "test_share": None if points.is_test is not None else 1.0 if are_given else test_share,
-        "label": label,
-        "scale": scale,
-        "resize": resize,
-        "crop": crop,
-        "drop_duplicates": drop_duplicates,
-        "device": str(device),
-        "environment": environment(device),
-        "scuff": scuff.__version__,
+        "offsets": study.offsets,
+        "keep_originals": study.keep_originals,
+        "test_share": None if points.is_test is not None else 1.0 if are_given else study.test_share,
+        **{name: getattr(study, name) for name in ("label", "scale", "resize", "crop", "drop_duplicates")},
     }
+    settings = complete_settings(study, settings, device)
+    before = check_folder(study, store, settings)
+    if before is not None:
+        _join(settings, before)
+    settings["options"] |= {"models": _model_words(settings["addresses"]), "runs": settings["runs"]}
     protocol = Protocol(
         store,
         points,
@@ -158,13 +83,11 @@ def plan_mscr(
         test_noise,
         norm,
         bounds,
-        offsets == "shared",
-        keep_originals,
-        test_share,
+        study.offsets == "shared",
+        study.keep_originals,
+        study.test_share,
         str(device),
     )
-    if check_settings(store, SETTINGS, settings, NOTED_ONLY):
-        _join(settings, read_settings(store, SETTINGS))
     cells = [
         MscrCell(model, k, radius, run)
         for run in runs
@@ -172,42 +95,52 @@ def plan_mscr(
         for k in copies
         for radius in train_noise
     ]
-    return MscrPlan(settings, protocol, cells, engine)
+    return Plan(study, settings, MscrWork(settings, protocol, cells), store, engine)
 
 
-def _open(data: Any, **options: Any) -> Points:
-    """The points; options are for those that are not opened yet."""
-    if not isinstance(data, Points):
-        return open_points(data, **options)
-    if any(value is not None for value in options.values()):
-        raise ValueError(f"{', '.join(options)} are for data that are not opened yet; {data.name} is")
-    return data
+def _check_models(study: MscrStudy, contenders: Mapping[str, Contender], points: Points) -> None:
+    """Refuse models that do not suit the points, and options that do not suit the models."""
+    are_estimators = all(isinstance(contender, Estimator) for contender in contenders.values())
+    are_given = all(isinstance(contender, Given) for contender in contenders.values())
+    if points.x.dtype != np.uint8 and not are_estimators:
+        raise ValueError(
+            f"networks classify images of bytes (uint8); {points.name} holds {points.x.dtype} of shape "
+            f"{points.x.shape[1:]}: use an estimator of scikit-learn"
+        )
+    if points.classes is not None and not are_given:
+        raise ValueError(f"{points.name} stands for some outputs of a model of ImageNet; train on data of its own")
+    if study.offsets not in OFFSETS:
+        raise ValueError(f"offsets must be one of {', '.join(OFFSETS)}, got {study.offsets!r}")
+    if (study.offsets == "shared" or study.keep_originals) and not are_estimators:
+        raise ValueError(
+            "shared offsets and kept originals are for estimators: a network draws fresh noise in every epoch, and a "
+            "model that is trained already learns nothing"
+        )
+    if not is_number(study.test_share) or not 0 < study.test_share < 1:
+        raise ValueError(f"test_share must be between 0 and 1, got {study.test_share!r}")
+    if are_given and study.train_noise is not None:
+        raise ValueError("train_noise is for models that are trained here; these are trained already")
 
 
-def _measure_epsilon(
-    points: Points,
-    out: str | os.PathLike[str],
-    norm: float,
-    quantile: float,
-    drop_duplicates: bool,
-    device: torch.device,
-    progress: Progress | None,
-) -> float:
-    """Half the separation of the classes, or half a quantile of the distances to the nearest point of another class."""
-    if not is_number(quantile) or not 0 <= quantile < 1:
-        raise ValueError(f"quantile must be at least 0 and below 1, got {quantile!r}")
-    is_quick = device.type == "cuda" or points.x.size * len(points) <= QUICK
-    found = measure_separation(
-        points,
-        out,
-        norm=norm,
-        drop_duplicates=drop_duplicates,
-        per_class=is_quick,
-        per_point=is_quick or quantile > 0,
-        device=device,
-        progress=progress,
-    )
-    return found.neighbours.quantile(quantile) / 2 if quantile else found.separation.epsilon_min
+def _find_epsilon(study: MscrStudy, points: Points, device: torch.device) -> float:
+    """The radius that was given; else half the separation of the classes, or half a quantile of all distances."""
+    if study.epsilon_min is not None:
+        if not is_number(study.epsilon_min) or study.epsilon_min <= 0:
+            raise ValueError(f"epsilon_min must be a number above 0, got {study.epsilon_min!r}")
+        if study.quantile:
+            raise ValueError("give epsilon_min, or the quantile to measure it by, not both")
+    elif not is_number(study.quantile) or not 0 <= study.quantile < 1:
+        raise ValueError(f"quantile must be at least 0 and below 1, got {study.quantile!r}")
+    here = device if torch.cuda.is_available() else torch.device("cpu")  # the GPUs may be a cluster's
+    is_quick = here.type == "cuda" or points.x.size * len(points) <= QUICK
+    asked = {"per_class": is_quick, "per_point": is_quick or study.quantile > 0}
+    shared = {field.name: getattr(study, field.name) for field in fields(PointsStudy)}
+    work = SeparationWork(SeparationStudy(study.data, study.out, **shared, **asked), points, here)
+    work.check_folder()
+    if study.epsilon_min is not None:
+        return float(study.epsilon_min)
+    work.measure(study.progress)
+    return work.neighbours.quantile(study.quantile) / 2 if study.quantile else work.separation.epsilon_min
 
 
 def read_noise(noise: Noise, epsilon_min: float, what: str) -> tuple[float, ...]:
@@ -220,8 +153,8 @@ def read_noise(noise: Noise, epsilon_min: float, what: str) -> tuple[float, ...]
     radii = []
     for word in DEFAULT_NOISE if noise is None else noise:
         try:
-            is_multiple = isinstance(word, str) and word.strip().endswith(TIMES)
-            radius = float(word.strip().removesuffix(TIMES)) if isinstance(word, str) else float(word)
+            is_multiple = isinstance(word, str) and word.strip().endswith(MULTIPLE)
+            radius = float(word.strip().removesuffix(MULTIPLE)) if isinstance(word, str) else float(word)
         except (TypeError, ValueError) as error:
             raise ValueError(
                 f"{what} takes radii, as 0.01, and multiples of epsilon_min, as 0.5x; got {word!r}"
@@ -245,9 +178,9 @@ def _choose_copies(copies: int | Sequence[int]) -> tuple[int, ...]:
 
 
 def _choose_runs(runs: int | Sequence[int] | None, are_given: bool) -> list[int]:
-    """Seeds. A model that is there already has no randomness but that of the noise, which images average out."""
+    """Seeds. A model that is trained already has no randomness but that of the noise, which images average out."""
     if runs is None:
-        runs = 1 if are_given else RUNS
+        runs = 1 if are_given else DEFAULT_RUNS
     numbers = list(range(runs)) if isinstance(runs, Integral) else _whole_numbers(runs)
     if not numbers or len(set(numbers)) < len(numbers) or min(numbers) < 0:
         raise ValueError(f"expected at least one run, or different whole numbers as their seeds, got {runs!r}")
@@ -289,11 +222,19 @@ def _check_split(points: Points, contenders: Mapping[str, Contender], test_share
         )
 
 
-def _join(settings: dict[str, Any], before: dict[str, Any]) -> None:
-    """Let models and runs join those that are there. A model that is there must be what it was."""
+def _join(settings: dict[str, Any], before: Mapping[str, Any]) -> None:
+    """Let models and runs join those of the folder. A model of the same name must be the same model."""
     for name, description in before["models"].items():
         if settings["models"].get(name, description) != description:
             raise ValueError(f"the model {name} of this study was another one; give this one another name")
     for key in ("models", "addresses"):
         settings[key] = {**before[key], **settings[key]}
     settings["runs"] = sorted({*before["runs"], *settings["runs"]})
+
+
+def _model_words(addresses: Mapping[str, str | None]) -> list[Any]:
+    """Models as the command takes them, with their names where these do not follow from the addresses."""
+    return [
+        {OBJECT: name} if address is None else address if default_name(address) == name else f"{name}={address}"
+        for name, address in addresses.items()
+    ]

@@ -18,7 +18,7 @@ PROTOCOLS: dict[str, dict[str, Any]] = {
         "runs": 1200,
         "offsets": "shared",
     },
-    # Figure 4: what the number of copies matters; its caption has a radius of 0.001, the notebook epsilon_min
+    # Figure 4: the effect of the number of copies; its caption has a radius of 0.001, the notebook epsilon_min
     "paper-copies": {
         "models": ["random-forest"],
         "train_noise": ("1x",),

@@ -1,4 +1,4 @@
-"""What a study of MSCR leaves behind: accuracies of every model, training noise, test noise and run."""
+"""What a study of MSCR leaves behind: accuracies by model, training noise, test noise and run."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from scuff.metrics.norms import parse_norm
 from scuff.metrics.separation.robust_accuracies import RobustAccuracies, read_robust_accuracies
 from scuff.store import Store, read_settings
 from scuff.studies.separation.cells import MscrCell
+from scuff.studies.separation.study import MscrStudy
 
-SETTINGS = "mscr.json"
+SETTINGS = MscrStudy.file
 ACCURACIES = "accuracies.csv"
 RIGHT = "right.npz"  # of one run: shares of right copies, float16 (copies, models, train noise, test noise, points)
 
@@ -27,15 +28,15 @@ def collect(store: Store, settings: Mapping[str, Any]) -> RobustAccuracies:
 
     It holds the models of which a run is finished, and the runs that are finished for all of these.
     """
-    there = set(store.names("cells", ".npz"))
+    existing = set(store.names("cells", ".npz"))
     copies, train_noise, test_noise = (tuple(settings[key]) for key in ("copies", "train_noise", "test_noise"))
 
     def is_finished(model: str, run: int) -> bool:
         cells = (MscrCell(model, k, radius, run) for k in copies for radius in train_noise)
-        return all(cell.file in there for cell in cells)
+        return all(cell.file in existing for cell in cells)
 
     finished = {model: [run for run in settings["runs"] if is_finished(model, run)] for model in settings["models"]}
-    models = tuple(model for model, its in finished.items() if its)
+    models = tuple(model for model, done in finished.items() if done)
     runs = tuple(run for run in settings["runs"] if models and all(run in finished[model] for model in models))
     if not runs:
         raise ValueError(f"no run of the study in {store.root} is finished for all models; run the same command again")
@@ -49,19 +50,19 @@ def collect(store: Store, settings: Mapping[str, Any]) -> RobustAccuracies:
         values[..., place] = right.sum(axis=-1) / (right.shape[-1] * drawn)
     shares = right / drawn[..., None] if len(runs) == 1 else None
     norm = parse_norm(settings["norm"])
-    found = RobustAccuracies(
+    accuracies = RobustAccuracies(
         models, train_noise, test_noise, values, settings["epsilon_min"], copies, runs, shares, norm
     )
     if shares is not None:
         file = io.BytesIO()
         np.savez_compressed(file, right=shares.astype(np.float16))
         store.write(RIGHT, file.getvalue())
-    store.write(ACCURACIES, found.to_frame().to_csv(index=False).encode())
-    return found
+    store.write(ACCURACIES, accuracies.to_frame().to_csv(index=False).encode())
+    return accuracies
 
 
 def _read_right(store: Store, cell: MscrCell) -> np.ndarray:
-    """Of every test point how many of its copies were recognised: (test noise, points)."""
+    """How many copies of each test point were recognised: (test noise, points)."""
     try:
         with np.load(io.BytesIO(store.read(cell.file)), allow_pickle=False) as file:
             return file["right"].astype(np.int64)
@@ -83,8 +84,8 @@ def read_mscr(directory: str | os.PathLike[str]) -> RobustAccuracies:
         table = pd.read_csv(io.BytesIO(store.read(ACCURACIES)))
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
         raise ValueError(f"{store.root}/{ACCURACIES} is damaged ({error}); run the same command again") from error
-    found = read_robust_accuracies(table, epsilon_min=settings["epsilon_min"], norm=parse_norm(settings["norm"]))
-    if len(found.runs) > 1 or not store.exists(RIGHT):
-        return found
+    accuracies = read_robust_accuracies(table, epsilon_min=settings["epsilon_min"], norm=parse_norm(settings["norm"]))
+    if len(accuracies.runs) > 1 or not store.exists(RIGHT):
+        return accuracies
     with np.load(io.BytesIO(store.read(RIGHT)), allow_pickle=False) as file:
-        return replace(found, right=file["right"].astype(float))
+        return replace(accuracies, right=file["right"].astype(float))

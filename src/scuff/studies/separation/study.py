@@ -1,145 +1,175 @@
-"""Minimal separation corruption robustness: Algorithm 1 of the paper on class separation, for any classifier.
-
-Half the smallest distance between points of different classes is epsilon_min: within balls of that radius a classifier
-can be right about everything. Every model is trained, in several runs, on points that are moved at random within balls
-of several radii, and tested on test points as they are and moved by several radii, epsilon_min among them. How much
-accuracy it loses there is its MSCR (`scuff.metrics.mscr_scores`). A model, a radius of training and a run are a cell,
-with a file of its own.
-"""
+"""How far apart classes are, and how much accuracy noise within that distance costs (MSCR)."""
 
 from __future__ import annotations
 
-import contextlib
+import math
 import os
 from collections.abc import Sequence
-from functools import partial
-from typing import Any
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Any, Generic
 
-import torch
+from scuff.studies.base import R, Study, as_function, study
+from scuff.studies.options import NUMBER, OBJECT, REPEATED, SEEDS, SWITCH, TEXT, WHOLE, WHOLES, WORDS, option
 
-from scuff.data import Points
-from scuff.engine import Engine, Progress, Run, needs_of
-from scuff.metrics.separation.robust_accuracies import RobustAccuracies
-from scuff.store import save_settings
-from scuff.studies.separation.cells import MscrCell, forget, run_cell
-from scuff.studies.separation.plan import COPIES, TEST_SHARE, MscrPlan, Noise, plan_mscr
-from scuff.studies.separation.results import SETTINGS, collect
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from scuff.data import Points, Source
+
+    Data = str | os.PathLike[str] | Source | Points | pd.DataFrame | tuple[Any, Any]
+
+DATA = "FILE.csv, FILE.npz, or images: fashion, cifar10:DIR, folder:DIR, hf:DIR, ..."
+Noise = Sequence[float | str] | None
 
 
-def mscr(
-    models: Any,
-    data: str | os.PathLike[str] | Points | tuple,
-    out: str | os.PathLike[str],
-    *,
-    train_noise: Noise = None,
-    test_noise: Noise = None,
-    copies: int | Sequence[int] = COPIES,
-    runs: int | Sequence[int] | None = None,
-    norm: float | str = "inf",
-    epsilon_min: float | None = None,
-    quantile: float = 0.0,
-    bounds: str | None = None,
-    offsets: str = "independent",
-    keep_originals: bool = False,
-    test_share: float = TEST_SHARE,
-    label: str | None = None,
-    scale: str | None = None,
-    resize: int | None = None,
-    crop: int | None = None,
-    drop_duplicates: bool = False,
-    device: str | torch.device | None = None,
-    engine: Engine | None = None,
-    progress: Progress | None = None,
-) -> RobustAccuracies:
-    """Train, test, and return accuracies by model, training noise, test noise and run.
+@study
+class PointsStudy(Study[R], Generic[R]):
+    """A question about distances between labelled points: how the points are opened, and in which norm they differ."""
 
-    `scuff.metrics.mscr_scores` makes robustness of them, `scuff.metrics.accuracy_table` the matrices of the paper.
+    question = "separation"
 
-    Parameters
-    ----------
-    models
-        One or several: `"random-forest"` (100 trees), `"1-nn"`, any scikit-learn estimator or its address as in
-        `"sklearn.svm:SVC"`, a `Recipe` or `"recipe:cifar-fast"` for networks, or models that are trained already,
-        whatever `scuff.open_model` opens. A mapping gives them names.
-    data, label, scale, resize, crop
-        As in `scuff.data.open_points`: a CSV or npz file, the address of a source, arrays. Data that come with a test
-        split keep it in all runs; of others, every run tests on `test_share` of the points, drawn anew.
-    out
-        A folder, on this machine or anywhere that fsspec reaches. What is there is not computed again; models and runs
-        can join later.
-    train_noise, test_noise
-        Radii of the balls, as 0.01, or as multiples of epsilon_min, as "0.5x". Clean points and epsilon_min are always
-        tested. With noise, only noisy points are trained on and tested.
-    copies
-        k, the noisy points that are drawn of every point; several to see their effect. Networks are trained on a fresh
-        one in every epoch, so that it counts for tests only.
-    runs
-        How many, or their seeds: by default 10, and 1 for models that are trained already.
-    norm, bounds
-        Of the balls, and of the separation. `bounds` is what happens at the ends of [0, 1]: "truncate" (no point beyond
-        is drawn; L-infinity only), "clip" or "none"; by default, as in the paper, "truncate" for images and "none" for
-        vectors.
-    epsilon_min, quantile, drop_duplicates
-        The radius, if it is known; else it is half the separation of the data, or half the `quantile` of all distances
-        to the nearest point of another class, which a few wrong labels do not spoil. Points that have the labels of two
-        classes are an error, or dropped from the separation.
-    offsets
-        "independent": every point draws its own noise, and test points other noise than training points. "shared": all
-        points of a run are moved by the same k offsets, as in the paper's code for data in two dimensions; for
-        estimators.
-    keep_originals
-        Train on the points themselves, too; for estimators.
-    device, engine
-        By default the GPU if there is one, for networks and for the separation; and this machine, on which estimators
-        are fitted in as many processes as there are processors: see `scuff.engine`.
-    progress
-        Called with (what is being done, done, to do).
-    """
-    plan = plan_mscr(
-        models,
-        data,
-        out,
-        train_noise=train_noise,
-        test_noise=test_noise,
-        copies=copies,
-        runs=runs,
-        norm=norm,
-        epsilon_min=epsilon_min,
-        quantile=quantile,
-        bounds=bounds,
-        offsets=offsets,
-        keep_originals=keep_originals,
-        test_share=test_share,
-        label=label,
-        scale=scale,
-        resize=resize,
-        crop=crop,
-        drop_duplicates=drop_duplicates,
-        device=device,
-        engine=engine,
-        progress=progress,
+    _: KW_ONLY
+    norm: float | str = option("Norm of distances and balls: inf, 2, 1 or any p from 1 to 100.", "inf", kind=TEXT)
+    label: str | None = option(
+        "Column of a table that holds the classes. Default: label, class, target or y, else the last.",
+        None,
+        kind=TEXT,
+        metavar="COLUMN",
     )
-    return run_mscr(plan, progress=progress)
+    scale: str | None = option(
+        "What to do with features outside 0..1: rescale each, or leave them.", None, kind=TEXT, metavar="minmax|none"
+    )
+    resize: int | None = option(
+        "Resize pictures so that the shorter side has this length.", None, kind=WHOLE, metavar="PIXELS"
+    )
+    crop: int | None = option("Then crop the central square of this size.", None, kind=WHOLE, metavar="PIXELS")
+    drop_duplicates: bool = option(
+        "Leave points that coincide with points of another class out of the separation.", False, kind=SWITCH
+    )
+
+    def options(self) -> dict[str, Any]:
+        """The options as JSON; arrays and tables are named, not written out."""
+        data, options = vars(self)["data"], super().options()  # each study declares its data, at a place of its own
+        if self.norm == math.inf:
+            options.pop("norm")
+        if not isinstance(data, (str, os.PathLike)):
+            options["data"] = {OBJECT: getattr(data, "name", "points")}
+        return options
 
 
-def run_mscr(plan: MscrPlan, *, progress: Progress | None = None) -> RobustAccuracies:
-    """Carry out what `plan_mscr` has planned: the cells that are missing, and the table of them all."""
-    save_settings(plan.store, SETTINGS, plan.settings)
-    missing = plan.missing()
-    with Run(plan.engine, plan.store, progress, "mscr") as run:
-        run.expect("fit", len(plan.cells), len(plan.cells) - len(missing))
-        for on_gpu in (False, True):
-            cells = [cell for cell in missing if plan.protocol.uses_gpu(cell) == on_gpu]
-            needs = needs_of(torch.device(plan.protocol.device if on_gpu else "cpu"))
-            done = run.cells("fit", partial(run_cell, plan.protocol), cells, needs=needs, name=_describe)
-            try:
-                with contextlib.closing(done):
-                    for _ in done:
-                        pass
-            finally:
-                forget()
-    return collect(plan.store, plan.settings)
+@study
+class SeparationStudy(PointsStudy["Separation"]):
+    """Find the smallest distance between points of different classes, exactly.
+
+    Half of it is epsilon_min: balls of that radius around points of different classes do not overlap, so no noise
+    within them excuses a mistake. The distances themselves are found by `scuff.metrics.class_separation` and siblings.
+
+    >>> import numpy as np
+    >>> separation((np.array([[0.0, 0.0], [0.1, 0.3], [1.0, 1.0]]), ["a", "b", "b"])).epsilon_min
+    0.15
+    """
+
+    name = command = "separation"
+    planner = "scuff.studies.separation.distances:plan_separation"
+    reader = "scuff.studies.separation.distances:read_separation"
+    resumes = has_cells = False
+
+    data: Data = option(DATA, kind=TEXT, metavar="DATA", is_argument=True, resume="noted")
+    out: str | os.PathLike[str] | None = option(
+        "Folder for the results; existing results are reused.", None, kind=TEXT, metavar="DIR", resume="noted"
+    )
+    _: KW_ONLY
+    per_class: bool = option(
+        "Also find the separation of every pair of classes (pairs.csv).", False, kind=SWITCH, resume="noted"
+    )
+    per_point: bool = option(
+        "Also find the nearest point of another class for each point (nearest.npz).",
+        False,
+        kind=SWITCH,
+        resume="noted",
+    )
 
 
-def _describe(cell: MscrCell) -> str:
-    return f"{cell.model} {cell.train_noise:.3g} run {cell.run}"
+@study
+class MscrStudy(PointsStudy["RobustAccuracies"]):
+    """Measure minimal separation corruption robustness: Algorithm 1 of the paper on class separation.
+
+    Every model is trained, in several runs, on points that are moved at random within balls of several radii, and
+    tested on points as they are and moved by several radii, epsilon_min among them. The accuracies that are returned
+    become robustness by `scuff.metrics.mscr_scores`, and the paper's matrices by `scuff.metrics.accuracy_table`.
+    """
+
+    name = command = "mscr"
+    planner = "scuff.studies.separation.plan:plan_mscr"
+    reader = "scuff.studies.separation.results:read_mscr"
+    noted = ("addresses",)
+
+    models: Any = option(
+        "random-forest, 1-nn, recipe:NAME, any scikit-learn classifier as in sklearn.svm:SVC, or a trained model. "
+        "Repeat it for several.",
+        kind=REPEATED,
+        metavar="MODEL",
+        flag="--model",
+        resume="joins",
+    )
+    data: Data = option(DATA, kind=TEXT, metavar="DATA", resume="noted")
+    out: str | os.PathLike[str] = option(
+        "Folder for the study; existing results are reused.", kind=TEXT, metavar="DIR", resume="noted"
+    )
+    _: KW_ONLY
+    train_noise: Noise = option(
+        "Radii of training noise, as in 0,0.01,1x, where 1x is epsilon_min. Default: 0,0.25x,0.5x,1x,1.5x,2x.",
+        None,
+        kind=WORDS,
+        metavar="RADII",
+    )
+    test_noise: Noise = option(
+        "Radii of test noise. 0 and 1x are always tested. Default: as for training.", None, kind=WORDS, metavar="RADII"
+    )
+    copies: int | Sequence[int] = option(
+        "Number of noisy points drawn around each point; several, as in 1,5,10, to compare.",
+        10,
+        kind=WHOLES,
+        metavar="K",
+    )
+    runs: int | Sequence[int] | None = option(
+        "Number of runs, or their seeds, as in 3,7. Default: 10, and 1 for trained models.",
+        None,
+        kind=SEEDS,
+        metavar="N",
+        resume="joins",
+    )
+    epsilon_min: float | None = option(
+        "Half the separation, if it is known already.", None, kind=NUMBER, metavar="RADIUS"
+    )
+    quantile: float = option(
+        "Take half of this quantile of the distances to the nearest point of another class as epsilon_min, instead of "
+        "half the smallest.",
+        0.0,
+        kind=NUMBER,
+        metavar="Q",
+    )
+    offsets: str = option(
+        "independent: every point draws its own noise. shared: all points of a run are moved by the same offsets "
+        "(scikit-learn models only).",
+        "independent",
+        kind=TEXT,
+        metavar="independent|shared",
+    )
+    bounds: str | None = option(
+        "What happens to noise that leaves [0, 1]. Default: none for vectors; for images truncate in L-infinity, clip "
+        "in other norms.",
+        None,
+        kind=TEXT,
+        metavar="none|clip|truncate",
+    )
+    keep_originals: bool = option(
+        "Train on clean points as well as noisy ones (scikit-learn models only).", False, kind=SWITCH
+    )
+    test_share: float = option(
+        "Share of points to test on, for data without a test split.", 0.2, kind=NUMBER, metavar="SHARE"
+    )
+
+
+separation = as_function(SeparationStudy)
+mscr = as_function(MscrStudy)

@@ -217,7 +217,7 @@ class MixingStudy(TrialStudy["pd.DataFrame"], WithResamplings, _Pair):
 @study
 class _OneScheme:
     scheme: str | Mapping[str, Scheme | str] = option(
-        "Scheme whose augmentations are chosen from.", kind=SCHEMES, metavar="SCHEME", assumed="augmix"
+        "Scheme whose augmentations are chosen from.", kind=SCHEMES, metavar="SCHEME", command_default="augmix"
     )
 
 

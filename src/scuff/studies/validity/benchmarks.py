@@ -1,4 +1,4 @@
-"""Which benchmarks a table of shifts can score: suites whose corruptions are all there, and categories of them."""
+"""Which benchmarks a table of shifts can score: suites whose corruptions it has, and categories of corruptions."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pathlib import Path
 
 from scuff.corruptions import get
 from scuff.design import find_categories
-from scuff.design.overlap.files import read_categories, read_overlaps_file
+from scuff.design.overlap.files import read_categories
 from scuff.metrics import overlaps
 from scuff.metrics.words import name_some
 from scuff.studies.overlap.results import read_overlap
 from scuff.suites import Suite, list_suites, load_suite
 from scuff.suites.suite import ABOUT_ENTRY
 
-FAMILIES = "families"  # categories as the registry of corruptions has them
-ALL = "all"
+FAMILIES = "families"  # categories are the families in the registry of corruptions
+ALL = "all"  # the benchmark of all corruptions
 
 Categories = Mapping[str, Sequence[str]] | str | os.PathLike[str] | None
 Members = dict[str, list[str]]
@@ -25,57 +25,48 @@ Members = dict[str, list[str]]
 def find_suites(corruptions: Sequence[str], suites: Sequence[Suite | str] | None = None) -> Members:
     """The suites that can be scored, with the corruptions, `suite/entry`, that are their entries in the table.
 
-    An entry may be there under the name of another suite if that has the same corruption with the same parameters:
-    ImageNet-NOC is a part of its candidates. Suites are those of the package, or the given ones, of which each must be
-    there; suites that only the table knows; and "all", if that is none of these. The largest comes first, "all" last.
+    An entry may be there under the name of another suite that has the same corruption with the same parameters, as
+    ImageNet-NOC is a part of its candidates. Candidates are the suites of the package, or the given ones, which must be
+    complete; suites that only the table knows; and "all", if it equals none of these. The largest comes first.
 
     >>> find_suites([f"noc-candidates/{entry}" for entry in load_suite("noc-candidates").entries])["imagenet-noc"][:2]
     ['noc-candidates/quantization', 'noc-candidates/blur']
     """
-    known, given = _known(suites)
-    if ALL in (*known, *map(_suite_of, corruptions)):
+    known, given = _load_suites(suites)
+    suite_of = {address: address.rpartition("/")[0] for address in corruptions}  # empty for a corruption alone
+    if ALL in (*known, *suite_of.values()):
         raise ValueError(f"a suite must not be called {ALL!r}, which is the benchmark of all corruptions; rename it")
-    laws = {law: address for address in reversed(corruptions) if (law := _law(address, known)) is not None}
-    found: Members = {}
-    for suite in given if suites else known.values():
-        places = {entry: _place(suite, entry, corruptions, laws) for entry in suite.benchmark()}
+    by_law = {law: address for address in reversed(corruptions) if (law := _law(address, known)) is not None}
+    members: Members = {}
+    for name in given or known:
+        addresses = {entry: f"{name}/{entry}" for entry in known[name].benchmark()}
+        places = {e: a if a in corruptions else by_law.get(_law(a, known)) for e, a in addresses.items()}
         missing = [entry for entry, place in places.items() if place is None]
-        if suites and missing:
+        if given and missing:
             raise ValueError(
-                f"the table lacks {len(missing)} of the {len(places)} corruptions of {suite.name}: {name_some(missing)}"
+                f"the table lacks {len(missing)} of the {len(places)} corruptions of {name}: {name_some(missing)}"
             )
         if places and not missing:
-            found[suite.name] = list(places.values())
-    for address in corruptions:
-        name = _suite_of(address)
+            members[name] = list(places.values())
+    for address, name in suite_of.items():
         if name and name not in known:
-            found.setdefault(name, []).append(address)
-    found = {name: found[name] for name in sorted(found, key=lambda name: -len(found[name]))}
-    if corruptions and not any(set(members) == set(corruptions) for members in found.values()):
-        found[ALL] = list(corruptions)
-    return found
+            members.setdefault(name, []).append(address)
+    members = dict(sorted(members.items(), key=lambda item: -len(item[1])))
+    if corruptions and not any(set(each) == set(corruptions) for each in members.values()):
+        members[ALL] = list(corruptions)
+    return members
 
 
 def note_incomplete(corruptions: Sequence[str], scored: Members) -> list[str]:
-    """Notes on suites of the package of which the table has but a part, so that they are not scored.
+    """Notes on suites of the package that are not scored because the table has only a part of them.
 
     >>> note_incomplete(["imagenet-c/fog", "imagenet-c/snow", "mine/fog"], {})
     ['imagenet-c: 2 of 15 corruptions, not scored as such']
     """
-    notes = []
-    for name in dict.fromkeys(map(_suite_of, corruptions)):
-        if name in list_suites() and name not in scored:
-            entries = load_suite(name).benchmark()
-            there = sum(f"{name}/{entry}" in corruptions for entry in entries)
-            notes.append(f"{name}: {there} of {len(entries)} corruptions, not scored as such")
-    return notes
-
-
-def refuse_ambiguous(suites: Members, scores: Iterable[str]) -> None:
-    """One name must mean one benchmark."""
-    both = [name for name in scores if name in suites]
-    if both:
-        raise ValueError(f"{both[0]} is both a suite of corruptions and another score; rename one of them")
+    names = dict.fromkeys(address.rpartition("/")[0] for address in corruptions)
+    entries = {name: load_suite(name).benchmark() for name in names if name in list_suites() and name not in scored}
+    present = {name: sum(f"{name}/{entry}" in corruptions for entry in them) for name, them in entries.items()}
+    return [f"{name}: {present[name]} of {len(entries[name])} corruptions, not scored as such" for name in entries]
 
 
 def resolve_categories(
@@ -84,84 +75,62 @@ def resolve_categories(
     """The categories of the corruptions of a table, and notes on what has none.
 
     Categories are a mapping, or a YAML or JSON file of one; the folder or the CSV file of an overlap study, in which
-    they are found; or "families", also None. They may name corruptions by another suite: where there is no
-    `imagenet-c/fog`, `cifar10-c/fog` will do, first of all if the two are the same corruption.
+    they are found; or "families" (also None). They may name corruptions by another suite: in place of `imagenet-c/fog`,
+    `cifar10-c/fog` will do, preferably if the two are the same corruption.
     """
-    known, _ = _known(suites)
+    known, _ = _load_suites(suites)
+    notes = []
     if categories is None or categories == FAMILIES:
-        labels, unused = {address: _family(address, known) for address in corruptions}, []
-        order = dict.fromkeys(labels.values())
+        label_of = {address: _family(address, known) for address in corruptions}
+        order = dict.fromkeys(filter(None, label_of.values()))
     else:
-        order = _read_groups(categories, seed)
-        label_of = {name: category for category, members in order.items() for name in members}
-        names = {address: _same_corruption(address, label_of, known) for address in corruptions}
-        choices = {address: {label_of[name] for name in its} for address, its in names.items()}
-        labels = {address: its.pop() if len(its) == 1 else None for address, its in choices.items()}
-        matched = {name for its in names.values() for name in its}
-        unused = [name for name in label_of if name not in matched]
-    found = {category: [a for a in corruptions if labels[a] == category] for category in order if category is not None}
-    without = [address for address, category in labels.items() if category is None]
-    notes = [f"in no category: {name_some(without)}"] if without else []
-    if unused:
-        notes.append(f"in a category, but not in the table: {name_some(unused)}")
-    return {category: members for category, members in found.items() if members}, notes
+        order = _read_categories(categories, seed)
+        label_by_name = {name: category for category, members in order.items() for name in members}
+        matches = {address: _same_corruption(address, label_by_name, known) for address in corruptions}
+        labels = {address: {label_by_name[name] for name in names} for address, names in matches.items()}
+        label_of = {address: next(iter(each)) if len(each) == 1 else None for address, each in labels.items()}
+        matched = {name for names in matches.values() for name in names}
+        unused = [name for name in label_by_name if name not in matched]
+        notes = [f"in a category, but not in the table: {name_some(unused)}"] if unused else []
+    without = [address for address, category in label_of.items() if category is None]
+    if without:
+        notes.insert(0, f"in no category: {name_some(without)}")
+    members = {category: [a for a in corruptions if label_of[a] == category] for category in order}
+    return {category: addresses for category, addresses in members.items() if addresses}, notes
 
 
-def _known(suites: Sequence[Suite | str] | None) -> tuple[dict[str, Suite], list[Suite]]:
-    """All suites by name, and those that were given."""
-    given = [suite if isinstance(suite, Suite) else load_suite(suite) for suite in suites or ()]
-    return {name: load_suite(name) for name in list_suites()} | {suite.name: suite for suite in given}, given
-
-
-def _suite_of(address: str) -> str:
-    """The name of the suite of a corruption; none of a corruption alone."""
-    return address.rpartition("/")[0]
-
-
-# --- suites ---------------------------------------------------------------------------------------------------------
+def _load_suites(suites: Sequence[Suite | str] | None) -> tuple[dict[str, Suite], list[str]]:
+    """All suites by name, and the names of the given ones."""
+    given = {s.name: s for s in (suite if isinstance(suite, Suite) else load_suite(suite) for suite in suites or ())}
+    return {name: load_suite(name) for name in list_suites()} | given, list(given)
 
 
 def _law(address: str, known: Mapping[str, Suite]) -> tuple | None:
-    """All that decides what an entry does to pixels; None if its suite is not known."""
-    suite, _, entry = address.rpartition("/")
-    if suite not in known or entry not in known[suite].entries:
+    """All that determines what an entry does to pixels, first its corruption; None if its suite is not known."""
+    name, _, entry = address.rpartition("/")
+    if name not in known or entry not in known[name].entries:
         return None
-    return _law_of(known[suite], entry)
+    suite = known[name]
+    values = sorted((key, str(v)) for key, v in suite.entries[entry].items() if key not in ABOUT_ENTRY)
+    return suite.corruption(entry), suite.size_of(entry), suite.draws_levels, tuple(values)
 
 
-def _law_of(suite: Suite, entry: str) -> tuple:
-    values = {key: value for key, value in suite.entries[entry].items() if key not in ABOUT_ENTRY}
-    plain = tuple(sorted((key, str(value)) for key, value in values.items()))
-    return suite.corruption(entry), suite.size_of(entry), suite.draws_levels, plain
-
-
-def _place(suite: Suite, entry: str, corruptions: Sequence[str], laws: Mapping[tuple, str]) -> str | None:
-    address = f"{suite.name}/{entry}"
-    return address if address in corruptions else laws.get(_law_of(suite, entry))
-
-
-# --- categories -----------------------------------------------------------------------------------------------------
-
-
-def _read_groups(categories: Mapping[str, Sequence[str]] | str | os.PathLike[str], seed: int) -> Members:
+def _read_categories(categories: Mapping[str, Sequence[str]] | str | os.PathLike[str], seed: int) -> Members:
     if isinstance(categories, Mapping):
         for category, members in categories.items():
             if isinstance(members, str) or not isinstance(members, Iterable):
                 raise ValueError(f"the category {category} must be a list of corruptions, got {members!r}")
         groups = {str(category): list(map(str, members)) for category, members in categories.items()}
+    elif not (path := Path(categories)).exists():
+        raise ValueError(
+            f"categories are {FAMILIES}, a file of them, or the folder or CSV file of an overlap study; there is no "
+            f"{path}"
+        )
+    elif path.suffix in (".yaml", ".yml", ".json"):
+        groups = read_categories(path)
     else:
-        path = Path(categories)
-        if path.is_dir():
-            groups = find_categories(overlaps(read_overlap(path)), seed=seed).groups()
-        elif not path.exists():
-            raise ValueError(
-                f"categories are {FAMILIES}, a file of them, or the folder or CSV file of an overlap study; there is "
-                f"no {path}"
-            )
-        elif path.suffix in (".yaml", ".yml", ".json"):
-            groups = read_categories(path)
-        else:
-            groups = find_categories(read_overlaps_file(path), seed=seed).groups()
+        matrix = overlaps(read_overlap(path)) if path.is_dir() else path
+        groups = find_categories(matrix, seed=seed).groups()
     seen: dict[str, str] = {}
     for category, members in groups.items():
         for name in members:
@@ -171,22 +140,18 @@ def _read_groups(categories: Mapping[str, Sequence[str]] | str | os.PathLike[str
 
 
 def _family(address: str, known: Mapping[str, Suite]) -> str | None:
+    law = _law(address, known)
     try:
-        return get(_corruption(address, known) or address.rpartition("/")[2]).family
+        return get(law[0] if law else address.rpartition("/")[2]).family
     except KeyError:
         return None
 
 
 def _same_corruption(address: str, names: Iterable[str], known: Mapping[str, Suite]) -> list[str]:
-    """The names that mean a corruption: its address; or its entry in other suites, those that do the same if any do."""
+    """The names that mean a corruption: its address; or its entry in other suites, preferably the same corruption."""
     if address in names:
         return [address]
-    entry, corruption = address.rpartition("/")[2], _corruption(address, known)
+    entry, law = address.rpartition("/")[2], _law(address, known)
     namesakes = [name for name in names if name.rpartition("/")[2] == entry]
-    same = [name for name in namesakes if corruption is not None and _corruption(name, known) == corruption]
+    same = [name for name in namesakes if law and (other := _law(name, known)) and other[0] == law[0]]
     return same or namesakes
-
-
-def _corruption(address: str, known: Mapping[str, Suite]) -> str | None:
-    suite, _, entry = address.rpartition("/")
-    return known[suite].corruption(entry) if suite in known and entry in known[suite].entries else None

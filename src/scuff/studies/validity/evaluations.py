@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-import numpy as np
 import pandas as pd
 
 from scuff.data.natural import ALL_CLASSES, SUBSETS
-from scuff.metrics.validity.shift_tables import complete_shifts
-from scuff.metrics.validity.shifts import Shifts
+from scuff.metrics.validity.shifts import CORRUPTED, NATURAL, REFERENCE, SCORE, Shifts
 from scuff.store import Store
-from scuff.studies.validity.columns import common_levels
+from scuff.studies.validity.cells import CLEAN, NO_LEVEL, Cell, make_shifts
 from scuff.studies.validity.folders import (
     Evaluated,
     Folder,
-    check_images,
-    check_models,
-    check_natural,
-    check_suites,
+    check_classes,
+    check_same,
     compare_classes,
     read_folder,
     settings_of,
 )
-from scuff.studies.validity.mapping import check_severities
 
 Pairs = Mapping[str, Sequence[tuple[Folder, Folder | None]]]  # benchmark: its folders, each with that of its reference
+ReadPairs = Mapping[str, Sequence[tuple[Evaluated, Evaluated | None]]]
 
-ALIKE = 0.005  # by which accuracies of one model on the same images may differ: machines round differently
-PERCENT = 100  # flips are counted in it
+# Largest difference between two evaluations of a model on the same images, as machines round differently.
+TOLERANCE, FLIP_TOLERANCE = 0.005, 0.5  # flip rates are in percent
 
 
 def read_shift_evaluations(
@@ -42,14 +37,14 @@ def read_shift_evaluations(
     ----------
     synthetic
         Folders of evaluations by suites of corruptions, all on the same clean images. Corruptions are called
-        `suite/entry`; their accuracies are means over severities. Of films (`imagenet-p`), which may be of other
-        images, the mean flip probability in percent is a score, called by its suite. Several folders may hold different
+        `suite/entry`; their accuracies are means over severities. The score of a suite of sequences (`imagenet-p`),
+        which may be of other images, is its mean flip probability in percent. Several folders may hold different
         models, or other suites.
     natural
         For every natural benchmark, the folders of its evaluations, each with a folder of the same models on clean
-        images of its classes: None where it has all classes.
+        images of its classes, or None if it has all classes.
     severities
-        These alone. Default: all that there are.
+        Use only these (default: all).
     """
     return read_noted_evaluations(synthetic, natural, severities=severities)[0]
 
@@ -57,54 +52,47 @@ def read_shift_evaluations(
 def read_noted_evaluations(
     synthetic: Sequence[Folder], natural: Pairs, *, severities: Iterable[int] | None = None
 ) -> tuple[Shifts, list[str]]:
-    """The same, and notes on what a reader must know of the images."""
+    """The same, with notes on what a reader must know about the images."""
     if not synthetic or not natural:
-        raise ValueError("expected evaluations by suites of corruptions, and of natural shifts; one of them is missing")
+        raise ValueError("a study needs evaluations by suites of corruptions and of natural shifts; one is missing")
     corrupted = [read_folder(folder) for folder in synthetic]
     pairs = {name: [(read_folder(f), r and read_folder(r)) for f, r in folders] for name, folders in natural.items()}
-    for name, folders in pairs.items():
-        check_natural(name, folders)
-    references = {name: [r for _, r in folders if r] for name, folders in pairs.items()}
-    shifted = {name: [folder for folder, _ in folders] for name, folders in pairs.items()}
-    check_models([*corrupted, *(f for its in (*shifted.values(), *references.values()) for f in its)])
-    check_suites(corrupted)
-    check_images([folder for folder in corrupted if not folder.flips], "clean_fingerprint", "the clean images")
-    for suite in {folder.suite.name for folder in corrupted if folder.flips}:
-        films = [folder for folder in corrupted if folder.flips and folder.suite.name == suite]
-        check_images(films, "source_fingerprint", f"the images of {suite}")
-    clean = _merge({folder.root: folder.clean() for folder in corrupted}, "clean images")
-    if not clean:
+    _check_folders(corrupted, pairs)
+    values: dict[Cell, dict[str, tuple[float, str]]] = {}  # of the models, each with its folder
+    for cell, model, value, root in _list_values(corrupted, pairs):
+        first, where = values.setdefault(cell, {}).setdefault(model, (value, root))
+        if abs(first - value) > (FLIP_TOLERANCE if cell[0] == SCORE else TOLERANCE):
+            what = "a flip rate" if cell[0] == SCORE else "an accuracy"
+            images = f"{cell[1] or 'clean images'} {cell[2] or ''}".rstrip()
+            raise ValueError(
+                f"{model} has {what} of {first:.4f} on {images} in {where}, and of {value:.4f} in {root}; they were "
+                "evaluated differently: leave one of the folders out"
+            )
+    if (CLEAN, "", NO_LEVEL) not in values:
         raise ValueError(
-            f"no clean images were evaluated in {' and '.join(folder.root for folder in corrupted)}; evaluate them, "
-            "too: of published data with --clean"
+            f"no clean images were evaluated in {' and '.join(folder.root for folder in corrupted)}; evaluate them as "
+            "well: for published data with --clean"
         )
-    wide = {
-        "corrupted": _corrupted(corrupted, check_severities(severities)),
-        "natural": {n: _merge({f.root: f.clean() for f in its}, n) for n, its in shifted.items()},
-        "references": {n: _merge({f.root: f.clean() for f in its}, n) for n, its in references.items() if its},
-        "scores": _flips(corrupted),
-    }
-    values = [clean, *(column for table in wide.values() for column in table.values())]
-    models = list(dict.fromkeys(model for column in values for model in column))
-    tables = {what: pd.DataFrame(table, index=models, dtype=float) for what, table in wide.items()}
+    models = list(dict.fromkeys(model for column in values.values() for model in column))
+    cells = {c: pd.Series({m: v for m, (v, _) in column.items()}).reindex(models) for c, column in values.items()}
     classes = frozenset().union(*(folder.classes for folder in corrupted))
     notes = [note for name, folders in pairs.items() for note in compare_classes(name, folders, classes)]
-    films = ", ".join(wide["scores"])
-    notes += [f"of {films}: mean flip probability in percent, not divided by AlexNet's"] if films else []
-    return complete_shifts(pd.Series(clean, dtype=float).reindex(models), **tables), notes
+    sequences = ", ".join(name for kind, name, _ in cells if kind == SCORE)
+    notes += [f"of {sequences}: mean flip probability in percent, not divided by AlexNet's"] if sequences else []
+    return make_shifts(cells, severities), notes
 
 
 def natural_folders(given: Pairs | Sequence[str]) -> dict[str, list[tuple[Folder, Folder | None]]]:
     """Folders of natural benchmarks from texts `[NAME=]DIR[,REFERENCE]`, as on the command line; a mapping stays.
 
-    Without a name, a benchmark is called as its source is, or else as the folder.
+    Without a name, a benchmark is called after its source, or else after its folder.
 
     >>> natural_folders(["imagenet-a=runs/a,runs/val-a", "imagenet-a=runs/more-a,runs/more-val-a"])
     {'imagenet-a': [('runs/a', 'runs/val-a'), ('runs/more-a', 'runs/more-val-a')]}
     """
     if isinstance(given, Mapping):
         return {name: list(folders) for name, folders in given.items()}
-    found: dict[str, list[tuple[Folder, Folder | None]]] = {}
+    folders: dict[str, list[tuple[Folder, Folder | None]]] = {}
     for text in given:
         name, equals, places = text.partition("=")
         if not equals or "/" in name:  # a folder may well be called runs/lr=0.1
@@ -112,65 +100,55 @@ def natural_folders(given: Pairs | Sequence[str]) -> dict[str, list[tuple[Folder
         folder, _, reference = (part.strip() for part in places.partition(","))
         if not folder:
             raise ValueError(f"a natural benchmark is given as [NAME=]DIR[,REFERENCE], got {text!r}")
-        found.setdefault(name or _natural_name(folder), []).append((folder, reference or None))
-    return found
+        if not name:
+            kind = str(settings_of(Store(folder))["source"]).partition(":")[0]
+            name = kind if kind in (*SUBSETS, *ALL_CLASSES) else os.path.basename(folder.rstrip("/"))
+        folders.setdefault(name, []).append((folder, reference or None))
+    return folders
 
 
-def _natural_name(folder: str) -> str:
-    kind = str(settings_of(Store(folder))["source"]).partition(":")[0]
-    return kind if kind in (*SUBSETS, *ALL_CLASSES) else os.path.basename(folder.rstrip("/"))
+def _check_folders(corrupted: Sequence[Evaluated], pairs: ReadPairs) -> None:
+    """One name must mean one model, one suite, and one set of images."""
+    everything = [*corrupted, *(f for folders in pairs.values() for pair in folders for f in pair if f)]
+    for name, folders in pairs.items():
+        check_classes(name, folders)
+    check_same(
+        [(model, value, folder.root) for folder in everything for model, value in folder.fingerprints.items()],
+        "{name} is not the same model in {first} and in {second}; rename one, as in scuff evaluate other=ADDRESS",
+    )
+    check_same(
+        [(folder.suite.name, folder.suite.fingerprint(), folder.root) for folder in corrupted],
+        "{first} and {second} were made with different suites called {name}",
+    )
+    images = [("the clean images", "clean_fingerprint", folder) for folder in corrupted if not folder.flips]
+    images += [(f"the images of {f.suite.name}", "source_fingerprint", f) for f in corrupted if f.flips]
+    for name, folders in pairs.items():
+        for what, each in zip(
+            ("the images", "the clean images of the classes"), zip(*folders, strict=True), strict=True
+        ):
+            images += [(f"{what} of {name}", "source_fingerprint", folder) for folder in each if folder]
+    check_same(
+        [(name, folder.settings.get(key), folder.root) for name, key, folder in images],
+        "{name} must be the same ones for all models; {first} and {second} have different ones",
+    )
 
 
-# --- columns --------------------------------------------------------------------------------------------------------
-
-
-def _merge(
-    columns: Mapping[str, Mapping[Any, float]], what: str, value_is: str = "an accuracy", alike: float = ALIKE
-) -> dict[Any, float]:
-    """The values of several folders; where two have the same, they must be alike."""
-    found: dict[Any, float] = {}
-    roots: dict[Any, str] = {}
-    for root, column in columns.items():
-        for key, value in column.items():
-            if abs(found.setdefault(key, value) - value) > alike:
-                said = key if isinstance(key, str) else f"{key[0]}, {key[1]} {key[2] or ''}".rstrip()
-                raise ValueError(
-                    f"{said} has {value_is} of {found[key]:.4f} on {what} in {roots[key]}, and of {value:.4f} in "
-                    f"{root}; they were evaluated differently: leave one of the folders out"
-                )
-            roots.setdefault(key, root)
-    return found
-
-
-def _corrupted(folders: Sequence[Evaluated], severities: tuple[int, ...] | None) -> dict[str, dict[str, float]]:
-    """{suite/entry: {model: mean accuracy over its levels}}; without the models that lack one of them."""
-    found: dict[str, dict[str, float]] = {}
-    has_levels = False
-    for suite in {folder.suite.name: folder.suite for folder in folders}.values():
-        own = {folder.root: folder.accuracies for folder in folders if folder.suite.name == suite.name}
-        cells = _merge(own, suite.name)
-        levels = {entry: {level for _, of, level in cells if of == entry} for entry in suite.entries}
-        graded = {f"{suite.name}/{entry}": its for entry, its in levels.items() if its and its != {0}}
-        chosen = common_levels(graded, severities)
-        has_levels |= bool(graded)
-        for entry in (entry for entry, its in levels.items() if its):
-            address = f"{suite.name}/{entry}"
-            wanted = [(entry, level) for level in chosen.get(address, [0])]
-            models = dict.fromkeys(model for model, of, _ in cells if of == entry)
-            found[address] = {
-                model: float(np.mean([cells[model, *cell] for cell in wanted]))
-                for model in models
-                if all((model, *cell) in cells for cell in wanted)
-            }
-    if severities is not None and not has_levels:
-        raise ValueError(f"there are no severities to choose {', '.join(map(str, severities))} from")
-    return found
-
-
-def _flips(folders: Sequence[Evaluated]) -> dict[str, dict[str, float]]:
-    """{suite of films: {model: mean flip probability}}."""
-    films: dict[str, dict[str, dict[str, float]]] = {}
-    for folder in folders:
-        if folder.flips:
-            films.setdefault(folder.suite.name, {})[folder.root] = folder.flips
-    return {suite: _merge(its, suite, "a flip rate", PERCENT * ALIKE) for suite, its in films.items()}
+def _list_values(corrupted: Sequence[Evaluated], pairs: ReadPairs) -> Iterator[tuple[Cell, str, float, str]]:
+    """All values of all folders. Those on clean images come first: they determine the order of the models."""
+    for folder in corrupted:
+        for model, value in folder.clean().items():
+            yield (CLEAN, "", NO_LEVEL), model, value, folder.root
+    for suite in {folder.suite.name: folder.suite for folder in corrupted}.values():
+        for entry in suite.entries:
+            for folder in corrupted:
+                for (model, name, level), value in folder.accuracies.items():
+                    if (folder.suite.name, name) == (suite.name, entry):
+                        yield (CORRUPTED, f"{suite.name}/{entry}", level), model, value, folder.root
+    for place, kind in enumerate((NATURAL, REFERENCE)):
+        for name, folders in pairs.items():
+            for folder in (pair[place] for pair in folders if pair[place]):
+                for model, value in folder.clean().items():
+                    yield (kind, name, NO_LEVEL), model, value, folder.root
+    for folder in corrupted:
+        for model, value in folder.flips.items():
+            yield (SCORE, folder.suite.name, NO_LEVEL), model, value, folder.root

@@ -1,21 +1,21 @@
-"""What the columns of a table of accuracies mean: a mapping, from a YAML file or given as it is.
+"""What the columns of a table of accuracies mean: a mapping, from a YAML file or a dictionary.
 
-    model: model                 # the column of names (default: model)
+    model: model                 # column of model names (default: model)
     unit: percent                # of accuracies: percent or fraction (default: fraction)
     clean: val                   # accuracy on clean images
     synthetic:                   # suite: a pattern, or its corruptions with their columns
       imagenet-c: "imagenet-c.{corruption}.{severity}_on-disk"
       my-suite: {fog: fog_column, rain: [rain_weak, rain_strong]}
-    severities: [1, 3, 5]        # only these (default: all that there are)
-    natural:                     # benchmark: a column; with the accuracy on clean images of its classes, if not of all
+    severities: [1, 3, 5]        # use only these (default: all)
+    natural:                     # benchmark: a column; if it lacks classes, also the clean accuracy on its classes
       imagenet-a: {accuracy: imagenet-a, clean: val-on-imagenet-a-classes}
       imagenet-v2: imagenetv2-matched-frequency-format-val
-    scores: {imagenet-p: mfr}    # of synthetic benchmarks that are no accuracies; the larger, the less robust
-    families: {resnet: "^resnet"}               # by regular expressions, the first that fits; or {column: NAME}
+    scores: {imagenet-p: mfr}    # synthetic benchmarks that are not accuracies; larger means less robust
+    families: {resnet: "^resnet"}               # regular expressions, the first match counts; or {column: NAME}
     standard: [alexnet, resnet50]               # models without any intervention for robustness
-    models: {include: ["resnet"], exclude: ["_pgd"]}    # regular expressions; default: all models
+    models: {include: ["resnet"], exclude: ["_pgd"]}    # regular expressions (default: all models)
 
-Only `clean`, `natural`, and one of `synthetic` and `scores` are needed.
+Required are `clean`, `natural`, and one of `synthetic` and `scores`.
 """
 
 from __future__ import annotations
@@ -24,22 +24,25 @@ import difflib
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from scuff.studies.validity.cells import check_severities
+
 UNITS = {"fraction": 1.0, "percent": 100.0}
 CORRUPTION, SEVERITY = "{corruption}", "{severity}"
-COLUMN = "column"  # of families: where the table says it itself
+COLUMN = "column"  # of families: where the table itself names them
 
 
 @dataclass(frozen=True)
 class TableMapping:
-    """A mapping whose every part has been checked; see the text of the module.
+    """A checked mapping; see the module's docstring.
 
     `synthetic` maps a suite to its pattern, or to {corruption: columns}. `natural` maps a benchmark to its column and
-    that of the clean accuracy on its classes, None if it has all.
+    that of the clean accuracy on its classes (None if it has all classes).
     """
 
     clean: str
@@ -51,140 +54,129 @@ class TableMapping:
     severities: tuple[int, ...] | None = None
     families: Mapping[str, str] = field(default_factory=dict)
     standard: tuple[str, ...] | None = None
-    models: Mapping[str, tuple[re.Pattern[str], ...]] = field(default_factory=dict)
+    models: Mapping[str, list[str]] = field(default_factory=dict)
 
 
 def read_mapping(source: str | os.PathLike[str] | Mapping[str, Any]) -> TableMapping:
-    """A mapping from a YAML file, or from what such a file holds.
+    """A mapping from a YAML file, or from a dictionary with the same content.
 
     >>> read_mapping({"clean": "val", "natural": {"sketch": "sk"}, "scores": {"imagenet-p": "mfr"}}).natural
     {'sketch': ('sk', None)}
     """
     given = source if isinstance(source, Mapping) else _load(source)
-    _refuse_unknown(given, [f.name for f in fields(TableMapping)], "the mapping")
+    _check_keys(given, list(PARSERS), "the mapping")
     missing = [key for key in ("clean", "natural") if not given.get(key)]
     missing += [] if given.get("synthetic") or given.get("scores") else ["synthetic or scores"]
     if missing:
         raise ValueError(f"a mapping must say which columns are {', '.join(missing)}; it has {', '.join(given)}")
-    unit = given.get("unit", "fraction")
-    if unit not in UNITS:
-        raise ValueError(f"unit must be {' or '.join(UNITS)}, got {unit!r}")
-    return TableMapping(
-        clean=_text(given["clean"], "clean"),
-        natural={name: _natural(name, value) for name, value in _entries(given, "natural")},
-        synthetic={suite: _synthetic(suite, value) for suite, value in _entries(given, "synthetic")},
-        scores={name: _text(value, f"scores.{name}") for name, value in _entries(given, "scores")},
-        model=_text(given.get("model", "model"), "model"),
-        unit=unit,
-        severities=check_severities(given.get("severities"), "severities of the mapping"),
-        families={name: _family(name, value) for name, value in _entries(given, "families")},
-        standard=tuple(_texts(given["standard"], "standard")) if given.get("standard") else None,
-        models=_choice(given.get("models") or {}),
-    )
-
-
-def check_severities(severities: Iterable[int] | None, what: str = "severities") -> tuple[int, ...] | None:
-    """Whole numbers from 1 on, in order and each once; None stays None."""
-    if severities is None:
-        return None
-    found = list(severities) if isinstance(severities, Iterable) and not isinstance(severities, str) else [severities]
-    if not found or not all(type(level) is int and level >= 1 for level in found):
-        raise ValueError(f"{what} must be whole numbers from 1 on, as in [1, 3, 5], got {severities!r}")
-    return tuple(sorted(set(found)))
+    return TableMapping(**{key: PARSERS[key](value, key) for key, value in given.items() if value is not None})
 
 
 def _load(path: str | os.PathLike[str]) -> Mapping[str, Any]:
     import yaml
 
     class Loader(yaml.SafeLoader):
-        """YAML would silently take the last of several values."""
+        """Refuses repeated keys, of which YAML would silently take the last."""
 
         def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
             for key, count in Counter(str(key.value) for key, _ in node.value).items():
                 if count > 1:
-                    raise ValueError(f"the mapping {path} has the key {key} {count} times; leave one of them")
+                    raise ValueError(f"the mapping {path} has the key {key} {count} times; keep one of them")
             return super().construct_mapping(node, deep)
 
     try:
-        found = yaml.load(Path(path).read_text(encoding="utf-8"), Loader)
+        content = yaml.load(Path(path).read_text(encoding="utf-8"), Loader)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ValueError(f"cannot read the mapping {path}: {error}") from error
-    if not isinstance(found, dict):
-        raise ValueError(f"the mapping {path} must say what columns mean, as in clean: val; got {found!r}")
-    return found
+    if not isinstance(content, dict):
+        raise ValueError(f"the mapping {path} must say what columns mean, as in clean: val; got {content!r}")
+    return content
 
 
-def _refuse_unknown(given: Mapping[str, Any], known: list[str], where: str) -> None:
+# --- parsers: from a value and its place in the mapping, for error messages ------------------------------------------
+
+
+def _check_keys(given: Mapping[str, Any], known: Sequence[str], where: str) -> None:
     for key in given:
         if key not in known:
             near = difflib.get_close_matches(str(key), known, n=3, cutoff=0.5)
-            hint = f"did you mean {', '.join(near)}?" if near else f"it knows {', '.join(known)}"
+            hint = f"did you mean {', '.join(near)}?" if near else f"known keys are {', '.join(known)}"
             raise ValueError(f"{where} has an unknown key {key!r}; {hint}")
 
 
-def _entries(given: Mapping[str, Any], key: str) -> list[tuple[str, Any]]:
-    found = given.get(key) or {}
-    if not isinstance(found, Mapping):
-        raise ValueError(f"{key} must map names to columns, got {found!r}")
-    return [(str(name), value) for name, value in found.items()]
+def _each(parse: Callable[[Any, str], Any], known: Sequence[str] = ()) -> Callable[[Any, str], dict[str, Any]]:
+    """The parser of a mapping whose values are parsed one by one, with given keys if there are any."""
+
+    def parse_all(values: Any, where: str) -> dict[str, Any]:
+        if not isinstance(values, Mapping):
+            raise ValueError(f"{where} must map names to columns or expressions, got {values!r}")
+        if known:
+            _check_keys(values, known, where)
+        return {str(name): parse(value, f"{where}.{name}") for name, value in values.items()}
+
+    return parse_all
 
 
-def _text(value: Any, what: str) -> str:
+def _unit(value: Any, where: str) -> str:
+    if value not in UNITS:
+        raise ValueError(f"{where} must be {' or '.join(UNITS)}, got {value!r}")
+    return value
+
+
+def _column(value: Any, where: str) -> str:
     if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
-        raise ValueError(f"{what} must be the name of a column, got {value!r}")
+        raise ValueError(f"{where} must be the name of a column, got {value!r}")
     return str(value)  # a column may be called 1
 
 
-def _texts(values: Any, what: str) -> list[str]:
+def _list(values: Any, where: str, parse: Callable[[Any, str], str] = lambda value, _: str(value)) -> list[str]:
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise ValueError(f"{what} must be a list of names, got {values!r}")
-    return [str(value) for value in values]
+        raise ValueError(f"{where} must be a list of names, got {values!r}")
+    return [parse(value, where) for value in values]
 
 
-def _natural(name: str, value: Any) -> tuple[str, str | None]:
+def _expression(value: Any, where: str) -> str:
+    try:
+        return re.compile(_column(value, where)).pattern
+    except re.error as error:
+        raise ValueError(f"{where} must be a regular expression, got {value!r}: {error}") from error
+
+
+def _natural(value: Any, where: str) -> tuple[str, str | None]:
     if not isinstance(value, Mapping):
-        return _text(value, f"natural.{name}"), None
-    _refuse_unknown(value, ["accuracy", "clean"], f"natural.{name}")
+        return _column(value, where), None
+    _check_keys(value, ["accuracy", "clean"], where)
     if "accuracy" not in value:
-        raise ValueError(f"natural.{name} must say which column is its accuracy, got {dict(value)!r}")
+        raise ValueError(f"{where} must say which column is its accuracy, got {dict(value)!r}")
     clean = value.get("clean")
-    return _text(value["accuracy"], f"natural.{name}.accuracy"), clean and _text(clean, f"natural.{name}.clean")
+    return _column(value["accuracy"], f"{where}.accuracy"), clean and _column(clean, f"{where}.clean")
 
 
-def _synthetic(suite: str, value: Any) -> str | dict[str, list[str]]:
-    if "/" in suite:
-        raise ValueError(f"synthetic names suites, and each its corruptions; got {suite!r}, with / in it")
+def _synthetic(value: Any, where: str) -> str | dict[str, list[str]]:
+    if "/" in where:
+        raise ValueError(f"synthetic names suites, and each suite its corruptions; got {where} with a / in it")
     if isinstance(value, str):
         if value.count(CORRUPTION) != 1 or value.count(SEVERITY) > 1:
             raise ValueError(
-                f"the pattern of synthetic.{suite} needs {CORRUPTION} once, and {SEVERITY} once if there are levels; "
-                f"got {value!r}. Single columns are written {{fog: COLUMN}}"
+                f"the pattern of {where} needs {CORRUPTION} once, and {SEVERITY} once if there are severities; got "
+                f"{value!r}. Single columns are written {{fog: COLUMN}}"
             )
         return value
-    if not isinstance(value, Mapping) or not value:
-        raise ValueError(f"synthetic.{suite} must be a pattern or map corruptions to columns, got {value!r}")
-    found = {}
-    for corruption, columns in value.items():
-        where = f"synthetic.{suite}.{corruption}"
-        found[str(corruption)] = [_text(c, where) for c in (columns if isinstance(columns, list) else [columns])]
-        if not found[str(corruption)]:
-            raise ValueError(f"{where} has no column")
-    return found
+    if not isinstance(value, Mapping) or not value or [] in value.values():
+        raise ValueError(f"{where} must be a pattern or map corruptions to columns, got {value!r}")
+    lists = {corruption: columns if isinstance(columns, list) else [columns] for corruption, columns in value.items()}
+    return {str(c): [_column(column, f"{where}.{c}") for column in columns] for c, columns in lists.items()}
 
 
-def _family(name: str, value: Any) -> str:
-    return _text(value, f"families.{name}") if name == COLUMN else _expression(value, f"families.{name}").pattern
-
-
-def _choice(given: Any) -> dict[str, tuple[re.Pattern[str], ...]]:
-    if not isinstance(given, Mapping):
-        raise ValueError(f"models must have include or exclude, lists of regular expressions; got {given!r}")
-    _refuse_unknown(given, ["include", "exclude"], "models")
-    return {key: tuple(_expression(e, f"models.{key}") for e in _texts(given[key], f"models.{key}")) for key in given}
-
-
-def _expression(value: Any, what: str) -> re.Pattern[str]:
-    try:
-        return re.compile(_text(value, what))
-    except re.error as error:
-        raise ValueError(f"{what} must be a regular expression, got {value!r}: {error}") from error
+PARSERS: dict[str, Callable[[Any, str], Any]] = {
+    "clean": _column,
+    "natural": _each(_natural),
+    "synthetic": _each(_synthetic),
+    "scores": _each(_column),
+    "model": _column,
+    "unit": _unit,
+    "severities": lambda value, where: check_severities(value, f"{where} of the mapping"),
+    "families": _each(lambda value, where: (_column if where.endswith(f".{COLUMN}") else _expression)(value, where)),
+    "standard": lambda value, where: tuple(_list(value, where)) or None,
+    "models": _each(partial(_list, parse=_expression), ["include", "exclude"]),
+}

@@ -9,26 +9,39 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from scuff.metrics.validity.shift_tables import read_named_table, read_shifts
-from scuff.metrics.validity.shifts import Shifts
+from scuff.metrics.validity.shifts import BETWEEN, MEAN, Shifts
 from scuff.store import Settings, Store, read_settings, save_settings
-from scuff.studies.validity.checks import COLUMNS, TEXTS, check_kept_settings, check_kept_table
 
 SETTINGS = "validity.json"
 SHIFTS = "shifts.csv"
-ALWAYS = ("correlations",)
-TABLES = tuple(COLUMNS)
+REQUIRED = ("table", "models", "left_out", "suites", "categories", "search", "seed", "resamples", "notes")  # settings
+REQUIRED += ("same", "different")
+COLUMNS = {
+    "correlations": "what benchmark size natural kind value low high p_value models note",
+    "contributions": "corruption natural alone alone_low alone_high alone_gain alone_gain_low alone_gain_high "
+    "without gain gain_low gain_high note",
+    "groups": "group kind n k std size benchmarks natural value low high spread p_value note",
+    "trends": "question natural smaller larger categories difference low high other_sign_share note",
+    "searches": "size members fitted chosen chosen_low chosen_high held_out held_out_low held_out_high random "
+    "random_low random_high whole whole_low whole_high gain gain_low gain_high gain_over_whole gain_over_whole_low "
+    "gain_over_whole_high drop drop_low drop_high stability exact warning",
+}
+TEXTS = ("what", "benchmark", "natural", "kind", "corruption", "group", "question", "smaller", "larger", "members")
+TEXTS += ("warning", "note")
+MAY_BE_EMPTY = ("warning", "note")
+COUNTS = ("size", "models", "n", "k", "benchmarks", "categories")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Validity:
-    """How well synthetic benchmarks predict natural shifts. Tables are None where there was nothing to say.
+    """How well synthetic benchmarks predict natural shifts. Tables are None where there was nothing to compute.
 
     Parameters
     ----------
     shifts
         The accuracies on which everything rests.
     correlations
-        A line for every benchmark, natural benchmark ("mean" among them) and kind of correlation. Column `what` is
+        A row for every benchmark, natural benchmark ("mean" among them) and kind of correlation. Column `what` is
         suite, category, corruption or score.
     contributions
         What each corruption of the largest suite says alone, and adds to the others.
@@ -50,24 +63,24 @@ class Validity:
     settings: Settings
 
     def __repr__(self) -> str:
-        there = ", ".join(name for name in TABLES if getattr(self, name) is not None)
-        return f"Validity({self.shifts!r}; {there})"
+        present = ", ".join(name for name in COLUMNS if getattr(self, name) is not None)
+        return f"Validity({self.shifts!r}; {present})"
 
 
-def save_validity(store: Store, found: Validity) -> None:
-    """Write all tables, and the settings last: with them, the study is there.
+def save_validity(store: Store, result: Validity) -> None:
+    """Write all tables, and last the settings, with which the study is complete.
 
-    Of an earlier study in the folder nothing is left, and first of all its settings go.
+    Nothing of an earlier study is left in the folder; its settings go first.
     """
     store.remove(SETTINGS)
-    store.write(SHIFTS, found.shifts.to_frame().to_csv(index=False).encode())
-    for name in TABLES:
-        table = getattr(found, name)
+    store.write(SHIFTS, result.shifts.to_frame().to_csv(index=False).encode())
+    for name in COLUMNS:
+        table = getattr(result, name)
         if table is None:
             store.remove(f"{name}.csv")
         else:
             store.write(f"{name}.csv", table.to_csv(index=False).encode())
-    save_settings(store, SETTINGS, found.settings)
+    save_settings(store, SETTINGS, result.settings)
 
 
 def read_validity(directory: str | os.PathLike[str]) -> Validity:
@@ -77,9 +90,11 @@ def read_validity(directory: str | os.PathLike[str]) -> Validity:
         raise ValueError(f"{store.root} is not the folder of a study of validity: there is no {SETTINGS} in it")
     settings = read_settings(store, SETTINGS)
     try:
-        check_kept_settings(settings)
+        missing = [name for name in REQUIRED if name not in settings]
+        if missing:
+            raise ValueError(f"the settings lack {', '.join(missing)}")
         shifts = read_shifts(_read(store, SHIFTS, ("model", "family")))
-        tables = {name: _read_kept(store, name, shifts) for name in TABLES}
+        tables = {name: _read_checked(store, name, shifts) for name in COLUMNS}
         return Validity(replace(shifts, left_out=settings["left_out"]), **tables, settings=settings)
     except (ValueError, KeyError, OSError) as error:
         raise ValueError(
@@ -92,12 +107,28 @@ def _read(store: Store, name: str, words: Sequence[str]) -> pd.DataFrame:
     try:
         return read_named_table(store.read(name), words)
     except (ValueError, OSError) as error:
-        raise ValueError(f"{name} is not there, or not readable") from error
+        raise ValueError(f"{name} is missing or not readable") from error
 
 
-def _read_kept(store: Store, name: str, shifts: Shifts) -> pd.DataFrame | None:
-    if name not in ALWAYS and not store.exists(f"{name}.csv"):
+def _read_checked(store: Store, name: str, shifts: Shifts) -> pd.DataFrame | None:
+    """A table with the columns of its kind, and with valid values in them."""
+    file, columns = f"{name}.csv", COLUMNS[name].split()
+    if name != "correlations" and not store.exists(file):
         return None
-    table = _read(store, f"{name}.csv", TEXTS)
-    check_kept_table(name, table, shifts)
+    table = _read(store, file, TEXTS)
+    if list(table) != columns:
+        odd = [column for column in columns if column not in table] or [c for c in table if c not in columns]
+        raise ValueError(f"{file} has other columns: {', '.join(odd) or 'in another order'}")
+    for column, values in table.items():
+        if column in TEXTS:
+            is_valid = column in MAY_BE_EMPTY or not (values == "").any()
+        else:
+            is_valid = values.dtype.kind in ("i" if column in COUNTS else "fib")
+        if not is_valid:
+            raise ValueError(f"{file} has wrong values in the column {column}")
+    strange = set(table.get("natural", ())) - {*shifts.natural, MEAN}
+    if strange:
+        raise ValueError(f"{file} has an unknown natural benchmark {strange.pop()}")
+    if name == "searches" and (table["members"].str.count(BETWEEN) + 1 != table["size"]).any():
+        raise ValueError(f"{file} has fewer or more members than the size says")
     return table
