@@ -26,15 +26,11 @@ from scuff.studies.base import Study, again_from
 
 EVALUATION = "evaluation.json"
 
-# Of studies that are no `Study` yet. A study of mixing is one of distances, too, so that it comes first.
+# Of studies that are no `Study` yet.
 PAGES = {
     "overlap.json": "scuff.report.overlap.overlap",
     "mscr.json": "scuff.report.separation.mscr",
     "separation.json": "scuff.report.separation.mscr",
-    "subsets.json": "scuff.report.transform_space.subsets",
-    "mixing.json": "scuff.report.transform_space.mixing",
-    "dissimilar.json": "scuff.report.transform_space.dissimilar",
-    "distances.json": "scuff.report.transform_space.distances",
 }
 
 
@@ -106,9 +102,9 @@ def page_modules() -> dict[str, str]:
 
 def known_studies() -> list[type[Study[Any]]]:
     """All classes of studies, those of whoever has imported their own too."""
-    import scuff.studies  # noqa: F401  (defines those of the package)
+    from scuff.studies import STUDIES
 
-    return [study for study in _subclasses(Study) if hasattr(study, "name")]
+    return [*STUDIES, *(study for study in _subclasses(Study) if hasattr(study, "name") and study not in STUDIES)]
 
 
 def command_again(directory: str, name: str) -> str | None:

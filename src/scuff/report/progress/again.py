@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from scuff.report.separation.command import mscr_again
-from scuff.report.transform_space.command import dissimilar_again, distances_again, mixing_again, subsets_again
 from scuff.store import Store, read_settings
 
 
@@ -28,8 +27,4 @@ def _mscr(settings: Mapping[str, Any], directory: str) -> str | None:
 # By the title of a run: the settings, and what makes a command of them.
 COMMANDS: dict[str, tuple[str, Callable[[Mapping[str, Any], str], str | None]]] = {
     "mscr": ("mscr.json", _mscr),
-    "subsets": ("subsets.json", lambda settings, out: subsets_again(settings, out).words),
-    "mixing": ("mixing.json", lambda settings, out: mixing_again(settings, out).words),
-    "dissimilar": ("dissimilar.json", lambda settings, out: dissimilar_again(settings, out).words),
-    "distances": ("distances.json", lambda settings, out: distances_again(settings, out).words),
 }
