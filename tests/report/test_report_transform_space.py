@@ -450,7 +450,7 @@ def test_the_command_finds_out_which_study_a_folder_holds(distances, errors, tmp
     assert "takes no option data" in result.output
     result = CliRunner().invoke(app, ["report", str(tmp_path)])
     assert result.exit_code == 2
-    assert "dissimilar.json or distances.json" in " ".join(result.output.split())
+    assert "dissimilar.json, trials.json or distances.json" in " ".join(result.output.split())
 
 
 def test_a_folder_gives_the_page_of_its_tables(distances, errors, correlations, tmp_path):
