@@ -19,19 +19,11 @@ from typing import Any
 
 from scuff.engine import read_statuses
 from scuff.report.page import Page, render_page, save_page
-from scuff.report.progress.again import command_again as older_command
 from scuff.report.progress.progress import page_of_runs, progress_section
 from scuff.store import Store, read_settings
 from scuff.studies.base import Study, again_from
 
 EVALUATION = "evaluation.json"
-
-# Of studies that are no `Study` yet.
-PAGES = {
-    "overlap.json": "scuff.report.overlap.overlap",
-    "mscr.json": "scuff.report.separation.mscr",
-    "separation.json": "scuff.report.separation.mscr",
-}
 
 
 def write_report(
@@ -97,7 +89,7 @@ def read_page(directory: str, **options: Any) -> Page:
 def page_modules() -> dict[str, str]:
     """The module that builds the page of every kind of results, by the name of its settings file."""
     has_page = {study.file: module for study in known_studies() if (module := _page_module(study))}
-    return {EVALUATION: "scuff.report.evaluation.evaluation", **PAGES, **has_page}
+    return {EVALUATION: "scuff.report.evaluation.evaluation", **has_page}
 
 
 def known_studies() -> list[type[Study[Any]]]:
@@ -112,7 +104,7 @@ def command_again(directory: str, name: str) -> str | None:
     store = Store(directory)
     study = next((study for study in known_studies() if study.name == name and store.exists(study.file)), None)
     again = None if study is None else again_from(study, read_settings(store, study.file), directory)
-    return older_command(directory, name) if again is None else again.words
+    return None if again is None else again.words
 
 
 def _subclasses(cls: type) -> list[type]:
