@@ -19,15 +19,14 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal
 
 from scuff.words import NOTHING, Form, interval, plain  # noqa: F401  (plain: the example above)
 
 if TYPE_CHECKING:
-    import pandas as pd
     from rich.table import Table as TerminalTable
 
-    Records: TypeAlias = pd.DataFrame | Iterable[Any]  # a frame, or mappings or objects
+    Records = Iterable[Any]  # a frame, or mappings or objects
 
 TYPED = str.maketrans({"\u2212": "-", "\u00a0": " ", NOTHING: "-"})  # what a terminal shows can be pasted anywhere
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from scuff.cli.study import study_command
 from scuff.studies.calibration.study import CalibrationStudy
-from scuff.tables import Column, Table
-from scuff.words import hundredths
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,25 +34,26 @@ def calibrate_command(plan: Any, result: Any) -> None:
     """
     suite, table = result
     typer.echo(suite.about)
-    _print_lines(table)
+    _print_table(table)
     size = f"{len(suite.entries)} of {len(table)} entries, for images of {suite.size} pixels"
     typer.echo(f"Suite: {plan.work.file}, {size}")
 
 
-def _print_lines(lines: pd.DataFrame) -> None:
-    """A line per entry, and notes on some of them."""
+def _print_table(table: pd.DataFrame) -> None:
+    """A line per entry, and below the notes on some."""
     from scuff.cli.console import print_table
+    from scuff.tables import Column, Table
+    from scuff.words import hundredths
+
+    def severity(end: str) -> Column:
+        return Column(end, lambda row: None if math.isnan(row[f"robustness_{end}"]) else row[end], "{:g}".format)
+
+    def robustness(end: str) -> Column:
+        return Column("R there", f"robustness_{end}", hundredths, interval=True)
 
     columns = [Column("", "entry"), Column("parameter", "parameter"), Column("before", "before", str)]
-    for end in ("mildest", "severest"):
-        known = f"robustness_{end}"
-        columns += [
-            Column(
-                end, lambda row, end=end, known=known: row[end] if row[known] == row[known] else None, "{:g}".format
-            ),
-            Column("R there", known, hundredths, interval=True),
-        ]
-    print_table(Table.of("", lines, [*columns, Column("passes", "evaluations", str)]))
+    columns += [make(end) for end in ("mildest", "severest") for make in (severity, robustness)]
+    print_table(Table.of("", table, [*columns, Column("passes", "evaluations", str)]))
     typer.echo("R = accuracy / clean accuracy. In brackets: 95 % intervals by bootstrap over images.")
-    for _, row in lines[lines["note"] != ""].iterrows():
+    for _, row in table[table["note"] != ""].iterrows():
         typer.echo(f"  {row['entry']}: {row['note']}")

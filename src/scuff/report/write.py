@@ -95,9 +95,9 @@ def page_modules() -> dict[str, str]:
 
 def known_studies() -> list[type[Study[Any]]]:
     """All classes of studies, those of whoever has imported their own too."""
-    import scuff.studies  # noqa: F401  (defines those of the package)
+    from scuff.studies import STUDIES
 
-    return [study for study in _subclasses(Study) if hasattr(study, "name")]
+    return [*STUDIES, *(study for study in _subclasses(Study) if hasattr(study, "name") and study not in STUDIES)]
 
 
 def command_again(directory: str, name: str) -> str | None:
