@@ -1,4 +1,4 @@
-"""The page about a correlation of distances with errors is that of distances, which shows errors where there are any."""
+"""The page about correlation: that of distances, which shows errors where there are any."""
 
 from scuff.report.transform_space.distances import page
 
