@@ -197,7 +197,7 @@ def test_a_column_in_another_unit_is_named():
             read_accuracy_table(table.assign(**{column: fractions[column]}), MAPPING)
     with pytest.raises(
         ValueError,
-        match=r"val, a, val-a and \d more seem to hold.*val goes up to 0\.\d+, all.* to 0\.\d+; .*write unit: fraction",
+        match=r"val, a, sk and \d more seem to hold.*val goes up to 0\.\d+, all.* to 0\.\d+; .*write unit: fraction",
     ):
         read_accuracy_table(fractions, MAPPING)
     assert read_accuracy_table(fractions, MAPPING | {"unit": "fraction"}).models == MODELS

@@ -57,13 +57,12 @@ def __getattr__(name: str) -> Any:
 
 
 def _hint(name: str) -> str:
-    """What has taken the place of the functions that version 0.0 had for every study.
+    """What has taken the place of names that every study had before version 0.1.
 
-    >>> _hint("plan_overlap"), _hint("run_mscr")
-    ('use OverlapStudy(...).plan()', 'use plan.run(), with plan = MscrStudy(...).plan()')
+    >>> _hint("plan_overlap"), _hint("MscrPlan"), _hint("estimate_distances")
+    ('use OverlapStudy(...).plan()', 'use MscrStudy(...).plan()', 'use DistancesStudy(...).plan().cost()')
     """
-    action, _, what = name.partition("_")
-    study = next((study.__name__ for study in STUDIES if study.name == what), None)
-    if study is None or action not in ("plan", "run"):
-        return ""
-    return f"use {study}(...).plan()" if action == "plan" else f"use plan.run(), with plan = {study}(...).plan()"
+    action, _, what = name.lower().partition("_") if "_" in name else ("plan", "", name.removesuffix("Plan").lower())
+    calls = {"plan": ".plan()", "run": ".plan().run()", "estimate": ".plan().cost()"}
+    named = [study.__name__ for study in STUDIES if what in (study.name, study.name.removesuffix("s"))]
+    return f"use {named[0]}(...){calls[action]}" if named and action in calls else ""
