@@ -15,6 +15,7 @@ from scuff.studies import options as kinds
 from scuff.studies.base import Study, again, join
 from scuff.studies.options import AS_IN_PYTHON, REQUIRED, command_defaults, options_of
 from scuff.studies.overlap.study import OverlapStudy
+from scuff.studies.validity import study as validity_study
 
 EXAMPLES = {
     kinds.TEXT: "word",
@@ -27,6 +28,8 @@ EXAMPLES = {
     kinds.REPEATED: ["first", "second"],
     kinds.SEEDS: [3, 7],
     kinds.SCHEMES: ["augmix", "randaugment:count=3,level=4"],
+    validity_study.NATURAL_FOLDERS: ["v2=runs/v2", "runs/a,runs/val-a"],
+    validity_study.PAIRS_OF_NUMBERS: [[2, 3], [3, 2]],
 }
 
 

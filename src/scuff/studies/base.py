@@ -13,15 +13,13 @@ A study of your own is a dataclass, and a function that plans it:
         name, question, command = "toy", "toy", "toy"
         planner, reader = "scuff.studies.toy.plan:plan_toy", "scuff.studies.toy.plan:read_toy"
 
-        model: str = option("Model to test.", kind=TEXT, is_argument=True)
-        out: str = option("Folder for the results.", kind=TEXT, metavar="DIR")
+        model: Annotated[str, Option("Model to test.", TEXT, is_argument=True)]
+        out: Out
 
     toy = as_function(ToyStudy)
 
 The planner opens what the options name, checks it, and returns a `Plan` whose `work` knows what is left to do.
 """
-
-from __future__ import annotations
 
 import dataclasses
 import importlib
@@ -33,7 +31,8 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, Protocol, TypeVar, dataclass_transform
 
 import scuff
-from scuff.studies.options import OBJECT, REQUIRED, TEXT, describe, flag_of, option, options_of
+from scuff.studies.options import OBJECT, REQUIRED, describe, flag_of, options_of
+from scuff.studies.vocabulary import Device, EngineOption, ProgressOption
 
 if TYPE_CHECKING:
     import torch
@@ -51,7 +50,7 @@ NOT_KEPT = ("engine", "progress")  # options that say how a study runs, not what
 ALWAYS_NOTED = ("device", "environment", "options", "scuff")  # worth knowing, no reason to refuse a folder
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(option,))
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def study(cls: C) -> C:
     """Make a class a study: a frozen dataclass."""
     return dataclass(frozen=True, eq=False)(cls)
@@ -73,18 +72,16 @@ class Study(Generic[R]):
     saves_first: ClassVar[bool] = True  # whether settings are written before the work; else the work writes them
 
     _: KW_ONLY
-    device: str | torch.device | None = option(
-        "cpu, cuda or cuda:1. Default: the GPU if there is one.", None, kind=TEXT, resume="noted"
-    )
-    engine: Engine | None = option("Where cells run, see scuff.engine. Default: this machine.", None, resume="noted")
-    progress: Progress | None = option("Called with (what is being done, done, to do).", None, resume="noted")
+    device: Device = None
+    engine: EngineOption = None
+    progress: ProgressOption = None
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "file" not in cls.__dict__ and "name" in cls.__dict__:
             cls.file = f"{cls.name}.json"
 
-    def plan(self) -> Plan[R]:
+    def plan(self) -> "Plan[R]":
         """Check the options and find out what is left to do, without doing it."""
         return _load(self.planner)(self)
 
@@ -111,13 +108,13 @@ class Study(Generic[R]):
 class Work(Protocol[R_co]):
     """What differs between studies: cells that are left, how they run, and what becomes of them."""
 
-    def run(self, run: Run) -> None:
+    def run(self, run: "Run") -> None:
         """Do what is left. Cells go through `run`, which counts them and remembers failures."""
 
     def collect(self) -> R_co:
         """Gather all cells into the result, and write its tables."""
 
-    def cost(self) -> StudyCost:
+    def cost(self) -> "StudyCost":
         """What is left to do, in seconds and bytes. Writes nothing."""
 
     def describe(self) -> Iterable[str]:
@@ -129,12 +126,12 @@ class Plan(Generic[R]):
     """A study that is ready to run: its question, its folder, what its results depend on, and its work."""
 
     study: Study[R]
-    settings: Settings = field(repr=False)
+    settings: "Settings" = field(repr=False)
     work: Any  # a Work[R]; tests and tools look at what it holds
-    store: Store | None
-    engine: Engine | None = None
+    store: "Store | None"
+    engine: "Engine | None" = None
 
-    def run(self, progress: Progress | None = None) -> R:
+    def run(self, progress: "Progress | None" = None) -> R:
         """Write the settings, do what is left, and return the result."""
         from scuff.engine import Run
         from scuff.store import save_settings
@@ -146,7 +143,7 @@ class Plan(Generic[R]):
             self.work.run(run)
         return self.work.collect()
 
-    def cost(self) -> StudyCost:
+    def cost(self) -> "StudyCost":
         """What is left to do, in seconds and bytes. Nothing is written."""
         return self.work.cost()
 
@@ -174,7 +171,7 @@ def as_function(study: Callable[P, Study[R]]) -> Callable[P, R]:
 # --- what planners share ----------------------------------------------------------------------------------------------
 
 
-def open_engine_of(study: Study[Any]) -> tuple[Engine, torch.device]:
+def open_engine_of(study: Study[Any]) -> "tuple[Engine, torch.device]":
     """The engine of a study, and the device on it."""
     from scuff.engine import LocalEngine
 
@@ -182,7 +179,7 @@ def open_engine_of(study: Study[Any]) -> tuple[Engine, torch.device]:
     return engine, engine.find_device(study.device)
 
 
-def complete_settings(study: Study[Any], settings: Settings, device: torch.device | None = None) -> Settings:
+def complete_settings(study: Study[Any], settings: "Settings", device: "torch.device | None" = None) -> "Settings":
     """Settings with what those of every study hold: the device, versions, and the options as they were given."""
     from scuff.environment import environment
 
@@ -190,7 +187,7 @@ def complete_settings(study: Study[Any], settings: Settings, device: torch.devic
     return {**settings, **where, "options": study.options(), "scuff": scuff.__version__}
 
 
-def check_folder(study: Study[Any], store: Store | None, settings: Settings) -> Settings | None:
+def check_folder(study: Study[Any], store: "Store | None", settings: "Settings") -> "Settings | None":
     """The settings that the folder holds from before, None if it is new.
 
     Settings that differ forbid resuming, unless their option may change. Options that join are brought together in
@@ -276,7 +273,7 @@ def _named(value: Any, objects: list[str]) -> Any:
     return value
 
 
-def find_study(store: Store, studies: Iterable[type[Study[Any]]]) -> type[Study[Any]] | None:
+def find_study(store: "Store", studies: Iterable[type[Study[Any]]]) -> type[Study[Any]] | None:
     """The first of some studies whose settings a folder holds."""
     return next((study for study in studies if store.exists(study.file)), None)
 

@@ -1,6 +1,6 @@
 """Options of a study: one declaration serves Python, the command line, resuming and the report's "same again" line.
 
-    seeds: int | Sequence[int] = option("Number of trainings, or their seeds.", 1, kind=SEEDS, resume="joins")
+    Limit = Annotated[int | None, Option("Number of test images, evenly spread.", WHOLE, "N")]
 
 A *kind* says how an option looks on the command line: what typer parses, how that becomes the value that Python takes,
 and how a value is written as a word of a command again. Light on purpose: help must not wait for torch.
@@ -36,33 +36,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Option:
-    """What is known of one option beyond its type and default.
-
-    `resume` says what a change means for a folder that holds results: "same" forbids it, "noted" allows it (data may
-    have moved), "joins" adds the new values to those of the folder (more seeds, more models).
-    """
-
-    help: str
-    kind: Kind | None
-    metavar: str | None
-    flag: str | None
-    is_argument: bool
-    resume: Resume
-    command_default: Any = AS_IN_PYTHON
-
-
-def option(
-    help: str,
-    default: Any = REQUIRED,
-    *,
-    kind: Kind | None = None,
-    metavar: str | None = None,
-    flag: str | None = None,
-    is_argument: bool = False,
-    resume: Resume = "same",
-    command_default: Any = AS_IN_PYTHON,
-) -> Any:
-    """Declare a field of a study.
+    """What is known of one option beyond its type and default, as an annotation of its type.
 
     Parameters
     ----------
@@ -74,17 +48,26 @@ def option(
         What help calls its value, and the flag if it is not `--name-of-the-field`.
     is_argument
         Whether it is an argument of the command, written without a flag.
+    resume
+        What a change means for a folder that holds results: "same" forbids it, "noted" allows it (data may have moved),
+        "joins" adds the new values to those of the folder (more seeds, more models).
     command_default
         The default of the command where it differs from Python's; REQUIRED if the command always needs the option.
     """
-    described = Option(help, kind, metavar, flag, is_argument, resume, command_default)
-    return dataclasses.field(default=default, metadata={"option": described})
+
+    help: str
+    kind: Kind | None = None
+    metavar: str | None = None
+    flag: str | None = None
+    is_argument: bool = False
+    resume: Resume = "same"
+    command_default: Any = AS_IN_PYTHON
 
 
 def options_of(study: type) -> dict[str, Option]:
     """The options of a study by the names of its fields: required ones first, those that all studies have last."""
     fields = sorted(dataclasses.fields(study), key=lambda f: (f.name in HOW_TO_RUN, f.default is not REQUIRED))
-    return {field.name: field.metadata["option"] for field in fields if "option" in field.metadata}
+    return {field.name: field.type.__metadata__[-1] for field in fields}
 
 
 def command_defaults(study: type) -> dict[str, Any]:
@@ -97,7 +80,7 @@ def command_defaults(study: type) -> dict[str, Any]:
 def flag_of(name: str, described: Option) -> str:
     """The flag of an option.
 
-    >>> flag_of("fine_tune", Option("", TEXT, None, None, False, "same"))
+    >>> flag_of("fine_tune", Option(""))
     '--fine-tune'
     """
     return described.flag or f"--{name.replace('_', '-')}"

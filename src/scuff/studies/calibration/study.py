@@ -1,18 +1,22 @@
 """Severity ranges of a suite for a model and images of your own."""
 
-from __future__ import annotations
-
 import os
-from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from scuff.studies.base import Study, as_function, study
-from scuff.studies.options import NUMBER, NUMBERS, REQUIRED, TEXT, WHOLE, WORDS, option
+from scuff.studies.options import NUMBER, REQUIRED, TEXT, WHOLE, WORDS, Option
+from scuff.studies.vocabulary import Crop, Data, Limit, MaybeOut, Mean, Only, Resize, Seed, Std
 
 if TYPE_CHECKING:
-    from scuff.data import Source
     from scuff.suites import Suite
+
+MODEL = "torchvision:NAME, timm:NAME, onnx:FILE, FILE.safetensors, FILE.pt, package.module:object; usually trained on "
+MODEL += "clean images."
+START = "Suite whose ranges to start from: its name (see scuff list), or its file."
+IMAGES = "Clean images: fashion, cifar10:DIR, folder:DIR, npz:FILE, hf:DIR, ..."
+WRITTEN = "Suite to write. Finished entries are kept beside it, in NAME.calibration.json, and are not searched again."
+ENTRIES = "Entries to calibrate, each with exactly one range, as in rain,hue. Default: the benchmark of the suite."
 
 
 @study
@@ -31,52 +35,24 @@ class CalibrationStudy(Study["tuple[Suite, pd.DataFrame]"]):
     planner = "scuff.studies.calibration.plan:plan_calibration"
     reader = "scuff.suites:load_suite"
 
-    model: Any = option(
-        "torchvision:NAME, timm:NAME, onnx:FILE, FILE.safetensors, FILE.pt, package.module:object; usually trained on "
-        "clean images.",
-        kind=TEXT,
-        metavar="MODEL",
-        is_argument=True,
-    )
-    suite: Suite | str | os.PathLike[str] = option(
-        "Suite whose ranges to start from: its name (see scuff list), or its file.",
-        kind=TEXT,
-        command_default="noc-candidates",
-    )
-    data: str | Source = option(
-        "Clean images: fashion, cifar10:DIR, folder:DIR, npz:FILE, hf:DIR, ...", kind=TEXT, metavar="SOURCE"
-    )
+    model: Annotated[Any, Option(MODEL, TEXT, "MODEL", is_argument=True)]
+    suite: Annotated["Suite | str | os.PathLike[str]", Option(START, TEXT, command_default="noc-candidates")]
+    data: Annotated[Data, Option(IMAGES, TEXT, "SOURCE")]
     _: KW_ONLY
-    out: str | os.PathLike[str] | None = option(
-        "Suite to write. Finished entries are kept beside it, in NAME.calibration.json, and are not searched again.",
-        None,
-        kind=TEXT,
-        metavar="FILE.yaml",
-        command_default=REQUIRED,
-    )
-    only: Sequence[str] | None = option(
-        "Entries to calibrate, each with exactly one range, as in rain,hue. Default: the benchmark of the suite.",
-        None,
-        kind=WORDS,
-        metavar="NAMES",
-    )
-    limit: int | None = option(
-        "Number of images, evenly spread over the data; 2000 give R to about 0.03.", None, kind=WHOLE, metavar="N"
-    )
-    upper: float = option("Share of the clean accuracy that is left at the mild end.", 0.95, kind=NUMBER, metavar="R")
-    lower: float = option("Share that is left at the severe end.", 0.5, kind=NUMBER, metavar="R")
-    suite_name: str | None = option(
-        "Name of the new suite. Default: that of its file, or of suite and data.", None, kind=TEXT, flag="--name"
-    )
-    resize: int | None = option("Resize each picture's shorter side to this first.", None, kind=WHOLE, metavar="PIXELS")
-    crop: int | None = option(
-        "Then cut out the middle square. Default: as the model expects it.", None, kind=WHOLE, metavar="PIXELS"
-    )
-    seed: int = option("Another seed, another realisation of everything random.", 0, kind=WHOLE)
-    mean: Sequence[float] | None = option(
-        "Normalisation: (pixel - mean) / std, pixels in 0..1.", None, kind=NUMBERS, metavar="NUMBERS"
-    )
-    std: Sequence[float] | None = option("As in 0.229,0.224,0.225.", None, kind=NUMBERS, metavar="NUMBERS")
+    out: Annotated[MaybeOut, Option(WRITTEN, TEXT, "FILE.yaml", command_default=REQUIRED)] = None
+    only: Annotated[Only, Option(ENTRIES, WORDS, "NAMES")] = None
+    limit: Annotated[Limit, Option("Number of images, evenly spread; 2000 give R to about 0.03.", WHOLE, "N")] = None
+    upper: Annotated[float, Option("Share of the clean accuracy that is left at the mild end.", NUMBER, "R")] = 0.95
+    lower: Annotated[float, Option("Share that is left at the severe end.", NUMBER, "R")] = 0.5
+    suite_name: Annotated[
+        str | None,
+        Option("Name of the new suite. Default: that of its file, or of both.", TEXT, flag="--name"),
+    ] = None
+    resize: Resize = None
+    crop: Crop = None
+    seed: Seed = 0
+    mean: Mean = None
+    std: Std = None
 
 
 calibrate_suite = as_function(CalibrationStudy)

@@ -1,19 +1,17 @@
 """How far corruptions overlap: one model per corruption, every model on every corruption."""
 
-from __future__ import annotations
-
-import os
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from scuff.studies.base import Study, as_function, study
-from scuff.studies.options import REPEATED, SEEDS, TEXT, WHOLE, WORDS, option
+from scuff.studies.options import REPEATED, TEXT, WHOLE, WORDS, Option
+from scuff.studies.vocabulary import Architecture, Data, Epochs, Limit, MaybeOut, Out, RecipeName, Seeds, Test
 
 if TYPE_CHECKING:
-    from scuff.data import Source
     from scuff.suites import Suite
-    from scuff.training.recipes import Recipe
+
+STANDARD_FROM = Option("Study whose standard models are used for fine-tuning.", TEXT, "DIR", resume="noted")
 
 
 @study
@@ -30,56 +28,38 @@ class OverlapStudy(Study["Overlaps"]):
     planner = "scuff.studies.overlap.plan:plan_overlap"
     reader = "scuff.studies.overlap.results:read_overlap"
 
-    suites: str | Suite | Sequence[str | Suite] = option(
-        "Suites whose corruptions are compared.", kind=REPEATED, metavar="SUITE...", is_argument=True
-    )
-    data: str | Source = option(
-        "Training images: fashion, cifar10:DIR, folder:DIR, npz:FILE, hf:DIR.",
-        kind=TEXT,
-        metavar="DATA",
-        resume="noted",
-    )
-    out: str | os.PathLike[str] = option(
-        "Folder for models and results; existing results are reused.", kind=TEXT, metavar="DIR", resume="noted"
-    )
+    suites: Annotated[
+        "str | Suite | Sequence[str | Suite]",
+        Option("Suites whose corruptions are compared.", REPEATED, "SUITE...", is_argument=True),
+    ]
+    data: Data
+    out: Out
     _: KW_ONLY
-    recipe: str | Recipe = option(
-        "Training recipe: fashion, cifar-fast, imagenet-100, ... (see scuff train --help).", kind=TEXT, metavar="NAME"
-    )
-    only: Sequence[str] | None = option(
-        "Compare only these corruptions, as in fog,noc-candidates/rain.", None, kind=WORDS, metavar="NAMES"
-    )
-    together: str | Sequence[str] = option(
-        "Suites on all of whose corruptions one further model is trained: the direct test of coverage.",
-        (),
-        kind=WORDS,
-        metavar="SUITES",
-    )
-    seeds: int | Sequence[int] = option(
-        "Number of trainings of everything, or their seeds, as in 3,7; at least 3 for intervals over trainings.",
-        1,
-        kind=SEEDS,
-        metavar="N",
-        resume="joins",
-    )
-    test: str | Source | None = option(
-        "Test images. Default: the test split of the data.", None, kind=TEXT, metavar="DATA", resume="noted"
-    )
-    classes: str | None = option(
-        "Class subset: imagenet-100 is every tenth class of ImageNet.", None, kind=TEXT, metavar="NAME"
-    )
-    limit: int | None = option("Number of test images, evenly spread.", None, kind=WHOLE, metavar="N")
-    architecture: str | None = option("Network to train instead of the recipe's.", None, kind=TEXT)
-    epochs: int | None = option("Number of epochs instead of the recipe's.", None, kind=WHOLE, metavar="N")
-    fine_tune: int | None = option(
-        "Fine-tune the models of corruptions from the standard model for this many epochs.",
-        None,
-        kind=WHOLE,
-        metavar="EPOCHS",
-    )
-    standard_from: str | os.PathLike[str] | None = option(
-        "Study whose standard models are used for fine-tuning.", None, kind=TEXT, metavar="DIR", resume="noted"
-    )
+    recipe: RecipeName
+    only: Annotated[
+        Sequence[str] | None, Option("Compare only these corruptions, as in fog,noc-candidates/rain.", WORDS, "NAMES")
+    ] = None
+    together: Annotated[
+        str | Sequence[str],
+        Option(
+            "Suites on all of whose corruptions one further model is trained: the direct test of coverage.",
+            WORDS,
+            "SUITES",
+        ),
+    ] = ()
+    seeds: Seeds = 1
+    test: Test = None
+    classes: Annotated[
+        str | None, Option("Class subset: imagenet-100 is every tenth class of ImageNet.", TEXT, "NAME")
+    ] = None
+    limit: Limit = None
+    architecture: Architecture = None
+    epochs: Epochs = None
+    fine_tune: Annotated[
+        int | None,
+        Option("Fine-tune the models of corruptions from the standard model for this many epochs.", WHOLE, "EPOCHS"),
+    ] = None
+    standard_from: Annotated[MaybeOut, STANDARD_FROM] = None
 
 
 overlap = as_function(OverlapStudy)

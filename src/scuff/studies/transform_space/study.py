@@ -1,123 +1,65 @@
 """How near augmentations come to corruptions, as a network sees them; what that explains, and what is far from them.
 
-The studies of Mintun, Kirillov and Xie (NeurIPS 2021) share most options, which are declared once, in the classes that
-come first. Positional options are those of the last base first: schemes, suite, then data and out.
+The studies of Mintun, Kirillov and Xie (NeurIPS 2021).
 """
 
-from __future__ import annotations
-
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import KW_ONLY, field
+from typing import TYPE_CHECKING, Annotated
 
-from scuff.studies.base import Study, as_function, study
-from scuff.studies.options import NUMBER, NUMBERS, REPEATED, SCHEMES, SEEDS, TEXT, WHOLE, WHOLES, WORDS, option
+from scuff.studies.base import R, Study, as_function, study
+from scuff.studies.options import NUMBER, NUMBERS, REPEATED, SCHEMES, TEXT, WHOLE, WHOLES, WORDS, Option
+from scuff.studies.vocabulary import (
+    Architecture,
+    Data,
+    Epochs,
+    Extractor,
+    Limit,
+    MaybeRecipe,
+    Only,
+    Out,
+    Precision,
+    RecipeName,
+    Schemes,
+    Seed,
+    Seeds,
+    Severities,
+    SuiteName,
+    Test,
+)
 
 if TYPE_CHECKING:
     from scuff.augment import Scheme
-    from scuff.data import Source
     from scuff.evaluation.choices import Models
     from scuff.suites import Suite
-    from scuff.training.recipes import Recipe
 
-R = TypeVar("R")
 FOLDER = "scuff.studies.transform_space"
+SAMPLING = "independent: all images share each draw; joint: every image has its own, and --samples does not count."
+EXTRACTORS = "Another network, whose features are used; one per --model, or one for all."
+SPREAD = "Relative difference of errors between the middle severity and the outer ones. Default: that of the reference."
 
-
-# --- shared options ---------------------------------------------------------------------------------------------------
-
-
-@study
-class WithResamplings:
-    """Repetitions."""
-
-    _: KW_ONLY
-    resamplings: int = option(
-        "Number of repetitions with fresh images and draws; two or more show the spread.", 1, kind=WHOLE, metavar="N"
-    )
-
-
-@study
-class WithSchemes(WithResamplings):
-    """Augmentation schemes."""
-
-    schemes: str | Sequence[str] | Mapping[str, Scheme | str] = option(
-        "Augmentation schemes: augmix, autoaugment, powerset-64, ... (see scuff train --help).",
-        kind=SCHEMES,
-        metavar="SCHEMES",
-        resume="joins",
-    )
-    _: KW_ONLY
-    augmentations: int = option(
-        "Draws of every scheme. MSD is a minimum and falls with their number.", 10_000, kind=WHOLE, metavar="N"
-    )
+Samples = Annotated[int, Option("Draws of a corruption; the mean of their features is its centre.", WHOLE, "N")]
+Resamplings = Annotated[
+    int, Option("Number of repetitions with fresh images and draws; two or more show the spread.", WHOLE, "N")
+]
+Augmentations = Annotated[
+    int, Option("Draws of every scheme. MSD is a minimum and falls with their number.", WHOLE, "N")
+]
 
 
 @study
-class WithSuite:
-    """Corruptions of a suite."""
-
-    suite: str | Suite = option(
-        "Corruptions: cifar10-c, imagenet-c, FILE.yaml, ...", kind=TEXT, metavar="SUITE", is_argument=True
-    )
-    _: KW_ONLY
-    only: Sequence[str] | None = option(
-        "Use only these corruptions, as in fog,snow. Default: all of the benchmark.", None, kind=WORDS, metavar="NAMES"
-    )
-    severities: Sequence[int] | None = option(
-        "Use only these severities, as in 1,3. Default: all.", None, kind=WHOLES, metavar="LEVELS", flag="--severity"
-    )
-
-
-@study
-class WithData:
-    """Training images, and the folder of the study."""
-
-    data: str | Source = option(
-        "Training images: fashion, cifar10:DIR, folder:DIR, npz:FILE, hf:DIR.",
-        kind=TEXT,
-        metavar="DATA",
-        resume="noted",
-    )
-    out: str | os.PathLike[str] = option(
-        "Folder for the results; existing results are reused.", kind=TEXT, metavar="DIR", resume="noted"
-    )
-
-
-@study
-class WithTests:
-    """Test images."""
-
-    _: KW_ONLY
-    test: str | Source | None = option(
-        "Test images. Default: the test split of the data.", None, kind=TEXT, metavar="DATA", resume="noted"
-    )
-    limit: int | None = option("Number of test images, evenly spread.", None, kind=WHOLE, metavar="N")
-
-
-@study
-class FeatureStudy(WithData, Study[R]):
+class FeatureStudy(Study[R]):
     """A study that looks at transforms through the features of a network."""
 
     question = "transform_space"
     noted = ("extractor_address", "images_per_second")
 
     _: KW_ONLY
-    images: int = option("Images used to compute features.", 100, kind=WHOLE, metavar="N")
-    samples: int = option(
-        "Draws of a corruption; the mean of their features is its centre.", 100, kind=WHOLE, metavar="N"
-    )
-    sampling: str = option(
-        "independent: all images share each draw; joint: every image has its own, and --samples does not count.",
-        "independent",
-        kind=TEXT,
-        metavar="independent|joint",
-    )
-    seed: int = option("Seed of the choice of images and of all draws.", 0, kind=WHOLE)
-    precision: str | None = option(
-        "float32, bfloat16 or float16. Default: bfloat16 on a GPU, float32 on a CPU.", None, kind=TEXT, metavar="NAME"
-    )
+    images: Annotated[int, Option("Images used to compute features.", WHOLE, "N")] = 100
+    samples: Samples = 100
+    sampling: Annotated[str, Option(SAMPLING, TEXT, "independent|joint")] = "independent"
+    seed: Seed = 0
+    precision: Precision = None
 
 
 @study
@@ -125,40 +67,25 @@ class DistanceStudy(FeatureStudy[R]):
     """A study whose features are those of one network, which may have to be trained first."""
 
     _: KW_ONLY
-    extractor: Any = option(
-        "Network whose features are used. Default: one is trained without augmentation.",
-        None,
-        kind=TEXT,
-        metavar="MODEL",
-    )
-    recipe: str | Recipe | None = option(
-        "Training recipe: fashion, cifar-fast, cifar-augmentation, ... (see scuff train --help).",
-        None,
-        kind=TEXT,
-        metavar="NAME",
-    )
-    architecture: str | None = option("Network to train instead of the recipe's.", None, kind=TEXT)
-    epochs: int | None = option("Number of epochs instead of the recipe's.", None, kind=WHOLE, metavar="N")
+    extractor: Extractor = None
+    recipe: MaybeRecipe = None
+    architecture: Architecture = None
+    epochs: Epochs = None
 
 
 @study
-class TrialStudy(WithTests, DistanceStudy[R]):
+class TrialStudy(DistanceStudy[R]):
     """A study that trains networks on differently treated images, and tests them."""
 
     _: KW_ONLY
-    recipe: str | Recipe = option(
-        "Training recipe of all networks: fashion, cifar-fast, ... (see scuff train --help).", kind=TEXT, metavar="NAME"
-    )
-    seeds: int | Sequence[int] = option(
-        "Number of trainings of everything, or their seeds, as in 3,7.", 1, kind=SEEDS, metavar="N", resume="joins"
-    )
-
-
-# --- the studies ------------------------------------------------------------------------------------------------------
+    recipe: RecipeName = field()  # required here
+    seeds: Seeds = 1
+    test: Test = None
+    limit: Limit = None
 
 
 @study
-class DistancesStudy(DistanceStudy["Distances"], WithSuite, WithSchemes):
+class DistancesStudy(DistanceStudy["Distances"]):
     """Measure MSD and MMD of augmentation schemes to the corruptions of a suite.
 
     The feature of a transform is the mean of a network's last hidden layer over a fixed set of images. Every corruption
@@ -169,9 +96,19 @@ class DistancesStudy(DistanceStudy["Distances"], WithSuite, WithSchemes):
     name, command = "distances", "distance schemes"
     planner, reader = f"{FOLDER}.plan:plan_distances", f"{FOLDER}.distances:read_distance_study"
 
+    schemes: Schemes
+    suite: SuiteName
+    data: Data
+    out: Out
+    _: KW_ONLY
+    only: Only = None
+    severities: Severities = None
+    augmentations: Augmentations = 10_000
+    resamplings: Resamplings = 1
+
 
 @study
-class CorrelationStudy(TrialStudy["pd.DataFrame"], WithSuite, WithSchemes):
+class CorrelationStudy(TrialStudy["pd.DataFrame"]):
     """Correlate distances with errors: do schemes that come nearer to a corruption help more against it?
 
     Measures the distances of all schemes, trains a network with each, tests all of them, and returns Spearman's
@@ -182,15 +119,19 @@ class CorrelationStudy(TrialStudy["pd.DataFrame"], WithSuite, WithSchemes):
     name, command, file = "correlation", "distance correlation", "trials.json"
     planner, reader = f"{FOLDER}.correlation:plan_correlation", f"{FOLDER}.correlation:read_correlation"
 
+    schemes: Schemes
+    suite: SuiteName
+    data: Data
+    out: Out
+    _: KW_ONLY
+    only: Only = None
+    severities: Severities = None
+    augmentations: Augmentations = 10_000
+    resamplings: Resamplings = 1
+
 
 @study
-class _Pair:
-    right: str = option("Corruption of the test, SUITE/NAME.", kind=TEXT, metavar="TESTED", is_argument=True)
-    other: str = option("Corruption that is mixed into training.", kind=TEXT, metavar="OTHER", is_argument=True)
-
-
-@study
-class MixingStudy(TrialStudy["pd.DataFrame"], WithResamplings, _Pair):
+class MixingStudy(TrialStudy["pd.DataFrame"]):
     """Train with two corruptions in changing shares, and test on one of them (figure 2b of the paper).
 
     An image meets the other corruption with probability p, the tested one otherwise. MMD grows with p; MSD and error
@@ -201,28 +142,23 @@ class MixingStudy(TrialStudy["pd.DataFrame"], WithResamplings, _Pair):
     planner, reader = f"{FOLDER}.mixing:plan_mixing", f"{FOLDER}.mixing:read_mixing"
     noted = (*FeatureStudy.noted, "schemes")
 
+    right: Annotated[str, Option("Corruption of the test, SUITE/NAME.", TEXT, "TESTED", is_argument=True)]
+    other: Annotated[str, Option("Corruption that is mixed into training.", TEXT, "OTHER", is_argument=True)]
+    data: Data
+    out: Out
     _: KW_ONLY
     # Without levels, corruptions have no severity: None is 3 or nothing.
-    severity: int | None = option("Severity of both corruptions (default 3).", None, kind=WHOLE, metavar="LEVEL")
-    shares: Sequence[float] = option(
-        "Probabilities of the other corruption in training.",
-        (0.0, 0.5, 0.9, 0.99, 1.0),
-        kind=NUMBERS,
-        metavar="P,P,...",
-        resume="joins",
-    )
-    augmentations: int = option("Draws of every mixture.", 1000, kind=WHOLE, metavar="N")
+    severity: Annotated[int | None, Option("Severity of both corruptions (default 3).", WHOLE, "LEVEL")] = None
+    shares: Annotated[
+        Sequence[float],
+        Option("Probabilities of the other corruption in training.", NUMBERS, "P,P,...", resume="joins"),
+    ] = (0.0, 0.5, 0.9, 0.99, 1.0)
+    augmentations: Annotated[int, Option("Draws of every mixture.", WHOLE, "N")] = 1000
+    resamplings: Resamplings = 1
 
 
 @study
-class _OneScheme:
-    scheme: str | Mapping[str, Scheme | str] = option(
-        "Scheme whose augmentations are chosen from.", kind=SCHEMES, metavar="SCHEME", command_default="augmix"
-    )
-
-
-@study
-class SubsetsStudy(TrialStudy["pd.DataFrame"], WithSuite, _OneScheme):
+class SubsetsStudy(TrialStudy["pd.DataFrame"]):
     """Train with few augmentations: those closest to the corruptions, the farthest, or random ones (appendix B).
 
     Many augmentations of a scheme are drawn once, and ordered by how near they come to some corruption. If nearness
@@ -234,34 +170,28 @@ class SubsetsStudy(TrialStudy["pd.DataFrame"], WithSuite, _OneScheme):
     name, command = "subsets", "distance subsets"
     planner, reader = f"{FOLDER}.subsets:plan_subsets", f"{FOLDER}.subsets:read_subsets"
 
+    scheme: Annotated[
+        "str | Mapping[str, Scheme | str]",
+        Option("Scheme whose augmentations are chosen from.", SCHEMES, "SCHEME", command_default="augmix"),
+    ]
+    suite: SuiteName
+    data: Data
+    out: Out
     _: KW_ONLY
-    sizes: Sequence[int] = option(
-        "Numbers of augmentations to train with.",
-        (1, 3, 10, 30, 100, 300, 1000),
-        kind=WHOLES,
-        metavar="K,K,...",
-        resume="joins",
-    )
-    kinds: Sequence[str] = option(
-        "Which augmentations to train with: closest, random, farthest.",
-        ("closest", "random", "farthest"),
-        kind=WORDS,
-        metavar="KINDS",
-        resume="joins",
-    )
-    draws: int = option("Number of augmentations to choose from.", 100_000, kind=WHOLE, metavar="N")
+    only: Only = None
+    severities: Severities = None
+    sizes: Annotated[
+        Sequence[int], Option("Numbers of augmentations to train with.", WHOLES, "K,K,...", resume="joins")
+    ] = (1, 3, 10, 30, 100, 300, 1000)
+    kinds: Annotated[
+        Sequence[str],
+        Option("Which augmentations to train with: closest, random, farthest.", WORDS, "KINDS", resume="joins"),
+    ] = ("closest", "random", "farthest")
+    draws: Annotated[int, Option("Number of augmentations to choose from.", WHOLE, "N")] = 100_000
 
 
 @study
-class _TwoSuites:
-    reference: str | Suite = option("Suite to be different from.", kind=TEXT, metavar="REFERENCE", is_argument=True)
-    candidates: str | Suite = option(
-        "Suite whose corruptions are chosen from.", kind=TEXT, metavar="CANDIDATES", is_argument=True
-    )
-
-
-@study
-class DissimilarStudy(WithTests, FeatureStudy["Dissimilar"], _TwoSuites):
+class DissimilarStudy(FeatureStudy["Dissimilar"]):
     """Choose corruptions that look different from those of another benchmark, and are as hard.
 
     Classifiers are tested on the reference and on all candidates at all severities, and extractors measure the centre
@@ -275,45 +205,33 @@ class DissimilarStudy(WithTests, FeatureStudy["Dissimilar"], _TwoSuites):
     noted = ("levels", "name", "result", "addresses")
     saves_first = False  # an earlier choice stays until there is a new one
 
+    reference: Annotated["str | Suite", Option("Suite to be different from.", TEXT, "REFERENCE", is_argument=True)]
+    candidates: Annotated[
+        "str | Suite", Option("Suite whose corruptions are chosen from.", TEXT, "CANDIDATES", is_argument=True)
+    ]
+    data: Data
+    out: Out
     _: KW_ONLY
-    models: Models = option(
-        "Classifier whose errors count; repeat it for several repetitions.",
-        kind=REPEATED,
-        metavar="MODEL",
-        flag="--model",
-    )
-    extractors: Models = option(
-        "Another network, whose features are used; one per --model, or one for all.",
-        kind=REPEATED,
-        metavar="MODEL",
-        flag="--extractor",
-    )
-    only: Sequence[str] | None = option(
-        "Choose from these candidates only, as in lines,ripple,sparkles.",
-        None,
-        kind=WORDS,
-        metavar="NAMES",
-        resume="noted",
-    )
-    size: int = option("Number of corruptions; even.", 10, kind=WHOLE, metavar="N", resume="noted")
-    tolerance: float = option(
-        "Relative deviation allowed for the error of half a benchmark.",
-        0.01,
-        kind=NUMBER,
-        metavar="SHARE",
-        resume="noted",
-    )
-    spread: float | None = option(
-        "Relative difference of errors between the middle severity and the outer ones. Default: that of the reference.",
-        None,
-        kind=NUMBER,
-        metavar="SHARE",
-        resume="noted",
-    )
-    benchmarks: int = option(
-        "Number of benchmarks that are drawn and compared.", 100_000, kind=WHOLE, metavar="N", resume="noted"
-    )
-    suite_name: str = option("Name of the new suite.", "dissimilar", kind=TEXT, metavar="NAME", resume="noted")
+    models: Annotated[
+        "Models",
+        Option("Classifier whose errors count; one per repetition.", REPEATED, "MODEL", "--model"),
+    ]
+    extractors: Annotated["Models", Option(EXTRACTORS, REPEATED, "MODEL", "--extractor")]
+    test: Test = None
+    limit: Limit = None
+    only: Annotated[
+        Only, Option("Choose from these candidates only, as in lines,ripple,sparkles.", WORDS, "NAMES", resume="noted")
+    ] = None
+    size: Annotated[int, Option("Number of corruptions; even.", WHOLE, "N", resume="noted")] = 10
+    tolerance: Annotated[
+        float,
+        Option("Relative deviation allowed for the error of half a benchmark.", NUMBER, "SHARE", resume="noted"),
+    ] = 0.01
+    spread: Annotated[float | None, Option(SPREAD, NUMBER, "SHARE", resume="noted")] = None
+    benchmarks: Annotated[
+        int, Option("Number of benchmarks that are drawn and compared.", WHOLE, "N", resume="noted")
+    ] = 100_000
+    suite_name: Annotated[str, Option("Name of the new suite.", TEXT, "NAME", resume="noted")] = "dissimilar"
 
 
 distances = as_function(DistancesStudy)

@@ -1,14 +1,13 @@
 """Does a synthetic benchmark predict robustness to natural shifts? A study over many models."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from scuff.studies.base import Study, as_function, study
-from scuff.studies.options import REPEATED, TEXT, WHOLE, WHOLES, Kind, numbers, option
+from scuff.studies.options import REPEATED, TEXT, WHOLE, WHOLES, Kind, Option, numbers
+from scuff.studies.vocabulary import MaybeOut, Seed, Severities
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,6 +17,13 @@ if TYPE_CHECKING:
     from scuff.suites import Suite
 
 Place = str | os.PathLike[str]
+
+SOURCE = "A CSV table of accuracies, or folders of scuff evaluate by suites of corruptions."
+NATURAL = "An evaluation of a natural shift, and one of clean images of its classes; may be repeated."
+CATEGORIES = "Categories of corruptions: a file, the folder or CSV file of scuff overlap, or families (the default)."
+PAIRS = "Groups of benchmarks with N categories and K corruptions of each. Default: all possible ones, if there are "
+PAIRS += "--categories."
+RESAMPLE = "What is resampled for intervals, and held out together. Default: families, if the table has any."
 
 
 def read_pairs(text: str, flag: str = "--pairs") -> list[tuple[int, int]]:
@@ -53,6 +59,10 @@ def write_natural(natural: Mapping[str, Sequence[Sequence[str | None]]] | Sequen
     return [f"{name}={','.join(filter(None, pair))}" for name, folders in natural.items() for pair in folders]
 
 
+NATURAL_FOLDERS = Kind(list[str], write=write_natural)
+PAIRS_OF_NUMBERS = Kind(str, read_pairs, write_pairs)
+
+
 @study
 class ValidityStudy(Study["Validity"]):
     """Correlate robustness to synthetic benchmarks with robustness to natural shifts, over models.
@@ -70,64 +80,43 @@ class ValidityStudy(Study["Validity"]):
     noted = ("models", "left_out", "notes", "same", "different")  # `table` is a hash of all accuracies
     resumes = has_cells = False
 
-    source: Shifts | pd.DataFrame | Place | Sequence[Place] = option(
-        "A CSV table of accuracies, or folders of scuff evaluate by suites of corruptions.",
-        kind=REPEATED,
-        metavar="INPUT...",
-        is_argument=True,
-        resume="noted",
-    )
-    out: Place | None = option(
-        "Folder for all results. Default: nothing is kept.", None, kind=TEXT, metavar="DIR", resume="noted"
-    )
+    source: Annotated[
+        "Shifts | pd.DataFrame | Place | Sequence[Place]",
+        Option(SOURCE, REPEATED, "INPUT...", is_argument=True, resume="noted"),
+    ]
+    out: MaybeOut = None
     _: KW_ONLY
-    mapping: TableMapping | Mapping[str, Any] | Place | None = option(
-        "YAML file that says what the columns of the table mean.", None, kind=TEXT, metavar="FILE", resume="noted"
-    )
-    natural: Mapping[str, Sequence[tuple[Place, Place | None]]] | Sequence[str] | None = option(
-        "An evaluation of a natural shift, and one of clean images of its classes; may be repeated.",
-        None,
-        kind=Kind(list[str], write=write_natural),
-        metavar="[NAME=]DIR[,REFERENCE]",
-        resume="noted",
-    )
-    categories: Mapping[str, Sequence[str]] | Place | None = option(
-        "Categories of corruptions: a file, the folder or CSV file of scuff overlap, or families (the default).",
-        None,
-        kind=TEXT,
-        metavar="FILE|FROM|families",
-    )
-    pairs: Sequence[tuple[int, int]] | tuple[int, int] | None = option(
-        "Groups of benchmarks with N categories and K corruptions of each. Default: all possible ones, if there are "
-        "--categories.",
-        None,
-        kind=Kind(str, read_pairs, write_pairs),
-        metavar="'N,K N,K ...'",
-    )
-    search: int | Sequence[int] = option(
-        "Search for the most predictive benchmarks of these sizes, as in 3,5.", (), kind=WHOLES, metavar="SIZES"
-    )
-    severities: Sequence[int] | None = option(
-        "Use only these severities, as in 1,3,5.", None, kind=WHOLES, flag="--severity", metavar="LEVELS"
-    )
-    suites: Sequence[Suite | str] | None = option(
-        "Suite to score instead of all that are known; may be repeated.",
-        None,
-        kind=REPEATED,
-        flag="--suite",
-        metavar="NAME|FILE",
-    )
-    count: int = option("Approximate number of benchmarks in a group.", 1000, kind=WHOLE, metavar="N")
-    resample: Literal["models", "families"] | None = option(
-        "What is resampled for intervals, and held out together. Default: families, if the table has any.",
-        None,
-        kind=TEXT,
-        metavar="models|families",
-        resume="noted",
-    )
-    resamples: int = option("Number of bootstrap resamples, at least 100.", 1000, kind=WHOLE, metavar="N")
-    seed: int = option("Seed of everything random.", 0, kind=WHOLE, metavar="N")
-    device: None = option("Not needed: everything is computed from a table.", None, resume="noted")
+    mapping: Annotated[
+        "TableMapping | Mapping[str, Any] | Place | None",
+        Option("YAML file that says what the columns of the table mean.", TEXT, "FILE", resume="noted"),
+    ] = None
+    natural: Annotated[
+        Mapping[str, Sequence[tuple[Place, Place | None]]] | Sequence[str] | None,
+        Option(NATURAL, NATURAL_FOLDERS, "[NAME=]DIR[,REFERENCE]", resume="noted"),
+    ] = None
+    categories: Annotated[
+        Mapping[str, Sequence[str]] | Place | None, Option(CATEGORIES, TEXT, "FILE|FROM|families")
+    ] = None
+    pairs: Annotated[
+        Sequence[tuple[int, int]] | tuple[int, int] | None,
+        Option(PAIRS, PAIRS_OF_NUMBERS, "'N,K N,K ...'"),
+    ] = None
+    search: Annotated[
+        int | Sequence[int],
+        Option("Search for the most predictive benchmarks of these sizes, as in 3,5.", WHOLES, "SIZES"),
+    ] = ()
+    severities: Severities = None
+    suites: Annotated[
+        "Sequence[Suite | str] | None",
+        Option("Suite to score instead of all that are known; may be repeated.", REPEATED, "NAME|FILE", "--suite"),
+    ] = None
+    count: Annotated[int, Option("Approximate number of benchmarks in a group.", WHOLE, "N")] = 1000
+    resample: Annotated[
+        Literal["models", "families"] | None, Option(RESAMPLE, TEXT, "models|families", resume="noted")
+    ] = None
+    resamples: Annotated[int, Option("Number of bootstrap resamples, at least 100.", WHOLE, "N")] = 1000
+    seed: Seed = 0
+    device: Annotated[None, Option("Not needed: everything is computed from a table.", resume="noted")] = None
 
 
 validity = as_function(ValidityStudy)
