@@ -4,7 +4,8 @@ A kind of results is known by its settings file. Its page is built by the functi
 of one module: `scuff.report.QUESTION.NAME` for a study (`scuff.report.QUESTION` if its question is a single file),
 `scuff.report.evaluation.evaluation` for an evaluation. Such a function reads the folder and returns a `Page`. What all
 pages share is done here: options that a page does not take, results that are not there yet, the section on progress,
-the title, and saving.
+the title, and saving. A folder may hold two kinds, as that of MSCR also holds a separation: the study that is defined
+first has the page.
 """
 
 from __future__ import annotations
