@@ -11,7 +11,7 @@ from scuff.metrics import Distances
 from scuff.report import parts
 from scuff.report.page import Page
 from scuff.report.parts import Section
-from scuff.report.transform_space.correlation import (
+from scuff.report.transform_space.errors import (
     CORRELATION,
     correlation_section,
     correlation_verdicts,
