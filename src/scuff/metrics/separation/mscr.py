@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from scuff.metrics.estimate import Estimate, Group, score_together
 from scuff.metrics.intervals import Resampling, percent, student_half_width
 from scuff.metrics.score import Score
-from scuff.metrics.separation.robust_accuracies import RobustAccuracies, read_robust_accuracies
+from scuff.metrics.separation.robust_accuracies import RobustAccuracies
 
 Average = Literal["ratios", "means"]
 Interval = Literal["student", "paper"]
@@ -255,14 +255,3 @@ def _check_choices(average: str, interval: str, level: float) -> None:
         raise ValueError(f"expected a level between 0 and 1, got {level}")
     if interval == "paper" and level != 0.95:
         raise ValueError(f"the paper's interval is that of 95 %; got a level of {level} for it")
-
-
-__all__ = [
-    "RobustAccuracies",
-    "accuracy_table",
-    "copies_effect",
-    "mscr",
-    "mscr_scores",
-    "read_robust_accuracies",
-    "running_mscr",
-]

@@ -200,6 +200,3 @@ def _check_right(table: RobustAccuracies) -> None:
 def _words(keys: dict[str, object] | pd.Series) -> str:
     """What a line of the table is about."""
     return ", ".join(f"{key} {value}" for key, value in keys.items())
-
-
-__all__ = ["RobustAccuracies", "read_robust_accuracies"]

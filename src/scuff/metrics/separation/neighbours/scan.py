@@ -1,18 +1,23 @@
 """The search on the CPU: leaves of the tree against nodes, then points against leaves, then points against points.
 
 What is further apart than the best pair so far is passed over as soon as a bound says so; the few pairs that are left
-are measured.
+are measured. Tasks of leaves that follow each other share all cores.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import numpy as np
 
-from scuff.metrics.separation.neighbours.best import make_bars, offer, set_bars
-from scuff.metrics.separation.neighbours.compiling import compiled
+from scuff.metrics.separation.neighbours.best import Best, Competition, Task, make_bars, offer, set_bars
+from scuff.metrics.separation.neighbours.compiling import compiled, in_threads
 from scuff.metrics.separation.neighbours.exact import power
 from scuff.metrics.separation.neighbours.gaps import boxes_beyond, near_pairs
+from scuff.metrics.separation.neighbours.prepare import Prepared
 from scuff.metrics.separation.neighbours.tree import LEAF
+
+TASKS = 1000  # about as many are made, if there are as many leaves
 
 
 @compiled
@@ -79,3 +84,30 @@ def highest_bar(bars, first, more):
     for place in range(first, first + more + 1):
         highest = max(highest, bars[place, 0])
     return highest
+
+
+class Cores:
+    """All cores of this machine."""
+
+    def __init__(self, prepared: Prepared) -> None:
+        tree = prepared.tree
+        self.prepared = prepared
+        self.leaves = np.flatnonzero(tree.skip == np.arange(len(tree.skip)) + 1)
+        self.starts = tree.start[self.leaves]
+
+    def tasks(self) -> list[Task]:
+        """Leaves that follow each other. Those in the middle come first: there the nearest pairs are to be expected."""
+        edges = np.union1d(self.starts[:: max(1, len(self.leaves) // TASKS)], self.prepared.starts)
+        labels = np.searchsorted(self.prepared.starts, edges[:-1], side="right") - 1
+        middles = np.add.reduceat(self.prepared.bounds.coarse, edges[:-1]) / np.diff(edges)[:, None]
+        order = np.argsort(np.square(middles).sum(axis=1), kind="stable")
+        return [Task(int(labels[k]), int(edges[k]), int(edges[k + 1])) for k in order]
+
+    def run(self, work: Callable[[Task], Best], tasks: list[Task]) -> Iterator[tuple[Task, Best]]:
+        return in_threads(work, tasks)
+
+    def scan(self, task: Task, others: np.ndarray, competition: Competition, best: Best) -> None:
+        """Compare the points of a task with all points of some other classes, and keep the nearest pairs."""
+        first, last = np.searchsorted(self.starts, [task.start, task.stop])
+        known = self.prepared
+        scan(self.leaves[first:last], others, *competition, best, known.points, known.bounds, known.tree)

@@ -8,8 +8,8 @@ from typing import Protocol
 import numpy as np
 
 from scuff.metrics.separation.neighbours.best import ALL, CLASSES, POINTS, Best, Competition, Task, no_pairs, offer_all
-from scuff.metrics.separation.neighbours.cores import Cores
 from scuff.metrics.separation.neighbours.prepare import Prepared
+from scuff.metrics.separation.neighbours.scan import Cores
 
 Progress = Callable[[int, int], None]
 
