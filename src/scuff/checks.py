@@ -41,7 +41,7 @@ def check_corruption(
     """
     if severity is None and parameters is None:
         severity = _middle_level(name, suite)
-    options = {"severity": severity, "suite": suite, "parameters": parameters}
+    options: dict[str, Any] = {"severity": severity, "suite": suite, "parameters": parameters}
     plan = resolve(name, **options)
     for height, width in sizes:
         for channels in (1, 3):
@@ -130,5 +130,5 @@ def _check_backends(x: Tensor, run, ids: Tensor, y: Tensor, where: str) -> None:
 
 
 def _global_generators() -> tuple[Any, ...]:
-    numpy_state = np.random.get_state()  # noqa: NPY002  (the global generator is what we watch)
+    numpy_state: Any = np.random.get_state()  # noqa: NPY002  (the global generator is what we watch)
     return python_random.getstate(), numpy_state[1].tobytes(), numpy_state[2], torch.get_rng_state().numpy().tobytes()

@@ -69,7 +69,9 @@ def resolve(
         return Resolved(corruption, {}, f"{suite.name}/{entry}", None, suite.size_of(entry), choices)
     values = suite.parameters(entry, severity)
     corruption.check_parameters(values)
-    return Resolved(corruption, values, f"{suite.name}/{entry}", severity if levels else None, suite.size_of(entry))
+    level = severity if levels else None
+    assert level is None or isinstance(level, int)  # of which `parameters` has made sure
+    return Resolved(corruption, values, f"{suite.name}/{entry}", level, suite.size_of(entry))
 
 
 def resolve_still(
@@ -82,8 +84,10 @@ def resolve_still(
     """`resolve`, for anything but a sequence of frames."""
     if parameters is None:
         suite, name = find_entry(name, suite)
-    if get(name if suite is None else suite.corruption(name)).sequence:
-        address = name if suite is None else f"{suite.name}/{name}"
+    corruption, address = name, name
+    if isinstance(suite, Suite):
+        corruption, address = suite.corruption(name), f"{suite.name}/{name}"
+    if get(corruption).sequence:
         raise ValueError(f"{address} is a sequence of frames; make it with scuff.sequence")
     return resolve(name, severity, suite=suite, parameters=parameters)
 

@@ -36,7 +36,7 @@ def is_out_of_memory(error: Exception) -> bool:
     return isinstance(error, RuntimeError) and any(words in str(error).lower() for words in OUT_OF_MEMORY)
 
 
-def causes(error: BaseException) -> Iterator[BaseException]:
+def causes(error: BaseException | None) -> Iterator[BaseException]:
     """An error, and all that it came from."""
     while error is not None:
         yield error
@@ -49,4 +49,4 @@ def leaves_sound(error: Exception) -> bool:
     >>> leaves_sound(ValueError("wrong shape")), leaves_sound(MemoryError())
     (True, False)
     """
-    return not any(isinstance(one, (RuntimeError, MemoryError)) for one in causes(error))
+    return not any(isinstance(cause, (RuntimeError, MemoryError)) for cause in causes(error))

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from PIL import Image
@@ -24,7 +25,11 @@ from scuff.suites.tables import count_entries, parameter_table, severity_rule
 INDEX = "README.md"
 TILE = 96  # pixels; larger pictures are reduced, smaller ones enlarged until they reach it
 CAPTION_SIZE = 12
-FORMAT = {"format": "WEBP", "quality": 75, "method": 6}  # a third smaller than a JPEG that looks as good
+FORMAT: dict[str, Any] = {
+    "format": "WEBP",
+    "quality": 75,
+    "method": 6,
+}  # a third smaller than such a JPEG
 
 
 def write_suite(

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import IO
 
 from PIL import Image, ImageOps
 
@@ -16,10 +17,10 @@ COLOUR = ("RGB", "RGBA", "RGBX", "RGBa", "P", "PA", "CMYK", "YCbCr", "LAB", "HSV
 SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
 
 
-def read_picture(path: str | os.PathLike[str]) -> Image.Image:
+def read_picture(path: str | os.PathLike[str] | IO[bytes]) -> Image.Image:
     """Read a picture as L (grey) or RGB (everything else), upright as its EXIF orientation says; alpha is dropped."""
-    with Image.open(path) as image:
-        image = ImageOps.exif_transpose(image)
+    with Image.open(path) as file:
+        image = ImageOps.exif_transpose(file)
         if image.mode in GREY:
             return image.convert("L")
         if image.mode not in COLOUR:

@@ -53,6 +53,7 @@ class Pool:
         self._lifeline, self._our_end = context.Pipe(duplex=False)
         numbers = context.SimpleQueue() if gpus else None
         for number in range(processes if gpus else 0):
+            assert numbers is not None
             numbers.put(_visible_gpus(gpus)[number % gpus])
         # As bytes, which a worker reads when it is ready to be stopped: what they hold may take its time to import.
         initial = (self._lifeline, pickle.dumps(work), numbers)
@@ -76,7 +77,7 @@ def _visible_gpus(gpus: int) -> list[str]:
     return ours.split(",") if ours else [str(number) for number in range(gpus)]
 
 
-_work: Callable[[Any, Callable], Any] | None = None  # in a worker: what it is there for
+_work: Callable[[Any, Callable], Any]  # in a worker: what it is there for
 
 
 def _do(task: Any) -> tuple[Any, float]:

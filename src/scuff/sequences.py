@@ -14,7 +14,7 @@ from scuff.corruptions import Corruption
 from scuff.door import Resolved
 from scuff.images import ImageError, Images, open_images
 from scuff.random import Ids, ids_tensor, image_keys
-from scuff.suites import Suite
+from scuff.suites import Levels, Suite
 
 DIFFICULTIES = 3  # of an entry without levels: there it is the stride of the metric
 
@@ -56,7 +56,7 @@ def sequence(
     >>> sequence(np.zeros((2, 32, 32, 3), np.uint8), "cifar10-p/translate").shape
     (2, 16, 32, 32, 3)
     """
-    options = {"seed": seed, "ids": ids, "suite": suite, "parameters": parameters}
+    options: dict[str, Any] = {"seed": seed, "ids": ids, "suite": suite, "parameters": parameters}
     return _stacked(list(frames(images, name, difficulty, **options, scale=scale, crop=crop, check=check)))
 
 
@@ -93,7 +93,7 @@ def resolve_sequence(
     name: str, difficulty: int = 1, *, suite: Suite | str | None = None, parameters: dict[str, Any] | None = None
 ) -> Resolved:
     """Find what `name` means, as `door.resolve` does, and refuse what is no sequence or no difficulty of it."""
-    levels = (None,)
+    levels: Levels = (None,)
     if parameters is None:
         suite, name = door.find_entry(name, suite)
         levels = suite.levels(name)

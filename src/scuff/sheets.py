@@ -95,7 +95,7 @@ def _views(suite: Suite, entry: str) -> list[tuple[str, float | None, int]]:
     if between is not None:
         values = [between.low + (between.high - between.low) * k / (VIEWS - 1) for k in range(VIEWS)]
         if between.is_whole:
-            values = dict.fromkeys(map(round, values))  # a short range has fewer
+            values = list(dict.fromkeys(map(round, values)))  # a short range has fewer
         return [(f"severity {value:.4g}", value, id_) for id_, value in enumerate(values)]
     if get(suite.corruption(entry)).draw is draw_nothing:
         return [("always", None, 0)]
@@ -148,6 +148,6 @@ def _draw_sheet(
     return sheet
 
 
-def _width(text: str, font: ImageFont.FreeTypeFont) -> int:
+def _width(text: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont) -> int:
     pen = ImageDraw.Draw(Image.new("RGB", (1, 1)))
     return ceil(pen.multiline_textbbox((0, 0), text, font)[2])

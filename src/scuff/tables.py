@@ -24,10 +24,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from scuff.words import NOTHING, Form, interval, plain  # noqa: F401  (plain: the example above)
 
 if TYPE_CHECKING:
-    import pandas as pd
     from rich.table import Table as TerminalTable
 
-    Records = pd.DataFrame | Iterable[Any]  # a frame, or mappings or objects
+    Records = Iterable[Any]  # a frame, or mappings or objects
 
 TYPED = str.maketrans({"\u2212": "-", "\u00a0": " ", NOTHING: "-"})  # what a terminal shows can be pasted anywhere
 
@@ -96,7 +95,7 @@ class Column:
         if hasattr(value, "low"):  # a score
             return Cell(self.form(value.value), value.value, interval(value.low, value.high, self.form))
         ends = interval(*self._ends(record), self.form) if self.interval else ""
-        return Cell(self.form(value), value if isinstance(value, Real) else math.nan, ends)
+        return Cell(self.form(value), value if isinstance(value, Real) else math.nan, ends)  # type: ignore[arg-type]
 
     def _ends(self, record: Any) -> tuple[float, float]:
         low, high = f"{self.value}_low", f"{self.value}_high"
@@ -199,7 +198,7 @@ class Table:
 
         table = TerminalTable(box=box.SIMPLE_HEAD, pad_edge=False)
         for place, head in enumerate(self.columns):
-            side = "right" if head.is_number else "left"
+            side: Literal["left", "right"] = "right" if head.is_number else "left"
             table.add_column(head.name, justify=side, no_wrap=place == 0, overflow="fold" if place else "ellipsis")
         for row in self.rows:
             table.add_row(

@@ -42,7 +42,7 @@ class Corrupt(nn.Module):
         super().__init__()
         resolve_still(name, severity, suite=suite, parameters=parameters)  # a wrong name fails here, not in a worker
         self.name, self.severity, self.ids = name, severity, ids
-        self.options = {
+        self.options: dict[str, Any] = {
             "seed": seed,
             "suite": suite,
             "parameters": parameters,
@@ -52,8 +52,7 @@ class Corrupt(nn.Module):
         }
 
     def forward(self, images: Images, ids: Sequence[int] | Tensor | None = None) -> Images:
-        ids = self.ids if ids is None else ids
-        return corrupt(images, self.name, self.severity, ids=ids, **self.options)
+        return corrupt(images, self.name, self.severity, ids=self.ids if ids is None else ids, **self.options)
 
     def extra_repr(self) -> str:
         return f"{self.name!r}, severity={self.severity}, seed={self.options['seed']}"

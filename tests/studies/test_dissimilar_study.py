@@ -177,6 +177,7 @@ def test_the_suite_is_fit_for_use(finished):
     assert scuff.corrupt(image, entry, 5, suite=suite).shape == image.shape
 
 
+@pytest.mark.slow
 def test_interrupted_anywhere_it_ends_the_same(made, finished, tmp_path):
     def stop_at(word):
         def progress(what, done, total):

@@ -317,6 +317,7 @@ def test_short_names_differ():
 # --- what is trained -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_correlations_from_the_command_line(tmp_path, small):
     out = tmp_path / "study"
     asked = (
@@ -353,6 +354,7 @@ def test_correlations_from_the_command_line(tmp_path, small):
     assert len(before) == 8
 
 
+@pytest.mark.slow
 def test_schemes_and_seeds_join_the_correlations(tmp_path, small):
     options = {"recipe": QUICK, "extractor": network(), "test": "fashion", "limit": 50, "engine": ONE, **FEW}
     options |= {"only": ["fog"], "severities": [3]}

@@ -149,7 +149,9 @@ class AugMix(Scheme):
         which = integers(keys, "operation", shape, low=0, high=count - 1).long()
         level = uniform(keys, "level", shape).double() * (self.severity - LOWEST_LEVEL) + LOWEST_LEVEL
         minus = bernoulli(keys, "sign", shape, probability=0.5)
-        values = _values([magnitude(name, *size, self.whole) for name in self.operations], which, level, minus)
+        values = _values(
+            [magnitude(name, size[0], size[1], self.whole) for name in self.operations], which, level, minus
+        )
         operations = self.operations
         if not self.depth:
             depth = integers(keys, "depth", (self.width, 1), low=1, high=DEEPEST)

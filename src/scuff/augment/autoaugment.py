@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -62,11 +62,12 @@ class AutoAugment(Scheme):
             raise ValueError(f"the slips are those of the convention 'comparison', got {self.convention!r}")
 
     def __call__(self, images: Tensor, ids: Tensor, seed: int = 0) -> Tensor:
-        size, channels = images.shape[-2:], images.shape[1]
+        channels, height, width = images.shape[1:]
+        size = (height, width)
         steps = self.draw(ids, size, seed)
         mean = _for_channels(MEANS[self.policy], channels)
         original = self.convention == "original"
-        how = {
+        how: dict[str, Any] = {
             "resampling": "bilinear" if self.convention == "comparison" else "nearest",
             "fill": mean if original else 0,
         }

@@ -45,7 +45,7 @@ class PatchGaussian(Scheme):
         _check_strength("sigma", self.sigma)
 
     @property
-    def before_crop(self) -> bool:
+    def before_crop(self) -> bool:  # type: ignore[override]  # which most schemes know beforehand
         return not self.varies
 
     def __call__(self, images: Tensor, ids: Tensor, seed: int = 0) -> Tensor:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from scuff.augment.ant import AdversarialNoise, open_generator
@@ -145,7 +145,7 @@ def _parse_options(address: str, kind: type[Scheme], text: str) -> dict[str, Any
 
 
 # by the annotation of a field, which is text
-_READERS = {
+_READERS: dict[Any, Callable[[str], Any]] = {
     "bool": lambda text: {"true": True, "false": False}[text.lower()],
     "int": int,
     "float": float,

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import shlex
 from itertools import combinations
+from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from scuff.cli.study import study_command
 from scuff.studies.overlap.study import OverlapStudy
+from scuff.tables import Column, Table
+from scuff.words import hundredths
 
 if TYPE_CHECKING:
     from scuff.metrics import Overlaps
@@ -80,27 +83,20 @@ def overlap_command(plan: Any, matrix: Any, *, compare_to: CompareTo = None) -> 
 
 def _print_matrix(matrix: Overlaps) -> None:
     """The whole matrix if it is small, else the pairs that overlap most."""
-    from rich import box
-    from rich.table import Table
+    from scuff.cli.console import print_table
 
-    from scuff.cli.console import open_console
-
-    console = open_console()
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     if len(matrix.names) <= MATRIX_LIMIT:
-        table.add_column("overlap", no_wrap=True)
-        for number in range(len(matrix.names)):
-            table.add_column(str(number + 1), justify="right")
-        for number, (name, line) in enumerate(zip(matrix.names, matrix.values, strict=True), start=1):
-            table.add_row(f"{number} {name}", *("-" if value != value else f"{value:.2f}" for value in line))
+        headings = ["overlap", *(str(number + 1) for number in range(len(matrix.names)))]
+        lines = zip(matrix.names, matrix.values, strict=True)
+        rows = [[f"{k} {name}", *map(hundredths, line)] for k, (name, line) in enumerate(lines, start=1)]
+        print_table(Table.of_texts(headings, rows))
     else:
-        for heading in ("the pairs that overlap most", "", "overlap"):
-            table.add_column(heading, justify="left")
-        pairs = combinations(matrix.defined().names, 2)
-        for a, b in sorted(pairs, key=lambda pair: matrix.score(*pair).value, reverse=True)[:MATRIX_LIMIT]:
-            score = matrix.score(a, b)
-            table.add_row(a, b, f"{score.value:.2f} [{score.low:.2f}, {score.high:.2f}]")
-    console.print(table)
+        pairs = [(a, b, matrix.score(a, b)) for a, b in combinations(matrix.defined().names, 2)]
+        strongest = sorted(pairs, key=lambda pair: pair[2].value, reverse=True)[:MATRIX_LIMIT]
+        headings = ("the pairs that overlap most", "", "overlap")
+        forms = (None, None, hundredths)
+        columns = [Column(heading, itemgetter(k), forms[k]) for k, heading in enumerate(headings)]
+        print_table(Table.of("", strongest, columns))
     for name, reason in matrix.undefined.items():
-        console.print(f"{name}: undefined. {reason}")
-    console.print(f"Intervals: {matrix.interval}.")
+        typer.echo(f"{name}: undefined. {reason}")
+    typer.echo(f"Intervals: {matrix.interval}.")

@@ -14,6 +14,7 @@ from scuff.studies.transform_space.study import (
     MixingStudy,
     SubsetsStudy,
 )
+from scuff.tables import Table
 
 distance_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -179,19 +180,10 @@ TEXTS = ("nearest scheme", "farthest", "levels", "")  # columns that are no numb
 
 def _print(headings: list[str], lines: list[tuple[str, ...]], first: str = "corruption") -> None:
     """A table of texts; the first column names the lines."""
-    from rich import box
-    from rich.table import Table
+    from scuff.cli.console import print_table
 
-    from scuff.cli.console import open_console
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column(first, no_wrap=True)
-    for heading in headings:
-        is_text = heading in TEXTS
-        table.add_column(heading, justify="left" if is_text else "right", no_wrap=not is_text, overflow="fold")
-    for line in lines:
-        table.add_row(*line)
-    open_console().print(table)
+    texts = [0, *(k for k, heading in enumerate(headings, start=1) if heading in TEXTS)]
+    print_table(Table.of_texts([first, *headings], lines, texts))
 
 
 def _print_frame(frame: Any) -> None:

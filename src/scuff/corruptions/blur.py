@@ -104,7 +104,7 @@ def _odd(size: int) -> int:
 def _pick_odd(keys: Tensor, size: Range | int) -> Tensor:
     """One of the odd numbers of a range, all with equal chances: int32 (N,)."""
     if isinstance(size, Range):
-        return 2 * pick_whole(keys, Range(_odd(size.low) // 2, _odd(size.high) // 2)) + 1
+        return 2 * pick_whole(keys, Range(_odd(int(size.low)) // 2, _odd(int(size.high)) // 2)) + 1
     return pick_whole(keys, _odd(size))
 
 

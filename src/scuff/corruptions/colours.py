@@ -146,7 +146,7 @@ def color_jitter(pixels: Tensor, factors: Tensor, hue: Tensor, order: Tensor) ->
         turn = order[:, step, None]
         gain = torch.where(turn == 0, brightness, torch.where(turn == 1, contrast, 1.0))
         pivot = kernels.mean_grey(pixels, active=turn[:, 0] == 1)[:, None] * (1.0 - contrast)
-        pixels = map_levels(pixels, lambda level, gain=gain, pivot=pivot: trunc8(gain * level + pivot))
+        pixels = map_levels(pixels, lambda level, gain=gain, pivot=pivot: trunc8(gain * level + pivot))  # type: ignore[misc]
         pixels = kernels.mix_grey(pixels, torch.where(turn == 2, 1.0 - saturation, 0.0)[:, 0])
         shift = (lambda h: _turned(h, hue[:, None]), None, None)
         pixels = map_components(pixels, "hsv", shift, active=turn[:, 0] == 3)

@@ -108,7 +108,7 @@ def block_mean(x: Tensor, side: Tensor, *, size: Range | int) -> Tensor:
     """Coarse pixels: means of squares of 2, 3 or 4 pixels. Rows and columns left over repeat the outer squares."""
     height, width = x.shape[-2:]
     out = x
-    for k in range(size.low, size.high + 1) if isinstance(size, Range) else (size,):
+    for k in range(int(size.low), int(size.high) + 1) if isinstance(size, Range) else (size,):
         tall, wide = min(k, height), min(k, width)
         means = torch.nn.functional.avg_pool2d(x, (tall, wide)) if x.numel() else x
         rows, columns = _block_of(height, tall, x.device), _block_of(width, wide, x.device)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -23,10 +25,10 @@ def pick_whole(keys: Tensor, value: Range | int, stream: str = "severity", shape
     between = value if isinstance(value, Range) else Range(value, value)
     if not between.is_whole:
         raise ValueError(f"expected a whole number, or a range of them, got {value}")
-    return random.integers(keys, stream, shape, low=between.low, high=between.high)
+    return random.integers(keys, stream, shape, low=int(between.low), high=int(between.high))
 
 
-def largest(value: Range | float) -> float:
+def largest(value: Range | float) -> Any:
     """The greatest value that `pick` can give."""
     return value.high if isinstance(value, Range) else value
 

@@ -31,7 +31,7 @@ def _draw_wave(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
 @register(family="field", draw=_draw_wave, reference=MINTUN)
 def single_frequency_greyscale(x: Tensor, frequency: Tensor, phase: Tensor, *, amount: float) -> Tensor:
     """One sine wave over the whole image, in a random direction, the same in all channels: 19.6 levels per unit."""
-    r, c = pixel_grid(*x.shape[-2:], x.device)
+    r, c = pixel_grid(x.shape[-2], x.shape[-1], x.device)
     fx, fy = (textures.per_image(f) for f in frequency.unbind(1))
     return _add(x, torch.sin(fx * c + fy * r + textures.per_image(phase)), 19.6 * amount)
 

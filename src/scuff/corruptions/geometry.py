@@ -35,7 +35,7 @@ def _draw_offset(keys: Tensor, shape: Shape, *, distance: Range | int) -> dict[s
 )
 def translation(pixels: Tensor, offset: Tensor) -> Tensor:
     """The picture shifted along both axes, by a whole number of pixels; what it leaves is black."""
-    rows, columns = pixel_grid(*pixels.shape[-2:], pixels.device)
+    rows, columns = pixel_grid(pixels.shape[-2], pixels.shape[-1], pixels.device)
     return _take(pixels, rows - per_image(offset[:, 0]), columns - per_image(offset[:, 1]))
 
 
@@ -46,7 +46,7 @@ def _draw_angle(keys: Tensor, shape: Shape, *, degrees: Range | int) -> dict[str
 @register(family="geometry", draw=_draw_angle, domain="byte", ranges=("degrees",), reference=NOC)
 def shear(pixels: Tensor, angle: Tensor) -> Tensor:
     """Rows slid against each other, about the middle one; nearest pixels, black outside."""
-    rows, columns = pixel_grid(*pixels.shape[-2:], pixels.device)
+    rows, columns = pixel_grid(pixels.shape[-2], pixels.shape[-1], pixels.device)
     slide = torch.tan(per_image(angle)) * (rows - pixels.shape[-2] / 2)
     return _take(pixels, rows, torch.floor(columns + 0.5 + slide))
 

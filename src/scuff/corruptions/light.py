@@ -27,7 +27,7 @@ def _draw_backlight(keys: Tensor, shape: Shape, *, shift: Range | float) -> dict
 @register(family="light", draw=_draw_backlight, domain="real", ranges=("shift",), reference=NOC)
 def backlight(x: Tensor, shift: Tensor, across: Tensor, column: Tensor, row: Tensor) -> Tensor:
     """One side of a straight line lighter, the other as much darker; the line is upright or level, near the middle."""
-    rows, columns = pixel_grid(*x.shape[-2:], x.device)
+    rows, columns = pixel_grid(x.shape[-2], x.shape[-1], x.device)
     brighter = torch.where(per_image(across), columns >= per_image(column), rows < per_image(row))
     return x + torch.where(brighter, per_image(shift), -per_image(shift))[:, None]
 

@@ -37,7 +37,7 @@ def checkerboard_cutout(x: Tensor, angle: Tensor, size: Tensor, hidden: Tensor) 
 
     Cells are numbered by truncation, so the two rows on either side of an axis share their fate: the original's.
     """
-    r, c = pixel_grid(*x.shape[-2:], x.device)
+    r, c = pixel_grid(x.shape[-2], x.shape[-1], x.device)
     sine, cosine = textures.per_image(torch.sin(angle)), textures.per_image(torch.cos(angle))
     a, b = (cosine * r + sine * c) / textures.per_image(size), (cosine * c - sine * r) / textures.per_image(size)
     black = (torch.floor(a) + torch.floor(b)).remainder(2.0) == 0

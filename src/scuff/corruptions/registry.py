@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
-from typing import Any
+from typing import Any, TypeVar
 
 from torch import Tensor
 
@@ -28,6 +28,7 @@ from scuff.ranges import Range
 
 Parameters = Mapping[str, Any]
 Apply = Callable[..., Tensor | Iterator[Tensor]]
+AnyApply = TypeVar("AnyApply", bound=Apply)
 
 HENDRYCKS = "Hendrycks and Dietterich, Benchmarking Neural Network Robustness to Common Corruptions, ICLR 2019"
 
@@ -90,14 +91,15 @@ class Corruption:
     def scaled(self, parameters: Parameters, factor: float) -> dict[str, Any]:
         """Multiply lengths by `factor`: real ones freely, whole ones rounded and at least 1."""
 
-        def scale(value: float | Range) -> float | Range:
-            if isinstance(value, Range):
-                return Range(scale(value.low), scale(value.high))
+        def scale(value: float) -> float:
             return max(1, round(value * factor)) if isinstance(value, int) else value * factor
 
-        return {p: scale(v) if p in self.lengths else v for p, v in parameters.items()}
+        def scale_any(value: float | Range) -> float | Range:
+            return Range(scale(value.low), scale(value.high)) if isinstance(value, Range) else scale(value)
 
-    def __call__(self, x: Tensor, keys: Tensor, parameters: Parameters) -> Tensor | Iterator[Tensor]:
+        return {p: scale_any(v) if p in self.lengths else v for p, v in parameters.items()}
+
+    def __call__(self, x: Tensor, keys: Tensor, parameters: Parameters) -> Any:
         """Draw, then apply."""
         drawn = self.drawn(keys, x.shape[1:], parameters)
         return self.apply(x, **drawn, **{p: parameters[p] for p in _keywords(self.apply)})
@@ -133,7 +135,7 @@ def register(
     sequence: bool = False,
     before_crop: bool = False,
     reference: str = "",
-) -> Callable[[Apply], Apply]:
+) -> Callable[[AnyApply], AnyApply]:
     """Register the decorated `apply` under its own name. Plug-ins use the same decorator.
 
     A package makes its corruptions known by an entry point of the group `scuff.corruptions` that names the module.
@@ -141,7 +143,7 @@ def register(
     if domain not in DOMAINS:
         raise ValueError(f"domain must be one of {', '.join(DOMAINS)}, got {domain!r}")
 
-    def add(apply: Apply) -> Apply:
+    def add(apply: AnyApply) -> AnyApply:
         name = apply.__name__
         if name in _registry:
             raise ValueError(f"the corruption {name!r} is registered already, by {_registry[name].apply.__module__}")

@@ -66,7 +66,8 @@ def random_fog(
     """
     height, width = pixels.shape[-2:]
     radii = torch.where(used, torch.floor(0.5 * size).to(torch.int32)[:, None], -1)
-    puffs = kernels.count_discs(*places.unbind(2), radii, height, width)
+    rows, columns = places.unbind(2)
+    puffs = kernels.count_discs(rows, columns, radii, height, width)
     clear = torch.exp(puffs * torch.log(1.0 - opacity * per_image(strength)))[:, None]
     x = 1.0 - (1.0 - kernels.bytes_to_unit(pixels)) * clear
     foggy = kernels.unit_to_bytes(x, torch.empty_like(pixels), nearest=True)

@@ -118,7 +118,8 @@ def ripple(x: Tensor, wavelength: Tensor, phase: Tensor, *, amount: float) -> Te
     for axis, (at, side) in enumerate(zip(pixel_grid(height, width, x.device), (height, width), strict=True)):
         wave = torch.sin(2 * math.pi * at / per_image(wavelength[:, axis]) + per_image(phase[:, axis]))
         sources.append((at + (0.0025 * amount * side) * wave).expand(-1, height, width))
-    return kernels.sample_bilinear(x, *sources, border="zeros")
+    rows, columns = sources
+    return kernels.sample_bilinear(x, rows, columns, border="zeros")
 
 
 def _draw_scatter(keys: Tensor, shape: Shape) -> dict[str, Tensor]:

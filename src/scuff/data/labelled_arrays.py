@@ -18,9 +18,8 @@ MOST_CLASSES = 100_000  # that a model has outputs for; larger labels are years 
 def read_labelled(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Points and labels of an .npz, and which of them are test points if it has x_train, y_train, x_test, y_test."""
     arrays, keys = _read(path)
-    names = [next((key for key in known if key in arrays), None) for known in (POINTS_KEYS, LABELS_KEYS)]
-    if None not in names:
-        x, labels = (arrays[name] for name in names)
+    x, labels = (next((arrays[key] for key in known if key in arrays), None) for known in (POINTS_KEYS, LABELS_KEYS))
+    if x is not None and labels is not None:
         return x, labels, None
     if not all(key in arrays for key in SPLIT_KEYS):
         raise ValueError(

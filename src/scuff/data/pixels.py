@@ -12,6 +12,7 @@ import signal
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -157,7 +158,8 @@ class _Decoder:
         chunks = _Chunks(self.source, self.cut, self.shape, places)
         workers = min(self.workers, len(places)) if len(places) > 1 else 0  # one chunk is read faster than one starts
         # Only the loop holds the results: with it, whatever its end, the workers end too.
-        for place, result in zip(places, _in_processes(chunks, workers, pinned) if workers else chunks, strict=True):
+        results: Any = _in_processes(chunks, workers, pinned) if workers else chunks
+        for place, result in zip(places, results, strict=True):
             if isinstance(result, str):
                 raise ImageError(result)
             yield place, result
@@ -232,7 +234,8 @@ def _kept(images: Tensor, device: torch.device, words: str) -> Pixels:
         slices = ((place, images[place]) for place in _split(0, len(images), size))
         return slices if images.device.type == device.type else _sent(slices, device)
 
-    return Pixels(tuple(images.shape), words, run, images)
+    n, channels, height, width = images.shape
+    return Pixels((n, channels, height, width), words, run, images)
 
 
 def _sent(batches: Batches, device: torch.device) -> Batches:

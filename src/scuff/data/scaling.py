@@ -36,8 +36,8 @@ def scale_features(name: str, x: np.ndarray, scale: str | None, features: Sequen
         outside = np.argwhere((low < 0) | (high > 1))
         raise ValueError(
             f"{name}: values must lie in [0, 1], got {low.min():g} to {high.max():g}, outside in "
-            f"{show_names([_call(place, features) for place in outside])}; scale 'minmax' brings every feature there, "
-            "'none' takes values as they are; divide pixels by 255"
+            f"{show_names([_call(place, features) for place in outside.tolist()])}; scale 'minmax' brings every "
+            "feature there, 'none' takes values as they are; divide pixels by 255"
         )
     return x
 
@@ -64,7 +64,7 @@ def _check_finite(name: str, x: np.ndarray, features: Sequence[str]) -> None:
 
 
 def _check_varying(name: str, low: np.ndarray, high: np.ndarray, features: Sequence[str]) -> None:
-    constant = [_call(place, features) for place in np.argwhere(low == high)]
+    constant = [_call(place, features) for place in np.argwhere(low == high).tolist()]
     if constant:
         raise ValueError(
             f"{name}: constant features cannot be scaled to [0, 1], and tell no classes apart; take out "

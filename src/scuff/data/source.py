@@ -8,13 +8,14 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from scuff.arrays import check_images
-from scuff.data.stored import StoredArray, StoredPictures, StoredRows, as_tensor
+from scuff.data.stored import StoredArray, StoredPictures, as_tensor
 from scuff.pictures import Cut
 from scuff.random import image_id
 from scuff.suites import Levels
@@ -46,7 +47,7 @@ class Source:
     """
 
     name: str
-    images: StoredArray | StoredPictures | StoredRows = field(repr=False)
+    images: Any = field(repr=False)  # StoredArray, StoredPictures or StoredRows
     labels: np.ndarray = field(repr=False)
     ids: np.ndarray = field(repr=False)
     class_names: tuple[str, ...] = field(repr=False)

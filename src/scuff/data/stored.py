@@ -64,7 +64,7 @@ class StoredArray:
 
     def __reduce__(self) -> tuple[Callable, tuple]:
         """For other processes: pixels that lie in a file are not sent, but mapped from it again."""
-        place = _place_in_file(self.array) if self.is_mapped else None
+        place = _place_in_file(self.array) if isinstance(self.array, np.memmap) else None
         return (StoredArray, (np.asarray(self.array),)) if place is None else (_map_again, place)
 
     def name(self, position: int) -> str:

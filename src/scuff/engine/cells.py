@@ -131,10 +131,21 @@ class Workers(Protocol):
 class Engine(Protocol):
     """A place where cells run."""
 
-    name: str
-    attempts: int  # at a cell that is worth retrying, before it is given up
-    share: int  # trainings on one GPU at once
-    doubles_slow_cells: bool  # whether a cell that takes far too long is also tried elsewhere
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def attempts(self) -> int:
+        """Attempts at a cell that is worth retrying, before it is given up."""
+
+    @property
+    def share(self) -> int:
+        """Trainings on one GPU at once."""
+
+    @property
+    def doubles_slow_cells(self) -> bool:
+        """Whether a cell that takes far too long is also tried elsewhere."""
 
     def is_worth_retrying(self, error: Exception) -> bool:
         """Whether another attempt at a cell that ended so might end better."""

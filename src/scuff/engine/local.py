@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -97,6 +97,7 @@ class _ThisProcess:
         return HERE
 
     def wait(self, seconds: float) -> list[Ended]:
+        assert self._given is not None
         (ticket, cell), self._given = self._given, None
         began = time.perf_counter()
         result, error = None, None
@@ -150,14 +151,14 @@ class _Processes:
         done, _ = wait(self._running, seconds, FIRST_COMPLETED)
         ended = list(self._end(done))
         self._suspects = max(0, self._suspects - len(ended))
-        self._is_ill = self._is_ill or not all(one.error is None or leaves_sound(one.error) for one in ended)
-        if any(isinstance(one.error, WorkerLost) for one in ended):  # and with one of them, the pool
+        self._is_ill = self._is_ill or not all(end.error is None or leaves_sound(end.error) for end in ended)
+        if any(isinstance(end.error, WorkerLost) for end in ended):  # and with one of them, the pool
             ended += self._end(list(self._running))
             self.close()
             self._suspects += len(ended)
         return ended
 
-    def _end(self, futures: list[Future]) -> Iterator[Ended]:
+    def _end(self, futures: Iterable[Future]) -> Iterator[Ended]:
         for future in futures:
             ticket = self._running.pop(future)
             try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any
@@ -47,7 +47,7 @@ class Run:
         progress: Progress | None = None,
         title: str = "",
     ) -> None:
-        self.engine: Engine = _suitable(LocalEngine() if engine is None else engine, store)
+        self.engine: Engine = _suitable(engine or LocalEngine(), store)
         self.failures: list[Failure] = []
         self.progress = progress or (lambda what, done, total: None)
         self._journal = Journal(store, title, self.engine.name)
@@ -74,7 +74,7 @@ class Run:
         name: Callable[[Cell], str] = str,
         size: Callable[[Cell], int] | None = None,
         count: int | None = None,
-    ) -> Iterator[tuple[Cell, Any]]:
+    ) -> Generator[tuple[Cell, Any], None, None]:
         """Yield cells with their results, in the order in which they finish.
 
         Parameters

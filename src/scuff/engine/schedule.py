@@ -6,7 +6,7 @@ import itertools
 import statistics
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,13 +29,13 @@ class Attempts:
     count: int = 0
     avoid: frozenset[str] = frozenset()
     failed_at: float = 0.0
-    last: Ended | None = None
+    last: Ended = field(default_factory=lambda: Ended(-1))  # none yet
     running: dict[int, tuple[float, str]] = field(default_factory=dict)  # tickets: when they began, and where
 
     @property
     def is_given_up(self) -> bool:
         """Whether it ended with an error."""
-        return self.last is not None and self.last.error is not None
+        return self.last.error is not None
 
 
 def run_schedule(
@@ -49,7 +49,7 @@ def run_schedule(
     advance: Callable[[Cell, int, int], None],
     retried: Callable[[Attempts], None],
     tick: Callable[[int, int], None],
-) -> Iterator[Attempts]:
+) -> Generator[Attempts, None, None]:
     """Yield every cell when it is done or given up, in the order in which that happens.
 
     An attempt that fails is repeated, on a cluster in another place, until the engine's number of `attempts`. A cell
@@ -86,6 +86,11 @@ class _Loop:
         self._has_done = has_done
         self.running: dict[int, Attempts] = {}
 
+    def _first_error(self) -> Exception:
+        error = self._given_up[0].last.error
+        assert error is not None  # or it would not have been given up
+        return error
+
     def advance(self, ticket: int, at: tuple[int, int], tell: Callable[[Cell, int, int], None]) -> None:
         if ticket in self.running:
             tell(self.running[ticket].cell, *at)
@@ -105,7 +110,7 @@ class _Loop:
         following = self._next()  # there may be cells, and no worker yet
         if following is None:
             if self._given_up and not self._has_done:
-                raise self._given_up[0].last.error
+                raise self._first_error()
             return False
         self._waiting.append(following)
         return True
@@ -153,7 +158,7 @@ class _Loop:
                 return None
             self._given_up.append(attempts)
             if not self._has_done and len(self._given_up) >= HOPELESS:
-                raise self._given_up[0].last.error
+                raise self._first_error()
         for ticket in attempts.running:
             self.running.pop(ticket, None)
             workers.cancel(ticket)

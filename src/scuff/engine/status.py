@@ -175,7 +175,7 @@ def _left(kinds: Sequence[Kind], workers: int) -> tuple[float | None, dict[str, 
             then[kind.name] = kind.left
             if kind.running:
                 is_known = False
-        elif kind.left:
+        elif kind.left and kind.mean is not None:
             at_once = (workers if kind.running else kind.workers) or 1
             seconds = (seconds or 0.0) + (kind.left - kind.part) * kind.mean / min(at_once, kind.left)
     return seconds if is_known else None, then

@@ -42,7 +42,7 @@ class EvaluatedImages:
 
     def example(self) -> Source:
         """The images of one cell, which tell how many there are, and of what kind, in all."""
-        if not self.are_corrupted:
+        if isinstance(self.source, Source):
             return self.source
         entry, levels = next(iter(self.source.entries.items()))
         return self.source.cell(entry, levels[0])
@@ -134,13 +134,13 @@ def choose_cuts(
 ) -> tuple[Cut | None, Cut | None]:
     """How the pictures of corrupted cells and of the clean one are cut. Published files keep the cut they have."""
     classifiers = list(classifiers)
-    if not images.are_corrupted:
+    if isinstance(images.source, Source):
         cut = _choose_cut(resize, crop, images.source, classifiers)
         return cut, cut
     if images.clean is None and (resize is not None or crop is not None):
         raise ValueError("resize and crop are for clean pictures; those that were published keep the cut they have")
     published = _choose_cut(None, None, images.example(), classifiers)
-    return published, images.clean and _choose_cut(resize, crop, images.clean, classifiers)
+    return published, None if images.clean is None else _choose_cut(resize, crop, images.clean, classifiers)
 
 
 def _choose_cut(resize: int | None, crop: int | None, source: Source, classifiers: list[Classifier]) -> Cut | None:

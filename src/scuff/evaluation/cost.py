@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -74,6 +75,7 @@ def estimate(
         if frames not in sizes:
             sizes[frames] = rows_size(plan, task.cell, frames)
         if rates is None:
+            assert before is not None
             seconds = before[0] / rows * len(task.models)
         else:
             seconds = images * rates.task(task.cell.entry, task.models)
@@ -96,7 +98,10 @@ def measure_rates(plan: Plan, device: torch.device, cells: Sequence[Cell], *, co
     if not is_here(device):
         nothing = dict.fromkeys(one_each, math.nan)
         return Rates(nothing, dict.fromkeys(one_each, 1), dict.fromkeys(plan.classifiers, math.nan))
-    runner, corrupting, frames, predicting, warm_up = Runner(plan, device, compile=compile), {}, {}, {}, 0.0
+    runner, warm_up = Runner(plan, device, compile=compile), 0.0
+    corrupting: dict[str, float] = {}
+    frames: dict[str, int] = {}
+    predicting: dict[str, float] = {}
     tried: tuple[Source, Tensor, Tensor] | None = None
     for cell in cells:
         if one_each[cell.entry] is not cell:
@@ -105,7 +110,8 @@ def measure_rates(plan: Plan, device: torch.device, cells: Sequence[Cell], *, co
         if tried is None or tried[0] is not source:
             tried = source, *_some_images(runner, cell, source)
         images, ids = tried[1:]
-        distort, counted = runner.distort(cell), []
+        distort = runner.distort(cell)
+        counted: list[int] = []
 
         def corrupt(distort=distort, images=images, ids=ids, counted=counted) -> None:
             counted[:] = [sum(1 for _ in distort(images, ids))]
@@ -117,7 +123,8 @@ def measure_rates(plan: Plan, device: torch.device, cells: Sequence[Cell], *, co
         return Rates(corrupting, frames, predicting)
     source, images, ids = tried
     runner.limit.size = suitable_batch(images.shape[1:], device)
-    size = plan.cut(cells[-1]).crop if plan.is_sequence and plan.cut(cells[-1]) is not None else None
+    cut = plan.cut(cells[-1])
+    size = cut.crop if plan.is_sequence and cut is not None else None
     if size is not None:  # of which films show a window
         images = images[..., :size, :size].contiguous()
     batch = [(slice(0, len(images)), images)]
@@ -160,7 +167,7 @@ def rows_size(plan: Plan, cell: Cell, frames: int = 1) -> int:
     """
     source, random = plan.source(cell), np.random.default_rng(0)
     count = len(source) * frames
-    columns = {
+    columns: dict[str, Any] = {
         "severity": np.int16(cell.severity or 0),
         "image_id": np.repeat(source.ids, frames),
         "label": np.repeat(source.labels, frames),

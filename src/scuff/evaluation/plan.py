@@ -60,10 +60,10 @@ class Plan:
     def source(self, cell: Cell) -> Source:
         """The images of a cell, before the corruption if it is up to us, after it if they were published corrupted."""
         if cell.entry == CLEAN:
+            assert self.images.clean is not None  # or there would be no such cell
             return self.images.clean
-        if self.images.are_corrupted:
-            return self.images.source.cell(cell.entry, cell.severity)
-        return self.images.source
+        source = self.images.source
+        return source if isinstance(source, Source) else source.cell(cell.entry, cell.severity)
 
     def cut(self, cell: Cell) -> Cut | None:
         """How the pictures of a cell are brought to one size; None for arrays."""
@@ -74,7 +74,7 @@ class Plan:
         """The file of a cell's rows: readable, and with a hash of everything that the rows depend on."""
         depends = {"model": self.fingerprints[model], "entry": cell.entry, "severity": cell.severity}
         if cell.entry == CLEAN:
-            keys = ("clean_fingerprint", "clean_cut", "precision")
+            keys: tuple[str, ...] = ("clean_fingerprint", "clean_cut", "precision")
         else:
             keys = ("source_fingerprint", "seed", "cut", "as_published", "precision")
             values = self.settings["suite"]["entries"][cell.entry]

@@ -123,7 +123,7 @@ class Runner:
             "suite": self.plan.suite.name,
             "corruption": cell.entry,
         }
-        columns["severity"] = np.int16(cell.severity or 0)
+        columns["severity"] = np.int16(cell.severity or 0)  # type: ignore[assignment]  # broadcast when written
         columns["image_id"] = np.repeat(source.ids, per_image)
         columns["label"] = np.repeat(source.labels, per_image)
         write_rows(self.plan.store, self.plan.rows_name(model, cell), constant, columns)

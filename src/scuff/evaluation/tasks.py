@@ -63,8 +63,8 @@ class Tests:
         before = runner.clock.seconds()
         predictions = _run_each(runner, task, advance)
         after = runner.clock.seconds()
-        spent = [after.get(part, 0.0) - before.get(part, 0.0) for part in ("corrupting", "predicting")]
-        return Spent(predictions, *spent, runner.kept, runner.limit.size)
+        corrupting, predicting = (after.get(part, 0.0) - before.get(part, 0.0) for part in ("corrupting", "predicting"))
+        return Spent(predictions, corrupting, predicting, runner.kept, runner.limit.size)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_runner": None, "decoding": None}

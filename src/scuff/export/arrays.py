@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, Any
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from scuff.arrays import ArrayFile, npy_bytes, pieces
 from scuff.door import corrupt
 from scuff.engine import Advance
 from scuff.export.folder import cell_folder
-from scuff.export.images import Batch, Name, PictureJob
+from scuff.export.images import ArrayImages, Batch, Name, PictureJob
 from scuff.export.places import check_seen, list_files
 from scuff.export.work import Done, Left, Work
 from scuff.files import write_by_rename
@@ -53,7 +53,7 @@ class ArrayJob(PictureJob):
     def corrupt_array(self, pixels: np.ndarray, entry: str, severity: int | None, ids: Sequence[int]) -> np.ndarray:
         """The corrupted pixels of some images in one array."""
         raise_if_stopping()
-        options = {"suite": self.suite, "seed": self.seed, "as_published": self.save == "jpeg"}
+        options: dict[str, Any] = {"suite": self.suite, "seed": self.seed, "as_published": self.save == "jpeg"}
         batch = np.array(pixels if pixels.ndim == 4 else pixels[..., None])
         return corrupt(batch, entry, severity, ids=ids, **options).reshape(pixels.shape)
 
@@ -120,6 +120,7 @@ def _missing(job: ArrayJob, entry: str) -> list[Cell]:
 def corrupt_cell(job: ArrayJob, cell: Cell, advance: Advance) -> Done:
     """Write one cell, a piece at a time."""
     check_seen(job.images.source, job.store)
+    assert isinstance(job.images, ArrayImages)
     made = _corrupt_pieces(job, cell, job.images.open()[cell.start : cell.stop], advance)
     with job.store.writing(cell.path) as file:
         if job.layout == "npy":
@@ -186,16 +187,16 @@ def tidy(store: Store, entries: Iterable[str]) -> None:
 # --- files ----------------------------------------------------------------------------------------------------------
 
 
-def _write_npy(file: BinaryIO, shape: tuple[int, ...], made: Iterable[np.ndarray]) -> None:
+def _write_npy(file: IO[bytes], shape: tuple[int, ...], made: Iterable[np.ndarray]) -> None:
     """A .npy of uint8 from its pieces. By plain writes: through a memory map, a full disk would kill the process."""
     _write_header(file, shape)
     _write_pieces(file, made)
 
 
-def _write_header(file: BinaryIO, shape: tuple[int, ...]) -> None:
+def _write_header(file: IO[bytes], shape: tuple[int, ...]) -> None:
     np.lib.format.write_array_header_1_0(file, {"descr": "|u1", "fortran_order": False, "shape": shape})
 
 
-def _write_pieces(file: BinaryIO, made: Iterable[np.ndarray]) -> None:
+def _write_pieces(file: IO[bytes], made: Iterable[np.ndarray]) -> None:
     for piece in made:
         file.write(np.ascontiguousarray(piece))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 from urllib.parse import quote
 
 import numpy as np
@@ -22,7 +22,7 @@ from scuff.random import image_id
 from scuff.store import Store
 from scuff.suites import Levels, Suite
 
-Name = str | int  # of a picture its path below the folder, of an image in an array its position
+Name = Any  # of a picture its path below the folder, of an image in an array its position
 Batch = list[tuple[Name, np.ndarray]]  # images of one shape
 
 # What a machine suffers from, and not the picture: then another one had better try.
@@ -33,7 +33,9 @@ CHUNK = 8  # pictures at a time: enough to fill a batch, few enough for a steady
 class Images(Protocol):
     """Images by their names."""
 
-    source: Path
+    @property
+    def source(self) -> Path:
+        """The folder or file that they are in."""
 
     def read(self, name: Name) -> np.ndarray:
         """An image as (H, W, 3), or (H, W, 1) if it is grey."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -92,8 +93,8 @@ def plan_export(
     layout = _choose_layout(source, layout)
     shard = _choose_shard(layout, shard)
     chosen = {"suite": suite, "levels": levels, "seed": seed, "save": save, "store": store}
-    plan = _plan_pictures if source.is_dir() else _plan_array
-    origin, names, job, work = plan(source, layout, shard, Cut(resize, crop), chosen)
+    plan_work = _plan_pictures if source.is_dir() else _plan_array
+    origin, names, job, work = plan_work(source, layout, shard, Cut(resize, crop), chosen)
     settings = {
         "suite": suite.name,
         "suite_version": suite.version,
@@ -129,7 +130,7 @@ def _plan_pictures(source: Path, layout: str, shard: int | None, cut: Cut, chose
         work = plan_folder(job, names)
     else:
         check_names(names, images.key, "")
-        work = plan_shards(job, Contents(names, *_classes(source, names), shard))
+        work = plan_shards(job, Contents(names, *_classes(source, names), shard or SIZE))
     return source.resolve().name, names, job, work
 
 
@@ -142,12 +143,13 @@ def _plan_array(source: Path, layout: str, shard: int | None, cut: Cut, chosen: 
     images = ArrayImages(source.absolute(), Path(store.address(UNPACKED)) if packed else None)
     if layout == "webdataset":
         job = PictureJob(images, **chosen)
-        work = plan_shards(job, Contents(names, _class_indices(arrays), None, shard))
+        work = plan_shards(job, Contents(names, _class_indices(arrays), None, shard or SIZE))
     else:
-        keys = {"labels": arrays.labels, "images_key": arrays.images_key, "labels_key": arrays.labels_key}
+        keys: dict[str, Any] = {key: getattr(arrays, key) for key in ("labels", "images_key", "labels_key")}
         job = ArrayJob(images, **chosen, layout=layout, shape=arrays.images.shape, **keys)
         work = plan_arrays(job)
     if packed and any(left.tasks for left in work.left.values()):
+        assert images.unpacked is not None
         work = replace(work, prepare=partial(unpack, arrays, images.unpacked))
     return arrays.fingerprint(), names, job, replace(work, finish=partial(_finish_array, work, job))
 

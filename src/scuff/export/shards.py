@@ -83,7 +83,8 @@ def record_name(number: int) -> str:
 def plan_shards(job: PictureJob, contents: Contents) -> Work:
     """The shards that are not there, and those that lack a picture which can be read by now."""
     known = _Readable(job)
-    missing, left_out = {}, {}
+    missing: dict[tuple[str, int | None], list[int]] = {}
+    left_out: dict[str, str] = {}
     for entry, levels in job.levels.items():
         for severity in levels:
             numbers, unreadable = _missing(job.store, cell_folder(entry, severity), contents.shards, known)
@@ -101,7 +102,8 @@ def plan_shards(job: PictureJob, contents: Contents) -> Work:
 
 def _missing(store: Store, folder: str, shards: int, readable: _Readable) -> tuple[list[int], dict[str, str]]:
     there = list_files(store, folder)
-    numbers, left_out = [], {}
+    numbers: list[int] = []
+    left_out: dict[str, str] = {}
     for number in range(shards):
         if shard_name(number) not in there:
             numbers.append(number)
@@ -118,7 +120,8 @@ class _Readable:
     """Whether pictures can be read now that could not be read before; each is tried once."""
 
     def __init__(self, job: PictureJob) -> None:
-        self.job, self.known = job, {}
+        self.job = job
+        self.known: dict[str, bool] = {}
 
     def __call__(self, name: str) -> bool:
         if name not in self.known:
@@ -144,7 +147,8 @@ def _tasks(contents: Contents, missing: dict[tuple[str, int | None], list[int]])
 def write_shard(job: PictureJob, shard: Shard, advance: Advance) -> Done:
     """Write one shard. Its record, if it needs one, comes first: there is no moment without it."""
     check_seen(job.images.source, job.store)
-    extension, failures = EXTENSIONS[job.save], {}
+    extension = EXTENSIONS[job.save]
+    failures: dict[str, str] = {}
     record = f"{shard.path}.left-out.json"
     with job.store.writing(f"{shard.path}.tar") as file:
         with writing_tar(file) as add:
@@ -152,7 +156,7 @@ def write_shard(job: PictureJob, shard: Shard, advance: Advance) -> Done:
                 names = shard.names[start : start + CHUNK]
                 batches, unreadable = read_batches(job.images, names)
                 failures |= unreadable
-                made = {}
+                made: dict[Name, bytes] = {}
                 for batch in batches:
                     made |= job.corrupt(batch, shard.entry, shard.severity)
                 for place, name in enumerate(names, start):
@@ -170,7 +174,8 @@ def write_shard(job: PictureJob, shard: Shard, advance: Advance) -> Done:
 
 def write_index(job: PictureJob, contents: Contents) -> None:
     """Write down which shards there are: of all corruptions of the suite that are complete, whichever run made them."""
-    cells, left_out = [], {}
+    cells = []
+    left_out: dict[str, str] = {}
     names = [shard_name(number) for number in range(contents.shards)]
     for entry in job.suite.entries:
         for severity in job.suite.levels(entry):

@@ -71,7 +71,7 @@ def save_model(
     path = as_place(path)
     if not str(path).endswith(".safetensors"):
         raise ValueError(f"expected a file name that ends in .safetensors, got {path}")
-    given = {"mean": mean, "std": std, "class_names": class_names, "input_size": input_size}
+    given: dict[str, Any] = {"mean": mean, "std": std, "class_names": class_names, "input_size": input_size}
     classifier = model if isinstance(model, Classifier) else Classifier(model)
     classifier = replace(classifier, **{key: value for key, value in given.items() if value is not None})
     if not isinstance(classifier.model, nn.Module):

@@ -64,7 +64,7 @@ class Classifier:
         Where it runs and how: see `on`.
     """
 
-    model: Callable[[Tensor], Any] = field(repr=False)
+    model: Any = field(repr=False)
     name: str = ""
     mean: tuple[float, ...] | None = None
     std: tuple[float, ...] | None = None
@@ -74,9 +74,10 @@ class Classifier:
     cut: Cut | None = None
     address: str = ""
     probabilities: bool = False
-    device: torch.device | None = None
+    device: torch.device = None  # type: ignore[assignment]  # found by __post_init__
     precision: str = "float32"
     is_reopenable: bool = field(default=False, repr=False)
+    _affine: Any = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         def put(key: str, value: Any) -> None:
@@ -117,7 +118,7 @@ class Classifier:
         if isinstance(model, nn.Module):
             model = copy.deepcopy(getattr(model, "_orig_mod", model)).to(device).eval()
             if device.type == "cuda":
-                model = model.to(memory_format=torch.channels_last)
+                model = model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # torch's own stub
             if compile:
                 model = torch.compile(model)
         elif isinstance(model, OnnxModel) and device != self.device:
@@ -209,8 +210,8 @@ def _affine(mean: tuple | None, std: tuple | None, device: torch.device) -> dict
     """Normalisation as a factor and a summand (1, C, 1, 1), for bytes (True) and for floats in [0, 1] (False)."""
     if mean is None:
         return None
-    mean, std = (torch.tensor(v, dtype=torch.float64).reshape(1, -1, 1, 1) for v in (mean, std))
-    factor, summand = 1.0 / std, -mean / std
+    means, stds = (torch.tensor(v, dtype=torch.float64).reshape(1, -1, 1, 1) for v in (mean, std))
+    factor, summand = 1.0 / stds, -means / stds
     return {
         of_bytes: (f.float().to(device), summand.float().to(device))
         for of_bytes, f in ((True, factor / 255.0), (False, factor))
@@ -230,7 +231,7 @@ def _check(classifier: Classifier) -> None:
     mean, std, size, channels = classifier.mean, classifier.std, classifier.input_size, classifier.channels
     need(callable(classifier.model), f"expected a callable, got {type(classifier.model).__name__}")
     need((mean is None) == (std is None), f"mean and std go together, got mean {mean} and std {std}")
-    if mean is not None:
+    if mean is not None and std is not None:
         need(
             len(mean) == len(std) and len(mean) in (1, 3),
             f"mean and std need one number per channel, got mean {mean} and std {std}",

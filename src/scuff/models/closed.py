@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 
+import torch
+
 from scuff.models.absent import PREPROCESSING, Closed
 from scuff.models.classifier import Classifier
 from scuff.models.open import is_python_address, open_model
@@ -30,7 +32,7 @@ def close_model(classifier: Classifier) -> Classifier:
         again = replace(classifier, model=_open_network(closed.address))
         if again.fingerprint() != closed.fingerprint:
             return classifier
-    return replace(classifier, model=closed, device="cpu")
+    return replace(classifier, model=closed, device=torch.device("cpu"))
 
 
 def _findable(address: str) -> str:

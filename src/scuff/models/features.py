@@ -77,4 +77,5 @@ class _Tapped(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Images (N, C, H, W) to features (N, D)."""
         self.network(x)
+        assert self._seen is not None
         return self._seen

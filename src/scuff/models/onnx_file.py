@@ -46,6 +46,7 @@ class OnnxModel:
 
     def _run_in_batches(self, array: np.ndarray) -> np.ndarray:
         """As many images at a time as the graph insists on; what is missing to the last batch is black."""
+        assert self.batch is not None
         batches = max(1, math.ceil(len(array) / self.batch))
         black = np.zeros((batches * self.batch - len(array), *array.shape[1:]), array.dtype)
         pieces = np.split(np.concatenate([array, black]), batches)

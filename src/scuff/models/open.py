@@ -66,7 +66,7 @@ def open_model(
     name = name or classifier.name or default_name(classifier.address)
     if not NAME.fullmatch(name):
         raise ValueError(f"a model's name may hold up to 100 letters, digits and . _ - only, got {name!r}")
-    changed = {key: value for key, value in (("mean", mean), ("std", std)) if value is not None}
+    changed: dict[str, Any] = {key: value for key, value in (("mean", mean), ("std", std)) if value is not None}
     return replace(classifier, name=name, **changed)
 
 

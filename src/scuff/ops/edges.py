@@ -43,7 +43,7 @@ def canny(levels: Tensor, low: int, high: int) -> Tensor:
 def box3(plane: Tensor) -> Tensor:
     """3 x 3 mean of float (N, H, W), mirrored at the border."""
     p = _pad1(plane, "mirror")
-    return sum(_neighbour(p, dy, dx) for dy in (-1, 0, 1) for dx in (-1, 0, 1)) / 9.0
+    return sum(_neighbour(p, dy, dx) for dy in (-1, 0, 1) for dx in (-1, 0, 1)) / 9.0  # type: ignore[return-value]
 
 
 def emboss(levels: Tensor) -> Tensor:

@@ -27,13 +27,13 @@ def read_separable(x: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
     """Smoothing spline read of (N, C, H, W) at rows (N, C, H') and columns (N, C, W'), without prefilter: it blurs."""
     height, width = x.shape[-2:]
     indices, weights = cubic_taps(rows, height)
-    x = sum(
+    x = sum(  # type: ignore[assignment]  # of four taps
         w[..., None] * x.gather(2, i[..., None].expand(-1, -1, -1, width))
         for i, w in zip(indices, weights, strict=True)
     )
     indices, weights = cubic_taps(columns, width)
     tall = x.shape[2]
-    return sum(
+    return sum(  # type: ignore[return-value]
         w[:, :, None] * x.gather(3, i[:, :, None].expand(-1, -1, tall, -1))
         for i, w in zip(indices, weights, strict=True)
     )

@@ -32,12 +32,14 @@ def topmost(places: Tensor, kinds: Tensor, shapes: tuple[Pixels, ...], height: i
 
     `places` is int32 (N, K, 2), rows and columns; `kinds` int32 (N, K) chooses one of the shapes, or -1 for none.
     """
-    return kernels.stamp(*places.unbind(2), kinds, *_offsets(shapes, places.device), height, width)
+    (rows, columns), (dy, dx) = places.unbind(2), _offsets(shapes, places.device)
+    return kernels.stamp(rows, columns, kinds, dy, dx, height, width)
 
 
 def coverage(places: Tensor, kinds: Tensor, shapes: tuple[Pixels, ...], height: int, width: int) -> Tensor:
     """How many stamps cover each pixel: int32 (N, H, W)."""
-    return kernels.stamp(*places.unbind(2), kinds, *_offsets(shapes, places.device), height, width, count=True)
+    (rows, columns), (dy, dx) = places.unbind(2), _offsets(shapes, places.device)
+    return kernels.stamp(rows, columns, kinds, dy, dx, height, width, count=True)
 
 
 def paint(pixels: Tensor, page: Tensor, colours: Tensor) -> Tensor:

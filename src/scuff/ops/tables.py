@@ -43,8 +43,8 @@ def map_components(
     See `scuff.kernels.map_colours` for the spaces, and for `active`.
     """
     levels = constant(LEVELS, pixels.device)
-    tables = [levels.to(torch.uint8) if mapping is None else mapping(levels) for mapping in mappings]
-    tables = torch.stack([table.expand(len(pixels), 256) for table in tables], dim=1)
+    columns = [levels.to(torch.uint8) if mapping is None else mapping(levels) for mapping in mappings]
+    tables = torch.stack([column.expand(len(pixels), 256) for column in columns], dim=1)
     if active is None:
         active = torch.ones(len(pixels), dtype=torch.bool, device=pixels.device)
     return kernels.map_colours(pixels, space, tables, active)

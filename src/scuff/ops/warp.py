@@ -41,7 +41,8 @@ def affine(x: Tensor, back: Matrix2) -> Tensor:
     outside = torch.zeros((), dtype=torch.bool, device=x.device)
     for at, side in places:
         outside = outside | (at < -0.5) | (at >= side - 0.5)
-    read = kernels.sample_bilinear(x, *(_for_all(at.clamp(0, side - 1), x) for at, side in places), border="mirror")
+    y, z = (_for_all(at.clamp(0, side - 1), x) for at, side in places)
+    read = kernels.sample_bilinear(x, y, z, border="mirror")
     return torch.where(outside, 0.0, read)
 
 
@@ -54,7 +55,7 @@ def project(x: Tensor, forward: np.ndarray) -> Tensor:
 
 def _double_grid(x: Tensor) -> list[Tensor]:
     """Where the pixels are, in float64: one plane serves the whole batch, so precision is cheap."""
-    return [at.double() for at in pixel_grid(*x.shape[-2:], x.device)]
+    return [at.double() for at in pixel_grid(x.shape[-2], x.shape[-1], x.device)]
 
 
 def _for_all(plane: Tensor, x: Tensor) -> Tensor:

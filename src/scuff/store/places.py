@@ -82,7 +82,7 @@ def explaining(place: str, *passed_on: type[Exception]) -> Iterator[None]:
     """Say in one sentence what a client of a remote place tells in its own words. What is not found stays so."""
     try:
         yield
-    except (FileNotFoundError, *passed_on):
+    except (FileNotFoundError, *passed_on):  # type: ignore[misc]  # classes of errors, all of them
         raise
     except PermissionError as error:
         raise ValueError(f"{place}: access is denied ({_line(error)}); {_remedy(place)}") from error

@@ -8,7 +8,7 @@ import secrets
 import socket
 import tempfile
 from collections.abc import Iterator, Sequence
-from typing import Any, BinaryIO
+from typing import Any
 
 import fsspec
 
@@ -106,7 +106,7 @@ class Store:
             file.write(content)
 
     @contextlib.contextmanager
-    def writing(self, name: str) -> Iterator[BinaryIO]:
+    def writing(self, name: str) -> Iterator[Any]:
         """A file to write into, which has its name when the block ends. If the block fails, all is as it was.
 
         >>> with Store("memory://doctest/results").writing("a.txt") as file:

@@ -35,7 +35,7 @@ def combine_suites(
         twice = next(address for address in names if list(names.values()).count(names[address]) > 1)
         raise SuiteError(f"two entries would be called {names[twice]}, one of them {twice}; give it another name")
     size = next(iter(found.values()))[0].size
-    levels = {suite.severities for suite, entry in found.values() if suite.listed_levels(entry)}
+    levels = {suite.severities or 0 for suite, entry in found.values() if suite.listed_levels(entry)}
     if len(levels) > 1:
         raise SuiteError(f"these entries have different numbers of severities: {', '.join(map(str, sorted(levels)))}")
     references = dict.fromkeys(suite.reference for suite, _ in found.values() if suite.reference)
@@ -74,7 +74,7 @@ def _find(address: str, suites: Sequence[Suite]) -> tuple[Suite, str]:
 
 def _entry(suite: Suite, entry: str, name: str, size: int) -> dict[str, Any]:
     """An entry's values, and what its new surroundings no longer say: its corruption and the size it was made for."""
-    about = {}
+    about: dict[str, Any] = {}
     if suite.corruption(entry) != name:
         about["corruption"] = suite.corruption(entry)
     if suite.size_of(entry) != size:

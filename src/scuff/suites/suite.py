@@ -92,7 +92,7 @@ class Suite:
     def listed_levels(self, entry: str) -> tuple[int, ...]:
         """The levels that the file gives to an entry, from which images draw theirs if the suite says so."""
         graded = any(isinstance(value, list) for value in self.entries[entry].values())
-        return tuple(range(1, self.severities + 1)) if graded else ()
+        return tuple(range(1, (self.severities or 0) + 1)) if graded else ()
 
     def choose(
         self,
@@ -111,8 +111,8 @@ class Suite:
             raise SuiteError("no corruption is chosen")
         if severities is not None and not severities:
             raise SuiteError("no severity is chosen")
-        wanted = self.entries if validation else self.benchmark()
-        wanted = set(wanted if only is None else map(self.find, only))
+        offered = self.entries if validation else self.benchmark()
+        wanted = set(offered if only is None else map(self.find, only))
         chosen = {entry: self._choose_levels(entry, severities) for entry in self.entries if entry in wanted}
         if severities is not None and not any(levels != (None,) for levels in chosen.values()):
             raise SuiteError(f"these entries of {self.name} have no severities to choose from: {', '.join(chosen)}")
@@ -136,6 +136,7 @@ class Suite:
         values = {p: v for p, v in self.entries[entry].items() if p not in ABOUT_ENTRY}
         if self.listed_levels(entry):
             self._check_level(entry, severity)
+            assert isinstance(severity, int)
             return {p: v[severity - 1] if isinstance(v, list) else v for p, v in values.items()}
         if severity is None:
             return values
@@ -153,7 +154,7 @@ class Suite:
     def _check_level(self, entry: str, severity: Any) -> None:
         if severity is None:
             raise SuiteError(f"{self.name}/{entry} needs a severity from 1 to {self.severities}")
-        if isinstance(severity, bool) or not isinstance(severity, int) or not 1 <= severity <= self.severities:
+        if isinstance(severity, bool) or not isinstance(severity, int) or not 1 <= severity <= (self.severities or 0):
             raise SuiteError(f"severity must be a whole number from 1 to {self.severities}, got {severity!r}")
 
     def find(self, name: str) -> str:

@@ -22,7 +22,7 @@ def parameter_table(suite: Suite, entries: Iterable[str]) -> tuple[list[str], di
     """
     values = {e: {p: v for p, v in suite.entries[e].items() if p not in ABOUT_ENTRY} for e in entries}
     is_graded = [isinstance(v, list) for parameters in values.values() for v in parameters.values()]
-    levels = [str(k + 1) for k in range(suite.severities)] if any(is_graded) else []
+    levels = [str(k + 1) for k in range(suite.severities or 0)] if any(is_graded) else []
     always = [] if all(is_graded) else ["always" if levels else "value"]
 
     def row(parameter: str, value: list | Range | float) -> list[str]:

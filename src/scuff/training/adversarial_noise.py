@@ -77,7 +77,11 @@ class AdversarialTraining:
 
     def fresh(self) -> AdversarialTraining:
         """Another one of the same settings that has learned nothing yet: each training needs its own."""
-        options = {"steps": self.steps, "batch_size": self.batch_size, "learning_rate": self.learning_rate}
+        options: dict[str, Any] = {
+            "steps": self.steps,
+            "batch_size": self.batch_size,
+            "learning_rate": self.learning_rate,
+        }
         return AdversarialTraining(self.kernel, self.epsilon, **options, restarts=self.restarts)
 
     def settings(self) -> dict[str, Any]:

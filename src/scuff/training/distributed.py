@@ -83,11 +83,11 @@ class Team:
 
     def decide(self, act: Callable[[], Value]) -> Value:
         """What the first process gets by `act`, in all of them; the others do not call it."""
-        found = None
+        result: Any = None
         with self.agreeing():
             if self.is_first:
-                found = act()
-        return self.everyones(found)[0]
+                result = act()
+        return self.everyones(result)[0]
 
     def copy_from_first(self, tensors: Iterable[Tensor]) -> None:
         """Overwrite tensors by those of the first process."""

@@ -39,7 +39,7 @@ def begin(network: nn.Module, recipe: Recipe, device: torch.device) -> Training:
     """Bring a network to the device, in training mode, with a fresh optimiser."""
     network = network.to(device).train()
     if device.type == "cuda":
-        network = network.to(memory_format=torch.channels_last)
+        network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # torch's own stub
     return Training(network, _optimiser(network, recipe, device))
 
 
@@ -152,6 +152,7 @@ def blocks(
     order, ids = _order(part, drawn)[done * size : per_epoch * size], part.places().to(device)
     batches = max(1, BLOCK.get(device.type, BLOCK["cpu"]) // (images[:1].numel() * size))
     if learn is not None and done == 0:
+        assert isinstance(treatment, AdversarialTraining)
         chosen = order[: treatment.images_per_turn]
         block = images[chosen.to(images.device)].to(device)
         chosen = chosen.to(device)

@@ -33,7 +33,7 @@ class TrainingImages:
     part: Part | None = None
 
 
-def open_training_source(data: str | Source, classes: str | None = None) -> Source:
+def open_training_source(data: str | Source | CorruptedSource, classes: str | None = None) -> Source:
     """The training images of an address; of one that has no splits, all there are."""
     if isinstance(data, str):
         form = forms().get(data.partition(":")[0])
@@ -104,10 +104,10 @@ def measure_pixels(images: Tensor, team: Team = ALONE) -> tuple[tuple[float, ...
 
 def _count_bytes(images: Tensor) -> Tensor:
     """How often each byte occurs in each channel: int64 (C, 256), on the CPU."""
-    counts = [
-        sum(torch.bincount(piece.flatten(), minlength=256) for piece in images[:, channel].split(1 << 16)).cpu()
-        for channel in range(images.shape[1])
-    ]
+    counts = []
+    for channel in images.unbind(1):  # in pieces, because counting makes long integers of bytes
+        pieces = [torch.bincount(piece.flatten(), minlength=256) for piece in channel.split(1 << 16)]
+        counts.append(torch.stack(pieces).sum(0).cpu())
     return torch.stack(counts)
 
 
@@ -115,5 +115,5 @@ def normalisation_of(images: TrainingImages, recipe: Recipe, device: torch.devic
     """The factor and the summand, (1, C, 1, 1), by which the network sees bytes."""
     channels = images.pixels.shape[1]
     mean, std = (images.mean, images.std) if recipe.normalises else ((0.0,) * channels, (1.0,) * channels)
-    mean, std = (torch.tensor(v, dtype=torch.float64).reshape(1, -1, 1, 1) for v in (mean, std))
-    return (1 / (255 * std)).float().to(device), (-mean / std).float().to(device)
+    means, stds = (torch.tensor(v, dtype=torch.float64).reshape(1, -1, 1, 1) for v in (mean, std))
+    return (1 / (255 * stds)).float().to(device), (-means / stds).float().to(device)

@@ -36,19 +36,19 @@ class Muon(torch.optim.Optimizer):
         self._alike = _group_alike(kernels)
 
     @torch.no_grad()
-    def step(self) -> None:
+    def step(self) -> None:  # type: ignore[override]  # no closures here
         """Move all parameters once."""
         kernels, others = self.param_groups
         directions = dict(zip(kernels["params"], self._directions(kernels), strict=True))
-        moves = {}
+        moves: dict[Tensor, Tensor] = {}
         for alike in self._alike:
             orthogonal = orthogonalise(torch.stack([_as_matrix(directions[p]) for p in alike]))
             moves |= zip(alike, orthogonal.to(alike[0].dtype), strict=True)
-        moves = [_as_kernels(moves[p], p) for p in kernels["params"]]
+        ordered = [_as_kernels(moves[p], p) for p in kernels["params"]]
         norms = torch._foreach_norm(kernels["params"])
         torch._foreach_div_(norms, [len(p) ** 0.5 for p in kernels["params"]])
         torch._foreach_div_(kernels["params"], norms)
-        torch._foreach_sub_(kernels["params"], torch._foreach_mul(moves, kernels["lr"]))
+        torch._foreach_sub_(kernels["params"], torch._foreach_mul(ordered, kernels["lr"]))
         torch._foreach_sub_(others["params"], torch._foreach_mul(self._directions(others), others["lr"]))
 
     def _directions(self, group: dict) -> list[Tensor]:
@@ -60,7 +60,7 @@ class Muon(torch.optim.Optimizer):
         buffers = [self.state[parameter]["momentum_buffer"] for parameter in parameters]
         gradients = [parameter.grad for parameter in parameters]
         if group["weight_decay"]:
-            gradients = torch._foreach_add(gradients, parameters, alpha=group["weight_decay"])
+            gradients = list(torch._foreach_add(gradients, parameters, alpha=group["weight_decay"]))
         torch._foreach_mul_(buffers, momentum)
         torch._foreach_add_(buffers, gradients)
         return list(torch._foreach_add(gradients, buffers, alpha=momentum))

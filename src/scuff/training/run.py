@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
@@ -135,7 +136,7 @@ def train_on(
             check_origin(out, origin)
             return True
         if store.is_local:  # what cannot be made is better known now than in the end
-            out.parent.mkdir(parents=True, exist_ok=True)
+            Path(out).parent.mkdir(parents=True, exist_ok=True)
         return False
 
     if team.decide(is_finished):
@@ -165,7 +166,7 @@ def train_on(
         if not is_out_of_memory(error):
             raise
         raise MemoryError(f"a batch of {recipe.batch_size} does not fit into memory; take a smaller one") from error
-    look = {"mean": images.mean, "std": images.std} if recipe.normalises else {}
+    look: dict[str, Any] = {"mean": images.mean, "std": images.std} if recipe.normalises else {}
     classifier = Classifier(network, class_names=images.class_names, cut=images.cut, **look)
 
     def finish() -> None:
@@ -191,7 +192,7 @@ def generator_file(out: Path | str) -> Path | str:
 
 def adapt(recipe: Recipe, architecture: str | None, epochs: int | None, is_fine_tuning: bool) -> Recipe:
     """A recipe with what was asked for instead, and with its lower learning rate for fine-tuning."""
-    changes = {"architecture": architecture, "epochs": epochs}
+    changes: dict[str, Any] = {"architecture": architecture, "epochs": epochs}
     if is_fine_tuning:
         changes |= {key: recipe.fine_tuning * getattr(recipe, key) for key in ("learning_rate", "matrix_rate")}
     return replace(recipe, **{key: value for key, value in changes.items() if value is not None})

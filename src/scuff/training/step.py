@@ -117,6 +117,7 @@ class _Recorded:
             self._record(batch, labels)
         self._batch.copy_(batch)
         self._labels.copy_(labels)
+        assert self._graph is not None
         self._graph.replay()
 
     def _record(self, batch: Tensor, labels: Tensor) -> None:

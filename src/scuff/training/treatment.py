@@ -154,15 +154,19 @@ def choose_treatment(
     if isinstance(suite, str):
         suite = load_suite(suite)
     names = [corruption] if isinstance(corruption, str) else corruption
-    found = [(suite, e) for e in suite.benchmark()] if names is None else [find_entry(name, suite) for name in names]
-    suites = {one.name: one for one, _ in found}
+    if names is None:
+        assert suite is not None
+        entries = [(suite, entry) for entry in suite.benchmark()]
+    else:
+        entries = [find_entry(name, suite) for name in names]
+    suites = {of.name: of for of, _ in entries}
     if len(suites) > 1:
         raise ValueError(
             f"expected corruptions of one suite, got {', '.join(suites)}; scuff.suites.combine_suites makes one of them"
         )
-    if not found:
+    if not entries:
         raise ValueError("no corruption is given")
-    return Corrupted(replace(next(iter(suites.values())), draws_levels=True), tuple(entry for _, entry in found))
+    return Corrupted(replace(next(iter(suites.values())), draws_levels=True), tuple(entry for _, entry in entries))
 
 
 def _choose_scheme(augment: str | Scheme | Augmented | AdversarialTraining) -> Augmented | AdversarialTraining:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numba import njit
 
-OPTIONS = {"nogil": True, "error_model": "numpy"}
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 F32 = np.float32
 INDEX = np.uintp  # an unsigned index spares the compiler the question whether it counts from the end
 
@@ -25,7 +26,7 @@ def compiled_unfused(function: Callable) -> Callable:
     return _compiled(function)
 
 
-def _compiled(function: Callable, **options) -> Callable:
+def _compiled(function: Callable, **options: Any) -> Callable:
     try:
         return njit(cache=True, **OPTIONS, **options)(function)
     except RuntimeError:

@@ -196,5 +196,5 @@ def normal(keys: Tensor, stream: int, count: int) -> Tensor:
 @kernel
 def integers(keys: Tensor, stream: int, count: int, low: int, high: int) -> Tensor:
     out = np.empty((len(keys), count), I32)
-    low, span = I32(low), U64(high - low + 1)
-    return _generate(keys, stream, count, out, lambda filled, rows: _map_integers(filled, rows, low, span))
+    first, span = I32(low), U64(high - low + 1)
+    return _generate(keys, stream, count, out, lambda filled, rows: _map_integers(filled, rows, first, span))

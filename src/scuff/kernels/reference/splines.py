@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -20,7 +22,8 @@ def sum_spline_reads(padded: Tensor, rows: Tensor, columns: Tensor, weights: Ten
     outside [0, H - 1] x [0, W - 1] is black. Reads are summed in a fixed order.
     """
     tall, wide = padded.shape[-2:]
-    flat, total = padded.flatten(2), 0.0
+    flat: Tensor = padded.flatten(2)
+    total: Any = 0.0
     for y, x, weight in zip(rows, columns, weights, strict=True):
         inside = (y >= 0) & (y <= tall - 4) & (x >= 0) & (x <= wide - 4)
         y, x = torch.where(inside, y, 0.0), torch.where(inside, x, 0.0)

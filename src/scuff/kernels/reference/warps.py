@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -89,7 +91,7 @@ def mix_windows(x: Tensor, first: Tensor, weights: Tensor, axis: int) -> Tensor:
     if axis == 2:
         return mix_windows(x.mT, first, weights, 3).mT.contiguous()
     n, channels, height, width = x.shape
-    total = 0.0
+    total: Any = 0.0
     for tap in range(weights.shape[2]):
         place = (first + tap).clamp(max=width - 1).long()[:, None, None, :].expand(n, channels, height, -1)
         total = total + weights[:, None, None, :, tap] * x.gather(3, place)

@@ -80,8 +80,9 @@ class DenseLayer(nn.Module):
 
 
 def _stem(channels: int, width: int, small: bool) -> OrderedDict[str, nn.Module]:
+    pool: nn.Module = nn.Identity()
     if small:
-        convolution, pool = nn.Conv2d(channels, width, 3, padding=1, bias=False), nn.Identity()
+        convolution = nn.Conv2d(channels, width, 3, padding=1, bias=False)
     else:
         convolution = nn.Conv2d(channels, width, 7, stride=2, padding=3, bias=False)
         pool = nn.MaxPool2d(3, stride=2, padding=1)

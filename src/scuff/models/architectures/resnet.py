@@ -47,7 +47,7 @@ class ResNet(nn.Module):
         super().__init__()
         if small:
             self.conv1 = nn.Conv2d(channels, WIDTHS[0], 3, padding=1, bias=False)
-            self.maxpool = nn.Identity()
+            self.maxpool: nn.Module = nn.Identity()
         else:
             self.conv1 = nn.Conv2d(channels, WIDTHS[0], 7, stride=2, padding=3, bias=False)
             self.maxpool = nn.MaxPool2d(3, stride=2, padding=1)
@@ -67,7 +67,8 @@ class ResNet(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Images (N, C, H, W) of any size to logits (N, classes)."""
         x = self.maxpool(F.relu(self.bn1(self.conv1(x)), inplace=True))
-        x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
+        for number in range(1, len(WIDTHS) + 1):
+            x = self.get_submodule(f"layer{number}")(x)
         return self.fc(x.mean((2, 3)))
 
 

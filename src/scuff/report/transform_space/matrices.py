@@ -6,8 +6,9 @@ from scuff.report.colours import shade
 from scuff.report.heatmap import HeatCell, scale
 from scuff.report.matrix import Matrix, make_matrix
 from scuff.report.transform_space.names import full_name, is_subset, short_name
-from scuff.report.transform_space.scores import DistanceScores, near
-from scuff.report.words import count, percent_sign
+from scuff.report.transform_space.scores import DistanceScores
+from scuff.report.transform_space.shared import near
+from scuff.words import count, percent_sign
 
 MOST_ROWS = 64  # of more schemes, the nearest are shown
 
