@@ -24,18 +24,18 @@ def boxes_beyond(a, b, bar, q, tree):
 
 
 @compiled_loosely
-def near_pairs(first, last, leaf, rows, bars, place, by_row, bounds, tree, found):
+def near_pairs(first, last, leaf, rows, bars, place, by_row, bounds, tree, pairs):
     """Those pairs that no bound rules out: of positions i, from first to last, and the rows of points in a leaf.
 
-    The bars of i are those at place + by_row * (i - first). Pairs are written into `found`; returns their number.
+    The bars of i are those at place + by_row * (i - first). Pairs are written into `pairs`; returns their number.
     """
     q, coarse, columns = bounds.q, bounds.coarse, bounds.columns
     fine, starts, widths = bounds.fine, bounds.starts, bounds.widths
     low, high, start, stop = tree.low, tree.high, tree.start[leaf], tree.stop[leaf]
     apart, count = np.empty(LEAF, F32), 0
     for i in range(first, last):
-        own = place + by_row * (i - first)
-        bar = bars[own, 0]
+        slot = place + by_row * (i - first)
+        bar = bars[slot, 0]
         if _boxes_beyond(coarse, coarse, i, low, high, leaf, q, bar):
             continue
         if _bound_leaf(coarse, i, columns, start, stop, q, bar, apart) == 0:
@@ -45,11 +45,11 @@ def near_pairs(first, last, leaf, rows, bars, place, by_row, bounds, tree, found
                 near = True
                 for level in range(1, len(widths)):
                     a, b = starts[level] + i * widths[level], starts[level] + j * widths[level]
-                    if _sums_beyond(fine, a, b, widths[level], q, bars[own, level]):
+                    if _sums_beyond(fine, a, b, widths[level], q, bars[slot, level]):
                         near = False
                         break
                 if near:
-                    found[count, 0], found[count, 1] = i, rows[j]
+                    pairs[count, 0], pairs[count, 1] = i, rows[j]
                     count += 1
     return count
 

@@ -24,22 +24,22 @@ TASKS = 1000  # about as many are made, if there are as many leaves
 def scan(leaves, classes, by_row, by_class, best, points, bounds, tree):
     """Compare the points of some leaves, which follow each other, with all points of some classes."""
     bars = make_bars(best.powers, points.p, bounds)
-    found = np.empty((LEAF * LEAF, 2), np.int64)
+    pairs = np.empty((LEAF * LEAF, 2), np.int64)
     for leaf in leaves:
         start, stop = tree.start[leaf], tree.stop[leaf]
         place = by_row * (start - tree.start[leaves[0]])
         for part in range(1 + by_row):  # for each point: the first one, and then the others
             first, last = start + part, stop if part == by_row else start + 1
             if part:
-                begin_near(first, last, place + part, by_row, found, bars, best, points, bounds)
+                begin_near(first, last, place + part, by_row, pairs, bars, best, points, bounds)
             if first < last:
                 for c in classes:
-                    own = place + part + by_class * c
-                    traverse(leaf, first, last, c, own, by_row, found, bars, best, points, bounds, tree)
+                    slot = place + part + by_class * c
+                    traverse(leaf, first, last, c, slot, by_row, pairs, bars, best, points, bounds, tree)
 
 
 @compiled
-def traverse(leaf, first, last, c, place, by_row, found, bars, best, points, bounds, tree):
+def traverse(leaf, first, last, c, place, by_row, pairs, bars, best, points, bounds, tree):
     """Compare points of a leaf with all points of a class."""
     node, widest = tree.roots[c], highest_bar(bars, place, by_row * (last - first - 1))
     while node < tree.roots[c + 1]:
@@ -47,34 +47,34 @@ def traverse(leaf, first, last, c, place, by_row, found, bars, best, points, bou
             node = tree.skip[node]
             continue
         if tree.skip[node] == node + 1:
-            count = near_pairs(first, last, node, points.rows, bars, place, by_row, bounds, tree, found)
-            measure(found, count, first, place, by_row, bars, best, points, bounds)
+            count = near_pairs(first, last, node, points.rows, bars, place, by_row, bounds, tree, pairs)
+            measure(pairs, count, first, place, by_row, bars, best, points, bounds)
             widest = highest_bar(bars, place, by_row * (last - first - 1))
         node += 1
 
 
 @compiled
-def begin_near(first, last, place, by_row, found, bars, best, points, bounds):
+def begin_near(first, last, place, by_row, pairs, bars, best, points, bounds):
     """What is near the point before the first is not far from those that follow: a start that spares much."""
     before = place - 1
     neighbour = best.second[before] if best.first[before] == points.rows[first - 1] else best.first[before]
     for i in range(first, last):
-        found[i - first, 0], found[i - first, 1] = i, neighbour
-    measure(found, last - first, first, place, by_row, bars, best, points, bounds)
+        pairs[i - first, 0], pairs[i - first, 1] = i, neighbour
+    measure(pairs, last - first, first, place, by_row, bars, best, points, bounds)
 
 
 @compiled
-def measure(found, count, first, place, by_row, bars, best, points, bounds):
+def measure(pairs, count, first, place, by_row, bars, best, points, bounds):
     """Measure pairs of a position and a row, and keep the nearest."""
     bytes_, singles, doubles, rows, p, scale, table = points
     powers = best.powers
     for k in range(count):
-        a, b, own = rows[found[k, 0]], found[k, 1], place + by_row * (found[k, 0] - first)
-        distance = power(bytes_, singles, doubles, a, b, p, scale, table, powers[own])
-        if distance < powers[own]:
-            set_bars(bars, own, distance, p, bounds)
-        if distance <= powers[own]:
-            offer(best, own, distance, a, b)
+        a, b, slot = rows[pairs[k, 0]], pairs[k, 1], place + by_row * (pairs[k, 0] - first)
+        distance = power(bytes_, singles, doubles, a, b, p, scale, table, powers[slot])
+        if distance < powers[slot]:
+            set_bars(bars, slot, distance, p, bounds)
+        if distance <= powers[slot]:
+            offer(best, slot, distance, a, b)
 
 
 @compiled
