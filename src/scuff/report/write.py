@@ -4,7 +4,8 @@ A kind of results is known by its settings file. Its page is built by the functi
 of one module: `scuff.report.QUESTION.NAME` for a study (`scuff.report.QUESTION` if its question is a single file),
 `scuff.report.evaluation.evaluation` for an evaluation. Such a function reads the folder and returns a `Page`. What all
 pages share is done here: options that a page does not take, results that are not there yet, the section on progress,
-the title, and saving.
+the title, and saving. A folder may hold two kinds, as that of MSCR also holds a separation: the study that is defined
+first has the page.
 """
 
 from __future__ import annotations
@@ -64,9 +65,7 @@ def read_page(directory: str, **options: Any) -> Page:
     store = Store(directory)
     statuses = read_statuses(store)
     pages = page_modules()
-    held = [file for file in pages if store.exists(file)]
-    # A study may stand on another one, as mixing does on distances: then the last run tells which of them it is.
-    kind = next((file for file in held if statuses and file == f"{statuses[-1].title}.json"), held[0] if held else None)
+    kind = next((file for file in pages if store.exists(file)), None)
     if kind is None and not statuses:
         _, *studies, last = pages
         raise ValueError(
