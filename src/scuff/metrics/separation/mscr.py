@@ -100,9 +100,9 @@ def mscr_scores(
     """Clean accuracy, robust accuracy at epsilon_min and MSCR of every model, number of copies and training noise.
 
     The columns are model, copies, train_noise, clean, clean_low, clean_high, the same of robust and mscr, runs, and
-    interval, which says how intervals were computed. Several runs: over runs, see `mscr`. One run: the bootstrap over test
-    points, clean and noisy ones of a point together; it leaves out the randomness of training. One run of which it is
-    not known which points were right: NaN. Intervals of accuracies end at 0 and 1.
+    interval, which says how intervals were computed: over runs if there are several (see `mscr`); of one run by the
+    bootstrap over test points, clean and noisy ones of a point together, which leaves out the randomness of training,
+    or NaN if it is not known which points were right. Intervals of accuracies end at 0 and 1.
 
     >>> values = np.array([[[[[0.90, 0.92, 0.91], [0.80, 0.85, 0.81]]]]])
     >>> table = RobustAccuracies(("forest",), (0.0,), (0.0, 0.1), values, 0.1, runs=(0, 1, 2))
