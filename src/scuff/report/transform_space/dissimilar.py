@@ -10,24 +10,17 @@ import numpy as np
 
 from scuff.design import Dissimilar
 from scuff.report import parts
-from scuff.report.figure import ROW, Figure, label, labels, layout_of, lines_of, numbers, pattern, titled
+from scuff.report.figure import ROW, Figure, bar_trace, label, labels, layout_of, lines_of, numbers, pattern, titled
 from scuff.report.page import Page, Verdicts
 from scuff.report.parts import Section
-from scuff.report.transform_space.shared import FEATURE, last_section, near
+from scuff.report.settings import meanings
+from scuff.report.transform_space.shared import last_section, near
 from scuff.store import Store, read_settings
 from scuff.studies import DissimilarStudy
 from scuff.tables import Cell, Column, Table
 from scuff.words import count, grouped, hundredths, listed, percent, percent_sign, plain, short_names
 
 BINS = 60
-DEFINITIONS = {
-    "distance": "Of a benchmark to the reference: how far its corruptions, at their severities, are from the nearest "
-    "of the reference on average.",
-    "shift": "Of a candidate: how much farther away than all drawn benchmarks are those with it, in standard "
-    "deviations of all distances; mean over repetitions.",
-    "target": "The mean error on the reference. The benchmark is to be as hard, so that only its kind is new.",
-    "feature": FEATURE,
-}
 
 
 def page(directory: str) -> Page:
@@ -53,7 +46,7 @@ def dissimilar_page(
             members_section(chosen),
             shifts_section(chosen),
             candidates_section(chosen),
-            last_section(DissimilarStudy, settings, directory, DEFINITIONS),
+            last_section(DissimilarStudy, settings, directory, meanings("dissimilar")),
         ],
     )
 
@@ -187,33 +180,25 @@ def _shown(chosen: Dissimilar) -> dict[str, str]:
 def shift_bars(key: str, chosen: Dissimilar) -> Figure:
     """The shift of every candidate with its deviation over repetitions; the chosen ones have a colour of their own."""
     table = chosen.shifts.reset_index(drop=True)
+    table = table.assign(value=table["shift"], low=table["shift"] - table["sd"], high=table["shift"] + table["sd"])
     shown, traces = _shown(chosen), []
     for place, (name, is_chosen) in enumerate({"chosen": True, "not chosen": False}.items()):
         lines = table[table["chosen"] == is_chosen]
-        bars = {"type": "data", "array": numbers(lines["sd"]), "color": "@ink", "thickness": 1.4, "width": 3}
-        texts = [
-            label(shown[row.corruption], f"shift {hundredths(row.shift)}{_deviation(row.sd)}")
-            for row in lines.itertuples()
-        ]
-        traces.append(
-            {
-                "type": "bar",
-                "orientation": "h",
-                "name": name,
-                "textposition": "none",
-                "x": numbers(lines["shift"]),
-                "y": lines.index.tolist(),
-                "error_x": bars,
-                "marker": {"color": "@series0" if is_chosen else "@muted/0.5", "pattern": pattern(place)},
-                **labels(texts),
-            }
-        )
+        shifts = {row.corruption: f"shift {hundredths(row.shift)}{_spread(row.sd)}" for row in lines.itertuples()}
+        texts = [label(shown[corruption], words) for corruption, words in shifts.items()]
+        marker = {"color": "@series0" if is_chosen else "@muted/0.5", "pattern": pattern(place)}
+        bars = bar_trace(place, numbers(lines["shift"]), lines.index, lines, texts, numbers)
+        traces.append(bars | {"name": name, "marker": marker})
     x_axis = {"title": {"text": "shift, standard deviations"}, "zeroline": True, "zerolinecolor": "@ink"}
     layout = layout_of(x_axis, lines_of([shown[name] for name in table["corruption"]]), legend=True)
     layout |= {"barmode": "overlay", "bargap": 0.3}
     description = "Shift of every candidate, the largest on top; the table below has the numbers."
     note = "" if table["sd"].isna().all() else "Lines: standard deviation over repetitions."
     return Figure(key, "Shift of every candidate", description, 90 + (ROW + 7) * len(table), traces, layout, note)
+
+
+def _spread(sd: float) -> str:
+    return "" if math.isnan(sd) else f", deviation {hundredths(sd)} over repetitions"
 
 
 def candidate_histogram(key: str, chosen: Dissimilar) -> Figure:
@@ -244,7 +229,3 @@ def candidate_histogram(key: str, chosen: Dissimilar) -> Figure:
     }
     description = "Histogram of the distances of all drawn benchmarks, and a line at the chosen one."
     return Figure(key, "Distances of drawn benchmarks", description, 320, [bars], layout)
-
-
-def _deviation(sd: float) -> str:
-    return "" if math.isnan(sd) else f", deviation {hundredths(sd)} over repetitions"
