@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -99,7 +99,7 @@ class Accuracies:
         return frame[["trained_on", "tested_on", "seed", "accuracy"]]
 
 
-AccuracyTable = Accuracies | pd.DataFrame | str | os.PathLike[str]  # whatever `read_accuracies` takes
+AccuracyTable: TypeAlias = Accuracies | pd.DataFrame | str | os.PathLike[str]  # whatever `read_accuracies` takes
 
 
 def read_accuracies(source: AccuracyTable, suites: Sequence[Suite] = ()) -> Accuracies:
@@ -142,7 +142,7 @@ def read_accuracies(source: AccuracyTable, suites: Sequence[Suite] = ()) -> Accu
     return Accuracies(rows, columns, values, tuple(map(int, seeds)), suites=tuple(suites))
 
 
-def read_csv(path: str | os.PathLike[str], **options: Any) -> pd.DataFrame:
+def read_csv(path: Any, **options: Any) -> pd.DataFrame:
     """A CSV file as a table; one that is none is a ValueError that names it."""
     try:
         return pd.read_csv(path, **options)

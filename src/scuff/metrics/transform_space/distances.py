@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -118,7 +118,7 @@ def read_distances(source: pd.DataFrame | str | os.PathLike[str]) -> Distances:
     >>> read_distances(pd.DataFrame(values)).msd.tolist()
     [[[1.0, 2.0]]]
     """
-    frame = source
+    frame: Any = source
     if not isinstance(source, pd.DataFrame):
         text = {"scheme": str, "corruption": str}  # a scheme called "none" or "NA" is no missing value
         frame = read_csv(source, dtype=text, keep_default_na=False)
@@ -152,7 +152,7 @@ def _check_distances(table: Distances) -> None:
             raise ValueError(f"{what} must be given, each once; got {', '.join(map(str, names)) or 'none'}")
     shape = (len(table.schemes), len(table.cells))
     for kind in KINDS:
-        values = table.of(kind)
+        values = table.of(kind)  # type: ignore[arg-type]
         if values.shape != (table.resamplings, *shape) or not len(values):
             raise ValueError(
                 f"expected {kind} (resamplings, schemes, cells) = (R, {shape[0]}, {shape[1]}), got {values.shape}"
