@@ -88,6 +88,7 @@ def made_settings(accuracies: RobustAccuracies) -> dict:
         "drop_duplicates": False,
         "device": "cpu",
         "environment": {"python": "3.11.2", "torch": "2.13.0"},
+        "options": {"models": [f"sklearn.ensemble:{name}" for name in accuracies.models], "data": "cifar10:data"},
         "scuff": scuff.__version__,
     }
 
@@ -120,6 +121,7 @@ def make_separation(classes: int = 4) -> tuple[dict, Neighbours, np.ndarray, pd.
         "norm": "inf",
         "drop_duplicates": False,
         "seconds": 0.1,
+        "options": {"data": "points.npz"},
         "scuff": scuff.__version__,
     }
     return settings, nearest_other_class(x, labels), np.arange(len(labels)) >= 300, class_separations(x, labels)

@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 
 from scuff.cli import Verbs
 from scuff.cli.design import design_app
-from scuff.cli.design_tables import explain_selection
 from scuff.design import Selection
 from scuff.metrics import Accuracies, overlaps
+from scuff.report.overlap.sentences import explain_selection
 from scuff.suites import load_suite
 
 ENTRIES = ("fog", "frost", "snow", "zoom_blur", "glass_blur", "shot_noise", "impulse_noise")

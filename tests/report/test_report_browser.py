@@ -14,7 +14,8 @@ from pages import rendered
 from scuff.report.colours import HEAT, PAGE
 from scuff.report.evaluation.evaluation import evaluation_page
 from scuff.report.overlap.overlap import overlap_page
-from scuff.report.separation.mscr import separation_page
+from scuff.report.separation.mscr import mscr_page
+from scuff.report.separation.separation import Distances
 
 DRAWN = "document.documentElement.dataset.drawn === 'yes'"
 HOSTILE = "</script><script>window.hurt = 1</script><img src=x onerror='window.hurt = 1'><b>\"&amp;"
@@ -247,7 +248,7 @@ def mscr(browser, tmp_path_factory):
     """The report of a study of MSCR of two models, opened once: surfaces take long where there is no graphics card."""
     folder = tmp_path_factory.mktemp("mscr")
     accuracies = make_robust_accuracies(copies=(1, 10))
-    text = rendered(separation_page, accuracies, made_mscr_settings(accuracies), *make_separation())
+    text = rendered(mscr_page, accuracies, made_mscr_settings(accuracies), Distances(*make_separation()))
     (folder / "report.html").write_text(text, encoding="utf-8")
     browser.window(600)
     browser.open((folder / "report.html").as_uri())
@@ -297,7 +298,7 @@ def test_a_study_of_mscr_fits_on_a_phone(mscr):
 
 def test_figures_of_hidden_models_are_on_paper(browser, tmp_path):
     accuracies = make_robust_accuracies(train_noise=(0.0,))  # without surfaces
-    (tmp_path / "report.html").write_text(rendered(separation_page, accuracies), encoding="utf-8")
+    (tmp_path / "report.html").write_text(rendered(mscr_page, accuracies), encoding="utf-8")
     browser.window(1280)
     browser.open((tmp_path / "report.html").as_uri())
     browser.wait_for(DRAWN)

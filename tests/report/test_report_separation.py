@@ -1,11 +1,9 @@
 """Reports of MSCR and of class separations: what they show is what the metrics say, whatever was measured."""
 
-import inspect
 import json
 import math
 import re
 import shlex
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,15 +16,16 @@ from scuff.cli import app
 from scuff.metrics.separation.mscr import RobustAccuracies, accuracy_table, copies_effect, mscr_scores, running_mscr
 from scuff.report import write_report
 from scuff.report.colours import themes
-from scuff.report.separation.command import mscr_again, separation_again
 from scuff.report.separation.distances import bin_edges, group_distances
 from scuff.report.separation.figures import spread_out
-from scuff.report.separation.mscr import separation_page
+from scuff.report.separation.mscr import mscr_page
 from scuff.report.separation.radius import Radius, find_radius
 from scuff.report.separation.scores import measure_mscr
+from scuff.report.separation.separation import Distances, separation_page, separation_verdict
 from scuff.report.separation.surface import diagonal
-from scuff.report.separation.verdicts import meaning, mscr_verdicts, separation_verdict
-from scuff.studies import mscr
+from scuff.report.separation.verdicts import meaning, mscr_verdicts
+from scuff.studies import MscrStudy
+from scuff.studies.base import again_from
 
 SECTIONS = ["mscr", "accuracies", "trade-off", "surface", "copies", "runs", "separation", "settings"]
 
@@ -44,7 +43,7 @@ def separation():
 
 @pytest.fixture(scope="module")
 def page(accuracies, separation):
-    return Page(rendered(separation_page, accuracies, made_settings(accuracies), *separation))
+    return Page(rendered(mscr_page, accuracies, made_settings(accuracies), Distances(*separation)))
 
 
 def tips_of(page: Page, caption: str) -> list[tuple[dict[str, str], str]]:
@@ -201,15 +200,15 @@ def test_the_verdict_of_a_model_has_its_numbers_and_what_to_do(accuracies):
     assert "below 0: right answers are lost to noise that need not cost any." in words
     assert f"The highest MSCR, +{100 * best['mscr']:.1f}\u00a0%" in words
     first = next(noise for noise, line in its.iterrows() if line["mscr_high"] >= 0)
-    assert f"From training noise of {scores.radius(first)} on, no loss can be told from 0." in words
-    assert f"Most answers with noise of ε_min are right, {100 * its['robust'].max():.1f}\u00a0%" in words
+    assert f"With training noise of {scores.radius(first)} or more, no loss is distinguishable from 0." in words
+    assert f"Accuracy with noise of ε_min is highest, {100 * its['robust'].max():.1f}\u00a0%" in words
 
 
 def test_a_loss_that_no_noise_takes_away_is_told():
     values = np.array([[[[[0.9, 0.91], [0.5, 0.51]], [[0.9, 0.91], [0.6, 0.61]]]]])
     accuracies = RobustAccuracies(("m",), (0.0, 0.1), (0.0, 0.1), values, 0.1, runs=(0, 1))
     ((_, words),) = mscr_verdicts(measure_mscr(accuracies), Radius())
-    assert "No training noise takes all of the loss away." in words
+    assert "No training noise removes the loss entirely." in words
 
 
 def test_models_as_they_are_have_one_sentence(accuracies):
@@ -239,12 +238,12 @@ def test_what_cannot_be_told_from_0_is_said_of_the_runs_and_not_of_the_model():
     accuracies = RobustAccuracies(("m",), (0.0,), (0.0, 0.1), values, 0.1, runs=(0, 1, 2))
     ((_, words),) = mscr_verdicts(measure_mscr(accuracies), Radius())
     assert re.search(
-        r"\(95 % interval \u2212\d\.\d to \+\d\.\d\), which cannot be told from 0 with these runs\.$", words
+        r"\(95 % interval \u2212\d\.\d to \+\d\.\d\), not distinguishable from 0 with these runs\.$", words
     )
     assert "robust" not in words
     alone = RobustAccuracies(("m",), (0.0,), (0.0, 0.1), values[..., 2:], 0.1)
     ((_, words),) = mscr_verdicts(measure_mscr(alone), Radius())
-    assert words.endswith(", which cannot be told from 0 with this run.")
+    assert words.endswith(", not distinguishable from 0 with this run.")
 
 
 NO_COST = "need not cost any"
@@ -272,7 +271,7 @@ LARGER, SMALLER = "was given. Balls of it around", "was given. It is less than h
 def test_noise_is_only_harmless_within_half_of_the_separation(accuracies, separation, changed, half, said, is_harmless):
     settings = made_settings(accuracies) | changed
     found = None if half is None else separation[0] | {"epsilon_min": half, "distance": 2 * half}
-    page = Page(rendered(separation_page, accuracies, settings, found))
+    page = Page(rendered(mscr_page, accuracies, settings, found and Distances(found)))
     verdicts = [text for text in page.texts("li") if not text.startswith("Class separation")]
     radius = [text for text in verdicts if text.startswith("Radius of the noise")]
     assert len(radius) == (said is not None)
@@ -365,7 +364,7 @@ def test_running_means_end_at_nothing(page, accuracies):
 
 def test_many_runs_are_thinned_out():
     many = make_robust_accuracies(("m",), (0.0,), (0.0, EPSILON), runs=1200)
-    (line,) = Page(rendered(separation_page, many, {})).data()["figures"]["runs0"]["data"]
+    (line,) = Page(rendered(mscr_page, many, {})).data()["figures"]["runs0"]["data"]
     assert len(line["x"]) < 101
     assert (line["x"][0], line["x"][-1]) == (1, 1200)
 
@@ -386,13 +385,13 @@ def test_every_distance_is_counted_once(page, separation):
     assert marked["x"] == pytest.approx(np.quantile(neighbours.distances, [0.01, 0.1, 0.5]), rel=1e-5)
     assert all(curve["y"][0] == 0 and curve["y"][-1] == 100 for curve in curves)
     assert curves[0]["x"][-1] == pytest.approx(
-        group_distances(neighbours, is_test).groups["both for training"].max(), abs=1e-5
+        group_distances(neighbours, is_test)["both for training"].max(), abs=1e-5
     )
 
 
 def test_without_splits_there_is_one_group(separation):
     found, neighbours, _, _ = separation
-    page = Page(rendered(separation_page, None, None, found, neighbours))
+    page = Page(rendered(separation_page, Distances(found, neighbours)))
     (trace,) = page.data()["figures"]["distances"]["data"]
     assert sum(trace["y"]) == len(neighbours.distances)
     assert page.data()["figures"]["distances"]["layout"]["showlegend"] is False
@@ -425,7 +424,7 @@ def test_quantiles_and_pairs_are_those_of_the_metrics(page, separation):
 
 
 def test_two_classes_have_a_table_and_no_matrix():
-    page = Page(rendered(separation_page, None, None, *make_separation(2)))
+    page = Page(rendered(separation_page, Distances(*make_separation(2))))
     assert page.sections() == ["separation", "settings"]
     assert "matrix" not in " ".join(attributes["class"] for _, attributes, _ in page.find("table"))
     assert table_of(page, "All pairs of classes")["class a"]["distance"] == 54 / 255
@@ -436,7 +435,7 @@ def test_two_classes_have_a_table_and_no_matrix():
 
 def test_models_as_they_are_have_no_surface_and_no_runs():
     given = make_robust_accuracies(("net", "other"), (0.0,), points=300)
-    page = Page(rendered(separation_page, given, made_settings(given)))
+    page = Page(rendered(mscr_page, given, made_settings(given)))
     assert page.sections() == ["mscr", "accuracies", "trade-off", "settings"]
     assert "without the randomness of training" in page.section("mscr")
     assert [trace["y"] for trace in page.data()["figures"]["mscr"]["data"]] == [["net"], ["other"]]
@@ -445,7 +444,7 @@ def test_models_as_they_are_have_no_surface_and_no_runs():
 
 def test_one_run_of_one_number_of_points_is_a_report_without_intervals():
     one = RobustAccuracies(("m",), (0.0,), (0.0, 0.1), np.array([[[[[0.9], [0.8]]]]]), 0.1)
-    page = Page(rendered(separation_page, one))
+    page = Page(rendered(mscr_page, one))
     assert page.sections() == ["mscr", "accuracies", "settings"]
     assert "no interval: one run, without a record of which points were right" in page.section("mscr")
     assert "no interval" in tips_of(page, "Accuracy of m in per cent")[0][0]["data-tip"]
@@ -455,7 +454,7 @@ def test_one_run_of_one_number_of_points_is_a_report_without_intervals():
 def test_a_model_without_a_right_answer_is_a_report():
     values = np.zeros((1, 1, 2, 2, 5))
     none = RobustAccuracies(("m",), (0.0, 0.1), (0.0, 0.1), values, 0.1, runs=tuple(range(5)))
-    page = Page(rendered(separation_page, none))
+    page = Page(rendered(mscr_page, none))
     assert "not defined, as nothing is right without noise" in page.texts("li")[0]
     assert page.sections() == ["mscr", "accuracies", "surface", "runs", "settings"]
     assert "nan" not in " ".join(page.texts("main")).lower().split()
@@ -464,14 +463,14 @@ def test_a_model_without_a_right_answer_is_a_report():
 def test_training_without_clean_points_only_is_a_report():
     """The experiment on copies has one training noise, which is not 0."""
     noisy = make_robust_accuracies(("forest",), (EPSILON,), (0.0, EPSILON), copies=(1, 2, 5))
-    page = Page(rendered(separation_page, noisy, made_settings(noisy)))
+    page = Page(rendered(mscr_page, noisy, made_settings(noisy)))
     assert page.sections() == ["mscr", "accuracies", "copies", "runs", "settings"]
     assert "trained with noise of ε_min, " in page.texts("li")[0]
 
 
 def test_a_study_that_is_still_running_says_so(accuracies):
     settings = made_settings(accuracies) | {"runs": list(range(1200))}
-    page = Page(rendered(separation_page, accuracies, settings))
+    page = Page(rendered(mscr_page, accuracies, settings))
     assert "6 runs of 1\u00a0200 so far" in page.texts("p", class_="lead")[0]
     assert "1199" not in page.section("settings")
 
@@ -482,7 +481,7 @@ HOSTILE = "</script><script>window.hurt = 1</script><b>@ink"
 def test_names_are_text_and_nothing_else(separation):
     hostile = make_robust_accuracies((HOSTILE, "b"))
     found = separation[0] | {"class_names": [HOSTILE] * 4}
-    page = Page(rendered(separation_page, hostile, made_settings(hostile), found, *separation[1:], title=HOSTILE))
+    page = Page(rendered(mscr_page, hostile, made_settings(hostile), Distances(found, *separation[1:]), title=HOSTILE))
     assert len(page.find("script")) == 3
     assert page.texts("h1") == [HOSTILE]
     assert not page.find("b")
@@ -525,7 +524,7 @@ def test_the_command_finds_out_what_a_folder_is(accuracies, separation, tmp_path
         assert "takes no option" in result.output
     result = CliRunner().invoke(app, ["report", str(tmp_path)])
     assert result.exit_code == 2
-    assert "mscr.json, separation.json" in " ".join(result.output.split())
+    assert {"mscr.json", "separation.json"} <= {word.strip(",") for word in result.output.split()}
 
 
 def test_a_folder_of_nothing_is_refused(tmp_path):
@@ -547,115 +546,105 @@ def test_the_separation_of_the_same_data_has_no_note(page):
     assert "other data" not in page.section("settings")
 
 
-ADDRESSES = {
-    "random-forest": "random-forest",
-    "SVC": "sklearn.svm:SVC",
-    "cifar-fast": "recipe:cifar-fast",
-    "mine": "recipe:cifar-fast",
-    "net": "runs/my net.safetensors",
-}
+def again_of(**options):
+    return again_from(MscrStudy, {"options": {"models": ["1-nn"], "data": "cifar10:data", **options}}, "runs/my study")
 
 
-def test_the_command_runs_the_same_study_again(accuracies):
-    settings = made_settings(replace(accuracies, norm=2.0))
-    settings |= {"addresses": ADDRESSES, "keep_originals": True, "label": "species"}
-    again = mscr_again(settings, "runs/my study", epsilon_given=False)
+def test_the_command_runs_the_same_study_again():
+    models = ["random-forest", "sklearn.svm:SVC", "mine=recipe:cifar-fast", "net=runs/my net.safetensors"]
+    noise = [0, 0.01, 0.02, 0.03, 0.05, 0.07, "1x", 0.15]
+    again = again_of(
+        models=models,
+        train_noise=noise,
+        test_noise=noise,
+        copies=[1, 10],
+        runs=list(range(6)),
+        norm=2.0,
+        test_share=0.3,
+        bounds="truncate",
+        offsets="shared",
+        quantile=0.01,
+        label="species",
+        keep_originals=True,
+    )
     words = shlex.split(again.words)
     assert again.notes == ()
     assert words[:2] == ["scuff", "mscr"]
-    assert words[2:12] == [
-        *("--model", "random-forest", "--model", "sklearn.svm:SVC", "--model", "recipe:cifar-fast"),
-        *("--model", "mine=recipe:cifar-fast", "--model", "net=runs/my net.safetensors"),
-    ]
+    assert words[2:10] == [word for model in models for word in ("--model", model)]
     words.remove("--keep-originals")
-    assert dict(zip(words[12::2], words[13::2], strict=True)) == {
+    assert dict(zip(words[10::2], words[11::2], strict=True)) == {
         "--data": "cifar10:data",
         "--train-noise": "0,0.01,0.02,0.03,0.05,0.07,1x,0.15",
         "--test-noise": "0,0.01,0.02,0.03,0.05,0.07,1x,0.15",
         "--copies": "1,10",
         "--runs": "6",
-        "--offsets": "independent",
+        "--offsets": "shared",
         "--bounds": "truncate",
-        "--test-share": "0.2",
+        "--test-share": "0.3",
+        "--quantile": "0.01",
         "--norm": "2",
         "--label": "species",
         "--out": "runs/my study",
     }
 
 
-@pytest.mark.parametrize(("are_given", "there"), [(False, True), (True, False)])
-def test_only_models_as_they_are_have_no_training_noise_to_say(accuracies, are_given, there):
-    settings = made_settings(accuracies) | {"train_noise": [0.0], "are_given": are_given}
-    words = shlex.split(mscr_again(settings, "x", epsilon_given=False).words)
+@pytest.mark.parametrize(("options", "there"), [({"train_noise": [0], "test_share": 0.5}, True), ({}, False)])
+def test_only_models_that_are_trained_here_have_training_noise_to_say(options, there):
+    words = shlex.split(again_of(**options).words)
     assert ("--train-noise" in words) is there
     assert ("--test-share" in words) is there
     if there:
         assert words[words.index("--train-noise") + 1] == "0"
 
 
-@pytest.mark.parametrize("epsilon_given", [True, False])
-def test_a_radius_that_was_given_is_given_again(accuracies, separation, epsilon_given):
-    settings = made_settings(accuracies) | {"epsilon_given": epsilon_given}
-    page = Page(rendered(separation_page, accuracies, settings, *separation, directory="x"))
-    assert (f"--epsilon-min {EPSILON}" in page.section("settings")) is epsilon_given
-
-
-def test_what_a_command_line_cannot_say_is_said_in_python(accuracies):
-    settings = made_settings(accuracies) | {"addresses": {"1-nn": "1-nn", "mine": None}, "quantile": 0.01}
-    again = mscr_again(settings, "runs/x", epsilon_given=False)
-    assert again.notes == ("mine was a Python object, which no command line can name: put it in place of the dots.",)
-    called = {}
-
-    def record(*models_data_out, **options):
-        called.update(options, given=models_data_out)
-
-    call = again.words.removeprefix("import scuff.studies\nscuff.studies.mscr")
-    exec(f"record{call}", {"record": record})
-    assert called == {
-        "given": ({"1-nn": "1-nn", "mine": ...}, "cifar10:data", "runs/x"),
-        "train_noise": list(TRAIN_NOISE),
-        "test_noise": settings["test_noise"],
-        "copies": [1, 10],
-        "runs": list(range(6)),
-        "quantile": 0.01,
-        "offsets": "independent",
-        "bounds": "truncate",
-        "test_share": 0.2,
-    }
-    assert set(called) - {"given"} <= set(inspect.signature(mscr).parameters)
-
-
-def test_runs_that_are_not_the_first_are_said_in_python(accuracies, separation):
-    settings = made_settings(accuracies) | {"runs": [0, 2, 5]}
-    page = Page(rendered(separation_page, accuracies, settings, *separation, directory="x"))
-    assert "The runs are not the first 3, from 0 on" in page.section("settings")
-    assert "runs=[0, 2, 5]," in page.section("settings")
-    assert "scuff mscr --model" not in page.section("settings")
-
-
-def test_a_study_that_does_not_say_what_its_models_were_has_no_command(accuracies):
+@pytest.mark.parametrize("options", [{"epsilon_min": EPSILON}, {}])
+def test_a_radius_that_was_given_is_given_again(accuracies, separation, options):
     settings = made_settings(accuracies)
-    settings.pop("addresses")
-    assert "The same again" not in Page(rendered(separation_page, accuracies, settings, directory="x")).section(
-        "settings"
+    settings["options"] |= options
+    page = Page(rendered(mscr_page, accuracies, settings, Distances(*separation), directory="x"))
+    assert (f"--epsilon-min {EPSILON}" in page.section("settings")) is bool(options)
+
+
+def test_python_objects_are_named_below_the_command(accuracies):
+    settings = made_settings(accuracies)
+    settings["options"]["models"] = ["1-nn", {"object": "mine"}]
+    section = Page(rendered(mscr_page, accuracies, settings, directory="x")).section("settings")
+    assert "scuff mscr --model 1-nn --model mine --data cifar10:data --out x" in section
+    assert "Given as Python objects, so put files or addresses in their place: mine." in section
+
+
+def test_runs_that_are_not_the_first_are_named_by_their_seeds(accuracies):
+    assert "--runs 0,2,5" in again_of(runs=[0, 2, 5]).words
+    settings = made_settings(accuracies)
+    settings["options"]["runs"] = [3, 7]
+    assert "--runs 3,7" in Page(rendered(mscr_page, accuracies, settings, directory="x")).section("settings")
+
+
+def test_a_study_that_does_not_say_what_its_options_were_has_no_command(accuracies):
+    settings = made_settings(accuracies)
+    settings.pop("options")
+    page = Page(rendered(mscr_page, accuracies, settings, directory="x"))
+    assert "The same again" not in page.section("settings")
+
+
+def test_radii_come_back_to_the_last_bit():
+    words = shlex.split(
+        again_of(
+            train_noise=[0.0, "0.25x", "1x", 0.01], test_noise=[0.0, 0.1 + 0.2], epsilon_min=0.004012795259015489
+        ).words
     )
-
-
-def test_radii_come_back_to_the_last_bit(accuracies):
-    epsilon = 0.004012795259015489
-    settings = made_settings(accuracies) | {"epsilon_min": epsilon}
-    settings |= {"train_noise": [0.0, 0.25 * epsilon, epsilon, 0.01], "test_noise": [0.0, epsilon, 0.1 + 0.2]}
-    words = shlex.split(mscr_again(settings, "x", epsilon_given=True).words)
     assert words[words.index("--train-noise") + 1] == "0,0.25x,1x,0.01"
-    assert words[words.index("--test-noise") + 1] == "0,1x,0.30000000000000004"
+    assert words[words.index("--test-noise") + 1] == "0,0.30000000000000004"
     assert words[words.index("--epsilon-min") + 1] == "0.004012795259015489"
 
 
 def test_the_command_of_a_separation(separation):
-    found = separation[0] | {"scale": "minmax", "drop_duplicates": True, "norm": 1.0}
-    assert separation_again(found, "x", per_class=True, per_point=False).words == (
-        "scuff separation points.npz --norm 1 --scale minmax --drop-duplicates --out x --per-class"
-    )
+    options = {"data": "points.npz", "scale": "minmax", "drop_duplicates": True, "norm": 1.0}
+    found, _, _, pairs = separation
+    distances = Distances(found | {"options": options}, pairs=pairs)
+    assert "scuff separation points.npz --norm 1 --scale minmax --drop-duplicates --out x --per-class" in Page(
+        rendered(separation_page, distances, directory="x")
+    ).section("settings")
 
 
 def test_the_training_noise_that_is_enough_is_all_that_is():
@@ -664,4 +653,4 @@ def test_the_training_noise_that_is_enough_is_all_that_is():
     values = values + np.array([0.0, 0.001, -0.001])
     accuracies = RobustAccuracies(("m",), (0.0, 0.1, 0.2), (0.0, 0.1), values, 0.1, runs=(0, 1, 2))
     ((_, words),) = mscr_verdicts(measure_mscr(accuracies), Radius())
-    assert "With training noise of ε_min no loss can be told from 0." in words
+    assert "With training noise of ε_min, no loss is distinguishable from 0." in words

@@ -21,7 +21,7 @@ from scuff.design.calibration.calibrate import TOLERANCE, calibrate
 from scuff.models import open_model
 from scuff.ranges import Range
 from scuff.studies.calibration.limits import severity_limits
-from scuff.studies.calibration.study import calibrate_suite
+from scuff.studies.calibration.study import CalibrationStudy, calibrate_suite
 from scuff.suites import Suite, load_suite
 
 
@@ -341,6 +341,25 @@ def test_mistakes_in_a_calibration(tmp_path):
         calibrate_suite({"a": Watchful(), "b": Watchful()}, TWO, images)
     with pytest.raises(ValueError, match="expected 0 < lower < upper"):
         calibrate_suite(Watchful(), TWO, images, upper=0.4)
+
+
+def test_a_dry_run_tells_what_is_left_and_writes_nothing(tmp_path):
+    """Seven passes over the images per entry that is left."""
+    net, out = Watchful(), tmp_path / "new.yaml"
+    plan = CalibrationStudy(net, TWO, watched_images(), out=out).plan()
+    cost = plan.cost()
+    assert [(part.kind, part.name) for part in cost.parts] == [("calibrate", "light"), ("calibrate", "more")]
+    assert cost.cells == 2
+    assert all(part.seconds_per_cell > 0 for part in cost.parts)
+    assert 0 < net.passes < 10_000  # over a few images
+    assert not list(tmp_path.iterdir())
+    described = list(plan.work.describe())
+    assert described[0] == "Entries: 2 of mine, 0 calibrated already"
+    calibrate_suite(Watchful(), TWO, watched_images(), out=out, only=["light"])
+    left = CalibrationStudy(Watchful(), TWO, watched_images(), out=out).plan()
+    assert left.cost().cells == 1
+    calibrate_suite(Watchful(), TWO, watched_images(), out=out)
+    assert CalibrationStudy(Watchful(), TWO, watched_images(), out=out).plan().cost().cells == 0
 
 
 def _with_nines(source):

@@ -193,6 +193,9 @@ def test_a_model_that_is_there_is_tested_as_it_is(tmp_path):
     assert score.mscr_low <= score.mscr <= score.mscr_high
     assert "bootstrap over test points" in score.interval or "bootstrap" in score.interval
     assert np.allclose(read_mscr(tmp_path).right, found.right, atol=1e-3)  # kept in half precision
+    again = again_from(MscrStudy, json.loads((tmp_path / "mscr.json").read_text()), "x").words
+    assert "--train-noise" not in again
+    assert "--test-share" not in again
 
 
 def hesitant(images):

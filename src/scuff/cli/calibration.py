@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -39,28 +40,20 @@ def calibrate_command(plan: Any, result: Any) -> None:
 
 
 def _print_table(table: pd.DataFrame) -> None:
-    """A line per entry, and below what is to be said of some."""
-    from rich import box
-    from rich.table import Table
+    """A line per entry, and below the notes on some."""
+    from scuff.cli.console import print_table
+    from scuff.tables import Column, Table
+    from scuff.words import hundredths
 
-    from scuff.cli.console import open_console
+    def severity(end: str) -> Column:
+        return Column(end, lambda row: None if math.isnan(row[f"robustness_{end}"]) else row[end], "{:g}".format)
 
-    lines = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("", "parameter", "before", "mildest", "R there", "severest", "R there", "passes"):
-        lines.add_column(heading, justify="left" if heading in ("", "parameter") else "right", no_wrap=True)
-    for _, row in table.iterrows():
-        ends = [_end(row, end) for end in ("mildest", "severest")]
-        lines.add_row(row["entry"], row["parameter"], row["before"], *ends[0], *ends[1], str(row["evaluations"]))
-    console = open_console()
-    console.print(lines)
-    console.print("R = accuracy / clean accuracy. In brackets: 95 % intervals by bootstrap over images.")
+    def robustness(end: str) -> Column:
+        return Column("R there", f"robustness_{end}", hundredths, interval=True)
+
+    columns = [Column("", "entry"), Column("parameter", "parameter"), Column("before", "before", str)]
+    columns += [make(end) for end in ("mildest", "severest") for make in (severity, robustness)]
+    print_table(Table.of("", table, [*columns, Column("passes", "evaluations", str)]))
+    typer.echo("R = accuracy / clean accuracy. In brackets: 95 % intervals by bootstrap over images.")
     for _, row in table[table["note"] != ""].iterrows():
-        console.print(f"  {row['entry']}: {row['note']}")
-
-
-def _end(row: pd.Series, end: str) -> tuple[str, str]:
-    """A severity, and the robustness there; dashes if there is none."""
-    value, low, high = (row[f"robustness_{end}{part}"] for part in ("", "_low", "_high"))
-    if value != value:
-        return "-", "-"
-    return f"{row[end]:g}", f"{value:.2f} [{low:.2f}, {high:.2f}]"
+        typer.echo(f"  {row['entry']}: {row['note']}")

@@ -80,27 +80,22 @@ def overlap_command(plan: Any, matrix: Any, *, compare_to: CompareTo = None) -> 
 
 def _print_matrix(matrix: Overlaps) -> None:
     """The whole matrix if it is small, else the pairs that overlap most."""
-    from rich import box
-    from rich.table import Table
+    from scuff.cli.console import print_table
+    from scuff.tables import Column, Table
+    from scuff.words import hundredths
 
-    from scuff.cli.console import open_console
-
-    console = open_console()
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    if len(matrix.names) <= MATRIX_LIMIT:
-        table.add_column("overlap", no_wrap=True)
-        for number in range(len(matrix.names)):
-            table.add_column(str(number + 1), justify="right")
-        for number, (name, line) in enumerate(zip(matrix.names, matrix.values, strict=True), start=1):
-            table.add_row(f"{number} {name}", *("-" if value != value else f"{value:.2f}" for value in line))
+    names = matrix.names
+    if len(names) <= MATRIX_LIMIT:
+        columns = [Column("overlap", lambda a: f"{names.index(a) + 1} {a}")]
+        for number, b in enumerate(names, start=1):
+            columns.append(Column(str(number), lambda a, b=b: float(matrix.score(a, b)), hundredths))
+        print_table(Table.of("", names, columns))
     else:
-        for heading in ("the pairs that overlap most", "", "overlap"):
-            table.add_column(heading, justify="left")
-        pairs = combinations(matrix.defined().names, 2)
-        for a, b in sorted(pairs, key=lambda pair: matrix.score(*pair).value, reverse=True)[:MATRIX_LIMIT]:
-            score = matrix.score(a, b)
-            table.add_row(a, b, f"{score.value:.2f} [{score.low:.2f}, {score.high:.2f}]")
-    console.print(table)
+        pairs = [(a, b, matrix.score(a, b)) for a, b in combinations(matrix.defined().names, 2)]
+        pairs.sort(key=lambda pair: pair[2].value, reverse=True)
+        columns = [Column("the pairs that overlap most", lambda pair: pair[0]), Column("", lambda pair: pair[1])]
+        columns.append(Column("overlap", lambda pair: pair[2], hundredths))
+        print_table(Table.of("", pairs[:MATRIX_LIMIT], columns))
     for name, reason in matrix.undefined.items():
-        console.print(f"{name}: undefined. {reason}")
-    console.print(f"Intervals: {matrix.interval}.")
+        typer.echo(f"{name}: undefined. {reason}")
+    typer.echo(f"Intervals: {matrix.interval}.")

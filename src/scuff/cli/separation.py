@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +12,7 @@ import typer
 from scuff.cli.study import study_command
 from scuff.studies.options import numbers
 from scuff.studies.separation.study import MscrStudy, SeparationStudy
+from scuff.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -129,22 +130,26 @@ def _difference(points: Points, first: int, second: int) -> str:
 
 def _print_pairs(pairs: pd.DataFrame, class_names: Sequence[str], store: Any) -> None:
     """The classes that are nearest to each other first."""
+    from scuff.cli.console import print_table
+
     lines = [
         (class_names[pair.label_a], class_names[pair.label_b], f"{pair.distance:.6g}", f"{pair.row_a}", f"{pair.row_b}")
         for pair in pairs.sort_values("distance", kind="stable").head(MOST_LISTED).itertuples()
     ]
-    _print_table(("class", "and class", "distance", "row", "and row"), lines, texts=2)
+    print_table(Table.of_texts(("class", "and class", "distance", "row", "and row"), lines, texts=(0, 1)))
     if len(pairs) > MOST_LISTED:
         where = "--out DIR keeps all of them in pairs.csv" if store is None else f"all are in {store.root}/pairs.csv"
         typer.echo(f"The {MOST_LISTED} nearest of {len(pairs)} pairs of classes; {where}")
 
 
 def _print_quantiles(neighbours: Neighbours, shares: Sequence[float]) -> None:
+    from scuff.cli.console import print_table
+
     rows = [("smallest", 0.0), *((f"{share:g} quantile", share) for share in shares), ("largest", 1.0)]
     values = [(name, neighbours.quantile(share)) for name, share in rows]
     values.append(("mean", float(neighbours.distances.mean())))
     lines = [(name, f"{distance:.6g}", f"{distance / 2:.6g}") for name, distance in values]
-    _print_table(("nearest point of another class", "distance", "half of it"), lines)
+    print_table(Table.of_texts(("nearest point of another class", "distance", "half of it"), lines))
 
 
 def _mscr_line(study: SeparationStudy, points: Points) -> str:
@@ -209,6 +214,7 @@ def mscr_command(plan: Any, accuracies: Any, *, protocol: ProtocolName = None, a
 
 def _print_matrices(accuracies: RobustAccuracies, as_paper: bool) -> None:
     """Accuracies by test noise, down, and training noise, across; the last line is the MSCR."""
+    from scuff.cli.console import print_table
     from scuff.metrics import accuracy_table, mscr_scores
 
     interval = "paper" if as_paper else "student"
@@ -223,7 +229,7 @@ def _print_matrices(accuracies: RobustAccuracies, as_paper: bool) -> None:
             for radius, cells in table.groupby("test_noise")
         ]
         lines.append(("MSCR %", *(_mscr(row) + " " for row in line.itertuples())))
-        _print_table(("", *(f"{radius:.4g}" for radius in accuracies.train_noise)), lines)
+        print_table(Table.of_texts(("", *(f"{radius:.4g}" for radius in accuracies.train_noise)), lines))
     typer.echo(f"Intervals: {scores['interval'].iloc[0]}.")
 
 
@@ -235,17 +241,3 @@ def _accuracy(row: Any) -> str:
 def _mscr(row: Any) -> str:
     half = "" if row.mscr_low != row.mscr_low else f" ±{50 * (row.mscr_high - row.mscr_low):.3f}"
     return f"{100 * row.mscr:.3f}{half}"
-
-
-def _print_table(headings: Sequence[str], lines: Iterable[Sequence[str]], texts: int = 1) -> None:
-    from rich import box
-    from rich.table import Table
-
-    from scuff.cli.console import open_console
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for k, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if k < texts else "right", no_wrap=k < texts or texts > 1)
-    for line in lines:
-        table.add_row(*line)
-    open_console().print(table)

@@ -29,8 +29,6 @@ EVALUATION = "evaluation.json"
 # Of studies that are no `Study` yet. A study of mixing is one of distances, too, so that it comes first.
 PAGES = {
     "overlap.json": "scuff.report.overlap.overlap",
-    "mscr.json": "scuff.report.separation.mscr",
-    "separation.json": "scuff.report.separation.mscr",
     "subsets.json": "scuff.report.transform_space.subsets",
     "mixing.json": "scuff.report.transform_space.mixing",
     "dissimilar.json": "scuff.report.transform_space.dissimilar",

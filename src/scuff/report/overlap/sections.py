@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
-from scuff.design import Categories
 from scuff.report import parts
 from scuff.report.overlap import tables
 from scuff.report.overlap.figures import dendrogram_figure, direct_dots, mce_bars, nearest_dots, sweep_figure
 from scuff.report.overlap.matrices import accuracy_matrix, overlap_matrix
 from scuff.report.overlap.scores import COVERED, OverlapScores
-from scuff.report.overlap.tables import listed_names
+from scuff.report.overlap.sentences import explain_categories, explain_selection
 from scuff.report.parts import Part, Section
 from scuff.report.settings import all_facts, settings_section
 from scuff.studies.base import again_from
 from scuff.studies.overlap.study import OverlapStudy
-from scuff.words import count, fine, grouped, hundredths, sentence
-
-MOST_TIES = 3  # sets that are named
+from scuff.words import count, sentence
 
 DEFINITIONS = {
     "robustness score": "The share of its accuracy that a model keeps when images are corrupted: accuracy on corrupted "
@@ -88,16 +85,21 @@ def categories_section(scores: OverlapScores) -> Section | None:
     categories = scores.categories
     if categories is None:
         return None
-    category = {member: name for name, members in scores.groups for member in members}
+    groups = {name: members for name, members in scores.groups if name}
+    category = {member: name for name, members in groups.items() for member in members}
     return parts.section(
         "categories",
         "Categories",
-        parts.text(_category_words(categories)),
-        parts.table(tables.category_members(scores), sortable=False),
+        parts.text(
+            "Corruptions that overlap with the same others form a category. "
+            f"{' '.join(explain_categories(replace(categories, undefined={})))} The number after a name in the "
+            "dendrogram is its category."
+        ),
+        parts.table(tables.groups_table(groups, scores.shown.get), sortable=False),
         parts.figures(
             [dendrogram_figure("dendrogram", scores.tree, scores.leaves, scores.shown, category)], side_by_side=False
         ),
-        parts.folded(tables.category_steps(categories.steps), "Numbers of categories that were tried")
+        parts.folded(tables.steps_table(categories), "Numbers of categories that were tried")
         if len(categories.steps)
         else None,
     )
@@ -112,9 +114,11 @@ def benchmark_section(scores: OverlapScores) -> Section | None:
         "benchmark",
         "A benchmark without overlaps",
         parts.text(_chosen_words(scores)),
-        parts.table(tables.chosen_members(scores)) if len(chosen.members) > 1 else None,
+        parts.table(tables.selection_table(scores.overlaps, chosen, scores.shown.get))
+        if len(chosen.members) > 1
+        else None,
         parts.figures([sweep_figure("sweep", scores.sweep, chosen.threshold, scores.shown)], side_by_side=False),
-        parts.table(tables.sweep_table(scores), sortable=False),
+        parts.table(tables.sweep_table(scores.sweep, scores.shown.get), sortable=False),
     )
 
 
@@ -200,36 +204,10 @@ def accuracies_section(scores: OverlapScores) -> Section:
     )
 
 
-def _category_words(categories: Categories) -> str:
-    if math.isnan(categories.same):
-        text = "No number of categories brings together corruptions that overlap with the same others: each is its own"
-    else:
-        text = (
-            "Corruptions that overlap with the same others form a category. Rows of the matrix correlate by "
-            f"{hundredths(categories.same)} on average within one of these {categories.k} categories, and by "
-            f"{hundredths(categories.different)} between different ones"
-        )
-    return f"{text}. The number after a name in the dendrogram is its category."
-
-
 def _chosen_words(scores: OverlapScores) -> str:
-    """What is known of the benchmark at the chosen threshold."""
-    chosen, members = scores.selection, scores.selection.members
-    text = (
-        f"No more than {len(members)} of {count(len(scores.leaves), 'corruption')} can stand together so that all "
-        f"pairs overlap by less than {chosen.threshold:g}"
-    )
-    if len(members) == 1:
-        return f"{text}: {listed_names(scores, members)}."
-    pairs = [scores.overlaps.score(a, b) for a, b in combinations(members, 2)]
-    doubtful = sum(pair.high >= chosen.threshold for pair in pairs)
-    text += (
-        f". Sets of that size: {'' if chosen.all_counted else 'more than '}{grouped(chosen.largest_subsets)}. This one "
-        f"has the lowest mean overlap{'' if chosen.proven else ' that was found'}, {fine(chosen.mean_overlap)}. "
-        f"Pairs whose interval reaches the threshold: {doubtful} of {len(pairs)}."
-    )
-    if chosen.ties:
-        others = [listed_names(scores, tie) for tie in chosen.ties[:MOST_TIES]]
-        more = f"; and {len(chosen.ties) - MOST_TIES} more" if len(chosen.ties) > MOST_TIES else ""
-        text += f" As good: {'; '.join(others)}{more}."
-    return text
+    """The benchmark at the chosen threshold, and how many of its pairs are in doubt."""
+    selection = scores.selection
+    pairs = [scores.overlaps.score(a, b) for a, b in combinations(selection.members, 2)]
+    doubtful = sum(pair.high >= selection.threshold for pair in pairs)
+    doubt = [f"Pairs whose interval reaches the threshold: {doubtful} of {len(pairs)}."] if pairs else []
+    return " ".join([*explain_selection(replace(selection, undefined={})), *doubt])

@@ -1,25 +1,38 @@
-"""The tables of an overlap study."""
+"""The tables of an overlap study, and those of designs, for the page and the terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from scuff.report.overlap.scores import OverlapScores, suite_of
+from scuff.suites.combine import entry_names
 from scuff.tables import Cell, Column, Table
-from scuff.words import fine, grouped, hundredths, listed, plain
+from scuff.words import fine, hundredths, listed, plain
+
+if TYPE_CHECKING:
+    from scuff.design import Categories, Selection
+    from scuff.metrics import Overlaps
+    from scuff.report.overlap.scores import OverlapScores
+
+Shown = Callable[[str], str]  # how a corruption is written, given its address
 
 MOST_PAIRS = 30  # in the table of the strongest overlaps
 STEPS = {
-    "same": "correlation inside",
-    "different": "correlation between",
+    "same": "correlation within",
+    "different": "between",
     "silhouette": "silhouette",
-    "hierarchical_same": "correlation inside, hierarchical",
-    "hierarchical_silhouette": "silhouette, hierarchical",
-    "rand": "agreement of both (adjusted Rand)",
+    "hierarchical_same": "within, tree",
+    "hierarchical_silhouette": "silhouette, tree",
+    "rand": "adjusted Rand index",
 }
+
+
+def identity(address: str) -> str:
+    """Corruptions by their addresses, for commands to take."""
+    return address
 
 
 def strongest_pairs(scores: OverlapScores) -> Table:
@@ -34,45 +47,56 @@ def strongest_pairs(scores: OverlapScores) -> Table:
     return Table.of("The strongest overlaps, with 95 % intervals", pairs[:MOST_PAIRS], columns)
 
 
-def category_members(scores: OverlapScores) -> Table:
+def groups_table(groups: Mapping[str, Sequence[str]], shown: Shown = identity) -> Table:
     """The corruptions of every category."""
-    groups = [(name, members) for name, members in scores.groups if name]
-    members = Column("corruptions", lambda group: listed_names(scores, group[1]))
-    return Table.of("By K-means", groups, [Column("category", lambda group: group[0]), members])
+    members = Column("corruptions", lambda group: ", ".join(map(shown, group[1])))
+    return Table.of("Categories", groups.items(), [Column("category", lambda group: group[0]), members])
 
 
-def category_steps(steps: pd.DataFrame) -> Table:
-    """What came out with every number of categories."""
+def steps_table(categories: Categories) -> Table:
+    """What came out with every number of categories that was tried; the chosen one is marked."""
     columns = [Column(heading, name, hundredths) for name, heading in STEPS.items()]
-    return Table.of("By number of categories", steps, [Column("categories", lambda step: int(step["k"])), *columns])
+    number = Column("categories", lambda step: f"{step['k']:.0f}")
+    chosen = Column("", lambda step: "chosen" if step["k"] == categories.k else "")
+    return Table.of("By number of categories", categories.steps, [number, *columns, chosen])
 
 
-def chosen_members(scores: OverlapScores) -> Table:
-    """The chosen corruptions, each with the one that it overlaps with most."""
-    members = scores.selection.members
-
-    def nearest(name: str) -> str:
-        return max(set(members) - {name}, key=lambda other: scores.overlaps.score(name, other).value)
-
+def selection_table(overlaps: Overlaps, selection: Selection, shown: Shown = identity) -> Table:
+    """The chosen corruptions: their mean overlap with the others, and the largest one, with its interval."""
+    records = []
+    for name in selection.members:
+        scores = {other: overlaps.score(name, other) for other in selection.members if other != name}
+        nearest = max(scores, key=lambda other: scores[other].value, default=None)
+        mean = sum(score.value for score in scores.values()) / len(scores) if scores else None
+        largest = scores.get(nearest)
+        is_overlap = largest is not None and largest.value > 0
+        record = {"name": shown(name), "mean": mean, "largest": largest}
+        records.append(record | {"nearest": shown(nearest) if is_overlap else ""})
     columns = [
-        Column("corruption", scores.shown.get),
-        Column("suite", suite_of) if len(scores.suites) > 1 else None,
-        Column("nearest other", lambda name: scores.shown[nearest(name)]),
-        Column("overlap", lambda name: scores.overlaps.score(name, nearest(name)), hundredths),
+        Column("corruption", "name"),
+        Column("mean overlap", "mean", fine),
+        Column("largest overlap", "largest", fine),
+        Column("with", "nearest"),
     ]
-    return Table.of("The chosen corruptions, with 95 % intervals", members, columns)
+    return Table.of("The chosen corruptions, with 95 % intervals", records, columns)
 
 
-def sweep_table(scores: OverlapScores) -> Table:
+def sweep_table(sweep: pd.DataFrame, shown: Shown | None = None) -> Table:
     """The largest benchmark at every threshold."""
+
+    def members(row: Mapping[str, Any]) -> str:
+        written = map(shown, row["members"]) if shown else entry_names(row["members"]).values()
+        return ", ".join(written) + ("" if row["proven"] else " (not proven optimal)")
+
     columns = [
         Column("threshold", lambda row: f"{row['threshold']:g}"),
         Column("size", "size", str),
         Column("mean overlap", "mean_overlap", fine),
-        Column("sets of that size", lambda row: counted(row["largest_subsets"], row["all_counted"])),
-        Column("the best", lambda row: listed_names(scores, row["members"])),
+        Column("largest overlap", "largest_overlap", fine),
+        Column("sets as large", lambda row: f"{row['largest_subsets']}{'' if row['all_counted'] else '+'}", str),
+        Column("corruptions", members),
     ]
-    return Table.of("The largest benchmarks by threshold", scores.sweep, columns)
+    return Table.of("The largest benchmarks by threshold", sweep, columns)
 
 
 def coverage_counts(scores: OverlapScores) -> Table:
@@ -143,8 +167,3 @@ def mce_table(scores: OverlapScores) -> Table:
 def listed_names(scores: OverlapScores, names: Sequence[str]) -> str:
     """Corruptions as in a sentence."""
     return listed([scores.shown[name] for name in names])
-
-
-def counted(number: int, is_exact: bool) -> str:
-    """A number that was counted, or up to which it was counted."""
-    return f"{'' if is_exact else 'more than '}{grouped(number)}"

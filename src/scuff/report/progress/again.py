@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from scuff.report.separation.command import mscr_again
 from scuff.report.transform_space.command import dissimilar_again, distances_again, mixing_again, subsets_again
 from scuff.store import Store, read_settings
 
@@ -19,15 +18,8 @@ def command_again(directory: str, study: str) -> str | None:
     return write(read_settings(store, settings), directory)
 
 
-def _mscr(settings: Mapping[str, Any], directory: str) -> str | None:
-    if "addresses" not in settings:  # what models were given is not known otherwise
-        return None
-    return mscr_again(settings, directory, epsilon_given=settings.get("epsilon_given", False)).words
-
-
 # By the title of a run: the settings, and what makes a command of them.
 COMMANDS: dict[str, tuple[str, Callable[[Mapping[str, Any], str], str | None]]] = {
-    "mscr": ("mscr.json", _mscr),
     "subsets": ("subsets.json", lambda settings, out: subsets_again(settings, out).words),
     "mixing": ("mixing.json", lambda settings, out: mixing_again(settings, out).words),
     "dissimilar": ("dissimilar.json", lambda settings, out: dissimilar_again(settings, out).words),

@@ -1,1 +1,1 @@
-"""Reports of studies of MSCR, and of class separations."""
+"""Pages about studies of MSCR, and about class separations."""

@@ -14,16 +14,19 @@ from scuff.report.figure import (
     ROW,
     Figure,
     Traces,
+    bar_trace,
     error_bars,
+    label,
     labels,
     layout_of,
+    line_trace,
     numbers,
-    pattern,
     percents,
     titled,
+    with_scores,
 )
 from scuff.report.separation.scores import EPSILON, MscrScores
-from scuff.report.words import count, interval
+from scuff.words import count, interval
 
 LABEL = 0.17, 0.08  # the part of a figure's width and height that the label of a point takes up, on a phone
 MANY_RUNS = 30  # from here on, their axis is logarithmic
@@ -32,61 +35,38 @@ MOST_STEPS = 100  # of a line over runs
 
 def mscr_bars(key: str, scores: MscrScores) -> Figure:
     """MSCR by training noise, one bar per model; by model where there is one training noise."""
-    noises = scores.accuracies.train_noise
-    by_noise = scores.has_training_noise
+    noises, by_noise = scores.accuracies.train_noise, scores.has_training_noise
     traces: Traces = []
     for place, model in enumerate(scores.models):
-        its = scores.of(model)
-        shown = its.rename(columns={"mscr": "value", "mscr_low": "low", "mscr_high": "high"})
+        lines = scores.of(model)
+        names = [scores.radius(radius) for radius in noises] if by_noise else [escape(model)]
         traces.append(
-            {
-                "type": "bar",
-                "orientation": "h",
-                "textposition": "none",
-                "x": percents(its["mscr"]),
-                "y": [scores.radius(radius) for radius in noises] if by_noise else [escape(model)],
-                "error_x": error_bars(shown, "@ink"),
-                "marker": {"color": f"@{mark(place)['colour']}", "pattern": pattern(place)},
-                **labels([_score_label(scores, row) for row in its.itertuples()]),
-            }
+            bar_trace(place, percents(lines["mscr"]), names, with_scores(lines, "mscr"), _score_labels(scores, lines))
         )
-    lines, bars = (len(noises), len(scores.models)) if by_noise else (len(scores.models), 1)
+    groups, bars = (len(noises), len(scores.models)) if by_noise else (len(scores.models), 1)
     x_axis = {"title": {"text": "MSCR %"}, "zeroline": True, "zerolinecolor": "@ink"}
     y_axis = {"type": "category", "autorange": "reversed", "showgrid": False}
     y_axis |= {"title": titled("training noise")} if by_noise else {}
     layout = layout_of(x_axis, y_axis) | {"barmode": "group" if by_noise else "overlay", "bargap": 0.3}
-    height = 70 + lines * (bars * ROW + 10)
     description = "MSCR in per cent by training noise and model; the table below has the numbers."
     title = "MSCR by training noise" if by_noise else "MSCR by model"
-    return Figure(key, title, description, height, traces, layout)
+    return Figure(key, title, description, 70 + groups * (bars * ROW + 10), traces, layout)
 
 
 def trade_off(key: str, scores: MscrScores) -> Figure:
     """MSCR over clean accuracy: a line per model with a point per training noise, the first of them larger."""
     traces: Traces = []
     for place, model in enumerate(scores.models):
-        its, look = scores.of(model), mark(place)
-        clean, robust = (
-            its.rename(columns={name: "value", f"{name}_low": "low", f"{name}_high": "high"})
-            for name in ("clean", "mscr")
-        )
-        traces.append(
-            {
-                "x": percents(its["clean"]),
-                "y": percents(its["mscr"]),
-                "mode": "lines+markers",
-                "line": {"color": f"@{look['colour']}", "dash": look["dash"], "width": 1.5},
-                "marker": {
-                    "symbol": look["symbol"],
-                    "opacity": 1,
-                    "size": [15, *([8] * (len(its) - 1))],
-                    "line": {"color": "@ink", "width": [2, *([0] * (len(its) - 1))]},
-                },
-                "error_x": error_bars(clean, f"@{look['colour']}/0.6"),
-                "error_y": error_bars(robust, f"@{look['colour']}/0.6"),
-                **labels([_score_label(scores, row) for row in its.itertuples()]),
-            }
-        )
+        lines, look = scores.of(model), mark(place)
+        others = len(lines) - 1
+        marker = {"symbol": look["symbol"], "opacity": 1, "size": [15, *([8] * others)]}
+        marker |= {"line": {"color": "@ink", "width": [2, *([0] * others)]}}
+        bars = {
+            axis: error_bars(with_scores(lines, name), f"@{look['colour']}/0.6")
+            for axis, name in (("error_x", "clean"), ("error_y", "mscr"))
+        }
+        x, y = percents(lines["clean"]), percents(lines["mscr"])
+        traces.append(line_trace(place, x, y, _score_labels(scores, lines), marker=marker, **bars))
     x_axis = {"title": {"text": "accuracy without noise, %"}}
     y_axis = {"title": titled("MSCR %"), "zeroline": True, "zerolinecolor": "@muted"}
     named = spread_out(scores.scores.dropna(subset=["mscr"]))
@@ -105,22 +85,12 @@ def copies_figures(key: str, scores: MscrScores) -> list[Figure]:
     for column, name in kinds.items():
         traces: Traces = []
         for place, model in enumerate(scores.models):
-            its, look = effect[effect["model"] == model], mark(place)
+            lines = effect[effect["model"] == model]
             texts = [
-                f"<b>{escape(model)}</b><br>{count(row.copies, 'copy', 'copies')}"
-                f"<br>{name} {scores.share(getattr(row, column))} %"
-                for row in its.itertuples()
+                label(model, count(k, "copy", "copies"), f"{name} {scores.share(value)} %")
+                for k, value in zip(lines["copies"], lines[column], strict=True)
             ]
-            traces.append(
-                {
-                    "x": its["copies"].tolist(),
-                    "y": percents(its[column]),
-                    "mode": "lines+markers",
-                    "line": {"color": f"@{look['colour']}", "dash": look["dash"], "width": 2},
-                    "marker": {"symbol": look["symbol"], "size": 7},
-                    **labels(texts),
-                }
-            )
+            traces.append(line_trace(place, lines["copies"].tolist(), percents(lines[column]), texts))
         x_axis = {"title": {"text": "copies of every point"}, "type": "log", **_ticks(sorted(scores.accuracies.copies))}
         y_axis = {"title": titled("%")} | ({"rangemode": "tozero"} if column == "std" else {})
         title = f"Robust accuracy: {name}"
@@ -130,50 +100,39 @@ def copies_figures(key: str, scores: MscrScores) -> list[Figure]:
 
 
 def noise_for_copies(scores: MscrScores) -> float:
-    """The training noise whose effect of copies is drawn: that of the test, as in the paper, if it is there."""
+    """The training noise for which the effect of copies is drawn: that of the test, as in the paper, if possible."""
     noises = scores.accuracies.train_noise
     return next((radius for radius in noises if scores.radius(radius) == EPSILON), noises[0])
 
 
 def running_figure(key: str, scores: MscrScores, model: str) -> Figure:
-    """How far the mean MSCR of the first runs is from that of all, by training noise."""
-    its = scores.running[scores.running["model"] == model]
-    runs = len(scores.accuracies.runs)
+    """The mean MSCR of the first runs minus that of all, by training noise."""
+    running, runs = scores.running[scores.running["model"] == model], len(scores.accuracies.runs)
     steps = sorted({round(runs ** (step / MOST_STEPS)) for step in range(MOST_STEPS + 1)})
+    colours, dashes = len(SERIES["light"]), list(DASHES)
     traces: Traces = []
-    for place, (radius, line) in enumerate(its.groupby("train_noise")):
-        line = line.set_index("runs")["mscr"]
-        away = line.loc[steps] - line.iloc[-1]
+    for place, (radius, line) in enumerate(running.groupby("train_noise")):
+        means = line.set_index("runs")["mscr"]
         texts = [
-            f"training noise {scores.radius(radius)}<br>{count(step, 'run')}: MSCR {scores.change(line[step])} %"
+            f"training noise {scores.radius(radius)}<br>{count(step, 'run')}: MSCR {scores.change(means[step])} %"
             for step in steps
         ]
-        look = {
-            "color": f"@series{place % len(SERIES['light'])}",
-            "dash": list(DASHES)[(place + 2 * (place // len(SERIES["light"]))) % len(DASHES)],
-        }
-        traces.append(
-            {
-                "x": steps,
-                "y": numbers(100 * away),
-                "mode": "lines",
-                "name": scores.radius(radius),
-                "line": look | {"width": 1.8},
-                **labels(texts),
-            }
-        )
-    x_axis = {"title": {"text": "runs"}} | (
-        {"type": "log", **_ticks([1, 3, 10, 30, 100, 300, 1000])} if runs >= MANY_RUNS else {}
-    )
+        look = {"color": f"@series{place % colours}", "width": 1.8}
+        look |= {"dash": dashes[(place + 2 * (place // colours)) % len(dashes)]}
+        trace = {"x": steps, "y": numbers(100 * (means.loc[steps] - means.iloc[-1])), "mode": "lines", "line": look}
+        traces.append(trace | {"name": scores.radius(radius)} | labels(texts))
+    is_long = runs >= MANY_RUNS
+    x_axis = {"title": {"text": "runs"}}
+    x_axis |= {"type": "log", **_ticks([1, 3, 10, 30, 100, 300, 1000])} if is_long else {}
     y_axis = {"title": titled("MSCR minus that of all runs, points"), "zeroline": True, "zerolinecolor": "@muted"}
-    title = {"text": "training noise", "font": {"size": 12}}
-    layout = layout_of(x_axis, y_axis) | {"showlegend": len(traces) > 1, "legend": LEGEND | {"title": title}}
+    legend = LEGEND | {"title": {"text": "training noise", "font": {"size": 12}}}
+    layout = layout_of(x_axis, y_axis, legend=len(traces) > 1) | {"legend": legend}
     description = "Mean MSCR of the first runs minus that of all runs, one line per training noise."
     return Figure(key, "Running mean over runs", description, 340, traces, layout)
 
 
 def spread_out(points: pd.DataFrame) -> pd.DataFrame:
-    """Those points that can have a label which covers no point and no other label: first of all the ends of lines."""
+    """The points whose label covers no point and no other label; the ends of lines come first."""
     x, y = (points[name] - points[name].min() for name in ("clean", "mscr"))
     x, y = x / (x.max() or 1), y / (y.max() or 1)
     noise, (width, height) = points["train_noise"], LABEL
@@ -181,11 +140,11 @@ def spread_out(points: pd.DataFrame) -> pd.DataFrame:
     left, bottom = x - is_first * width / 2, y - is_first * height
     order = [*points.index[is_first], *points.index[noise == noise.max()], *points.index]
     kept: list[Any] = []
-    for one in dict.fromkeys(order):
-        covers = x.between(left[one], left[one] + width) & y.between(bottom[one], bottom[one] + height)
-        others = ((left[kept] - left[one]).abs() < width) & ((bottom[kept] - bottom[one]).abs() < height)
-        if not covers.drop(one).any() and not others.any():
-            kept.append(one)
+    for point in dict.fromkeys(order):
+        covers = x.between(left[point], left[point] + width) & y.between(bottom[point], bottom[point] + height)
+        others = ((left[kept] - left[point]).abs() < width) & ((bottom[kept] - bottom[point]).abs() < height)
+        if not covers.drop(point).any() and not others.any():
+            kept.append(point)
     return points.loc[kept]
 
 
@@ -198,17 +157,18 @@ def _point_label(scores: MscrScores, row: Any) -> dict[str, Any]:
     return place | {"text": text, "showarrow": False, "font": {"size": 12, "color": "@muted"}}
 
 
-def _score_label(scores: MscrScores, row: Any) -> str:
-    """All that is known of a model with a training noise."""
-    lines = [f"<b>{escape(row.model)}</b>", f"training noise {scores.radius(row.train_noise)}"]
-    for name, key, write in (
-        ("accuracy without noise", "clean", scores.share),
-        (f"with noise of {EPSILON}", "robust", scores.share),
-        ("MSCR", "mscr", scores.change),
-    ):
-        between = interval(getattr(row, f"{key}_low"), getattr(row, f"{key}_high"), write)
-        lines.append(f"{name} {write(getattr(row, key))} %" + (f" ({between})" if between else ""))
-    return "<br>".join(lines)
+def _score_labels(scores: MscrScores, lines: pd.DataFrame) -> list[str]:
+    """All that is known of a model with each training noise."""
+    forms = {"clean": ("accuracy without noise", scores.share), "robust": (f"with noise of {EPSILON}", scores.share)}
+    forms |= {"mscr": ("MSCR", scores.change)}
+    texts = []
+    for line in lines.to_dict("records"):
+        about = [f"training noise {scores.radius(line['train_noise'])}"]
+        for key, (name, form) in forms.items():
+            between = interval(line[f"{key}_low"], line[f"{key}_high"], form)
+            about.append(f"{name} {form(line[key])} %" + (f" ({between})" if between else ""))
+        texts.append(label(line["model"], *about))
+    return texts
 
 
 def _ticks(values: Sequence[int]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""All numbers of the report of a study of MSCR, asked of `scuff.metrics` once, and how they are written."""
+"""All numbers of the page about a study of MSCR, and how they are written."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import pandas as pd
 from scuff.metrics.norms import norm_name
 from scuff.metrics.separation.mscr import RobustAccuracies, accuracy_table, copies_effect, mscr_scores, running_mscr
 from scuff.report.colours import HEAT
-from scuff.report.words import percent, signed_percent
+from scuff.words import percent, signed_percent
 
 EPSILON = "ε_min"
-MOST_DIGITS = 3  # after the point, of per cent
+MOST_DIGITS = 3  # of per cent, after the point
 DIGITS_WITHOUT_INTERVALS = 2
 LEAST_STEP = 1e-6  # of accuracies, over all colours
 
 
 @dataclass(frozen=True, eq=False)
 class MscrScores:
-    """What the report of a study of MSCR shows; but for `copies`, with the largest number of copies."""
+    """What the page shows; but for `copies`, with the largest number of copies."""
 
     accuracies: RobustAccuracies
     scores: pd.DataFrame = field(repr=False)  # the columns of `metrics.mscr_scores`
@@ -54,11 +54,11 @@ class MscrScores:
         return signed_percent(share, self.digits)
 
     def heat(self, share: float) -> float:
-        """The place of an accuracy in the colours of the heat map, 0 to 1."""
+        """The place of an accuracy in the colours of the heat map, from 0 to 1."""
         return float(np.interp(share, self.knots, np.linspace(0, 1, len(self.knots))))
 
     def radius(self, radius: float) -> str:
-        """The radius of a ball."""
+        """The radius of a ball, by name if it is epsilon_min."""
         return EPSILON if math.isclose(radius, self.accuracies.epsilon_min, rel_tol=1e-9) else number(radius)
 
 
@@ -79,9 +79,9 @@ def measure_mscr(accuracies: RobustAccuracies) -> MscrScores:
 
 
 def find_knots(shares: np.ndarray) -> np.ndarray:
-    """Where the colours of the heat map are, so that each is that of as many accuracies.
+    """Accuracies at which the colours of the heat map stand, so that each colour has the same number of cells.
 
-    Most accuracies of a study are near the highest, and some far below: evenly spaced colours would hide what differs.
+    Most accuracies of a study are near the highest, and some far below: evenly spaced colours would hide differences.
 
     >>> find_knots(np.array([0.1, 0.5, 0.85, 0.9, 0.92, 0.93, 0.94])).round(2).tolist()
     [0.1, 0.5, 0.85, 0.9, 0.92, 0.93, 0.94]
@@ -91,7 +91,7 @@ def find_knots(shares: np.ndarray) -> np.ndarray:
 
 
 def count_digits(scores: pd.DataFrame) -> int:
-    """How many digits after the point count, of numbers in per cent, from the width of the intervals of the MSCR.
+    """The number of digits after the point of numbers in per cent, from the width of the intervals of the MSCR.
 
     >>> count_digits(pd.DataFrame({"mscr_low": [-0.00133], "mscr_high": [-0.00119]}))
     3
@@ -104,12 +104,12 @@ def count_digits(scores: pd.DataFrame) -> int:
 
 
 def norm_words(p: float) -> str:
-    """The name of a norm, which a line never breaks."""
+    """The name of a norm, without a line break in it."""
     return norm_name(p).replace("-", "\u2011")
 
 
 def number(value: float) -> str:
-    """A radius, with up to four digits that count.
+    """A radius, with up to four significant digits.
 
     >>> number(27 / 255), number(0.01), number(0.0), number(12345.6)
     ('0.1059', '0.01', '0', '12346')
@@ -118,7 +118,7 @@ def number(value: float) -> str:
 
 
 def distance(value: float) -> str:
-    """A distance, with four digits that count, so that columns of them stand in line.
+    """A distance, with four significant digits, so that columns align.
 
     >>> distance(0.4), distance(1520.0)
     ('0.4000', '1520')

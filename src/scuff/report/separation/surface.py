@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from scuff.report.figure import FONT, Figure, labels, layout_of, percents
@@ -16,6 +18,12 @@ def surface_figure(key: str, scores: MscrScores, model: str) -> Figure:
     table = scores.cells[model].pivot(index="test_noise", columns="train_noise", values="value")
     train, test, heights = table.columns.to_numpy(), table.index.to_numpy(), table.to_numpy()
     raised = RAISED * np.ptp(heights)
+
+    def line(x: np.ndarray, y: np.ndarray, z: np.ndarray, what: str, **look: Any) -> dict[str, Any]:
+        texts = [f"{what}<br>{_label(scores, *point)}" for point in zip(x, y, z, strict=True)]
+        place = {"x": x.tolist(), "y": y.tolist(), "z": percents(z + raised)}
+        return {"type": "scatter3d", **place, **look, **labels(texts)}
+
     surface = {
         "type": "surface",
         "x": train.tolist(),
@@ -27,43 +35,21 @@ def surface_figure(key: str, scores: MscrScores, model: str) -> Figure:
         "showscale": False,
         "contours": {axis: {"show": True, "color": "@paper", "width": 1, "highlight": False} for axis in ("x", "y")},
         "lighting": {"ambient": 0.9, "diffuse": 0.2, "specular": 0.02, "roughness": 0.9},
-        "text": [[_label(scores, i, j, heights[b, a]) for a, i in enumerate(train)] for b, j in enumerate(test)],
-        "hovertemplate": "%{text}<extra></extra>",
+        **labels([[_label(scores, i, j, heights[b, a]) for a, i in enumerate(train)] for b, j in enumerate(test)]),
     }
     best = heights.argmax(axis=1)
-    tops = heights[np.arange(len(test)), best]
-    optimum = {
-        "type": "scatter3d",
-        "x": train[best].tolist(),
-        "y": test.tolist(),
-        "z": percents(tops + raised),
-        "mode": "lines+markers",
-        "line": {"color": "@series2", "width": 5},
-        "marker": {"color": "@series2", "size": 5, "symbol": "diamond", "line": {"color": "@paper", "width": 1}},
-        **labels(
-            [
-                f"best at this test noise<br>{_label(scores, train[a], j, z)}"
-                for a, j, z in zip(best, test, tops, strict=True)
-            ]
-        ),
-    }
+    marker = {"color": "@series2", "size": 5, "symbol": "diamond", "line": {"color": "@paper", "width": 1}}
+    look = {"mode": "lines+markers", "line": {"color": "@series2", "width": 5}, "marker": marker}
+    optimum = line(train[best], test, heights[np.arange(len(test)), best], "best at this test noise", **look)
     equal, along = diagonal(train, test, heights)
-    line = {
-        "type": "scatter3d",
-        "x": equal.tolist(),
-        "y": equal.tolist(),
-        "z": percents(along + raised),
-        "mode": "lines",
-        "line": {"color": "@paper", "width": 7},
-        **labels([f"the same noise in both<br>{_label(scores, r, r, z)}" for r, z in zip(equal, along, strict=True)]),
-    }
+    white = {"mode": "lines", "line": {"color": "@paper", "width": 7}}
+    same = line(equal, equal, along, "the same noise in both", **white)
     description = (
         f"Accuracy of {model} over training and test noise as a surface in three dimensions; the matrix above has the "
         "numbers."
     )
-    return Figure(
-        key, "Right answers in % over training and test noise", description, 520, [surface, line, optimum], _layout()
-    )
+    title = "Right answers in % over training and test noise"
+    return Figure(key, title, description, 520, [surface, same, optimum], _layout())
 
 
 def colour_scale(knots: np.ndarray) -> list[list[float | str]]:
@@ -85,13 +71,11 @@ def diagonal(train: np.ndarray, test: np.ndarray, heights: np.ndarray) -> tuple[
 
 
 def _label(scores: MscrScores, train: float, test: float, height: float) -> str:
-    return (
-        f"training noise {scores.radius(train)}<br>test noise {scores.radius(test)}<br>{scores.share(height)} % right"
-    )
+    noise = f"training noise {scores.radius(train)}<br>test noise {scores.radius(test)}"
+    return f"{noise}<br>{scores.share(height)} % right"
 
 
-def _layout() -> dict:
-    flat = layout_of({}, {})
+def _layout() -> dict[str, Any]:
     axis = {"gridcolor": "@line", "zeroline": False, "color": "@ink", "showbackground": False, "nticks": 6}
     axis |= {"showspikes": False, "tickfont": {"size": 11}}
     names = {"xaxis": "training noise", "yaxis": "test noise", "zaxis": ""}
@@ -99,10 +83,10 @@ def _layout() -> dict:
         name: axis | {"title": {"text": text, "font": {"family": FONT, "size": 12}}} for name, text in names.items()
     }
     scene |= {"camera": CAMERA, "aspectmode": "manual", "aspectratio": {"x": 1.15, "y": 1.15, "z": 0.75}}
+    flat = layout_of({}, {})
     kept = {name: value for name, value in flat.items() if name not in ("xaxis", "yaxis", "dragmode")}
-    # What a reader turned stays turned when the page is drawn again in other colours.
     return kept | {
         "scene": scene | {"dragmode": "turntable"},
         "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
-        "uirevision": "kept",
+        "uirevision": "kept",  # the camera stays where it was turned when the page changes colours
     }

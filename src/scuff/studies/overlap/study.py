@@ -30,7 +30,7 @@ class OverlapStudy(Study["Overlaps"]):
 
     suites: Annotated[
         "str | Suite | Sequence[str | Suite]",
-        Option("Suites whose corruptions are compared.", REPEATED, "SUITE...", is_argument=True),
+        Option("Suites whose corruptions are compared.", REPEATED, "SUITE", is_argument=True),
     ]
     data: Data
     out: Out

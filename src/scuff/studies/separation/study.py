@@ -4,14 +4,11 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Annotated, Any, Generic
+from typing import Annotated, Any, Generic
 
 from scuff.studies.base import R, Study, as_function, study
 from scuff.studies.options import NUMBER, OBJECT, REPEATED, SEEDS, SWITCH, TEXT, WHOLES, WORDS, Option
 from scuff.studies.vocabulary import Crop, MaybeOut, Out, Resize
-
-if TYPE_CHECKING:
-    pass
 
 DATA = "FILE.csv, FILE.npz, or images: fashion, cifar10:DIR, folder:DIR, hf:DIR, ..."
 LABEL = "Column of a table that holds the classes. Default: label, class, target or y, else the last."
@@ -62,31 +59,7 @@ class PointsStudy(Study[R], Generic[R]):
 
 
 @study
-class SeparationStudy(PointsStudy["Separation"]):
-    """Find the smallest distance between points of different classes, exactly.
-
-    Half of it is epsilon_min: balls of that radius around points of different classes do not overlap, so no noise
-    within them excuses a mistake. The distances themselves are found by `scuff.metrics.class_separation` and siblings.
-
-    >>> import numpy as np
-    >>> separation((np.array([[0.0, 0.0], [0.1, 0.3], [1.0, 1.0]]), ["a", "b", "b"])).epsilon_min
-    0.15
-    """
-
-    name = command = "separation"
-    planner = "scuff.studies.separation.distances:plan_separation"
-    reader = "scuff.studies.separation.distances:read_separation"
-    resumes = has_cells = False
-
-    data: Annotated[Data, Option(DATA, TEXT, "DATA", is_argument=True, resume="noted")]
-    out: MaybeOut = None
-    _: KW_ONLY
-    per_class: Annotated[bool, Option(PER_CLASS, SWITCH, resume="noted")] = False
-    per_point: Annotated[bool, Option(PER_POINT, SWITCH, resume="noted")] = False
-
-
-@study
-class MscrStudy(PointsStudy["RobustAccuracies"]):
+class MscrStudy(PointsStudy["RobustAccuracies"]):  # first, as its folder holds a separation, too, and has one page
     """Measure minimal separation corruption robustness: Algorithm 1 of the paper on class separation.
 
     Every model is trained, in several runs, on points that are moved at random within balls of several radii, and
@@ -119,5 +92,29 @@ class MscrStudy(PointsStudy["RobustAccuracies"]):
     ] = 0.2
 
 
-separation = as_function(SeparationStudy)
+@study
+class SeparationStudy(PointsStudy["Separation"]):
+    """Find the smallest distance between points of different classes, exactly.
+
+    Half of it is epsilon_min: balls of that radius around points of different classes do not overlap, so no noise
+    within them excuses a mistake. The distances themselves are found by `scuff.metrics.class_separation` and siblings.
+
+    >>> import numpy as np
+    >>> separation((np.array([[0.0, 0.0], [0.1, 0.3], [1.0, 1.0]]), ["a", "b", "b"])).epsilon_min
+    0.15
+    """
+
+    name = command = "separation"
+    planner = "scuff.studies.separation.distances:plan_separation"
+    reader = "scuff.studies.separation.distances:read_separation"
+    resumes = has_cells = False
+
+    data: Annotated[Data, Option(DATA, TEXT, "DATA", is_argument=True, resume="noted")]
+    out: MaybeOut = None
+    _: KW_ONLY
+    per_class: Annotated[bool, Option(PER_CLASS, SWITCH, resume="noted")] = False
+    per_point: Annotated[bool, Option(PER_POINT, SWITCH, resume="noted")] = False
+
+
 mscr = as_function(MscrStudy)
+separation = as_function(SeparationStudy)
