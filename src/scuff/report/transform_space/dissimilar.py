@@ -10,7 +10,7 @@ import numpy as np
 
 from scuff.design import Dissimilar
 from scuff.report import parts
-from scuff.report.figure import ROW, Figure, label, labels, layout_of, lines_of, numbers, pattern, titled
+from scuff.report.figure import ROW, Figure, bar_trace, label, labels, layout_of, lines_of, numbers, pattern, titled
 from scuff.report.page import Page, Verdicts
 from scuff.report.parts import Section
 from scuff.report.transform_space.shared import FEATURE, last_section, near
@@ -187,33 +187,25 @@ def _shown(chosen: Dissimilar) -> dict[str, str]:
 def shift_bars(key: str, chosen: Dissimilar) -> Figure:
     """The shift of every candidate with its deviation over repetitions; the chosen ones have a colour of their own."""
     table = chosen.shifts.reset_index(drop=True)
+    table = table.assign(value=table["shift"], low=table["shift"] - table["sd"], high=table["shift"] + table["sd"])
     shown, traces = _shown(chosen), []
     for place, (name, is_chosen) in enumerate({"chosen": True, "not chosen": False}.items()):
         lines = table[table["chosen"] == is_chosen]
-        bars = {"type": "data", "array": numbers(lines["sd"]), "color": "@ink", "thickness": 1.4, "width": 3}
-        texts = [
-            label(shown[row.corruption], f"shift {hundredths(row.shift)}{_deviation(row.sd)}")
-            for row in lines.itertuples()
-        ]
-        traces.append(
-            {
-                "type": "bar",
-                "orientation": "h",
-                "name": name,
-                "textposition": "none",
-                "x": numbers(lines["shift"]),
-                "y": lines.index.tolist(),
-                "error_x": bars,
-                "marker": {"color": "@series0" if is_chosen else "@muted/0.5", "pattern": pattern(place)},
-                **labels(texts),
-            }
-        )
+        shifts = {row.corruption: f"shift {hundredths(row.shift)}{_spread(row.sd)}" for row in lines.itertuples()}
+        texts = [label(shown[corruption], words) for corruption, words in shifts.items()]
+        marker = {"color": "@series0" if is_chosen else "@muted/0.5", "pattern": pattern(place)}
+        bars = bar_trace(place, numbers(lines["shift"]), lines.index, lines, texts, numbers)
+        traces.append(bars | {"name": name, "marker": marker})
     x_axis = {"title": {"text": "shift, standard deviations"}, "zeroline": True, "zerolinecolor": "@ink"}
     layout = layout_of(x_axis, lines_of([shown[name] for name in table["corruption"]]), legend=True)
     layout |= {"barmode": "overlay", "bargap": 0.3}
     description = "Shift of every candidate, the largest on top; the table below has the numbers."
     note = "" if table["sd"].isna().all() else "Lines: standard deviation over repetitions."
     return Figure(key, "Shift of every candidate", description, 90 + (ROW + 7) * len(table), traces, layout, note)
+
+
+def _spread(sd: float) -> str:
+    return "" if math.isnan(sd) else f", deviation {hundredths(sd)} over repetitions"
 
 
 def candidate_histogram(key: str, chosen: Dissimilar) -> Figure:
@@ -244,7 +236,3 @@ def candidate_histogram(key: str, chosen: Dissimilar) -> Figure:
     }
     description = "Histogram of the distances of all drawn benchmarks, and a line at the chosen one."
     return Figure(key, "Distances of drawn benchmarks", description, 320, [bars], layout)
-
-
-def _deviation(sd: float) -> str:
-    return "" if math.isnan(sd) else f", deviation {hundredths(sd)} over repetitions"

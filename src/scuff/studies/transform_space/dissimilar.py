@@ -31,7 +31,13 @@ from scuff.metrics.evaluation.tables import CLEAN
 from scuff.models import Classifier
 from scuff.store import Settings, Store, read_columns, read_settings, save_settings
 from scuff.studies.transform_space.cost import EncodingCost, few_images
-from scuff.studies.transform_space.encoders import CentreCell, Centres, load_centres, measure_centres, plan_encoders
+from scuff.studies.transform_space.encoders import (
+    CentreCell,
+    images_per_centre,
+    load_centres,
+    measure_centres,
+    plan_encoders,
+)
 from scuff.studies.transform_space.files import centre_file, load_arrays, save_arrays, save_table
 from scuff.studies.transform_space.study import DissimilarStudy
 from scuff.suites import Levels, Suite
@@ -68,12 +74,6 @@ class DissimilarWork:
                 levels[cell.entry] = (*levels.get(cell.entry, ()), cell.severity)
         return levels
 
-    @property
-    def images_per_centre(self) -> int:
-        """Images that go through an extractor for the centre of a cell."""
-        settings = self.settings
-        return settings["images"] * (1 if settings["sampling"] == "joint" else settings["samples"])
-
     def centre_cells(self) -> list[CentreCell]:
         """All centres, of an entry at all severities at once; a suite is known by its role."""
         return [
@@ -99,8 +99,7 @@ class DissimilarWork:
         for evaluation in self.evaluations.values():
             run_tests(run, evaluation, self.device)
         encoders = plan_encoders([network for _, network in self.repetitions], self.source, settings, self.device)
-        work = Centres(self.store, encoders, self.suites(), settings["samples"], settings["sampling"])
-        measure_centres(run, work, missing, self.images_per_centre)
+        measure_centres(run, self.store, encoders, self.suites(), missing, settings)
 
     def collect(self) -> Dissimilar:
         """Choose, and write the benchmark."""
@@ -144,7 +143,7 @@ class DissimilarWork:
         centres = EncodingCost(
             self.store, self.device, lambda: few_images(extractor, self.source, self.settings, self.device)
         )
-        centres.add_centres(self.missing_centres(), self.suites(), self.images_per_centre)
+        centres.add_centres(self.missing_centres(), self.suites(), self.settings)
         tests = [estimate(plan, self.device, journals=self.store) for plan in self.evaluations.values()]
         return tests[0] + tests[1] + centres.total()
 
@@ -160,7 +159,7 @@ class DissimilarWork:
         tests = sum(len(plan.cells) * len(plan.classifiers) for plan in self.evaluations.values())
         yield f"Tests: {tests} of {self.settings['test_images']} images, of which {tests - missing} are there"
         centres, left = (sum(len(c.levels) for c in cells) for cells in (self.centre_cells(), self.missing_centres()))
-        yield f"Centres: {centres} of {self.images_per_centre} images, of which {centres - left} are there"
+        yield f"Centres: {centres} of {images_per_centre(self.settings)} images, of which {centres - left} are there"
         yield from (f"Note: {remark}" for remark in self.remarks())
 
     def remarks(self) -> list[str]:

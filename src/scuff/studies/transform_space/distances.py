@@ -26,9 +26,16 @@ from scuff.store import Settings, Store, read_settings, save_settings
 from scuff.studies.cells import TrainingCell, find_trained
 from scuff.studies.trainings import run_trainings
 from scuff.studies.transform_space.cost import estimate_distances
-from scuff.studies.transform_space.encoders import CentreCell, Centres, Encoders, measure_centres, plan_encoders
+from scuff.studies.transform_space.encoders import (
+    CentreCell,
+    Encoders,
+    encode_cells,
+    images_per_centre,
+    measure_centres,
+    plan_encoders,
+)
 from scuff.studies.transform_space.files import centre_file, load_arrays, save_table, scheme_file
-from scuff.studies.transform_space.schemes import SchemeCell, SchemeDistances, measure_schemes
+from scuff.studies.transform_space.schemes import SchemeCell, SchemeDistances
 from scuff.studies.transform_space.study import DistancesStudy
 from scuff.suites import Levels, Suite
 
@@ -57,12 +64,6 @@ class DistanceWork:
     source: Source  # of training images
     device: torch.device
     encoded: int = 0  # images that went through the network in this run
-
-    @property
-    def images_per_centre(self) -> int:
-        """Images that go through the network for the centre of a cell."""
-        settings = self.settings
-        return settings["images"] * (1 if settings["sampling"] == "joint" else settings["samples"])
 
     @property
     def resamplings(self) -> range:
@@ -106,7 +107,7 @@ class DistanceWork:
         """Number of images that will go through the network."""
         centres = sum(len(cell.levels) for cell in self.missing_centres())
         draws = sum(self.draws(cell.name) for cell in self.missing_schemes())
-        return self.images_per_centre * centres + self.settings["images"] * draws
+        return images_per_centre(self.settings) * centres + self.settings["images"] * draws
 
     def run(self, run: Run) -> None:
         """Train the extractor if need be, and measure what is missing."""
@@ -137,20 +138,19 @@ class DistanceWork:
         began, encoders = time.perf_counter(), self.encoders()
         self.encoded = self.measure_centres(run, encoders)
         lacking = {cell.resampling for cell in self.missing_centres()}
-        draws = {name: self.draws(name) for name in self.schemes}
+        draws, images = {name: self.draws(name) for name in self.schemes}, self.settings["images"]
         centre_files = [self.centre_files(resampling) for resampling in self.resamplings]
         work = SchemeDistances(self.store, encoders, centre_files, self.schemes, draws)
         cells = [cell for cell in self.missing_schemes() if cell.resampling not in lacking]
-        self.encoded += measure_schemes(run, work, cells, self.settings["images"])
+        self.encoded += encode_cells(run, "scheme", work, cells, lambda cell: draws[cell.name] * images)
         if self.encoded:
             self.settings["images_per_second"] = round(self.encoded / (time.perf_counter() - began))
             save_settings(self.store, SETTINGS, self.settings)
 
     def measure_centres(self, run: Run, encoders: Encoders) -> int:
-        """Measure the missing centres; returns the number of images that took."""
-        settings, suites = self.settings, {self.suite.name: self.suite}
-        work = Centres(self.store, encoders, suites, settings["samples"], settings["sampling"])
-        return measure_centres(run, work, self.missing_centres(), self.images_per_centre)
+        """Measure the missing centres; returns the number of images encoded."""
+        suites = {self.suite.name: self.suite}
+        return measure_centres(run, self.store, encoders, suites, self.missing_centres(), self.settings)
 
     def collect(self) -> Distances:
         """The table of all schemes of the folder that are finished."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,18 +11,26 @@ import numpy as np
 import torch
 
 from scuff.data import Source
-from scuff.engine import Advance, Needs, Run, needs_of
+from scuff.engine import Advance, Run, needs_of
 from scuff.models import Classifier
 from scuff.models.closed import close_model
-from scuff.store import Store
+from scuff.store import Settings, Store
 from scuff.studies.transform_space.features import Encoder, draw_images, load_images, make_encoder, resampling_seed
 from scuff.studies.transform_space.files import load_arrays, save_arrays
 from scuff.suites import Levels, Suite
 
 
-def encoder_needs(device: torch.device) -> Needs:
-    """What a cell needs that encodes images: the whole machine, or a GPU."""
-    return needs_of(device, cpus=None)
+def encode_cells(run: Run, kind: str, work: Any, cells: Sequence[Any], encodings: Callable[[Any], int]) -> int:
+    """Run cells that encode images, each with the whole machine or a GPU; returns the number of images encoded."""
+    needs = needs_of(torch.device(work.encoders.device), cpus=None)
+    done = run.cells(kind, work, cells, needs=needs, size=encodings)
+    with contextlib.closing(done):
+        return sum(encodings(cell) for cell, _ in done)
+
+
+def images_per_centre(settings: Mapping[str, Any]) -> int:
+    """Images that are encoded for the centre of a corruption at a severity."""
+    return settings["images"] * (1 if settings["sampling"] == "joint" else settings["samples"])
 
 
 def plan_encoders(
@@ -89,6 +97,15 @@ class CentreCell:
         return f"{self.entry} {self.resampling + 1}" if self.resampling else self.entry
 
 
+def measure_centres(
+    run: Run, store: Store, encoders: Encoders, suites: Mapping[str, Suite], cells: list[CentreCell], settings: Settings
+) -> int:
+    """Measure centres; returns the number of images encoded."""
+    work = Centres(store, encoders, suites, settings["samples"], settings["sampling"])
+    images = images_per_centre(settings)
+    return encode_cells(run, "centres", work, cells, lambda cell: images * len(cell.levels))
+
+
 @dataclass
 class Centres:
     """The work of a worker: the centres of any entry of these suites."""
@@ -104,14 +121,6 @@ class Centres:
         suite = self.suites[cell.suite]
         centres = encoder.centres(suite, cell.entry, cell.levels, self.samples, self.sampling, seed)
         save_arrays(self.store, cell.file, centres=centres.cpu().numpy())
-
-
-def measure_centres(run: Run, work: Centres, cells: Iterable[CentreCell], images: int) -> int:
-    """Measure centres, with `images` encodings per severity; returns the number of all encodings."""
-    needs = encoder_needs(torch.device(work.encoders.device))
-    done = run.cells("centres", work, list(cells), needs=needs, size=lambda cell: images * len(cell.levels))
-    with contextlib.closing(done):
-        return sum(images * len(cell.levels) for cell, _ in done)
 
 
 def load_centres(store: Store, files: Iterable[str]) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,10 +11,10 @@ import torch
 from torch import Tensor
 
 from scuff.augment import Scheme
-from scuff.engine import Advance, Run
+from scuff.engine import Advance
 from scuff.metrics.transform_space.nearness import closest_order
 from scuff.store import Store
-from scuff.studies.transform_space.encoders import Encoders, encoder_needs, load_centres
+from scuff.studies.transform_space.encoders import Encoders, load_centres
 from scuff.studies.transform_space.features import Encoder, check_finite, scheme_transform
 from scuff.studies.transform_space.files import save_arrays
 
@@ -78,25 +77,6 @@ class DrawOrder:
             done += len(piece)
             advance(done, self.draws)
         save_arrays(self.store, file, order=closest_order(torch.cat(pieces).double().cpu().numpy()))
-
-
-def measure_schemes(run: Run, work: SchemeDistances, cells: Sequence[SchemeCell], images: int) -> int:
-    """Measure schemes on a number of images; returns the number of all encodings."""
-
-    def encodings(cell: SchemeCell) -> int:
-        return work.draws[cell.name] * images
-
-    needs = encoder_needs(torch.device(work.encoders.device))
-    done = run.cells("scheme", work, cells, needs=needs, size=encodings)
-    with contextlib.closing(done):
-        return sum(encodings(cell) for cell, _ in done)
-
-
-def find_order(run: Run, work: DrawOrder, file: str) -> None:
-    """Order the draws of a scheme."""
-    done = run.cells("order", work, [file], needs=encoder_needs(torch.device(work.encoders.device)))
-    with contextlib.closing(done):
-        list(done)
 
 
 def measure_scheme(
