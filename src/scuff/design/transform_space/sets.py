@@ -118,8 +118,9 @@ def draw_pairs(sets: Sets, count: int, rng: np.random.Generator) -> np.ndarray:
     has = np.zeros((size, sets.members.max() + 1), bool)
     np.put_along_axis(has, sets.members, True, axis=1)
     packed = np.packbits(has, axis=1)
-    found, tries = [], 0
-    while sum(map(len, found)) < count:
+    found: list[np.ndarray] = []
+    tries = 0
+    while sum(len(sets) for sets in found) < count:
         pairs = rng.integers(0, size, (count, 2))
         found.append(pairs[~(packed[pairs[:, 0]] & packed[pairs[:, 1]]).any(axis=1)])
         tries += 1
