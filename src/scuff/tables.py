@@ -162,10 +162,7 @@ class Table:
         names = list(dict.fromkeys(key[0] for key in found)) if names is None else names
         heads = list(dict.fromkeys(key[1] for key in found)) if heads is None else heads
         rows = [
-            [
-                Cell(name(key)),
-                *(column.cell(found[key, head]) if (key, head) in found else Cell(NOTHING) for head in heads),
-            ]
+            [Cell(name(key)), *(column.cell(found[key, head]) if (key, head) in found else EMPTY for head in heads)]
             for key in names
         ]
         columns = [Head(column.heading, is_number=False), *(Head(str(head)) for head in heads)]

@@ -13,21 +13,14 @@ from scuff.report import parts
 from scuff.report.figure import ROW, Figure, bar_trace, label, labels, layout_of, lines_of, numbers, pattern, titled
 from scuff.report.page import Page, Verdicts
 from scuff.report.parts import Section
-from scuff.report.transform_space.shared import FEATURE, last_section, near
+from scuff.report.settings import meanings
+from scuff.report.transform_space.shared import last_section, near
 from scuff.store import Store, read_settings
 from scuff.studies import DissimilarStudy
 from scuff.tables import Cell, Column, Table
 from scuff.words import count, grouped, hundredths, listed, percent, percent_sign, plain, short_names
 
 BINS = 60
-DEFINITIONS = {
-    "distance": "Of a benchmark to the reference: how far its corruptions, at their severities, are from the nearest "
-    "of the reference on average.",
-    "shift": "Of a candidate: how much farther away than all drawn benchmarks are those with it, in standard "
-    "deviations of all distances; mean over repetitions.",
-    "target": "The mean error on the reference. The benchmark is to be as hard, so that only its kind is new.",
-    "feature": FEATURE,
-}
 
 
 def page(directory: str) -> Page:
@@ -53,7 +46,7 @@ def dissimilar_page(
             members_section(chosen),
             shifts_section(chosen),
             candidates_section(chosen),
-            last_section(DissimilarStudy, settings, directory, DEFINITIONS),
+            last_section(DissimilarStudy, settings, directory, meanings("dissimilar")),
         ],
     )
 

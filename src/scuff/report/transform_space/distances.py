@@ -11,8 +11,8 @@ from scuff.metrics import Distances
 from scuff.report import parts
 from scuff.report.page import Page
 from scuff.report.parts import Section
+from scuff.report.settings import meanings
 from scuff.report.transform_space.errors import (
-    CORRELATION,
     correlation_section,
     correlation_verdicts,
     errors_section,
@@ -20,21 +20,11 @@ from scuff.report.transform_space.errors import (
 from scuff.report.transform_space.matrices import MOST_ROWS, distance_matrix
 from scuff.report.transform_space.names import ABBREVIATIONS, full_name, is_subset
 from scuff.report.transform_space.scores import KINDS, RHO, DistanceScores, measure_distances
-from scuff.report.transform_space.shared import FEATURE, INTERVALS, MMD, MSD, last_section, near
+from scuff.report.transform_space.shared import last_section, near
 from scuff.report.transform_space.tables import nearest_table, scheme_table
 from scuff.store import Store, read_settings
 from scuff.studies import CorrelationStudy, DistancesStudy
 from scuff.words import count, listed, plain
-
-DEFINITIONS = {
-    "MSD": MSD,
-    "MMD": MMD,
-    "feature": FEATURE,
-    "schemes": (
-        "Ways to augment training images. Subsets of AugMix's operations mix chains of these operations only; they "
-        f"are the background in figures. {ABBREVIATIONS}"
-    ),
-}
 
 
 def page(directory: str) -> Page:
@@ -67,8 +57,8 @@ def distances_page(
     `directory` is the folder of the study.
     """
     scores, settings = measure_distances(distances, errors, correlations), settings or {}
-    definitions = DEFINITIONS | ({RHO: CORRELATION} if scores.correlations else {})
-    definitions |= {"intervals of errors": INTERVALS} if scores.errors is not None else {}
+    known = {"correlation": bool(scores.correlations), "errors of schemes": scores.errors is not None}
+    terms = ["distances", *(name for name, is_known in known.items() if is_known)]
     study = CorrelationStudy if "seeds" in settings else DistancesStudy
     suite = settings.get("suite", {}).get("suite") or count(len(scores.msd.columns), "corruption")
     return Page(
@@ -79,7 +69,7 @@ def distances_page(
             distances_section(scores),
             correlation_section(scores),
             errors_section(scores),
-            last_section(study, settings, directory, definitions),
+            last_section(study, settings, directory, meanings(*terms, abbreviations=ABBREVIATIONS, rho=RHO)),
         ],
     )
 

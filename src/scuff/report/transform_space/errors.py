@@ -14,11 +14,6 @@ from scuff.report.transform_space.tables import correlation_table
 from scuff.words import bracketed, count, hundredths, listed, percent_sign
 
 STRONG = 0.6  # the correlation that the paper calls high
-CORRELATION = (
-    "Spearman's rank correlation over schemes, of the distance to a corruption and the error on it of a network that "
-    "was trained with the scheme; both are means over severities. 1: the nearer, the better. 0: distance says nothing. "
-    "Intervals: bootstrap over schemes."
-)
 
 
 def correlation_verdicts(scores: DistanceScores) -> Verdicts:

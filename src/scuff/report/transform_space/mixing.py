@@ -11,11 +11,8 @@ from scuff.report import parts
 from scuff.report.figure import Figure, error_bars, label, layout_of, line_trace, numbers, percents, titled
 from scuff.report.page import Page, Verdicts
 from scuff.report.parts import Section
+from scuff.report.settings import meanings
 from scuff.report.transform_space.shared import (
-    FEATURE,
-    INTERVALS,
-    MMD,
-    MSD,
     last_section,
     near,
     over_seeds,
@@ -26,13 +23,6 @@ from scuff.studies import MixingStudy
 from scuff.tables import Column, Table
 from scuff.words import Form, bracketed, count, entry_name, listed, percent, percent_sign
 
-DEFINITIONS = {
-    "share": "Of training images that meet the other corruption; the rest meet that of the test.",
-    "MSD": MSD,
-    "MMD": MMD,
-    "feature": FEATURE,
-    "intervals": INTERVALS,
-}
 FORMS: dict[str, tuple[str, Form]] = {
     "mmd": ("MMD", near),
     "msd": ("MSD", near),
@@ -64,7 +54,7 @@ def mixing_page(
         f"Training with {other} for a test with {test}",
         f"Training images meet {other} or {test}{severity}; {shares} of {other}, {seeds}.",
         mixing_verdicts(means),
-        [mixing_section(means, test, other), last_section(MixingStudy, settings, directory, DEFINITIONS)],
+        [mixing_section(means, test, other), last_section(MixingStudy, settings, directory, meanings("mixing"))],
     )
 
 

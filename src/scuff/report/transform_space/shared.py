@@ -13,16 +13,6 @@ from scuff.report.parts import Section
 from scuff.report.settings import all_facts, settings_section
 from scuff.studies.base import Study, again_from
 
-MSD = (
-    "Minimal sample distance of a scheme to a corruption: how near the nearest of many drawn augmentations comes to "
-    "the corruption's centre, in the features of a network that was trained with neither."
-)
-MMD = "Maximum mean discrepancy: the distance of the mean of all drawn augmentations to the corruption's centre."
-FEATURE = (
-    "Of a transform: the mean of the extractor's last hidden layer over a fixed set of transformed images. The centre "
-    "of a corruption is the mean over many draws of it. Distances are Euclidean."
-)
-INTERVALS = "Student's over seeds, 95 %; none where there is one seed."
 MOST_LISTED = 12  # values of a setting that are listed; of more, their number is shown
 
 

@@ -11,7 +11,8 @@ from scuff.report import parts
 from scuff.report.figure import Figure, Traces, error_bars, layout_of, line_trace, percents, score_texts, titled
 from scuff.report.page import Page, Verdicts
 from scuff.report.parts import Section
-from scuff.report.transform_space.shared import FEATURE, INTERVALS, last_section, over_seeds, side_by_side
+from scuff.report.settings import meanings
+from scuff.report.transform_space.shared import last_section, over_seeds, side_by_side
 from scuff.store import Store, read_settings
 from scuff.studies import SubsetsStudy
 from scuff.tables import Cell, Column, Table
@@ -20,16 +21,6 @@ from scuff.words import bracketed, count, grouped, listed, percent, percent_sign
 ALL = "all"
 KINDS = ("closest", "random", "farthest")
 ERRORS = {"error": "Error on corrupted images", "clean_error": "Error on clean images"}
-DEFINITIONS = {
-    "closest": "Transforms in order of how near they come to a corruption: first the nearest of every corruption, then "
-    "the second nearest, and so on. A subset is the first of this order.",
-    "farthest": "The last of the same order.",
-    "random": "As many transforms, drawn without regard to distances.",
-    "all": "Every training image draws a transform of its own, as usual.",
-    "error": "Share of wrong predictions, mean over all corruptions and severities.",
-    "feature": FEATURE,
-    "intervals": INTERVALS,
-}
 
 
 def page(directory: str) -> Page:
@@ -55,7 +46,7 @@ def subsets_page(
         "How few augmentations are enough",
         f"Networks trained{on} with {kinds}, {seeds}.",
         subset_verdicts(table),
-        [subsets_section(table), last_section(SubsetsStudy, settings, directory, DEFINITIONS)],
+        [subsets_section(table), last_section(SubsetsStudy, settings, directory, meanings("subsets"))],
     )
 
 
