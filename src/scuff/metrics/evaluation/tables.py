@@ -147,7 +147,7 @@ def scored_cells(cells: Cells, suite: Suite | str | None, partial: bool) -> tupl
         which = "corrupted images" if known is None else f"the scored entries of {known.name}"
         raise ValueError(f"the rows of {cells.model} hold none of {which}")
     if missing and not partial:
-        assert found is not None  # or nothing could be missing
+        assert known is not None  # or nothing could be missing
         raise ValueError(
             f"the rows of {cells.model} lack {len(missing)} of the {len(wanted)} cells that count in {known.name}: "
             f"{_list_cells(missing)}; evaluate them, or pass partial=True to score those that are there"
