@@ -145,7 +145,7 @@ def is_ours(target: Any) -> bool:
 def test_commands_are_understood(block: Block, words: list[str]) -> None:
     """Every command, option and value is one that the command line takes; nothing is run."""
     words = [word for word in words if word != "..."]
-    parse(typer.main.get_command(app), ["--help"] if not words else words, str(block))
+    parse(typer.main.get_command(app), words or ["--help"], str(block))
 
 
 def parse(command: click.Command, words: list[str], where: str, parent: click.Context | None = None) -> None:

@@ -533,7 +533,7 @@ def test_a_folder_of_an_earlier_version_has_no_command(tmp_path):
 
 
 def test_folders_without_numbers_are_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"no .*mixing\.json, subsets\.json"):
+    with pytest.raises(ValueError, match=r"no .*subsets\.json, mixing\.json"):
         write_report(tmp_path)
     empty = save_subsets(tmp_path / "subsets", pd.DataFrame(columns=["kind", "size", "seed", "clean_error", "error"]))
     with pytest.raises(ValueError, match="has no numbers yet"):

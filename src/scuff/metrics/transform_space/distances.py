@@ -31,8 +31,8 @@ class Distances:
     fresh images and fresh draws.
 
     >>> cells = (("a/fog", 1), ("a/fog", 2), ("a/snow", 1))
-    >>> found = Distances(("augmix", "none"), cells, np.array([[[1.0, 3, 2], [2, 4, 4]]]), np.full((1, 2, 3), 5.0))
-    >>> found.by_corruption("msd").to_dict("index")
+    >>> distances = Distances(("augmix", "none"), cells, np.array([[[1.0, 3, 2], [2, 4, 4]]]), np.full((1, 2, 3), 5.0))
+    >>> distances.by_corruption("msd").to_dict("index")
     {'augmix': {'a/fog': 2.0, 'a/snow': 2.0}, 'none': {'a/fog': 3.0, 'a/snow': 4.0}}
     """
 
@@ -65,14 +65,14 @@ class Distances:
         return self.of(kind).mean(axis=0)
 
     def spread(self, kind: Kind = "msd") -> np.ndarray:
-        """The standard deviation over resamplings, (schemes, cells); NaN if there is one only."""
+        """The standard deviation over resamplings, (schemes, cells); NaN if there is only one."""
         values = self.of(kind)
         return values.std(axis=0, ddof=1) if len(values) > 1 else np.full(values.shape[1:], np.nan)
 
     def relative_spread(self, kind: Kind = "msd") -> float:
-        """How far a distance can be told: standard deviation over resamplings / mean, in the mean over all pairs.
+        """The precision of a distance: standard deviation over resamplings / mean, averaged over all pairs.
 
-        Pairs at distance 0 have none and are left out. NaN if there is one resampling only.
+        Pairs at distance 0 have none and are left out. NaN if there is only one resampling.
         """
         mean, spread = self.mean(kind), self.spread(kind)
         apart = mean > 0
@@ -110,7 +110,7 @@ class Distances:
 def read_distances(source: pd.DataFrame | str | os.PathLike[str]) -> Distances:
     """Distances from a DataFrame or a CSV file, as `Distances.to_frame` makes it.
 
-    The column resampling may be absent if there is one only. Every scheme must have a distance to every cell, in every
+    The column resampling may be absent if there is only one. Every scheme must have a distance to every cell, in every
     resampling.
 
     >>> values = {"scheme": "augmix", "corruption": "a/fog", "severity": [1, 2], "mmd": 3.0, "msd": [1.0, 2.0]}
