@@ -167,6 +167,3 @@ def _check_right(table: RobustAccuracies) -> None:
         )
     if not np.allclose(table.right.mean(axis=-1, dtype=float), table.values[..., 0], 0, ROUNDING):
         raise ValueError("`right` and `values` disagree: the mean over points of the one is not the other")
-
-
-__all__ = ["RobustAccuracies", "read_robust_accuracies"]
