@@ -26,6 +26,10 @@ SLOW = {
     "test_golden.py": r"\[(syn2nat-candidates|c-bar-candidates-224)-|\[imagenet-c-.*/[1245]\]",
     "test_contract.py": r"without_levels|\[(tiny-)?imagenet-c/"
     r"|\[c-bar-candidates-32/(caustic_refraction|circular_motion_blur|fish_eye|plasma_noise)\]",
+    "test_formulas.py": r"test_zoom_blur\[imagenet-c-[1245]\]",
+    "test_sequences.py": r"test_contract_of_the_larger_suites|test_contract\[cifar10-p/(spatter|shot_noise)\]",
+    "test_training_schemes.py": r"whatever_the_size_of_blocks\[(augmix-jsd|autoaugment)\]",
+    "test_cli_corrupt.py": r"test_ctrl_c_stops_promptly_and_the_same_command_goes_on\[2\]",
 }
 LONG_FILES = ()  # they begin first, so that no worker is left with one of them in the end
 

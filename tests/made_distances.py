@@ -18,6 +18,7 @@ from scuff.augment.powerset import powerset
 from scuff.design import Dissimilar
 from scuff.metrics import Distances, scheme_correlations
 from scuff.store import Store, save_settings
+from scuff.studies import CorrelationStudy, DissimilarStudy, DistancesStudy, MixingStudy, SubsetsStudy
 from scuff.studies.transform_space.dissimilar import NUMBERS
 from scuff.studies.transform_space.files import save_arrays
 from scuff.suites import load_suite
@@ -26,6 +27,17 @@ from scuff.training.recipes import RECIPES
 NAMED = ("none", "augmix", "autoaugment", "patch-gaussian", "gaussian:0.1")
 UNRELATED = "cifar10-c/brightness"  # the corruption on which distance says nothing of errors
 ENVIRONMENT = {"environment": {"python": "3.11.2", "torch": "2.13.0"}, "scuff": scuff.__version__}
+
+
+class Network:
+    """A model that was given as an object, and is known by its name only."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+
+PLACES = ("cifar10-c", "cifar10:data", "runs/before")
+OPTIONS = {"recipe": "cifar-fast", "extractor": Network("wrn")}
 
 
 def make_distances(
@@ -75,6 +87,9 @@ def make_correlations(distances: Distances, errors: pd.DataFrame) -> dict[str, p
 def made_settings(distances: Distances) -> dict:
     """What a study of distances would have written down."""
     suite = load_suite("cifar10-c")
+    named = [scheme for scheme in distances.schemes if not scheme.startswith("powerset:")]
+    powersets = [f"powerset-{len(distances.schemes) - len(named)}"] if len(named) < len(distances.schemes) else []
+    study = DistancesStudy([*named, *powersets], *PLACES, extractor=Network("wrn"))
     levels: dict[str, list[int]] = {}
     for address, level in distances.cells:
         levels.setdefault(address.rpartition("/")[2], []).append(level)
@@ -93,6 +108,7 @@ def made_settings(distances: Distances) -> dict:
         "seed": 0,
         "precision": "float32",
         "device": "cpu",
+        "options": study.options(),
         **ENVIRONMENT,
     }
 
@@ -100,7 +116,9 @@ def made_settings(distances: Distances) -> dict:
 def made_training(seeds: int = 2) -> dict:
     """What a study that trains networks adds to it."""
     recipe = {"name": "cifar-fast", **RECIPES["cifar-fast"].settings()}
-    return json.loads(json.dumps({"recipe": recipe, "limit": None, "seeds": list(range(seeds))}))
+    options = CorrelationStudy("powerset-12", *PLACES, seeds=seeds, **OPTIONS).options()
+    settings = {"recipe": recipe, "limit": None, "seeds": list(range(seeds)), "options": options}
+    return json.loads(json.dumps(settings))
 
 
 def make_subsets(seeds: int = 3, sizes: Sequence[int] = (1, 10, 100, 1000), with_all: bool = True) -> pd.DataFrame:
@@ -166,6 +184,8 @@ def made_dissimilar_settings() -> dict:
         role: {e: list(suite.levels(e)) for e in suite.benchmark()}
         for role, suite in (("reference", reference), ("candidate", candidates))
     }
+    networks = {key: {name: Network(name) for name in (f"{key[0]}0", f"{key[0]}1")} for key in ("models", "extractors")}
+    study = DissimilarStudy(reference, candidates, *PLACES[1:], benchmarks=2000, **networks)
     return {
         "reference": reference.to_dict(),
         "candidates": candidates.to_dict(),
@@ -185,6 +205,7 @@ def made_dissimilar_settings() -> dict:
         "name": "dissimilar",
         "seed": 0,
         "precision": "float32",
+        "options": study.options(),
         **ENVIRONMENT,
     }
 
@@ -206,7 +227,8 @@ def save_subsets(folder: Path, table: pd.DataFrame) -> Path:
     """Write what `scuff distance subsets` leaves in a folder."""
     store = Store(folder)
     settings = made_settings(make_distances(0, ("augmix",))) | made_training() | {"sizes": [1, 10, 100, 1000]}
-    save_settings(store, "subsets.json", settings | {"kinds": ["closest", "random", "farthest"]})
+    options = SubsetsStudy("augmix", *PLACES, sizes=(1, 10, 100, 1000), **OPTIONS).options()
+    save_settings(store, "subsets.json", settings | {"kinds": ["closest", "random", "farthest"], "options": options})
     save_table(store, "subsets.csv", table)
     return folder
 
@@ -217,7 +239,8 @@ def save_mixing(folder: Path, table: pd.DataFrame) -> Path:
     save_distances(folder, distances)
     own = {"right": "cifar10-c/impulse_noise", "other": "cifar10-c/motion_blur", "severity": 3}
     settings = made_settings(distances) | made_training() | own | {"shares": table["share"].unique().tolist()}
-    save_settings(Store(folder), "mixing.json", settings)
+    options = MixingStudy(own["right"], own["other"], *PLACES[1:], **OPTIONS).options()
+    save_settings(Store(folder), "mixing.json", settings | {"options": options})
     save_table(Store(folder), "mixing.csv", table)
     return folder
 

@@ -6,7 +6,14 @@ import pandas as pd
 from made_validity import made_settings, make_groups, make_searches, make_trends
 from pages import Page, rendered
 
-from scuff.report.validity.validity import validity_page
+from scuff.report.page import Page as BuiltPage
+from scuff.report.validity import validity
+from scuff.report.validity.scores import measure_validity
+
+
+def validity_page(*tables, directory: str | None = None, **named) -> BuiltPage:
+    """The page from the tables of a study."""
+    return validity.validity_page(measure_validity(*tables, **named), directory)
 
 
 def render_all(shifts, correlations, contributions, **options) -> str:

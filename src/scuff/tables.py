@@ -162,10 +162,7 @@ class Table:
         names = list(dict.fromkeys(key[0] for key in found)) if names is None else names
         heads = list(dict.fromkeys(key[1] for key in found)) if heads is None else heads
         rows = [
-            [
-                Cell(name(key)),
-                *(column.cell(found[key, head]) if (key, head) in found else Cell(NOTHING) for head in heads),
-            ]
+            [Cell(name(key)), *(column.cell(found[key, head]) if (key, head) in found else EMPTY for head in heads)]
             for key in names
         ]
         columns = [Head(column.heading, is_number=False), *(Head(str(head)) for head in heads)]
@@ -198,7 +195,7 @@ class Table:
 
         table = TerminalTable(box=box.SIMPLE_HEAD, pad_edge=False)
         for place, head in enumerate(self.columns):
-            side: Literal["right", "left"] = "right" if head.is_number else "left"
+            side: Literal["left", "right"] = "right" if head.is_number else "left"
             table.add_column(head.name, justify=side, no_wrap=place == 0, overflow="fold" if place else "ellipsis")
         for row in self.rows:
             table.add_row(

@@ -277,7 +277,7 @@ def test_pairs_that_are_not_there_are_no_endless_search(monkeypatch):
     members = np.array([[0, 1], [0, 2], [0, 3], [0, 4]])
     for listed in (2048, 3):
         monkeypatch.setattr(dissimilar_sets, "ALL_PAIRS", listed)
-        monkeypatch.setattr(dissimilar_sets, "TRIES", 20)
+        monkeypatch.setattr(dissimilar_sets, "MOST_TRIES", 20)
         with pytest.raises(
             ValueError, match="match the error of the reference: 4, but no two of them without a common"
         ):

@@ -442,6 +442,7 @@ def test_killed_and_run_again_is_as_if_nothing_had_happened(tmp_path):
     assert files(tmp_path / "killed") == files(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_two_processes_in_one_folder_do_no_harm(tmp_path):
     both = [start(tmp_path, "both", 0.05) for _ in range(2)]
     for process in both:

@@ -395,9 +395,9 @@ FRAME = RobustAccuracies(**GOOD).to_frame()
 @pytest.mark.parametrize(
     ("frame", "words"),
     [
-        (FRAME.drop(columns="copies"), "needs the columns model, copies, .* missing: copies"),
+        (FRAME.drop(columns="copies"), "needs the columns copies, model, .* missing: copies"),
         (FRAME.iloc[:0], "is empty"),
-        (pd.concat([FRAME, FRAME]), "occur twice: copies 10, model a, train_noise 0.0"),
+        (pd.concat([FRAME, FRAME]), "occurs twice: copies 10, model a, train_noise 0.0"),
         (FRAME.assign(accuracy=["a", "b"]), "the column accuracy must hold numbers, got 'a'"),
         (FRAME.assign(run=[0.5, 0.5]), "the column run must hold whole numbers"),
         (FRAME.assign(run=[0, 1]), "2 of 4 accuracies are missing, the first for copies 10, model a"),

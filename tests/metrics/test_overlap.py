@@ -348,7 +348,7 @@ def test_accuracies_come_from_a_table_of_ones_own(tmp_path):
         read_accuracies(frame.drop(columns="accuracy"))
     with pytest.raises(ValueError, match="1 of 32 accuracies are missing"):
         read_accuracies(frame[1:])
-    with pytest.raises(ValueError, match=r"with seed . occurs twice"):
+    with pytest.raises(ValueError, match=r"occurs twice: seed ., trained_on"):
         read_accuracies(pd.concat([frame, frame[:1]]))
     with pytest.raises(ValueError, match="is empty"):
         read_accuracies(frame[:0])

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from scuff.metrics import Distances, closest_order, mmd, msd, read_distances, scheme_correlations, transform_space
+from scuff.metrics import Distances, closest_order, mmd, msd, read_distances, scheme_correlations
+from scuff.metrics.transform_space import nearness
 
 CELLS = (("a/fog", 1), ("a/fog", 2), ("b/rain", None))
 
@@ -33,7 +34,7 @@ def made_errors(distances: Distances, seeds=(0, 1), seed: int = 5) -> pd.DataFra
 
 
 def test_msd_and_mmd_are_their_definitions(monkeypatch):
-    monkeypatch.setattr(transform_space, "VALUES", 70)  # ten features at a time
+    monkeypatch.setattr(nearness, "BLOCK", 70)  # ten features at a time
     draw = np.random.default_rng(0)
     features, centres = draw.normal(size=(103, 5)), draw.normal(size=(7, 5))
     plain = [[math.dist(f, c) for f in features] for c in centres]

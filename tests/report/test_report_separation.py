@@ -524,11 +524,11 @@ def test_the_command_finds_out_what_a_folder_is(accuracies, separation, tmp_path
         assert "takes no option" in result.output
     result = CliRunner().invoke(app, ["report", str(tmp_path)])
     assert result.exit_code == 2
-    assert {"mscr.json", "separation.json"} <= {word.strip(",") for word in result.output.split()}
+    assert all(file in result.output for file in ("mscr.json", "separation.json"))
 
 
 def test_a_folder_of_nothing_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"mscr\.json, separation\.json"):
+    with pytest.raises(ValueError, match=r"no .*mscr\.json.* separation\.json"):
         write_report(tmp_path)
 
 

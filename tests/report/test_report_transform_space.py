@@ -34,15 +34,16 @@ from scuff.cli import app
 from scuff.metrics.intervals import student_half_width
 from scuff.report import write_report
 from scuff.report.colours import themes
-from scuff.report.transform_space.command import distances_again
 from scuff.report.transform_space.dissimilar import dissimilar_page
 from scuff.report.transform_space.distances import distances_page
-from scuff.report.transform_space.matrices import MOST_ROWS, shown_schemes
 from scuff.report.transform_space.mixing import mixing_page
 from scuff.report.transform_space.names import SHORT, short_name
 from scuff.report.transform_space.scores import measure_distances
-from scuff.report.transform_space.seeds import over_seeds
+from scuff.report.transform_space.shared import over_seeds
 from scuff.report.transform_space.subsets import subsets_page
+from scuff.report.transform_space.tables import MOST_ROWS, shown_schemes
+from scuff.studies import CorrelationStudy, DistancesStudy
+from scuff.studies.base import again, again_from
 from scuff.studies.transform_space.subsets import KINDS as KINDS_OF_SUBSETS
 
 DRAWN = "document.documentElement.dataset.drawn === 'yes'"
@@ -449,7 +450,7 @@ def test_the_command_finds_out_which_study_a_folder_holds(distances, errors, tmp
     assert "takes no option data" in result.output
     result = CliRunner().invoke(app, ["report", str(tmp_path)])
     assert result.exit_code == 2
-    assert "dissimilar.json or distances.json" in " ".join(result.output.split())
+    assert all(f"{name}.json" in result.output for name in ("distances", "subsets", "mixing", "dissimilar"))
 
 
 def test_a_folder_gives_the_page_of_its_tables(distances, errors, correlations, tmp_path):
@@ -480,18 +481,24 @@ def test_the_commands_are_those_that_the_command_line_takes(distances, errors, t
         command = get_command(app).commands[group].commands[verb]
         context = command.make_context(verb, words)  # parses; refuses what it does not know
         assert str(context.params["out"]) == str(folder)
-        assert "put their files in place" in page.section("settings")
+        assert "Given as Python objects, so put files or addresses in their place" in page.section("settings")
 
 
 def test_what_was_chosen_is_chosen_again(distances):
-    some = make_distances(2, ("augmix",), 3, 2)
-    settings = made_settings(some) | {
-        "images": 20,
-        "resamplings": 2,
-        "extractor": {"name": "extractor"} | made_training(),
-    }
-    again = distances_again(settings, "runs/my study")
-    words = shlex.split(again.words)
+    study = DistancesStudy(
+        ["augmix", "powerset-2"],
+        "cifar10-c",
+        "cifar10:data",
+        "runs/before",
+        recipe="cifar-fast",
+        images=20,
+        precision="float32",
+        only=["gaussian_noise", "shot_noise", "impulse_noise"],
+        severities=[1, 2],
+        resamplings=2,
+    )
+    line = again(DistancesStudy, study.options(), "runs/my study")
+    words = shlex.split(line.words)
     assert words[:4] == ["scuff", "distance", "schemes", "cifar10-c"]
     assert dict(zip(words[4::2], words[5::2], strict=True)) == {
         "--schemes": "augmix,powerset-2",
@@ -504,14 +511,29 @@ def test_what_was_chosen_is_chosen_again(distances):
         "--resamplings": "2",
         "--out": "runs/my study",
     }
-    assert again.notes == ()
-    full = shlex.split(distances_again(made_settings(distances), "x").words)
+    assert line.notes == ()
+    full = shlex.split(again_from(DistancesStudy, made_settings(distances), "x").words)
     assert not {"--only", "--severity", "--images"} & set(full)
     assert full[full.index("--schemes") + 1] == f"{','.join(NAMED)},powerset-12"
 
 
+def test_seeds_are_named_again_one_by_one():
+    options = {"recipe": "cifar-fast", "seeds": [3, 7]}
+    study = CorrelationStudy("powerset-64", "cifar10-c", "cifar10:data", "runs/a", **options)
+    assert "--seeds 3,7" in again(CorrelationStudy, study.options(), "runs/a").words
+
+
+def test_a_folder_of_an_earlier_version_has_no_command(tmp_path):
+    folder = save_subsets(tmp_path, make_subsets())
+    settings = json.loads((folder / "subsets.json").read_text())
+    del settings["options"]
+    (folder / "subsets.json").write_text(json.dumps(settings))
+    page = Page(Path(write_report(folder)).read_text(encoding="utf-8"))
+    assert "The same again" not in page.section("settings")
+
+
 def test_folders_without_numbers_are_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"subsets\.json, mixing\.json"):
+    with pytest.raises(ValueError, match=r"no .*subsets\.json, mixing\.json"):
         write_report(tmp_path)
     empty = save_subsets(tmp_path / "subsets", pd.DataFrame(columns=["kind", "size", "seed", "clean_error", "error"]))
     with pytest.raises(ValueError, match="has no numbers yet"):

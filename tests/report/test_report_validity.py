@@ -21,12 +21,11 @@ from made_validity import (
 )
 from pages import Page, rendered, table_of
 from typer.testing import CliRunner
-from validity_pages import lines, render_all, verdicts
+from validity_pages import lines, render_all, validity_page, verdicts
 
 from scuff.cli import app
 from scuff.report import write_report
 from scuff.report.validity.scores import measure_validity
-from scuff.report.validity.validity import validity_page
 from scuff.store import Store
 from scuff.studies.validity.results import Validity, save_validity
 

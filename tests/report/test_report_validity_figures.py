@@ -16,14 +16,13 @@ from made_validity import (
     make_shifts,
 )
 from pages import Page, rendered, table_of
-from validity_pages import lines, render_all
+from validity_pages import lines, render_all, validity_page
 
 from scuff.report.colours import themes
 from scuff.report.validity.figures import model_scatter
 from scuff.report.validity.scores import KINDS, measure_validity
 from scuff.report.validity.sections import scatter_section
 from scuff.report.validity.settings import definitions
-from scuff.report.validity.validity import validity_page
 from scuff.report.validity.verdicts import validity_verdicts
 
 

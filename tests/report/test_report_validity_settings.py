@@ -12,13 +12,12 @@ from made_validity import (
     make_shifts,
 )
 from pages import Page, rendered, table_of
-from validity_pages import render_all
+from validity_pages import render_all, validity_page
 
 from scuff.report.validity.figures import model_scatter
 from scuff.report.validity.scores import measure_validity
 from scuff.report.validity.settings import CATEGORIES as CATEGORIES_FILE
 from scuff.report.validity.settings import GIVEN_CATEGORIES, GIVEN_TABLE, validity_again, validity_settings
-from scuff.report.validity.validity import validity_page
 
 
 @pytest.fixture(scope="module")

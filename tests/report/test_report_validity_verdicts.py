@@ -19,13 +19,12 @@ from made_validity import (
     make_trends,
 )
 from pages import Page, rendered, table_of
-from validity_pages import lines, render_all, verdicts
+from validity_pages import lines, render_all, validity_page, verdicts
 
 from scuff.metrics.validity.shifts import BETWEEN
 from scuff.report.validity.notes import gather_notes, notes_of, suite_notes
 from scuff.report.validity.scores import KINDS, measure_validity
 from scuff.report.validity.settings import definitions
-from scuff.report.validity.validity import validity_page
 from scuff.report.validity.verdicts import validity_verdicts
 
 

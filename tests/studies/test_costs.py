@@ -19,7 +19,15 @@ from scuff.evaluation import plan_evaluation, run_plan
 from scuff.evaluation.cost import estimate
 from scuff.models import build
 from scuff.store import Store
-from scuff.studies import DistancesStudy, MscrStudy, OverlapStudy
+from scuff.studies import (
+    CorrelationStudy,
+    DissimilarStudy,
+    DistancesStudy,
+    MixingStudy,
+    MscrStudy,
+    OverlapStudy,
+    SubsetsStudy,
+)
 from scuff.training import Recipe
 from scuff.training.treatment import Corrupted
 
@@ -200,3 +208,38 @@ def test_the_table_of_the_documentation_is_that_of_the_file():
     page = (docs / "costs.md").read_text()
     assert page.partition(tool.BEGIN)[2].partition(tool.END)[0].strip() == table
     assert "130 corruptions" in table
+
+
+def test_all_studies_of_transform_space_have_costs(tmp_path):
+    options = {"recipe": QUICK, "test": TEST, "limit": 50, "device": "cpu", "engine": ONE, "images": 10, "samples": 3}
+    some = {"only": ["fog"], "severities": [1, 3]}
+    network, out = build("small_cnn", 4, 1), tmp_path / "out"
+    studies = {
+        "correlation": CorrelationStudy(
+            ["none", "augmix"], "cifar10-c", TRAIN, out, augmentations=20, **some, **options
+        ),
+        "mixing": MixingStudy(
+            "cifar10-c/fog", "cifar10-c/snow", TRAIN, out, augmentations=20, shares=[0, 1], **options
+        ),
+        "subsets": SubsetsStudy("augmix", "cifar10-c", TRAIN, out, draws=20, sizes=[1, 3], **some, **options),
+        "dissimilar": DissimilarStudy(
+            *("cifar10-c", "c-bar-candidates-32", TRAIN, out),
+            **{key: options[key] for key in ("test", "limit", "device", "engine", "images", "samples")},
+            models=network,
+            extractors=network,
+            size=2,
+            only=["lines", "ripple"],
+        ),
+    }
+    counts = {}
+    for name, study in studies.items():
+        cost = study.plan().cost()
+        assert all(part.seconds_per_cell > 0 and part.bytes_per_cell > 0 for part in cost.parts)
+        counts[name] = {kind: sum(part.cells for part in parts) for kind, parts in cost.kinds().items()}
+    assert not out.exists()
+    assert counts == {
+        "correlation": {"train": 3, "test": 3, "centres": 1, "scheme": 2},  # clean images and two severities
+        "mixing": {"train": 3, "test": 2, "centres": 1, "scheme": 2},
+        "subsets": {"train": 8, "test": 3, "centres": 1, "order": 1},
+        "dissimilar": {"test": 2 + 15 * 5 + 2 * 10, "centres": 15 + 2},
+    }

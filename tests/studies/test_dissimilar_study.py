@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from made_encoders import open_encoder
 from typer.testing import CliRunner
 
 import scuff
@@ -15,7 +16,7 @@ from scuff.data.source import array_source
 from scuff.design import Scan, find_dissimilar
 from scuff.models import build, open_model, save_model
 from scuff.studies import DissimilarStudy, dissimilar, read_dissimilar
-from scuff.studies.transform_space.features import corruption_transform, open_encoder, resampling_seed
+from scuff.studies.transform_space.features import corruption_transform, resampling_seed
 from scuff.suites import Suite, load_suite
 from scuff.training import Recipe, train
 
@@ -177,6 +178,7 @@ def test_the_suite_is_fit_for_use(finished):
     assert scuff.corrupt(image, entry, 5, suite=suite).shape == image.shape
 
 
+@pytest.mark.slow
 def test_interrupted_anywhere_it_ends_the_same(made, finished, tmp_path):
     def stop_at(word):
         def progress(what, done, total):

@@ -124,6 +124,7 @@ def test_interrupted_anywhere_it_ends_the_same(tmp_path):
     assert not list(tmp_path.rglob("*.partial.safetensors"))
 
 
+@pytest.mark.slow
 def test_several_processes_give_the_same_bits(tmp_path, finished):
     study(tmp_path, seeds=1, together=["imagenet-noc"], engine=LocalEngine(processes=2))
     assert np.array_equal(read_overlap(tmp_path).hits[0], read_overlap(finished[0]).hits[0])

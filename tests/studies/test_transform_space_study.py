@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from made_encoders import open_encoder
 from made_images import bars
 from torch import nn
 from typer.testing import CliRunner
@@ -30,17 +31,16 @@ from scuff.studies import (
     read_distance_study,
     subsets,
 )
-from scuff.studies.transform_space import schemes as module
+from scuff.studies.transform_space import cells as module
+from scuff.studies.transform_space.cells import distances_between, measure_scheme
 from scuff.studies.transform_space.features import (
     Encoder,
     corruption_transform,
-    open_encoder,
     resampling_seed,
     scheme_transform,
 )
 from scuff.studies.transform_space.files import short_name
 from scuff.studies.transform_space.mixing import Mixture, mixture_seed
-from scuff.studies.transform_space.schemes import distances_between, measure_scheme
 from scuff.studies.transform_space.subsets import FewDraws, choose_draws
 from scuff.suites import load_suite
 from scuff.training import find_recipe
@@ -317,6 +317,7 @@ def test_short_names_differ():
 # --- what is trained -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_correlations_from_the_command_line(tmp_path, small):
     out = tmp_path / "study"
     asked = (
@@ -353,6 +354,7 @@ def test_correlations_from_the_command_line(tmp_path, small):
     assert len(before) == 8
 
 
+@pytest.mark.slow
 def test_schemes_and_seeds_join_the_correlations(tmp_path, small):
     options = {"recipe": QUICK, "extractor": network(), "test": "fashion", "limit": 50, "engine": ONE, **FEW}
     options |= {"only": ["fog"], "severities": [3]}

@@ -183,6 +183,7 @@ def harm(generator: NoiseGenerator, net: nn.Module, epsilon: float) -> float:
         return float(F.cross_entropy(net.eval()(noisy * NORMALISATION[0] + NORMALISATION[1]), labels))
 
 
+@pytest.mark.slow
 def test_the_generator_learns_to_harm():
     net, (images, labels) = network(), data()
     training = AdversarialTraining(epsilon=8.0, steps=40, batch_size=32, learning_rate=1e-2)

@@ -173,6 +173,7 @@ def test_a_training_with_noise_says_so_and_repeats(tmp_path):
     assert not same(one, weights(train(source, QUICK, tmp_path / "clean.safetensors")))
 
 
+@pytest.mark.slow
 def test_a_network_with_dropout_repeats_and_leaves_the_generator_alone(tmp_path):
     recipe = replace(QUICK, architecture="wide_resnet28_10_dropout", epochs=1, batch_size=2, optimiser="sgd")
     source = bars(4, channels=3, side=8)

@@ -111,6 +111,7 @@ def test_a_training_with_a_scheme_repeats_whatever_the_size_of_blocks(tmp_path, 
     assert not same(one, weights(train(bars(), QUICK, tmp_path / "three.safetensors", augment=scheme, seed=1)))
 
 
+@pytest.mark.slow
 def test_adversarial_training_repeats_with_one_object_and_whatever_the_size_of_blocks(tmp_path, monkeypatch):
     def run(name, seed=0):
         images = run_module.load_training_images(bars(), QUICK, CPU)
@@ -129,6 +130,7 @@ def test_adversarial_training_repeats_with_one_object_and_whatever_the_size_of_b
     assert ((noisy >= 0) & (noisy <= 255)).all()
 
 
+@pytest.mark.slow
 def test_an_interrupted_adversarial_training_ends_as_if_it_had_not_been(tmp_path, monkeypatch):
     recipe, images = replace(QUICK, epochs=3), run_module.load_training_images(bars(), QUICK, CPU)
     whole = run_module.train_on(images, recipe, tmp_path / "whole.safetensors", ANT, device="cpu")

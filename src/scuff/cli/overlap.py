@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import shlex
 from itertools import combinations
+from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from scuff.cli.study import study_command
 from scuff.studies.overlap.study import OverlapStudy
+from scuff.tables import Column, Table
+from scuff.words import hundredths
 
 if TYPE_CHECKING:
     from scuff.metrics import Overlaps
@@ -59,13 +62,6 @@ def overlap_command(plan: Any, matrix: Any, *, compare_to: CompareTo = None) -> 
         --fine-tune 2 --compare-to runs/noc
       scuff overlap noc-candidates --data folder:train --test folder:val --classes imagenet-100 \\
         --recipe imagenet-100 --out runs/inet
-
-    \b
-    Exit codes:
-        0  all done
-        1  cells failed, the disk is full, or memory ran out
-        2  the command makes no sense
-      130  interrupted
     """
     _print_matrix(matrix)
     if compare_to is not None:
@@ -81,21 +77,19 @@ def overlap_command(plan: Any, matrix: Any, *, compare_to: CompareTo = None) -> 
 def _print_matrix(matrix: Overlaps) -> None:
     """The whole matrix if it is small, else the pairs that overlap most."""
     from scuff.cli.console import print_table
-    from scuff.tables import Column, Table
-    from scuff.words import hundredths
 
-    names = matrix.names
-    if len(names) <= MATRIX_LIMIT:
-        columns = [Column("overlap", lambda a: f"{names.index(a) + 1} {a}")]
-        for number, b in enumerate(names, start=1):
-            columns.append(Column(str(number), lambda a, b=b: float(matrix.score(a, b)), hundredths))
-        print_table(Table.of("", names, columns))
+    if len(matrix.names) <= MATRIX_LIMIT:
+        headings = ["overlap", *(str(number + 1) for number in range(len(matrix.names)))]
+        lines = zip(matrix.names, matrix.values, strict=True)
+        rows = [[f"{k} {name}", *map(hundredths, line)] for k, (name, line) in enumerate(lines, start=1)]
+        print_table(Table.of_texts(headings, rows))
     else:
         pairs = [(a, b, matrix.score(a, b)) for a, b in combinations(matrix.defined().names, 2)]
-        pairs.sort(key=lambda pair: pair[2].value, reverse=True)
-        columns = [Column("the pairs that overlap most", lambda pair: pair[0]), Column("", lambda pair: pair[1])]
-        columns.append(Column("overlap", lambda pair: pair[2], hundredths))
-        print_table(Table.of("", pairs[:MATRIX_LIMIT], columns))
+        strongest = sorted(pairs, key=lambda pair: pair[2].value, reverse=True)[:MATRIX_LIMIT]
+        headings = ("the pairs that overlap most", "", "overlap")
+        forms = (None, None, hundredths)
+        columns = [Column(heading, itemgetter(k), forms[k]) for k, heading in enumerate(headings)]
+        print_table(Table.of("", strongest, columns))
     for name, reason in matrix.undefined.items():
         typer.echo(f"{name}: undefined. {reason}")
     typer.echo(f"Intervals: {matrix.interval}.")

@@ -21,7 +21,7 @@ from typing import Annotated, Any
 
 import typer
 
-from scuff.cli.options import Address, EngineName, Share
+from scuff.cli.options import Address, DryRun, EngineName, Share
 from scuff.studies.base import Plan, Study
 from scuff.studies.options import AS_IN_PYTHON, REQUIRED, Option, command_defaults, flag_of, options_of
 
@@ -31,7 +31,6 @@ Prepare = Callable[[dict[str, Any], dict[str, Any]], None]
 Processes = Annotated[
     int | None, typer.Option("--processes", metavar="N", help="Number of cells at once. Default: as many as fit.")
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done and what it costs, and stop.")]
 WHERE_CELLS_RUN = {"engine": (EngineName, "local"), "address": (Address, None), "processes": (Processes, None)}
 WHERE_CELLS_RUN |= {"share": (Share, 1)}
 

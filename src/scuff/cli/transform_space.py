@@ -6,6 +6,7 @@ from typing import Any
 
 import typer
 
+from scuff.cli.console import print_table
 from scuff.cli.study import study_command
 from scuff.studies.transform_space.study import (
     CorrelationStudy,
@@ -14,6 +15,7 @@ from scuff.studies.transform_space.study import (
     MixingStudy,
     SubsetsStudy,
 )
+from scuff.tables import Table
 
 distance_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -64,7 +66,9 @@ def schemes_command(plan: Any, distances: Any) -> None:
         else:
             ends = (column.idxmin(), column.idxmax())
             lines.append((name, *(word for end in ends for word in (end, f"{column[end]:.3f}"))))
-    _print(["MSD", "MMD"] if len(near) == 1 else ["nearest scheme", "MSD", "farthest", "MSD"], lines)
+    is_one = len(near) == 1
+    headings = ["MSD", "MMD"] if is_one else ["nearest scheme", "MSD", "farthest", "MSD"]
+    print_table(Table.of_texts(["corruption", *headings], lines, texts=(0,) if is_one else (0, 1, 3)))
     if distances.resamplings > 1:
         typer.echo(
             f"Over {distances.resamplings} resamplings, an MSD varies by {distances.relative_spread('msd'):.1%} of "
@@ -94,7 +98,8 @@ def correlation_command(plan: Any, correlations: Any) -> None:
     for row in correlations.itertuples():
         interval = "" if row.rho != row.rho else f"[{row.low:.2f}, {row.high:.2f}]"
         lines.append((row.corruption.rpartition("/")[2], f"{row.rho:.2f}", interval, str(row.schemes), row.note))
-    _print(["rho of MSD and error", "95 %", "schemes", ""], lines)
+    headings = ["corruption", "rho of MSD and error", "95 %", "schemes", ""]
+    print_table(Table.of_texts(headings, lines, texts=(0, 4)))
     out = plan.store.root
     typer.echo(f"Correlations: {out}/correlations.csv; errors: {out}/errors.csv; distances: {out}/distances.csv")
 
@@ -157,7 +162,7 @@ def dissimilar_command(plan: Any, chosen: Any) -> None:
         name, numbers = row.corruption, ["-" if x != x else f"{x:.2f}" for x in (row.shift, row.sd)]
         levels = ", ".join(map(str, chosen.levels[name])) if row.chosen else ""
         lines.append((name, *numbers, f"{errors[name]:.3f}" if row.chosen else "", levels))
-    _print(["shift", "sd", "error", "levels"], lines, first="")
+    print_table(Table.of_texts(["", "shift", "sd", "error", "levels"], lines, texts=(0, 4)))
     mean = chosen.candidate_distances[chosen.repetition].mean()
     typer.echo(
         f"Error {chosen.error:.4f}, that of the reference is {chosen.target:.4f}; distance {chosen.distance:.3f}, that "
@@ -172,33 +177,11 @@ def dissimilar_command(plan: Any, chosen: Any) -> None:
     typer.echo(f"Shifts: {out}/shifts.csv; severities: {out}/members.csv")
 
 
-# --- tables -----------------------------------------------------------------------------------------------------------
-
-TEXTS = ("nearest scheme", "farthest", "levels", "")  # columns that are no numbers
-
-
-def _print(headings: list[str], lines: list[tuple[str, ...]], first: str = "corruption") -> None:
-    """A table of texts; the first column names the lines."""
-    from rich import box
-    from rich.table import Table
-
-    from scuff.cli.console import open_console
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column(first, no_wrap=True)
-    for heading in headings:
-        is_text = heading in TEXTS
-        table.add_column(heading, justify="left" if is_text else "right", no_wrap=not is_text, overflow="fold")
-    for line in lines:
-        table.add_row(*line)
-    open_console().print(table)
-
-
 def _print_frame(frame: Any) -> None:
     """A DataFrame as it is, errors in per cent."""
-    first, *others = (f"{name} %" if name.endswith("error") else name for name in frame.columns)
+    headings = [f"{name} %" if name.endswith("error") else name for name in frame.columns]
     lines = [tuple(map(_cell, frame.columns, row)) for row in frame.itertuples(index=False)]
-    _print(others, lines, first)
+    print_table(Table.of_texts(headings, lines))
 
 
 def _cell(column: str, value: Any) -> str:

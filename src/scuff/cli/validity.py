@@ -56,12 +56,11 @@ def print_validity(result: Validity, announced: Sequence[str] = ()) -> None:
     from scuff.cli.console import open_console, print_table
     from scuff.report.validity import tables
     from scuff.report.validity.notes import suite_notes
-    from scuff.report.validity.scores import measure_validity
+    from scuff.report.validity.scores import scores_of
     from scuff.report.validity.sections import GROUPS, agreement_words
     from scuff.report.validity.verdicts import validity_verdicts, warnings
 
-    found = result.correlations, result.contributions, result.groups, result.trends, result.searches
-    scores, console = measure_validity(result.shifts, *found, result.settings), open_console()
+    scores, console = scores_of(result), open_console()
     print_table(tables.correlation_table(scores))
     if scores.names("category"):
         print_table(tables.category_table(scores))

@@ -87,8 +87,8 @@ def join_groups(a: Group, b: Group, rate: Statistic) -> tuple[tuple[Group, ...],
 
 def score_together(estimates: Mapping[Key, Estimate], resampling: Resampling) -> dict[Key, Score]:
     """The scores of several estimates with one pass of draws: the same numbers as one by one, in less time."""
-    found = resample_values(estimates, resampling)
-    return {name: _with_interval(estimates[name], *values, resampling) for name, values in found.items()}
+    values_of = resample_values(estimates, resampling)
+    return {name: _with_interval(estimates[name], *values, resampling) for name, values in values_of.items()}
 
 
 def resample_values(
@@ -96,13 +96,13 @@ def resample_values(
 ) -> dict[Key, tuple[np.ndarray, np.ndarray]]:
     """Every statistic of the images as they are, and of all resamples; not finite where it divides by nothing."""
     resampled = _resample_groups(estimates, resampling)
-    found = {}
+    values_of = {}
     with np.errstate(divide="ignore", invalid="ignore"):
         for name, estimate in estimates.items():
             value = estimate.statistic(*(g.columns.mean(axis=0) for g in estimate.groups))
             values = estimate.statistic(*(resampled[place, id(g)] for place, g in enumerate(estimate.groups)))
-            found[name] = np.asarray(value), np.asarray(values)
-    return found
+            values_of[name] = np.asarray(value), np.asarray(values)
+    return values_of
 
 
 def subtract_together(pairs: Mapping[Key, tuple[Estimate, Estimate]], resampling: Resampling) -> dict[Key, Difference]:
@@ -111,8 +111,8 @@ def subtract_together(pairs: Mapping[Key, tuple[Estimate, Estimate]], resampling
     The same resampled images serve for both wherever both have the same images.
     """
     joined = {key: _side_by_side(*pair) for key, pair in pairs.items()}
-    found = resample_values({key: both for key, (both, _) in joined.items()}, resampling)
-    return {key: _as_difference(*joined[key], *values, resampling) for key, values in found.items()}
+    values_of = resample_values({key: both for key, (both, _) in joined.items()}, resampling)
+    return {key: _as_difference(*joined[key], *values, resampling) for key, values in values_of.items()}
 
 
 def _as_difference(
@@ -131,9 +131,9 @@ def _side_by_side(a: Estimate, b: Estimate) -> tuple[Estimate, bool]:
     groups, places_of_b = list(a.groups), []
     for place, group in enumerate(b.groups):
         if place < len(a.groups) and a.groups[place].has_images_of(group):
-            own = a.groups[place].columns
-            groups[place] = replace(group, columns=np.hstack([own, group.columns]))
-            places_of_b.append((place, own.shape[1]))
+            columns_of_a = a.groups[place].columns
+            groups[place] = replace(group, columns=np.hstack([columns_of_a, group.columns]))
+            places_of_b.append((place, columns_of_a.shape[1]))
         else:
             groups.append(group)
             places_of_b.append((len(groups) - 1, 0))

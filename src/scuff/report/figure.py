@@ -111,11 +111,6 @@ def score_texts(
     ]
 
 
-def hover(model: str, points: Sequence[str], scores: pd.DataFrame, write=percent, unit: str = "%") -> dict[str, Any]:
-    """The labels of points with their scores."""
-    return labels(score_texts(model, points, scores, write, unit))
-
-
 def labels(texts: Sequence[str]) -> dict[str, Any]:
     """A label of its own for each point."""
     return {"text": list(texts), "hovertemplate": "%{text}<extra></extra>"}

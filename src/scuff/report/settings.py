@@ -1,13 +1,16 @@
 """The last section of every page: what was set, the command that makes the same again, and how to read the numbers.
 
 `settings_section(facts, again, definitions)` is the section; `all_facts(settings)` turns the settings of a folder into
-facts; `command_line` writes a command, where `scuff.studies.base.again_from(study, settings, out)` does not.
+facts; `meanings(page)` are its definitions, from glossary.yaml; `command_line` writes a command, where
+`scuff.studies.base.again_from(study, settings, out)` does not.
 """
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
+from importlib import resources
 from typing import Any
 
 from scuff.report import parts
@@ -41,6 +44,23 @@ def settings_section(
         parts.heading("How to read this"),
         parts.facts(list(definitions.items()) if isinstance(definitions, Mapping) else definitions),
     )
+
+
+def meanings(*pages: str, **values: Any) -> dict[str, str]:
+    """What numbers mean, from glossary.yaml: all terms of some of its parts, with `values` in place of braces.
+
+    >>> meanings("contributions")
+    {'gain': 'The correlation of a benchmark minus that of the benchmark without a corruption.'}
+    """
+    terms = (term for page in pages for term in _glossary()[page].items())
+    return {name.format(**values): text.format(**values) for name, text in terms}
+
+
+@cache
+def _glossary() -> dict[str, dict[str, str]]:
+    import yaml
+
+    return yaml.safe_load((resources.files(__package__) / "glossary.yaml").read_text(encoding="utf-8"))
 
 
 def all_facts(settings: Mapping[str, Any], *, hidden: Collection[str] = (), most_listed: int | None = None) -> Facts:

@@ -4,7 +4,8 @@ A kind of results is known by its settings file. Its page is built by the functi
 of one module: `scuff.report.QUESTION.NAME` for a study (`scuff.report.QUESTION` if its question is a single file),
 `scuff.report.evaluation.evaluation` for an evaluation. Such a function reads the folder and returns a `Page`. What all
 pages share is done here: options that a page does not take, results that are not there yet, the section on progress,
-the title, and saving.
+the title, and saving. A folder may hold two kinds, as that of MSCR also holds a separation: the study that is defined
+first has the page.
 """
 
 from __future__ import annotations
@@ -19,21 +20,11 @@ from typing import Any
 
 from scuff.engine import read_statuses
 from scuff.report.page import Page, render_page, save_page
-from scuff.report.progress.again import command_again as older_command
 from scuff.report.progress.progress import page_of_runs, progress_section
 from scuff.store import Store, read_settings
 from scuff.studies.base import Study, again_from
 
 EVALUATION = "evaluation.json"
-
-# Of studies that are no `Study` yet. A study of mixing is one of distances, too, so that it comes first.
-PAGES = {
-    "overlap.json": "scuff.report.overlap.overlap",
-    "subsets.json": "scuff.report.transform_space.subsets",
-    "mixing.json": "scuff.report.transform_space.mixing",
-    "dissimilar.json": "scuff.report.transform_space.dissimilar",
-    "distances.json": "scuff.report.transform_space.distances",
-}
 
 
 def write_report(
@@ -99,14 +90,14 @@ def read_page(directory: str, **options: Any) -> Page:
 def page_modules() -> dict[str, str]:
     """The module that builds the page of every kind of results, by the name of its settings file."""
     has_page = {study.file: module for study in known_studies() if (module := _page_module(study))}
-    return {EVALUATION: "scuff.report.evaluation.evaluation", **PAGES, **has_page}
+    return {EVALUATION: "scuff.report.evaluation.evaluation", **has_page}
 
 
 def known_studies() -> list[type[Study[Any]]]:
     """All classes of studies, those of whoever has imported their own too."""
-    import scuff.studies  # noqa: F401  (defines those of the package)
+    from scuff.studies import STUDIES
 
-    return [study for study in _subclasses(Study) if hasattr(study, "name")]
+    return [*STUDIES, *(study for study in _subclasses(Study) if hasattr(study, "name") and study not in STUDIES)]
 
 
 def command_again(directory: str, name: str) -> str | None:
@@ -114,7 +105,7 @@ def command_again(directory: str, name: str) -> str | None:
     store = Store(directory)
     study = next((study for study in known_studies() if study.name == name and store.exists(study.file)), None)
     again = None if study is None else again_from(study, read_settings(store, study.file), directory)
-    return older_command(directory, name) if again is None else again.words
+    return None if again is None else again.words
 
 
 def _subclasses(cls: type) -> list[type]:

@@ -68,8 +68,8 @@ def calibrate(
     tolerance
         Within this of the wanted robustness, a severity is good enough.
 
-    >>> found = calibrate(lambda severity: 1 - severity**2, Range(0.1, 0.4), limits=(0.0, 1.0))
-    >>> print(found.range, [round(r, 2) for r in found.robustness], len(found.measured))
+    >>> result = calibrate(lambda severity: 1 - severity**2, Range(0.1, 0.4), limits=(0.0, 1.0))
+    >>> print(result.range, [round(r, 2) for r in result.robustness], len(result.measured))
     0.218 .. 0.702 [0.95, 0.51] 6
 
     Fewer levels are worse:
@@ -87,8 +87,8 @@ def calibrate(
     ends = curve.at(mildest), curve.at(severest)
     reached = is_mild, is_severe
     notes = [*_end_notes((mildest, severest), ends, reached), *curve.coarse_notes(upper, lower), *curve.rise_notes()]
-    found = Range(*sorted((mildest, severest)))
-    return Calibration(found, mildest, severest, ends, reached, curve.measured, "; ".join(notes))
+    between = Range(*sorted((mildest, severest)))
+    return Calibration(between, mildest, severest, ends, reached, curve.measured, "; ".join(notes))
 
 
 def check_wanted(upper: float, lower: float, tolerance: float = TOLERANCE) -> None:
@@ -191,7 +191,7 @@ class _Curve:
             self.at(following)
 
     def _outwards(self, severity: float, factor: float, to_severe: bool) -> float | None:
-        """A severity so many times larger or smaller; None at the limit."""
+        """A severity `factor` times larger or smaller; None at the limit."""
         up = to_severe == self.severe_is_high
         limit = self._tidy(self.limits[up])
         beyond = self._tidy(min(severity * factor, limit) if up else max(severity / factor, limit))

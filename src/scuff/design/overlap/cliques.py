@@ -66,9 +66,9 @@ def largest_cliques(graph: Graph, most: int) -> list[tuple[int, ...]]:
     [[0, 1], [0, 3], [1, 2], [2, 3]]
     """
     size = len(split(graph, graph.all, len(graph.near))[0])
-    while not (found := list(islice(cliques(graph, size), most))):
+    while not (largest := list(islice(cliques(graph, size), most))):
         size -= 1
-    return found
+    return largest
 
 
 def cliques(graph: Graph, size: int, narrow: Narrow | None = None) -> Iterator[tuple[int, ...]]:
@@ -156,12 +156,12 @@ def vertices(members: int) -> list[int]:
     >>> vertices(0b1101)
     [0, 2, 3]
     """
-    found = []
+    places = []
     while members:
         lowest = members & -members
-        found.append(lowest.bit_length() - 1)
+        places.append(lowest.bit_length() - 1)
         members ^= lowest
-    return found
+    return places
 
 
 def _pack(row: np.ndarray) -> int:

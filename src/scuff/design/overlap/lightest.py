@@ -55,7 +55,7 @@ def find_lightest(
         search.offer(_exchange(search.weights, clique))
     for clique in cliques(graph, size, search.narrow):
         search.offer(clique)
-    return Lightest(sorted(search.found), search.steps <= effort)
+    return Lightest(sorted(search.lightest), search.steps <= effort)
 
 
 class _Search:
@@ -66,7 +66,7 @@ class _Search:
         self.graph, self.size, self.effort = graph, size, effort
         self.weights = _without_diagonal(np.where(joined, weights, np.inf))
         self.margin = SAME * math.comb(size, 2)
-        self.found: list[tuple[int, ...]] = []
+        self.lightest: list[tuple[int, ...]] = []
         self.least = np.inf
         self.steps = 0
 
@@ -74,9 +74,9 @@ class _Search:
         """Remember a clique if it is lighter than all so far, or as light as they are."""
         clique, weight = tuple(sorted(clique)), self._weigh(clique)
         if weight < self.least - self.margin:
-            self.least, self.found = weight, [clique]
-        elif weight <= self._wanted() and clique not in self.found:
-            self.found.append(clique)
+            self.least, self.lightest = weight, [clique]
+        elif weight <= self._wanted() and clique not in self.lightest:
+            self.lightest.append(clique)
 
     def narrow(self, chosen: tuple[int, ...], candidates: int) -> int:
         """Those candidates with which the chosen vertices can become one of the lightest cliques."""
@@ -98,7 +98,7 @@ class _Search:
 
     def _wanted(self) -> float:
         """The largest weight that is of interest: that of a tie, or, if there are enough ties, only less than these."""
-        return self.least + (self.margin if len(self.found) <= MOST_TIES else -self.margin)
+        return self.least + (self.margin if len(self.lightest) <= MOST_TIES else -self.margin)
 
     def _weigh(self, clique: tuple[int, ...]) -> float:
         return float(self.weights[np.ix_(clique, clique)].sum() / 2)
@@ -115,16 +115,16 @@ def _least_of_some(alone: np.ndarray, between: np.ndarray, sizes: list[int], mis
     Each one adds its weights to what has been chosen, and half of those to the others: no less than its `missing` - 1
     smallest weights to other classes. A class adds what the best of its members does.
     """
-    starts, own = _layout(sizes)
+    starts, class_of = _layout(sizes)
     to_classes = np.minimum.reduceat(between, starts, axis=1)
-    to_classes[np.arange(len(own)), own] = np.inf
+    to_classes[np.arange(len(class_of)), class_of] = np.inf
     halves = np.partition(to_classes, missing - 2, axis=1)[:, : missing - 1].sum(axis=1) / 2
     each = alone + halves
     of_classes = np.minimum.reduceat(each, starts)
     best = np.sort(of_classes)[:missing]
     if not np.isfinite(best[-1]):  # in some class, no candidate is joined to enough others
-        return np.full(len(own), np.inf)
-    return each + best.sum() - np.minimum(of_classes, best[-1])[own]
+        return np.full(len(class_of), np.inf)
+    return each + best.sum() - np.minimum(of_classes, best[-1])[class_of]
 
 
 def _least_of_all(alone: np.ndarray, between: np.ndarray, sizes: list[int], wanted: float) -> np.ndarray:
@@ -134,8 +134,8 @@ def _least_of_all(alone: np.ndarray, between: np.ndarray, sizes: list[int], want
     sweep finds a better one. What a candidate has beyond the best of its class, and a pair beyond the best of the
     candidate's pairs with that class, helps no bound where it is: half of it goes to the other side, where it may.
     """
-    starts, own = _layout(sizes)
-    apart = own[:, None] != own
+    starts, class_of = _layout(sizes)
+    apart = class_of[:, None] != class_of
     parts = np.where(apart, np.minimum(between, wanted + 1) / 2, 0)  # a pair that is not joined is one too heavy
     for sweep in range(SWEEPS + 1):
         to_classes = np.minimum.reduceat(parts, starts, axis=1)
@@ -143,9 +143,9 @@ def _least_of_all(alone: np.ndarray, between: np.ndarray, sizes: list[int], want
         of_classes = np.minimum.reduceat(each, starts)
         if sweep == SWEEPS or of_classes.sum() > wanted:
             break
-        idle = parts - to_classes[:, own] + ((each - of_classes[own]) / max(len(sizes) - 1, 1))[:, None]
+        idle = parts - to_classes[:, class_of] + ((each - of_classes[class_of]) / max(len(sizes) - 1, 1))[:, None]
         parts += np.where(apart, (idle.T - idle) / 2, 0)
-    return each + of_classes.sum() - of_classes[own]
+    return each + of_classes.sum() - of_classes[class_of]
 
 
 def _layout(sizes: list[int]) -> tuple[np.ndarray, np.ndarray]:

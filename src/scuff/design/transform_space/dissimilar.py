@@ -1,11 +1,11 @@
-"""A benchmark as hard as one that is there already, of corruptions that look different to a network.
+"""A benchmark as hard as an existing one, of corruptions that look different to a network.
 
 Appendix D.1 of Mintun, Kirillov and Xie, by which CIFAR-10-C-bar and ImageNet-C-bar were made of 30 candidates:
 
 1. A scan gives the error and the centre in feature space of every corruption at every severity.
 2. The benchmark is to have the mean error of the reference, and its five severities are to differ as those do.
 3. Many benchmarks are drawn: two disjoint sets of candidates each, all with the right error.
-4. The distance of a benchmark is how far its corruptions are from the nearest of the reference, in the mean. A
+4. The distance of a benchmark is how far its corruptions are from the nearest of the reference on average. A
    candidate's shift says by how much benchmarks with it are farther away than others.
 5. The candidates with the largest shifts are the new benchmark, with severities for which its error is the right one.
 
@@ -55,9 +55,9 @@ def find_dissimilar(
     size
         Of the benchmark: an even number, because benchmarks are made of two halves.
     tolerance
-        By how much the error of a half may be off, as a share of the target.
+        Relative deviation allowed for the error of a half.
     candidates
-        So many benchmarks are drawn in every repetition, to compare those with a corruption to all.
+        Number of benchmarks drawn in every repetition, to compare those with a corruption to all.
     spread
         The relative difference of errors between the middle severity and the outer ones. By default that of the
         reference, in each repetition. Give it if the reference has fewer than three severities, or none.
@@ -70,29 +70,28 @@ def find_dissimilar(
     target = float(np.mean([scan.target() for scan in scans]))
     if not target > 0:
         raise ValueError("the classifiers make no errors on the reference, which no benchmark can be as hard as")
-    grouped, drawn = [], []
+    spreads, grouped, drawn = [], [], []
     for repetition, scan in enumerate(scans):
         progress("drawing benchmarks", repetition, len(scans))
-        own = average_spread(scan) if spread is None else float(spread)
-        grouped.append((group_candidates(scan, own), own))
-        drawn.append(_draw_benchmarks(grouped[-1][0], size // 2, target, tolerance, candidates, seed, repetition))
+        spreads.append(average_spread(scan) if spread is None else float(spread))
+        grouped.append(group_candidates(scan, spreads[-1]))
+        drawn.append(_draw_benchmarks(grouped[-1], size // 2, target, tolerance, candidates, seed, repetition))
     progress("drawing benchmarks", len(scans), len(scans))
-    shifts = _average_shifts(grouped[0][0].names, np.array([one.shifts for one in drawn]), size)
+    shifts = _average_shifts(grouped[0].names, np.array([benchmarks.shifts for benchmarks in drawn]), size)
     members = tuple(sorted(shifts.loc[shifts["chosen"], "corruption"]))
-    tables = [groups for groups, _ in grouped]
-    repetition, error, distance, picks = _choose_severities(tables, members, target, tolerance, seed)
+    repetition, error, distance, picks = _choose_severities(grouped, members, target, tolerance, seed)
     return Dissimilar(
         members,
         shifts,
-        _describe_picks(scans[repetition], tables[repetition], members, picks),
+        _describe_picks(scans[repetition], grouped[repetition], members, picks),
         target,
         error,
         distance,
         repetition,
-        np.array([one.errors for one in drawn]),
-        np.array([one.distances for one in drawn]),
-        tuple(own for _, own in grouped),
-        tuple(one.matched for one in drawn),
+        np.array([benchmarks.errors for benchmarks in drawn]),
+        np.array([benchmarks.distances for benchmarks in drawn]),
+        tuple(spreads),
+        tuple(benchmarks.matched for benchmarks in drawn),
         drawn[0].sets,
         drawn[0].all_sets,
     )
@@ -119,14 +118,14 @@ def _draw_benchmarks(
     """Many benchmarks of two disjoint sets with the right error, and what every candidate adds to their distance."""
     rng = np.random.default_rng([seed, repetition])
     sets, are_all = choose_sets(len(groups.names), half, groups.errors.shape[1], rng)
-    found, _ = _match(groups, sets, target, tolerance, seed, repetition)
-    if not len(found.members):
+    matched, _ = _match(groups, sets, target, tolerance, seed, repetition)
+    if not len(matched.members):
         _refuse(groups, half, target, tolerance, repetition)
-    pairs = draw_pairs(found, count, rng)
-    errors, distances = (found.means(values)[pairs].mean(axis=1) for values in (groups.errors, groups.distances))
-    members = found.members[pairs].reshape(count, -1)
+    pairs = draw_pairs(matched, count, rng)
+    errors, distances = (matched.means(values)[pairs].mean(axis=1) for values in (groups.errors, groups.distances))
+    members = matched.members[pairs].reshape(count, -1)
     shifts = contribution(members, distances, len(groups.names))
-    return _Drawn(errors, distances, shifts, len(found.members), len(sets), are_all)
+    return _Drawn(errors, distances, shifts, len(matched.members), len(sets), are_all)
 
 
 def _match(
@@ -148,7 +147,7 @@ def _average_shifts(names: Sequence[str], shifts: np.ndarray, size: int) -> pd.D
             f"only {(known > 0).sum()} candidates are in any benchmark of the right error, {size} are wanted; in none "
             f"are {', '.join(never)}. Give a larger tolerance, or candidates with milder or more severe levels"
         )
-    table = pd.DataFrame(shifts.T, index=list(names))  # of which pandas passes over what is NaN
+    table = pd.DataFrame(shifts.T, index=list(names))  # pandas skips NaN
     lines = pd.DataFrame(
         {
             "corruption": names,
@@ -164,22 +163,24 @@ def _average_shifts(names: Sequence[str], shifts: np.ndarray, size: int) -> pd.D
 def _choose_severities(
     tables: Sequence[Groups], members: Sequence[str], target: float, tolerance: float, seed: int
 ) -> tuple[int, float, float, dict[str, int]]:
-    """Of all repetitions the two halves of the members whose error is closest to the target: (repetition, error,
-    distance, group by member)."""
+    """The two halves of the members whose error is closest to the target in any repetition.
+
+    Returns the repetition, its error and distance, and the group of severities of every member.
+    """
     sets = np.array([tables[0].names.index(name) for name in members])[_halves(len(members), tables[0].errors.shape[1])]
     best = None
     for repetition, groups in enumerate(tables):
-        found, kept = _match(groups, sets.reshape(-1, sets.shape[2]), target, tolerance, seed, repetition)
+        matched, kept = _match(groups, sets.reshape(-1, sets.shape[2]), target, tolerance, seed, repetition)
         is_kept = (kept > 0).reshape(-1, 2)
         pairs = (np.cumsum(kept > 0) - 1).reshape(-1, 2)[is_kept.all(axis=1)]
         if not len(pairs):
             continue
-        errors = found.means(groups.errors)[pairs].mean(axis=1)
+        errors = matched.means(groups.errors)[pairs].mean(axis=1)
         nearest = int(np.argmin(np.abs(errors - target)))
         if best is None or abs(errors[nearest] - target) < abs(best[1] - target):
             chosen = pairs[nearest]
-            picks = zip(found.members[chosen].ravel(), found.picks[chosen].ravel(), strict=True)
-            distance = float(found.means(groups.distances)[chosen].mean())
+            picks = zip(matched.members[chosen].ravel(), matched.picks[chosen].ravel(), strict=True)
+            distance = float(matched.means(groups.distances)[chosen].mean())
             best = (repetition, float(errors[nearest]), distance, {groups.names[m]: int(pick) for m, pick in picks})
     if best is None:
         raise ValueError(
@@ -191,9 +192,9 @@ def _choose_severities(
 
 
 def _halves(size: int, groups: int) -> np.ndarray:
-    """All ways to part the places 0, 1, ..., of which there are `size`, into two halves: (ways, 2, size / 2).
+    """All ways to split the places 0, 1, ..., `size` - 1 into two halves: (ways, 2, size / 2).
 
-    From 18 places on there are too many, and some ways are drawn, as sets of candidates are then too.
+    From 18 places on there are too many, and some are drawn, as for sets of candidates.
     """
     others, _ = choose_sets(size - 1, size // 2 - 1, groups, np.random.default_rng(0))
     is_first = np.zeros((len(others), size), bool)
@@ -263,6 +264,3 @@ def _refuse(groups: Groups, half: int, target: float, tolerance: float, repetiti
         f"(repetition {repetition}); theirs are from {low:.4f} to {high:.4f}. Give a larger tolerance, or candidates "
         f"with {'milder' if low > target else 'more severe' if high < target else 'more'} levels"
     )
-
-
-__all__ = ["Dissimilar", "Scan", "find_dissimilar"]

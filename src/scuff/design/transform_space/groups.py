@@ -1,4 +1,4 @@
-"""Five of a corruption's severities, chosen to be as far apart in error as those of a benchmark that is there already.
+"""Five of a corruption's severities, chosen to be as far apart in error as those of an existing benchmark.
 
 Steps 3 to 5 of appendix D.1 of Mintun, Kirillov and Xie, by which CIFAR-10-C-bar and ImageNet-C-bar were made.
 """
@@ -20,11 +20,11 @@ COLUMNS = ("role", "corruption", "severity", "error")
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """What one classifier and one feature extractor say of a benchmark, the reference, and of candidates for a new one.
+    """Errors of a classifier and centres of an extractor, on a reference benchmark and on candidates for a new one.
 
     `table` has a line per corruption and severity: role ("reference" or "candidate"), corruption (its address,
     `suite/entry`), severity (1, 2, ..., or 0 where a reference has none) and error, a share. Line by line, `centres`
-    (lines, D) are the mean features of images that were corrupted so. The order of lines makes no difference.
+    (lines, D) are the mean features of images that were corrupted so. Lines may be in any order.
     """
 
     table: pd.DataFrame = field(repr=False)
@@ -36,12 +36,12 @@ class Scan:
     def errors(self, role: str) -> dict[str, pd.Series]:
         """The errors of every corruption of a role by severity, in ascending order."""
         lines = self.table[self.table["role"] == role].sort_values("severity", kind="stable")
-        return {str(name): own.set_index("severity")["error"] for name, own in lines.groupby("corruption", sort=True)}
+        return {str(name): each.set_index("severity")["error"] for name, each in lines.groupby("corruption", sort=True)}
 
     def target(self) -> float:
         """The mean error of the reference."""
         errors = self.table.loc[self.table["role"] == "reference", "error"].tolist()
-        return math.fsum(errors) / len(errors)  # the same in any order of lines, to the last bit
+        return math.fsum(errors) / len(errors)  # to the last bit the same in any order of lines
 
     def distances(self) -> dict[str, np.ndarray]:
         """How far every candidate is from the nearest centre of the reference, at each severity in ascending order."""
@@ -51,7 +51,7 @@ class Scan:
         nearest = cdist(self.centres[is_candidate], self.centres[~is_candidate]).min(axis=1)
         lines = self.table.loc[is_candidate, ["corruption", "severity"]].assign(distance=nearest)
         lines = lines.sort_values("severity", kind="stable")
-        return {str(name): own["distance"].to_numpy() for name, own in lines.groupby("corruption", sort=True)}
+        return {str(name): each["distance"].to_numpy() for name, each in lines.groupby("corruption", sort=True)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,25 +123,20 @@ def severity_groups(errors: Sequence[float], spread: float) -> list[tuple[int, i
 def group_candidates(scan: Scan, spread: float) -> Groups:
     """The groups of all candidates of a scan, which are in the order of their names."""
     errors, distances = scan.errors("candidate"), scan.distances()
-    found = {}
-    for name, own in errors.items():
-        places = np.array(severity_groups(own.tolist(), spread), int).reshape(-1, LEVELS)
-        if not len(places):
+    places: dict[str, np.ndarray] = {}
+    for name, by_severity in errors.items():
+        groups = np.array(severity_groups(by_severity.tolist(), spread), int).reshape(-1, LEVELS)
+        if not len(groups):
             raise ValueError(f"{name} causes no errors; give it more severe levels, or leave it out")
-        order = np.argsort(own.to_numpy()[places].mean(axis=1), kind="stable")
-        found[name] = places[order]
-    most = max(map(len, found.values()))
-    groups = Groups(
-        tuple(found),
-        np.full((len(found), most), np.nan),
-        np.full((len(found), most), np.nan),
-        np.full((len(found), most, LEVELS), -1),
-    )
-    for line, (name, places) in enumerate(found.items()):
-        groups.errors[line, : len(places)] = errors[name].to_numpy()[places].mean(axis=1)
-        groups.distances[line, : len(places)] = distances[name][places].mean(axis=1)
-        groups.places[line, : len(places)] = places
-    return groups
+        order = np.argsort(by_severity.to_numpy()[groups].mean(axis=1), kind="stable")
+        places[name] = groups[order]
+    shape = (len(places), max(map(len, places.values())))
+    padded = Groups(tuple(places), np.full(shape, np.nan), np.full(shape, np.nan), np.full((*shape, LEVELS), -1))
+    for line, (name, groups) in enumerate(places.items()):
+        padded.errors[line, : len(groups)] = errors[name].to_numpy()[groups].mean(axis=1)
+        padded.distances[line, : len(groups)] = distances[name][groups].mean(axis=1)
+        padded.places[line, : len(groups)] = groups
+    return padded
 
 
 def _check_scan(scan: Scan) -> None:
@@ -172,6 +167,3 @@ def _check_scan(scan: Scan) -> None:
             f"every candidate needs at least {LEVELS} severities; {few.index[0]} has {few.iloc[0]}. Choose others with "
             "only, or give it more levels in its suite"
         )
-
-
-__all__ = ["Groups", "Scan", "average_spread", "group_candidates", "severity_groups"]

@@ -42,23 +42,23 @@ class Dissimilar:
     @property
     def levels(self) -> dict[str, tuple[int, ...]]:
         """The five severities of every member, as its own suite numbers them."""
-        return {name: tuple(map(int, own["severity"])) for name, own in self.picks.groupby("corruption", sort=False)}
+        return {name: tuple(map(int, each["severity"])) for name, each in self.picks.groupby("corruption", sort=False)}
 
     def to_suite(self, name: str, suites: Sequence[Suite] = ()) -> Suite:
         """The members at their five severities as a benchmark; their suites are looked up in `suites`, then among the
         bundled ones."""
         given = {suite.name: suite for suite in suites}
         levels: dict[str, dict[str, tuple[int, ...]]] = {}
-        for address, own in self.levels.items():
+        for address, severities in self.levels.items():
             suite, _, entry = address.rpartition("/")
-            levels.setdefault(suite, {})[entry] = own
-        cut = [_take_levels(given.get(suite) or load_suite(suite), own) for suite, own in levels.items()]
+            levels.setdefault(suite, {})[entry] = severities
+        cut = [_take_levels(given.get(suite) or load_suite(suite), each) for suite, each in levels.items()]
         about = f"{len(self.members)} corruptions of {', '.join(levels)} that are far from those of another benchmark"
         return combine_suites(name, self.members, cut, about=about)
 
 
 def _take_levels(suite: Suite, levels: Mapping[str, Sequence[int]]) -> Suite:
-    """Some entries of a suite, each at some of its levels, and nothing else of it."""
+    """Some entries of a suite, each at some of its levels."""
     entries = {
         entry: {
             key: [value[level - 1] for level in chosen] if isinstance(value, list) else value

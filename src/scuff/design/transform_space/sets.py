@@ -1,4 +1,4 @@
-"""Sets of corruptions whose errors match a target, benchmarks made of two of them, and what a corruption adds to those.
+"""Sets of corruptions whose errors match a target, benchmarks made of two of them, and what each of them adds.
 
 Steps 6 to 8 of appendix D.1 of Mintun, Kirillov and Xie.
 """
@@ -16,8 +16,8 @@ import numpy as np
 MOST_SETS = 1 << 20  # beyond that, sets are drawn
 MOST_SUMS = 1 << 35  # of all sets together: half a minute or so
 MOST_ASSIGNMENTS = 1 << 24  # of one set: 128 MiB
-ALL_PAIRS = 2048  # sets of which all pairs are listed, so that rare disjoint ones need not be waited for
-TRIES = 10_000  # pairs that are drawn for one that is disjoint, at most
+ALL_PAIRS = 2048  # up to as many sets, all pairs are listed: rare disjoint ones could take long to draw
+MOST_TRIES = 10_000  # rounds of drawing pairs until enough are disjoint
 PIECE = 1 << 14  # sets that a thread takes at a time
 
 
@@ -74,8 +74,8 @@ def matched_sets(
     -------
     The sets that have any, and how many assignments of each of the given sets are kept, (S,).
 
-    >>> found, kept = matched_sets(np.array([[0.1, 0.2], [0.3, 0.5]]), np.array([[0, 1]]), 0.2, 0.01, np.zeros(1))
-    >>> found.picks.tolist(), kept.tolist()
+    >>> sets, kept = matched_sets(np.array([[0.1, 0.2], [0.3, 0.5]]), np.array([[0, 1]]), 0.2, 0.01, np.zeros(1))
+    >>> sets.picks.tolist(), kept.tolist()
     ([[0, 0]], [1])
     """
     from scuff.design.transform_space.loops import match_sets
@@ -94,7 +94,7 @@ def matched_sets(
 
 
 def keyed_draws(names: Sequence[str], sets: np.ndarray, seed: int, repetition: int) -> np.ndarray:
-    """A number in [0, 1) for every set, made from the names of its members alone: whatever else is asked for, and when.
+    """A number in [0, 1) for every set, which depends on the names of its members alone.
 
     >>> one, two = keyed_draws(["fog", "rain", "snow"], np.array([[0, 1], [0, 2]]), 0, 0)
     >>> bool(one == keyed_draws(["rain", "fog"], np.array([[0, 1]]), 0, 0)[0] != two)
@@ -118,15 +118,15 @@ def draw_pairs(sets: Sets, count: int, rng: np.random.Generator) -> np.ndarray:
     has = np.zeros((size, sets.members.max() + 1), bool)
     np.put_along_axis(has, sets.members, True, axis=1)
     packed = np.packbits(has, axis=1)
-    found: list[np.ndarray] = []
+    disjoint: list[np.ndarray] = []
     tries = 0
-    while sum(len(sets) for sets in found) < count:
+    while sum(map(len, disjoint)) < count:
         pairs = rng.integers(0, size, (count, 2))
-        found.append(pairs[~(packed[pairs[:, 0]] & packed[pairs[:, 1]]).any(axis=1)])
+        disjoint.append(pairs[~(packed[pairs[:, 0]] & packed[pairs[:, 1]]).any(axis=1)])
         tries += 1
-        if tries > TRIES:
+        if tries > MOST_TRIES:
             _refuse(size)
-    return np.concatenate(found)[:count]
+    return np.concatenate(disjoint)[:count]
 
 
 def disjoint_pairs(members: np.ndarray) -> np.ndarray:
@@ -166,6 +166,3 @@ def _refuse(sets: int) -> np.ndarray:
         f"sets of candidates that match the error of the reference: {sets}, but no two of them without a common "
         "corruption; give more candidates, or a larger tolerance"
     )
-
-
-__all__ = ["Sets", "choose_sets", "contribution", "disjoint_pairs", "draw_pairs", "keyed_draws", "matched_sets"]

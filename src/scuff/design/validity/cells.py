@@ -106,10 +106,10 @@ def _choose(pool: Sequence[str], n: int, seed: int) -> list[tuple[str, ...]]:
     if math.comb(len(pool), n) <= MOST_CELLS:
         return list(itertools.combinations(pool, n))
     draw = np.random.default_rng(seed)
-    found: dict[tuple[str, ...], None] = {}
-    while len(found) < MOST_CELLS:
-        found[tuple(pool[place] for place in np.sort(draw.choice(len(pool), n, replace=False)))] = None
-    return list(found)
+    chosen: dict[tuple[str, ...], None] = {}
+    while len(chosen) < MOST_CELLS:
+        chosen[tuple(pool[place] for place in np.sort(draw.choice(len(pool), n, replace=False)))] = None
+    return list(chosen)
 
 
 def _compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:

@@ -31,12 +31,12 @@ def nk_groups(
     {'2,2': 12, '3,1': 16}
     """
     pairs = _possible_pairs(categories) if pairs is None else list(pairs)
-    found = {}
+    groups = {}
     for n, k in pairs:
         count_benchmarks(categories, n, k)  # which refuses what cannot be
         cells = even_cells(large_categories(categories, k), n, k, seed)
-        found[f"{n},{k}"] = draw_benchmarks(categories, cells, count, seed)
-    return found
+        groups[f"{n},{k}"] = draw_benchmarks(categories, cells, count, seed)
+    return groups
 
 
 def spread_groups(
@@ -55,13 +55,13 @@ def spread_groups(
     if least is None:
         least = min(LEAST_OF_GROUP, max(LEAST_BENCHMARKS, len(start) // 5))
     category_of = {name: category for category, members in categories.items() for name in members}
-    found = {}
+    groups = {}
     for spread, benchmarks in std_groups(start.benchmarks, categories, seed, least=least).items():
         arrangements = [
             tuple(sorted(Counter(category_of[name] for name in benchmark).items())) for benchmark in benchmarks
         ]
-        found[f"std {spread:.1f}"] = Group(benchmarks, arrangements)
-    return found
+        groups[f"std {spread:.1f}"] = Group(benchmarks, arrangements)
+    return groups
 
 
 def _possible_pairs(categories: Groups) -> list[tuple[int, int]]:

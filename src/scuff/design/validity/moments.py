@@ -35,7 +35,7 @@ class Moments:
         (R, C, N): of each corruption with each natural benchmark, divided by the standard deviation of the latter; NaN
         where that does not vary.
     scales
-        (C,): the variances over all models, by which one sees what is rounding only.
+        (C,): the variances over all models, which tell rounding from variation.
     """
 
     pairs: np.ndarray
@@ -126,12 +126,12 @@ def correlations_of(members: np.ndarray, moments: Moments) -> np.ndarray:
     >>> correlations_of(np.eye(2), moments).round(3).tolist()
     [[1.0], [-0.866]]
     """
-    one = Moments(moments.pairs[:1], moments.cross[:1], moments.scales)
+    first = Moments(moments.pairs[:1], moments.cross[:1], moments.scales)
     inverse = np.zeros(len(members))
-    for block, values in inverse_deviations(members, one):
+    for block, values in inverse_deviations(members, first):
         inverse[block] = values[0]
     inverse[inverse == 0] = np.nan
-    return np.clip(members @ one.cross[0] * inverse[:, None], -1, 1)
+    return np.clip(members @ first.cross[0] * inverse[:, None], -1, 1)
 
 
 def mean_correlations(members: np.ndarray, moments: Moments, weights: np.ndarray | None = None) -> np.ndarray:

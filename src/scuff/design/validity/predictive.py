@@ -164,27 +164,27 @@ def _own_correlations(members: np.ndarray, moments: Moments) -> np.ndarray:
     return np.where(inverse > 0, np.clip(sums * inverse, -1, 1), np.nan)
 
 
-def _warn(found: Predictive, seeming: float) -> str:
+def _warn(best: Predictive, seeming: float) -> str:
     """What speaks against a choice: that it is no better than chance, that it fits the models that chose, or both.
 
     `seeming` is its advantage over random benchmarks on the models that chose.
     """
-    gain, drop = found.gain, found.drop
+    gain, drop = best.gain, best.drop
     if math.isnan(gain.low):
         return f"nothing tells whether it is better than random benchmarks of its size: {gain.note}"
     fits = drop.low > 0 and gain.value <= (1 - MOST_LOST) * seeming
-    on_its_own = f"its correlation is {found.chosen.value:.2f}, {seeming:.2f} above that of random ones"
+    on_its_own = f"its correlation is {best.chosen.value:.2f}, {seeming:.2f} above that of random ones"
     if gain.low > 0:
         if not fits:
             return ""
         return (
             f"most of what the choice seemed to gain is gone on held-out models: on those that chose, {on_its_own} "
-            f"of its size; on the others it is {found.held_out.value:.2f} ({_between('gain', gain)}; "
+            f"of its size; on the others it is {best.held_out.value:.2f} ({_between('gain', gain)}; "
             f"{_between('drop', drop)})"
         )
     text = (
         f"{'worse than' if gain.high < 0 else 'not shown to be better than'} random benchmarks of its size: on "
-        f"held-out models its correlation is {found.held_out.value:.2f}, theirs {found.random.value:.2f} "
+        f"held-out models its correlation is {best.held_out.value:.2f}, theirs {best.random.value:.2f} "
         f"({_between('gain', gain)})"
     )
     if fits:

@@ -53,8 +53,8 @@ def scores(
 
     >>> from scuff.metrics import example_rows
     >>> rows = example_rows()
-    >>> found = scores({entry: rows[rows.corruption == entry] for entry in ("fog", "snow")})
-    >>> {entry: round(float(score), 3) for entry, score in found.items()}
+    >>> errors = scores({entry: rows[rows.corruption == entry] for entry in ("fog", "snow")})
+    >>> {entry: round(float(score), 3) for entry, score in errors.items()}
     {'fog': 0.375, 'snow': 0.375}
     """
     estimate = _find_estimate(score)
@@ -115,7 +115,7 @@ def compare(
     >>> compare(both)[["a", "b", "two_sided_share"]].values.tolist()
     [['a', 'b', 0.0]]
     """
-    estimates = {model: _find_estimate(score)(own, **options) for model, own in by_model(rows).items()}
+    estimates = {model: _find_estimate(score)(rows_of, **options) for model, rows_of in by_model(rows).items()}
     pairs = {(a, b): (estimates[a], estimates[b]) for a, b in itertools.combinations(estimates, 2)}
     lines = []
     for (a, b), d in subtract_together(pairs, resampling).items():
@@ -146,8 +146,8 @@ def ranks(
     """
     estimates: dict[str, Estimate] = {}
     entries: list[str] = []
-    for model, own in by_model(rows).items():
-        groups, vector, names, _ = ce_statistic(own, baseline, relative, suite, partial)
+    for model, rows_of in by_model(rows).items():
+        groups, vector, names, _ = ce_statistic(rows_of, baseline, relative, suite, partial)
         entries = entries or names
         if names != entries:
             raise ValueError(f"models are ranked on the same corruptions; {model} has {names}, others {entries}")
@@ -182,7 +182,7 @@ def summary(
     clean_error, mean_error, robustness_score, residual_robustness, ece_clean and ece_corrupted are fractions; mce (as
     the suite's authors define it) and relative_mce are in percent. A score that is not defined is NaN: those that need
     clean rows or corrupted ones where there are none, and those that need a reference where the suite has none. What is
-    missing of the suite is left out of the means; `cells` of `cells_of_suite` say how much is there.
+    missing of the suite is left out of the means; `cells` of `cells_of_suite` say how complete the rows are.
 
     >>> from scuff.metrics import example_rows
     >>> table = summary(pd.concat([example_rows("a", harder=0.1), example_rows("b")]))
@@ -192,8 +192,8 @@ def summary(
     lines: dict[str, Any] = {}
     estimates: dict[Any, Any] = {}
     scores_of: dict[Any, Any] = {}
-    for model, own in by_model(rows).items():
-        cells = read_cells(own)
+    for model, rows_of in by_model(rows).items():
+        cells = read_cells(rows_of)
         lines[model] = {"model": model, "n": len(cells.images), **_count_cells(cells, suite)}
         estimates |= {(model, n): e for n, e in _all_estimates(cells, baseline, suite, bins).items()}
         if (CLEAN, 0) in cells.keys:

@@ -154,9 +154,9 @@ def _reference_rises(
 
 def _same_places(cells: Cells, entries: Mapping[str, list[int]], other: Cells) -> dict[str, list[int]]:
     """Where the other model has the cells that count for this one."""
-    there = {key: place for place, key in enumerate(other.keys)}
-    lacking = [cells.keys[k] for places in entries.values() for k in places if cells.keys[k] not in there]
+    place_of = {key: place for place, key in enumerate(other.keys)}
+    lacking = [cells.keys[k] for places in entries.values() for k in places if cells.keys[k] not in place_of]
     if lacking:
         names = ", ".join(f"{corruption} {severity}" for corruption, severity in lacking[:8])
         raise ValueError(f"the baseline {other.model} lacks {len(lacking)} cells of {cells.model}: {names}")
-    return {entry: [there[cells.keys[k]] for k in places] for entry, places in entries.items()}
+    return {entry: [place_of[cells.keys[k]] for k in places] for entry, places in entries.items()}

@@ -107,13 +107,14 @@ def check_columns(rows: pd.DataFrame, columns: Iterable[str]) -> None:
 
 def only(rows: pd.DataFrame, column: str) -> str:
     """The one value of a column; several are refused."""
-    found = _found(rows[column])
-    if len(found) > 1:
-        listed = ", ".join(found[:5]) + (", ..." if len(found) > 5 else "")
+    codes, names = _codes(rows[column])
+    values = [names[code] for code in np.flatnonzero(np.bincount(codes))]
+    if len(values) > 1:
+        listed = ", ".join(values[:5]) + (", ..." if len(values) > 5 else "")
         remedy = "scuff.metrics.by_model splits them; summary, ranks and compare take many" if column == "model" else ""
         remedy = remedy or f"choose one with rows[rows.{column} == ...]"
-        raise ValueError(f"expected the rows of one {column}, got {len(found)}: {listed}; {remedy}")
-    return found[0]
+        raise ValueError(f"expected the rows of one {column}, got {len(values)}: {listed}; {remedy}")
+    return values[0]
 
 
 def suite_name(rows: pd.DataFrame) -> str:
@@ -135,20 +136,20 @@ def scored_cells(cells: Cells, suite: Suite | str | None, partial: bool) -> tupl
     The suite says which entries count (all but those for validation) and which levels they have; without a known suite,
     whatever is there counts.
     """
-    found = find_suite(cells.suite, suite)
-    if found is None:
+    known = find_suite(cells.suite, suite)
+    if known is None:
         wanted = [key for key in cells.keys if key[0] != CLEAN]
     else:
-        wanted = [(entry, level or 0) for entry in found.benchmark() for level in found.levels(entry)]
+        wanted = [(entry, level or 0) for entry in known.benchmark() for level in known.levels(entry)]
     places = {key: place for place, key in enumerate(cells.keys)}
     missing = [key for key in wanted if key not in places]
     if len(missing) == len(wanted):
-        which = "corrupted images" if found is None else f"the scored entries of {found.name}"
+        which = "corrupted images" if known is None else f"the scored entries of {known.name}"
         raise ValueError(f"the rows of {cells.model} hold none of {which}")
     if missing and not partial:
-        assert found is not None  # or nothing could be missing
+        assert known is not None  # or nothing could be missing
         raise ValueError(
-            f"the rows of {cells.model} lack {len(missing)} of the {len(wanted)} cells that count in {found.name}: "
+            f"the rows of {cells.model} lack {len(missing)} of the {len(wanted)} cells that count in {known.name}: "
             f"{_list_cells(missing)}; evaluate them, or pass partial=True to score those that are there"
         )
     entries: dict[str, list[int]] = {}
@@ -160,11 +161,11 @@ def scored_cells(cells: Cells, suite: Suite | str | None, partial: bool) -> tupl
 
 def number_images(ids: pd.Series) -> tuple[np.ndarray, np.ndarray]:
     """The image ids in order, and for every row the place of its image among them."""
-    codes, found = pd.factorize(ids.to_numpy())
-    order = np.argsort(found)
+    codes, images = pd.factorize(ids.to_numpy())
+    order = np.argsort(images)
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
-    return found[order], place[codes]
+    return images[order], place[codes]
 
 
 def _number_cells(rows: pd.DataFrame) -> tuple[tuple[tuple[str, int], ...], np.ndarray]:
@@ -213,8 +214,3 @@ def _codes(column: pd.Series) -> tuple[np.ndarray, list[str]]:
     if codes.min(initial=0) < 0:
         raise ValueError(f"the column {column.name} has {(codes < 0).sum()} rows without a value")
     return codes, [str(name) for name in names]
-
-
-def _found(column: pd.Series) -> list[str]:
-    codes, names = _codes(column)
-    return [names[code] for code in np.flatnonzero(np.bincount(codes))]

@@ -14,12 +14,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from scuff.metrics.evaluation.tables import CLEAN
+from scuff.metrics.long_tables import read_long
 from scuff.suites import Suite
 
 STANDARD = "standard"  # the model that was trained on clean images only
@@ -113,41 +114,10 @@ def read_accuracies(source: AccuracyTable, suites: Sequence[Suite] = ()) -> Accu
     """
     if isinstance(source, Accuracies):
         return source
-    frame = source if isinstance(source, pd.DataFrame) else read_csv(source)
-    missing = [name for name in COLUMNS if name not in frame]
-    if missing:
-        raise ValueError(
-            f"a table of accuracies needs the columns {', '.join(COLUMNS)}, and seed if there are several; missing: "
-            f"{', '.join(missing)}"
-        )
-    if frame.empty:
-        raise ValueError("the table of accuracies is empty")
-    frame = frame if "seed" in frame else frame.assign(seed=0)
-    for column, kinds, what in (("accuracy", "fiu", "numbers"), ("seed", "iu", "whole numbers")):
-        if frame[column].dtype.kind not in kinds:
-            raise ValueError(f"the column {column} must hold {what}, got {frame[column].iloc[0]!r} among them")
-    keys = ["seed", "trained_on", "tested_on"]
-    if frame.duplicated(keys).any():
-        seed, trained, tested = frame.loc[frame.duplicated(keys), keys].iloc[0]
-        raise ValueError(f"the model of {trained} on {tested} with seed {seed} occurs twice")
-    seeds, rows, columns = (tuple(pd.unique(frame[key])) for key in keys)
-    wide = frame.set_index(keys)["accuracy"].reindex(pd.MultiIndex.from_product([seeds, rows, columns]))
-    if wide.isna().any():
-        seed, trained, tested = wide.index[wide.isna()][0]
-        raise ValueError(
-            f"{wide.isna().sum()} of {len(wide)} accuracies are missing, the first for the model of {trained} on "
-            f"{tested} with seed {seed}"
-        )
-    values = wide.to_numpy(float).reshape(len(seeds), len(rows), len(columns))
+    axes = ["seed"], ["trained_on"], ["tested_on"]
+    keys, (values,) = read_long(source, "accuracies", axes, ["accuracy"], optional="seed", whole=["seed"])
+    seeds, rows, columns = (tuple(name for (name,) in axis) for axis in keys)
     return Accuracies(rows, columns, values, tuple(map(int, seeds)), suites=tuple(suites))
-
-
-def read_csv(path: Any, **options: Any) -> pd.DataFrame:
-    """A CSV file as a table; one that is none is a ValueError that names it."""
-    try:
-        return pd.read_csv(path, **options)
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-        raise ValueError(f"cannot read {path} as a CSV table: {error}") from error
 
 
 def _place(names: tuple[str, ...], name: str, what: str) -> int:

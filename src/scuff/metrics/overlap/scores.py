@@ -22,7 +22,8 @@ import pandas as pd
 from scuff.files import write_by_rename
 from scuff.metrics.evaluation.tables import CLEAN
 from scuff.metrics.intervals import DEFAULT, Resampling
-from scuff.metrics.overlap.accuracies import COLUMNS, STANDARD, Accuracies, AccuracyTable, read_accuracies, read_csv
+from scuff.metrics.long_tables import read_csv
+from scuff.metrics.overlap.accuracies import COLUMNS, STANDARD, Accuracies, AccuracyTable, read_accuracies
 from scuff.metrics.overlap.uncertainty import estimate
 from scuff.metrics.score import Score
 from scuff.suites import Suite

@@ -38,8 +38,8 @@ def estimate(
     which it is not known which images were right: NaN. `mirrored` as in `metrics.estimate.Estimate`.
 
     >>> values = np.array([[[0.9, 0.5]], [[0.9, 0.6]], [[0.9, 0.7]]])
-    >>> found = estimate(Accuracies(("standard",), ("clean", "a/fog"), values, (0, 1, 2)), lambda a: a[..., 0, 1:])
-    >>> found.value.round(3).tolist(), found.high.round(3).tolist(), found.interval
+    >>> scores = estimate(Accuracies(("standard",), ("clean", "a/fog"), values, (0, 1, 2)), lambda a: a[..., 0, 1:])
+    >>> scores.value.round(3).tolist(), scores.high.round(3).tolist(), scores.interval
     ([0.6], [0.848], 'Student t over seeds 95 %, 3 seeds')
     """
     each = statistic(accuracies.values)

@@ -18,11 +18,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from scuff.metrics.overlap.accuracies import read_csv
+from scuff.metrics.long_tables import read_long
 
 KEYS = ("copies", "model", "train_noise", "test_noise", "run")
-COLUMNS = ("model", "copies", "train_noise", "test_noise", "accuracy")
-SAME = 1e-9  # radii that differ by less than this part of themselves are the same
+SAME = 1e-9  # relative difference below which radii are the same
 ROUNDING = 3e-4  # how far shares that were stored in half precision may be off
 
 
@@ -77,25 +76,17 @@ class RobustAccuracies:
 
     def accuracies(self, model: str, train_noise: float, test_noise: float, copies: int | None = None) -> np.ndarray:
         """The accuracies of a model, one per run; `copies` is by default the largest number of them."""
-        return self.values[
-            self.place_of_copies(copies),
-            self.place_of_model(model),
-            place_of_radius(self.train_noise, train_noise, "training noise"),
-            self.place_of_test(test_noise),
-        ]
+        train = place_of_radius(self.train_noise, train_noise, "training noise")
+        return self.values[(*self.place(model, copies), train, self.place_of_test(test_noise))]
 
-    def place_of_copies(self, copies: int | None) -> int:
-        """The place of a number of copies, by default of the largest."""
+    def place(self, model: str, copies: int | None = None) -> tuple[int, int]:
+        """The places of a number of copies, by default the largest, and of a model."""
         copies = self.most_copies if copies is None else copies
         if copies not in self.copies:
             raise ValueError(f"there is nothing with {copies} copies; there are {', '.join(map(str, self.copies))}")
-        return self.copies.index(copies)
-
-    def place_of_model(self, model: str) -> int:
-        """The place of a model."""
         if model not in self.models:
             raise ValueError(f"there is no model {model!r}; there are {', '.join(self.models)}")
-        return self.models.index(model)
+        return self.copies.index(copies), self.models.index(model)
 
     def place_of_test(self, test_noise: float) -> int:
         """The place of a radius of the test; 0 is the clean accuracy."""
@@ -121,48 +112,28 @@ def read_robust_accuracies(
     >>> read_robust_accuracies(frame, epsilon_min=0.1).values.ravel().tolist()
     [0.9, 0.8]
     """
-    frame = source if isinstance(source, pd.DataFrame) else read_csv(source)
-    missing = [name for name in COLUMNS if name not in frame]
-    if missing:
-        raise ValueError(
-            f"a table of robust accuracies needs the columns {', '.join(COLUMNS)}, and run if there are several; "
-            f"missing: {', '.join(missing)}"
-        )
-    if frame.empty:
-        raise ValueError("the table of robust accuracies is empty")
-    frame = frame if "run" in frame else frame.assign(run=0)
-    for column in ("copies", "run", "train_noise", "test_noise", "accuracy"):
-        kinds, what = ("iu", "whole numbers") if column in ("copies", "run") else ("fiu", "numbers")
-        if frame[column].dtype.kind not in kinds:
-            raise ValueError(f"the column {column} must hold {what}, got {frame[column].iloc[0]!r} among them")
-    keys = list(KEYS)
-    twice = frame.duplicated(keys)
-    if twice.any():
-        raise ValueError(f"these accuracies occur twice: {_words(frame.loc[twice, keys].iloc[0])}")
-    copies, models, train, test, runs = (pd.unique(frame[key]) for key in keys)
-    axes = [copies, models, np.sort(train), np.sort(test), np.sort(runs)]
-    wide = frame.set_index(keys)["accuracy"].reindex(pd.MultiIndex.from_product(axes, names=keys))
-    if wide.isna().any():
-        first = dict(zip(keys, wide.index[wide.isna()][0], strict=True))
-        raise ValueError(f"{wide.isna().sum()} of {len(wide)} accuracies are missing, the first for {_words(first)}")
+    radii = ["train_noise", "test_noise"]
+    options = {"optional": "run", "whole": ["copies", "run"], "numbers": radii, "ascending": [*radii, "run"]}
+    keys, (values,) = read_long(source, "accuracies", [[key] for key in KEYS], ["accuracy"], **options)
+    copies, models, train, test, runs = ([key for (key,) in axis] for axis in keys)
     return RobustAccuracies(
         tuple(map(str, models)),
-        tuple(map(float, axes[2])),
-        tuple(map(float, axes[3])),
-        wide.to_numpy(float).reshape([len(axis) for axis in axes]),
+        tuple(map(float, train)),
+        tuple(map(float, test)),
+        values,
         float(epsilon_min),
         tuple(map(int, copies)),
-        tuple(map(int, axes[4])),
+        tuple(map(int, runs)),
         norm=norm,
     )
 
 
 def place_of_radius(radii: Sequence[float], radius: float, what: str) -> int:
     """The place of a radius among others; numbers that differ in their last bits are the same."""
-    found = np.flatnonzero(np.isclose(radii, radius, SAME, 0))
-    if not len(found):
+    places = np.flatnonzero(np.isclose(radii, radius, SAME, 0))
+    if not len(places):
         raise ValueError(f"there is no {what} of {radius:g}; there is {', '.join(f'{r:g}' for r in radii)}")
-    return int(found[0])
+    return int(places[0])
 
 
 def _check_axes(table: RobustAccuracies) -> None:
@@ -196,11 +167,3 @@ def _check_right(table: RobustAccuracies) -> None:
         )
     if not np.allclose(table.right.mean(axis=-1, dtype=float), table.values[..., 0], 0, ROUNDING):
         raise ValueError("`right` and `values` disagree: the mean over points of the one is not the other")
-
-
-def _words(keys: dict[str, object] | pd.Series) -> str:
-    """What a line of the table is about."""
-    return ", ".join(f"{key} {value}" for key, value in keys.items())
-
-
-__all__ = ["RobustAccuracies", "read_robust_accuracies"]

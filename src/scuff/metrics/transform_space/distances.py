@@ -12,16 +12,15 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 
-from scuff.metrics.overlap.accuracies import read_csv
+from scuff.metrics.long_tables import read_long
 
 Kind = Literal["msd", "mmd"]
 KINDS = ("msd", "mmd")
-KEYS = ("resampling", "scheme", "corruption", "severity")
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +31,8 @@ class Distances:
     fresh images and fresh draws.
 
     >>> cells = (("a/fog", 1), ("a/fog", 2), ("a/snow", 1))
-    >>> found = Distances(("augmix", "none"), cells, np.array([[[1.0, 3, 2], [2, 4, 4]]]), np.full((1, 2, 3), 5.0))
-    >>> found.by_corruption("msd").to_dict("index")
+    >>> distances = Distances(("augmix", "none"), cells, np.array([[[1.0, 3, 2], [2, 4, 4]]]), np.full((1, 2, 3), 5.0))
+    >>> distances.by_corruption("msd").to_dict("index")
     {'augmix': {'a/fog': 2.0, 'a/snow': 2.0}, 'none': {'a/fog': 3.0, 'a/snow': 4.0}}
     """
 
@@ -66,14 +65,14 @@ class Distances:
         return self.of(kind).mean(axis=0)
 
     def spread(self, kind: Kind = "msd") -> np.ndarray:
-        """The standard deviation over resamplings, (schemes, cells); NaN if there is one only."""
+        """The standard deviation over resamplings, (schemes, cells); NaN if there is only one."""
         values = self.of(kind)
         return values.std(axis=0, ddof=1) if len(values) > 1 else np.full(values.shape[1:], np.nan)
 
     def relative_spread(self, kind: Kind = "msd") -> float:
-        """How far a distance can be told: standard deviation over resamplings / mean, in the mean over all pairs.
+        """The precision of a distance: standard deviation over resamplings / mean, averaged over all pairs.
 
-        Pairs at distance 0 have none and are left out. NaN if there is one resampling only.
+        Pairs at distance 0 have none and are left out. NaN if there is only one resampling.
         """
         mean, spread = self.mean(kind), self.spread(kind)
         apart = mean > 0
@@ -111,39 +110,20 @@ class Distances:
 def read_distances(source: pd.DataFrame | str | os.PathLike[str]) -> Distances:
     """Distances from a DataFrame or a CSV file, as `Distances.to_frame` makes it.
 
-    The column resampling may be absent if there is one only. Every scheme must have a distance to every cell, in every
+    The column resampling may be absent if there is only one. Every scheme must have a distance to every cell, in every
     resampling.
 
     >>> values = {"scheme": "augmix", "corruption": "a/fog", "severity": [1, 2], "mmd": 3.0, "msd": [1.0, 2.0]}
     >>> read_distances(pd.DataFrame(values)).msd.tolist()
     [[[1.0, 2.0]]]
     """
-    frame: Any = source
-    if not isinstance(source, pd.DataFrame):
-        text = {"scheme": str, "corruption": str}  # a scheme called "none" or "NA" is no missing value
-        frame = read_csv(source, dtype=text, keep_default_na=False)
-    _check_columns(frame, (*KEYS[1:], *KINDS), "distances")
-    frame = frame if "resampling" in frame else frame.assign(resampling=0)
-    for column in ("resampling", "severity", *KINDS):
-        kinds, what = ("fiu", "numbers") if column in KINDS else ("iu", "whole numbers")
-        if frame[column].dtype.kind not in kinds:
-            raise ValueError(f"the column {column} must hold {what}, got {frame[column].iloc[0]!r} among them")
-    twice = frame.duplicated(list(KEYS))
-    if twice.any():
-        raise ValueError(f"this distance occurs twice: {_words(frame.loc[twice, list(KEYS)].iloc[0])}")
-    schemes = pd.unique(frame["scheme"])
-    cells = list(dict.fromkeys(zip(frame["corruption"], frame["severity"], strict=True)))
-    rounds = np.sort(pd.unique(frame["resampling"]))
-    keys = [(r, scheme, *cell) for r in rounds for scheme in schemes for cell in cells]
-    wide = frame.set_index(list(KEYS))[list(KINDS)].reindex(pd.MultiIndex.from_tuples(keys, names=KEYS))
-    missing = wide.isna().any(axis=1)
-    if missing.any():
-        first = _words(pd.Series(dict(zip(KEYS, wide.index[missing][0], strict=True))))
-        raise ValueError(f"{missing.sum()} of {len(wide)} distances are missing, the first for {first}")
-    values = [wide[kind].to_numpy(float).reshape(len(rounds), len(schemes), len(cells)) for kind in KINDS]
-    return Distances(
-        tuple(map(str, schemes)), tuple((str(name), int(severity) or None) for name, severity in cells), *values
+    axes = ["resampling"], ["scheme"], ["corruption", "severity"]
+    whole = ["resampling", "severity"]
+    keys, values = read_long(
+        source, "distances", axes, KINDS, optional="resampling", whole=whole, ascending=["resampling"]
     )
+    cells = tuple((str(name), int(severity) or None) for name, severity in keys[2])
+    return Distances(tuple(str(scheme) for (scheme,) in keys[1]), cells, *values)
 
 
 def _check_distances(table: Distances) -> None:
@@ -164,19 +144,6 @@ def _check_distances(table: Distances) -> None:
                 f"distances are numbers from 0 upwards, got the {kind} {values[bad][0]} for {table.schemes[scheme]} "
                 f"and {table.cells[cell][0]} {table.cells[cell][1] or ''}".rstrip()
             )
-
-
-def _check_columns(frame: pd.DataFrame, columns: tuple[str, ...], what: str) -> None:
-    missing = [name for name in columns if name not in frame]
-    if missing:
-        raise ValueError(f"a table of {what} needs the columns {', '.join(columns)}; missing: {', '.join(missing)}")
-    if frame.empty:
-        raise ValueError(f"the table of {what} is empty")
-
-
-def _words(keys: pd.Series) -> str:
-    """What a line of the table is about."""
-    return ", ".join(f"{key} {value}" for key, value in keys.items())
 
 
 __all__ = ["Distances", "read_distances"]

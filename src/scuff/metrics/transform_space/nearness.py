@@ -25,9 +25,9 @@ from scuff.metrics.validity.correlation import spearman_p_value
 from scuff.metrics.validity.resampled import percentiles, resample_models, resampled
 from scuff.metrics.words import name_some
 
-VALUES = 1 << 22  # distances of a block: 32 MiB. This bounds the memory; results do not depend on it
+BLOCK = 1 << 22  # distances computed at once: 32 MiB. Results do not depend on it
 LEAST_SCHEMES = 5  # of fewer, a rank correlation says nothing
-NAMED = 5  # schemes or corruptions that are named before they are counted
+MOST_NAMED = 5  # schemes or corruptions that a message names; of more, it says how many
 COLUMNS = ("scheme", "corruption", "severity", "error")
 
 
@@ -55,7 +55,7 @@ def closest_order(distances: np.ndarray) -> np.ndarray:
     """All transforms, those first that come closest to some corruption: a permutation (n,), from distances (n, K).
 
     First the nearest transform of every corruption, by increasing distance; then the second nearest of each; and so on,
-    without those that are there already.
+    without those that came before.
 
     >>> closest_order(np.array([[5.0, 1.0], [0.5, 2.0], [0.6, 9.0]])).tolist()
     [1, 0, 2]
@@ -67,7 +67,7 @@ def closest_order(distances: np.ndarray) -> np.ndarray:
     by_rank = np.argsort(np.take_along_axis(distances, nearest, axis=0), axis=1, kind="stable")
     visits = np.take_along_axis(nearest, by_rank, axis=1).ravel()
     first = np.empty(len(distances), np.int64)
-    first[visits[::-1]] = np.arange(len(visits))[::-1]  # of several values for one place, the last one stays
+    first[visits[::-1]] = np.arange(len(visits))[::-1]  # of several values for one place, the last stays
     return np.argsort(first)
 
 
@@ -88,7 +88,7 @@ def scheme_correlations(
     ----------
     errors
         The columns scheme, corruption, severity, error (shares 0..1), and seed if there are several. Clean images are
-        passed over. Schemes without errors are left out, and a note says so.
+        ignored. Schemes without errors are left out, and a note says so.
     confidence, resamples, seed
         Intervals are the percentiles of a bootstrap over schemes.
 
@@ -97,16 +97,16 @@ def scheme_correlations(
     A line per corruption: corruption, rho, low, high, p_value, schemes, note. The p-value is two-sided, of no relation
     at all: over all orders of up to eight schemes, by Student's t for more. Where rho is NaN, the note says why.
 
-    >>> found = Distances(tuple("abcde"), (("a/fog", 1),), np.arange(5.0).reshape(1, 5, 1), np.ones((1, 5, 1)))
+    >>> distances = Distances(tuple("abcde"), (("a/fog", 1),), np.arange(5.0).reshape(1, 5, 1), np.ones((1, 5, 1)))
     >>> errors = {"scheme": list("abcde"), "corruption": "a/fog", "severity": 1, "error": [0.1, 0.2, 0.4, 0.3, 0.5]}
-    >>> scheme_correlations(found, pd.DataFrame(errors))[["rho", "p_value", "schemes"]].round(3).values.tolist()
+    >>> scheme_correlations(distances, pd.DataFrame(errors))[["rho", "p_value", "schemes"]].round(3).values.tolist()
     [[0.9, 0.083, 5.0]]
     """
     resampling = Resampling(resamples, confidence, seed)
     table = _errors_by_corruption(distances, errors)
     near = distances.by_corruption(distance).loc[table.index]
     without = [name for name in distances.schemes if name not in table.index]
-    about = [f"without {name_some(without, NAMED)}, of which there are no errors"] if without else []
+    about = [f"without {name_some(without, MOST_NAMED)}, of which there are no errors"] if without else []
     times = np.vstack([np.ones(len(table), int), resample_models(len(table), resampling)])  # first as they are
     lines = []
     for corruption in distances.corruptions:
@@ -129,7 +129,7 @@ def scheme_correlations(
 def _distances_in_blocks(features: np.ndarray, centres: np.ndarray) -> Iterator[np.ndarray]:
     from scipy.spatial.distance import cdist
 
-    step = max(1, VALUES // len(centres))
+    step = max(1, BLOCK // len(centres))
     for start in range(0, len(features), step):
         yield cdist(features[start : start + step], centres)
 
@@ -167,20 +167,20 @@ def _errors_by_corruption(distances: Distances, errors: pd.DataFrame) -> pd.Data
     having = set(errors["scheme"])
     schemes = [name for name in distances.schemes if name in having]
     if not schemes:
+        measured, tested = (name_some(names, MOST_NAMED) for names in (distances.schemes, pd.unique(errors["scheme"])))
         raise ValueError(
-            "no scheme has both distances and errors: there are distances of "
-            f"{name_some(distances.schemes, NAMED)} and errors of {name_some(pd.unique(errors['scheme']), NAMED)}"
+            f"no scheme has both distances and errors: there are distances of {measured} and errors of {tested}"
         )
     cells = [(name, severity or 0) for name, severity in distances.cells]
     wanted = pd.MultiIndex.from_tuples([(scheme, *cell) for scheme in schemes for cell in cells], names=keys)
-    found = means.reindex(wanted)
-    if found.isna().any():
-        scheme, corruption, severity = found.index[found.isna()][0]
+    means = means.reindex(wanted)
+    if means.isna().any():
+        scheme, corruption, severity = means.index[means.isna()][0]
         raise ValueError(
-            f"{found.isna().sum()} of {len(found)} errors are missing, the first of {scheme} on {corruption} "
+            f"{means.isna().sum()} of {len(means)} errors are missing, the first of {scheme} on {corruption} "
             f"{severity}; corruptions must have the same names and severities as in the distances"
         )
-    return found.groupby(["scheme", "corruption"], sort=False).mean().unstack("corruption").loc[schemes]
+    return means.groupby(["scheme", "corruption"], sort=False).mean().unstack("corruption").loc[schemes]
 
 
 def _problem(x: np.ndarray, y: np.ndarray, distance: str) -> str:

@@ -66,14 +66,14 @@ def validity(
         raise ValueError("validity needs at least one benchmark, got none")
     residuals = {name: residuals_of(shifts, members, name) for name, members in benchmarks.items()}
     times = _all_and_resamples(shifts, resampling)
-    found = {kind: _correlate_residuals(kind, shifts, residuals, times) for kind in KINDS[:-1]}
-    found["effective"] = _correlate_effective(shifts, benchmarks, times)
+    correlations = {kind: _correlate_residuals(kind, shifts, residuals, times) for kind in KINDS[:-1]}
+    correlations["effective"] = _correlate_effective(shifts, benchmarks, times)
     rows = []
     for name, members in benchmarks.items():
         for kind in KINDS:
-            if name in found[kind]:
+            if name in correlations[kind]:
                 head = {"benchmark": name, "size": len(members)}
-                for line in found[kind][name].summarise(shifts, resampling):
+                for line in correlations[kind][name].summarise(shifts, resampling):
                     rows.append(head | {"natural": line["natural"], "kind": kind} | line)
     return pd.DataFrame(rows)
 
@@ -104,12 +104,12 @@ def contributions(shifts: Shifts, benchmark: Sequence[str], *, resampling: Resam
     if len(benchmark) > 1:
         sets |= {label: [other for other in benchmark if other != name] for name, label in rest.items()}
     residuals = {name: residuals_of(shifts, members, name) for name, members in sets.items()}
-    found = _correlate_residuals("pearson", shifts, residuals, _all_and_resamples(shifts, resampling))
+    correlations = _correlate_residuals("pearson", shifts, residuals, _all_and_resamples(shifts, resampling))
     rows = []
     for name in benchmark:
-        without = found.get(rest[name], found[whole].undefined("the benchmark has no other member"))
-        parts = {"alone": found[name], "alone_gain": found[name].minus(found[whole])}
-        parts |= {"without": without, "gain": found[whole].minus(without)}
+        without = correlations.get(rest[name], correlations[whole].undefined("the benchmark has no other member"))
+        parts = {"alone": correlations[name], "alone_gain": correlations[name].minus(correlations[whole])}
+        parts |= {"without": without, "gain": correlations[whole].minus(without)}
         summaries = [part.summarise(shifts, resampling) for part in parts.values()]
         for each in zip(*summaries, strict=True):
             row = {"corruption": name, "natural": each[0]["natural"]}
@@ -135,7 +135,7 @@ def residuals_of(shifts: Shifts, benchmark: Sequence[str], name: str = "the benc
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
+class _Correlations:
     """Correlations of one benchmark with every natural one: of all models, then of every resample, (1 + count, N).
 
     A note says why there is none, or what else must be known.
@@ -145,12 +145,12 @@ class _Found:
     p_values: np.ndarray
     notes: list[str]
 
-    def minus(self, other: _Found) -> _Found:
+    def minus(self, other: _Correlations) -> _Correlations:
         notes = [join_notes(pair) for pair in zip(self.notes, other.notes, strict=True)]
-        return _Found(self.draws - other.draws, self.p_values * np.nan, notes)
+        return _Correlations(self.draws - other.draws, self.p_values * np.nan, notes)
 
-    def undefined(self, why: str) -> _Found:
-        return _Found(self.draws * np.nan, self.p_values * np.nan, [why for _ in self.notes])
+    def undefined(self, why: str) -> _Correlations:
+        return _Correlations(self.draws * np.nan, self.p_values * np.nan, [why for _ in self.notes])
 
     def summarise(self, shifts: Shifts, resampling: Resampling) -> list[dict]:
         """A row per natural benchmark, and one for the mean."""
@@ -175,7 +175,7 @@ def _all_and_resamples(shifts: Shifts, resampling: Resampling) -> np.ndarray:
 
 def _correlate_residuals(
     kind: str, shifts: Shifts, residuals: Mapping[str, np.ndarray], times: np.ndarray
-) -> dict[str, _Found]:
+) -> dict[str, _Correlations]:
     natural = shifts.natural_residuals()
     x, y = np.array(list(residuals.values())), natural.to_numpy(float).T
     if kind == "spearman":
@@ -183,7 +183,7 @@ def _correlate_residuals(
     degree = DEGREES.get(kind, 0)
     if kind == "curved" and len(times[0]) < LEAST_CURVED:
         why = f"a curve in {CLEAN} needs at least {LEAST_CURVED} models, there are {len(times[0])}"
-        nothing = _Found(np.full((len(times), len(y)), np.nan), np.full(len(y), np.nan), [why] * len(y))
+        nothing = _Correlations(np.full((len(times), len(y)), np.nan), np.full(len(y), np.nan), [why] * len(y))
         return dict.fromkeys(residuals, nothing)
     given = shifts.clean.to_numpy(float) if degree else None
     idle = given is not None and not varies(given)
@@ -191,19 +191,19 @@ def _correlate_residuals(
     how: Kind = "partial" if degree else kind  # type: ignore[assignment]
     draws = resampled(how, x, y, times, given, degree)
     p_values = p_values_of(how, x, y, draws[0], degree)
-    found = {}
+    correlations = {}
     for place, name in enumerate(residuals):
         notes = [about] * len(y)
         for column in np.flatnonzero(np.isnan(draws[0, place])):
             names = [f"the residual robustness to {what}" for what in (name, natural.columns[column])]
             notes[column] = why_undefined(x[place], y[column], given, (*names, CLEAN), degree)
-        found[name] = _Found(draws[:, place], p_values[place], notes)
-    return found
+        correlations[name] = _Correlations(draws[:, place], p_values[place], notes)
+    return correlations
 
 
 def _correlate_effective(
     shifts: Shifts, benchmarks: Mapping[str, Sequence[str]], times: np.ndarray
-) -> dict[str, _Found]:
+) -> dict[str, _Correlations]:
     """Of those benchmarks that are made of accuracies; lines are fitted anew to every resample."""
     clean = shifts.clean.to_numpy(float)
     synthetic = {
@@ -235,7 +235,7 @@ def _correlate_effective(
         for side in (synthetic, natural)
     )
     return {
-        name: _Found(draws[:, place], p[place], [join_notes([of_synthetic[place], note]) for note in of_natural])
+        name: _Correlations(draws[:, place], p[place], [join_notes([of_synthetic[place], note]) for note in of_natural])
         for place, name in enumerate(synthetic)
     }
 
@@ -246,7 +246,7 @@ def _deviations(
     """Effective robustness minus its mean in every resample, (count, n), and a note on the line."""
     if not ((clean > 0) & (clean < 1)).all():
         return np.full(times.shape, np.nan), "the clean accuracy of some model is 0 or 1, and has no logit"
-    found = effective_robustness(clean, shifted, standard, times)
-    centred = centre(found.values[:, None], times, shifted[None])[:, 0]
-    on_the_line = np.isfinite(found.values).all() and np.isnan(centred).all()
-    return centred, "all models are as robust as the line says" if on_the_line else found.note
+    effective = effective_robustness(clean, shifted, standard, times)
+    centred = centre(effective.values[:, None], times, shifted[None])[:, 0]
+    on_the_line = np.isfinite(effective.values).all() and np.isnan(centred).all()
+    return centred, "all models are as robust as the line says" if on_the_line else effective.note

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from scuff.metrics.overlap.accuracies import read_csv
+from scuff.metrics.long_tables import read_csv
 from scuff.metrics.validity.shifts import LEAST_MODELS, TABLES, Shifts
 from scuff.metrics.words import name_some, near_names
 

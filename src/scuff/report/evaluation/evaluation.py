@@ -13,6 +13,7 @@ from scuff.report.evaluation.scores import measure, measure_sequences
 from scuff.report.evaluation.settings import settings_section, suite_words
 from scuff.report.evaluation.summary import definitions_of, summary_section, verdict
 from scuff.report.page import Page
+from scuff.report.settings import meanings
 from scuff.words import count
 
 Data = str | Source | CorruptedSource
@@ -74,7 +75,7 @@ def _sequence_page(evaluation: Evaluation, directory: str, baseline: str | None,
     sections = [
         sequences.summary_section(first),
         *(sequences.sequences_section(scores, len(by_difficulty) > 1) for scores in by_difficulty),
-        settings_section(evaluation, sequences.DEFINITIONS, directory),
+        settings_section(evaluation, meanings("sequences"), directory),
     ]
     verdicts = [(model, sequences.verdict(model, first, baseline)) for model in first.models]
     return Page(_title(evaluation, first.models), suite_words(evaluation), verdicts, sections, first.models)

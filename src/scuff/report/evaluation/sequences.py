@@ -9,15 +9,6 @@ from scuff.report.parts import Section
 from scuff.tables import Column, Table
 from scuff.words import bracketed, entry_name, fine, percent, plain, reference_name
 
-DEFINITIONS = {
-    "flip probability": "How often the prediction of a frame differs from that of the frame before; noise: frame 0.",
-    "mFR": "Mean flip rate: flip probabilities in per cent of the reference's, averaged over perturbations.",
-    "top-5 distance": (
-        "How many ranks the five best classes move between frames, in all; a class that leaves them is taken as sixth."
-    ),
-    "mT5D": "Top-5 distances in per cent of the reference's, averaged over perturbations.",
-}
-
 
 def verdict(model: str, scores: SequenceScores, baseline: str | None) -> str:
     """One sentence about a model."""

@@ -12,12 +12,6 @@ from scuff.report.settings import command_line, suite_word
 from scuff.tables import Column, Table
 from scuff.words import grouped, listed
 
-INTERVALS = (
-    "95 % intervals. For the error of one cell: Wilson's. For everything else: by bootstrap over images, 1000 "
-    "resamples. They say how much the numbers would change with other images of the same kind, not with another seed "
-    "or another training of the model."
-)
-
 
 def settings_section(evaluation: Evaluation, definitions: Mapping[str, str], directory: str) -> Section:
     """How the numbers came about, and how to read them."""
@@ -29,7 +23,7 @@ def settings_section(evaluation: Evaluation, definitions: Mapping[str, str], dir
     return settings.settings_section(
         [*setting_facts(evaluation), *((name, facts[0][name]) for name in shared)],
         command(evaluation, directory),
-        {**definitions, "intervals": INTERVALS},
+        definitions | settings.meanings("intervals of images"),
         *([parts.heading("Models"), parts.table(models, sortable=False)] if columns else []),
     )
 

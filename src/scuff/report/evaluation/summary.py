@@ -11,17 +11,17 @@ from scuff.metrics.evaluation.references import is_relative
 from scuff.report import parts
 from scuff.report.evaluation.scores import Scores
 from scuff.report.parts import Section
+from scuff.report.settings import meanings
 from scuff.tables import Column, Table
 from scuff.words import Form, bracketed, fine, percent, plain, reference_name
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A score of the summary: its name in tables, how it is written, which way is better, and what it means."""
+    """A score of the summary: its name in tables, how it is written, and which way is better."""
 
     name: str
     form: Form
-    meaning: str
     higher_is_better: bool = False
 
     def column(self, key: str) -> Column:
@@ -31,51 +31,14 @@ class Kind:
 
 
 KINDS = {
-    "clean_error": Kind("clean error %", percent, "Share of wrong predictions on the uncorrupted images."),
-    "mean_error": Kind(
-        "mean error %",
-        percent,
-        "Share of wrong predictions, averaged over the severities of each corruption, then over corruptions.",
-    ),
-    "mce": Kind(
-        "mCE %",
-        plain,
-        "Mean corruption error: the errors of each corruption in per cent of the reference's, averaged over "
-        "corruptions. The reference has 100.",
-    ),
-    "relative_mce": Kind(
-        "relative mCE %",
-        plain,
-        "Mean corruption error of what corruption adds: the rise of the error above the clean one, in per cent of the "
-        "reference's rise, averaged over corruptions. The reference has 100.",
-    ),
-    "robustness_score": Kind(
-        "robustness score",
-        fine,
-        "The share of the accuracy that is kept: accuracy on corrupted images divided by that on clean ones; 1 is "
-        "unharmed.",
-        higher_is_better=True,
-    ),
-    "residual_robustness": Kind(
-        "residual robustness %",
-        percent,
-        "The accuracy that is lost: accuracy on clean images minus that on corrupted ones, in percentage points.",
-    ),
-    "ece_clean": Kind(
-        "ECE clean %",
-        percent,
-        "Expected calibration error: by how much confidence and accuracy differ, averaged over bins of confidence.",
-    ),
-    "ece_corrupted": Kind("ECE corrupted %", percent, "The same on corrupted images."),
-}
-
-
-COMPARISON_DEFINITIONS = {
-    "two-sided share": (
-        "Twice the share of resamples in which a difference does not have the sign that is shown; it may be read like "
-        "a two-sided p-value."
-    ),
-    "lower error": "The model with the lower error where the interval of the difference does not contain 0.",
+    "clean_error": Kind("clean error %", percent),
+    "mean_error": Kind("mean error %", percent),
+    "mce": Kind("mCE %", plain),
+    "relative_mce": Kind("relative mCE %", plain),
+    "robustness_score": Kind("robustness score", fine, higher_is_better=True),
+    "residual_robustness": Kind("residual robustness %", percent),
+    "ece_clean": Kind("ECE clean %", percent),
+    "ece_corrupted": Kind("ECE corrupted %", percent),
 }
 
 
@@ -122,7 +85,6 @@ def verdict(line: pd.Series, scores: Scores, baseline: str | None) -> str:
 
 def definitions_of(scores: Scores) -> dict[str, str]:
     """What every score that is shown means."""
-    meanings = {
-        kind.name.removesuffix(" %"): kind.meaning for kind in shown_kinds(scores.summary, scores.suite.name).values()
-    }
-    return meanings | (COMPARISON_DEFINITIONS if scores.comparison is not None else {})
+    shown = {kind.name.removesuffix(" %") for kind in shown_kinds(scores.summary, scores.suite.name).values()}
+    scored = {name: text for name, text in meanings("evaluation").items() if name in shown}
+    return scored | (meanings("comparison") if scores.comparison is not None else {})

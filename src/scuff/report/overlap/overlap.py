@@ -9,6 +9,7 @@ from typing import Any
 
 from scuff.design.overlap.nonoverlapping import THRESHOLD
 from scuff.metrics import Accuracies
+from scuff.metrics.words import name_some
 from scuff.report.overlap.scores import OverlapScores, measure_overlap
 from scuff.report.overlap.sections import overlap_sections
 from scuff.report.overlap.tables import listed_names
@@ -90,6 +91,5 @@ def _chosen_words(scores: OverlapScores) -> str:
 
 
 def _category_words(scores: OverlapScores) -> str:
-    groups = [[scores.shown[member] for member in members] for name, members in scores.groups if name]
-    named = [", ".join(names[:3]) + (f" and {len(names) - 3} more" if names[3:] else "") for names in groups]
+    named = [name_some([scores.shown[member] for member in members]) for name, members in scores.groups if name]
     return f"{len(named)}: {'; '.join(named)}."

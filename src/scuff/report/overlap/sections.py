@@ -14,30 +14,10 @@ from scuff.report.overlap.matrices import accuracy_matrix, overlap_matrix
 from scuff.report.overlap.scores import COVERED, OverlapScores
 from scuff.report.overlap.sentences import explain_categories, explain_selection
 from scuff.report.parts import Part, Section
-from scuff.report.settings import all_facts, settings_section
+from scuff.report.settings import all_facts, meanings, settings_section
 from scuff.studies.base import again_from
 from scuff.studies.overlap.study import OverlapStudy
 from scuff.words import count, sentence
-
-DEFINITIONS = {
-    "robustness score": "The share of its accuracy that a model keeps when images are corrupted: accuracy on corrupted "
-    "images divided by accuracy on clean ones.",
-    "overlap": "Of two corruptions: what training on one adds to the robustness score on the other, as a share of what "
-    "training on the other itself adds; the mean of both directions, and 0 if that is negative. 1: either is as good "
-    "as the other. 0: neither helps against the other.",
-    "not defined": "Where training on a corruption does not help against itself, there is nothing to compare with.",
-    "category": "Corruptions that overlap with the same others: K-means of the rows of the matrix, with the smallest K "
-    "at which the rows of a category correlate enough on average.",
-    "dendrogram": "Joins the two groups with the largest mean overlap, again and again. A second opinion on the "
-    "categories.",
-    "non-overlapping": "All pairs overlap less than the threshold. Of the largest such sets, the one with the lowest "
-    "mean overlap.",
-    "covered": f"A corruption overlaps by more than {COVERED:g} with one of the benchmark; surely, if the interval "
-    "leaves no doubt.",
-    "balance": "Models trained on one corruption of a benchmark each, and the spread of their mean corruption errors "
-    "on it: range (largest minus smallest) and standard deviation. Small if no kind of robustness counts more than the "
-    "others.",
-}
 
 
 def overlap_sections(
@@ -54,7 +34,7 @@ def overlap_sections(
         settings_section(
             all_facts(settings, hidden=["options"]),
             None if directory is None else again_from(OverlapStudy, settings, directory),
-            DEFINITIONS | {"intervals": sentence(scores.overlaps.interval)},
+            meanings("overlap", covered=COVERED) | {"intervals": sentence(scores.overlaps.interval)},
             key="overlap-settings",
             title="Settings of the overlap study",
         ),

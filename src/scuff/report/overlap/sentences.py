@@ -38,7 +38,7 @@ def explain_selection(selection: Selection) -> Iterator[str]:
 
 
 def explain_categories(categories: Categories, correlation: float = 0.5) -> Iterator[str]:
-    """Why there are so many categories."""
+    """How the number of categories was chosen."""
     if math.isnan(categories.same):
         yield f"No two corruptions correlate by more than {correlation:g}: each is a category of its own."
     else:

@@ -12,9 +12,7 @@ from scuff.report.separation.radius import Radius, find_radius
 from scuff.report.separation.scores import EPSILON, MscrScores, measure_mscr, norm_words, number
 from scuff.report.separation.sections import mscr_sections
 from scuff.report.separation.separation import (
-    EPSILON_MEANING,
     MOST_LISTED,
-    SEPARATION_MEANING,
     Distances,
     data_name,
     read_distances,
@@ -22,7 +20,7 @@ from scuff.report.separation.separation import (
     separation_verdict,
 )
 from scuff.report.separation.verdicts import mscr_verdicts
-from scuff.report.settings import all_facts, settings_section
+from scuff.report.settings import all_facts, meanings, settings_section
 from scuff.store import Store, read_settings
 from scuff.studies.base import again_from
 from scuff.studies.separation.results import SETTINGS, read_mscr
@@ -33,18 +31,6 @@ OF_OTHER_DATA = (
     "The folder also holds a class separation, which is that of other data or in another norm than this study's. It is "
     "not shown."
 )
-DEFINITIONS = {
-    "noise": (
-        "A point is drawn uniformly from the ball of a radius around a point of the data, and keeps its label. "
-        "Training noise moves the points that a model is trained on, test noise those that it is tested on."
-    ),
-    "MSCR": (
-        f"Minimal separation corruption robustness: (accuracy with noise of {EPSILON} minus accuracy without) divided "
-        "by accuracy without, in per cent. Below 0, {loss}. At 0, noise costs nothing overall. Above 0, it corrects "
-        "mistakes: points lie on the wrong side of a nearby boundary."
-    ),
-    "copies": "How many noisy points are drawn around every point.",
-}
 
 
 def page(directory: str) -> Page:
@@ -96,12 +82,9 @@ def is_separation_of(separation: Mapping[str, Any], settings: Mapping[str, Any])
 
 
 def _definitions(scores: MscrScores, radius: Radius) -> dict[str, str]:
-    return {
-        "class separation": SEPARATION_MEANING,
-        EPSILON: radius.about or EPSILON_MEANING,
-        **{name: text.format(loss=radius.loss) for name, text in DEFINITIONS.items()},
-        "intervals": f"{scores.scores['interval'].iloc[0]}.",
-    }
+    terms = meanings("separation", "mscr", epsilon=EPSILON, loss=radius.loss)
+    about = {EPSILON: radius.about} if radius.about else {}
+    return terms | about | {"intervals": f"{scores.scores['interval'].iloc[0]}."}
 
 
 def _lead(scores: MscrScores, settings: Mapping[str, Any]) -> str:

@@ -20,7 +20,7 @@ from scuff.report.page import Page
 from scuff.report.parts import Section
 from scuff.report.separation.distances import cumulative, group_distances, histogram
 from scuff.report.separation.scores import EPSILON, distance, norm_words, number
-from scuff.report.settings import all_facts, settings_section
+from scuff.report.settings import all_facts, meanings, settings_section
 from scuff.store import Store
 from scuff.studies.base import again_from
 from scuff.studies.separation.distances import SEPARATION, read_is_test, read_neighbours, read_pairs, read_separation
@@ -35,12 +35,6 @@ MOST_LISTED = 20  # values of a setting that are listed
 MOST_PAIRS = 30  # of classes, in a table
 MATRIX_CLASSES = range(3, 41)  # with fewer, a table says it all; with more, nothing can be read
 QUANTILES = (0.0, 0.001, 0.01, 0.05, 0.1, 0.5)
-
-SEPARATION_MEANING = "The smallest distance between two points of different classes, 2r."
-EPSILON_MEANING = (
-    "Half of it, the radius of noise up to which all points can be told apart: balls of this radius around points of "
-    "different classes do not overlap."
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +77,7 @@ def separation_page(distances: Distances, *, directory: str | None = None) -> Pa
         [separation_verdict(separation)],
         [
             separation_section(distances),
-            settings_section(facts, again, {"class separation": SEPARATION_MEANING, EPSILON: EPSILON_MEANING}),
+            settings_section(facts, again, meanings("separation", epsilon=EPSILON)),
         ],
     )
 

@@ -1,4 +1,4 @@
-"""The report of distances between augmentation schemes and corruptions: what it says first, and its sections."""
+"""The page about distances between augmentation schemes and corruptions, with errors if networks were trained."""
 
 from __future__ import annotations
 
@@ -9,49 +9,36 @@ import pandas as pd
 
 from scuff.metrics import Distances
 from scuff.report import parts
-from scuff.report.page import Page, Verdicts
+from scuff.report.page import Page
 from scuff.report.parts import Section
-from scuff.report.transform_space.command import distances_again
-from scuff.report.transform_space.figures import correlation_bars, error_scatter, mean_scatter
-from scuff.report.transform_space.matrices import MOST_ROWS, distance_matrix
-from scuff.report.transform_space.names import ABBREVIATIONS, full_name, is_subset
-from scuff.report.transform_space.read import CORRELATIONS, TRIALS, read_table
-from scuff.report.transform_space.scores import KINDS, RHO, DistanceScores, measure_distances, near
-from scuff.report.transform_space.seeds import INTERVALS
-from scuff.report.transform_space.settings import FEATURE, MMD, MSD, settings_section
-from scuff.report.transform_space.tables import correlation_table, nearest_table, scheme_table
-from scuff.report.words import bracketed, count, hundredths, listed, percent_sign, plain
-from scuff.store import Store, read_settings
-
-STRONG = 0.6  # the correlation that the paper calls high
-
-DEFINITIONS = {
-    "MSD": MSD,
-    "MMD": MMD,
-    "feature": FEATURE,
-    "schemes": (
-        "Ways to augment training images. Subsets of AugMix's operations mix chains of these operations only; they "
-        f"are the background in figures. {ABBREVIATIONS}"
-    ),
-}
-CORRELATION = (
-    "Spearman's rank correlation over schemes, of the distance to a corruption and the error on it of a network that "
-    "was trained with the scheme; both are means over severities. 1: the nearer, the better. 0: distance says nothing. "
-    "Intervals: bootstrap over schemes."
+from scuff.report.settings import meanings
+from scuff.report.transform_space.errors import (
+    correlation_section,
+    correlation_verdicts,
+    errors_section,
 )
+from scuff.report.transform_space.names import ABBREVIATIONS, full_name, is_subset
+from scuff.report.transform_space.scores import KINDS, RHO, DistanceScores, measure_distances
+from scuff.report.transform_space.shared import last_section, near
+from scuff.report.transform_space.tables import MOST_ROWS, distance_matrix, nearest_table, scheme_table
+from scuff.store import Store, read_settings
+from scuff.studies import CorrelationStudy, DistancesStudy
+from scuff.words import count, listed, plain
 
 
 def page(directory: str) -> Page:
     """The page about the distances in a folder, with errors and correlations if it has them."""
+    from scuff.studies.transform_space.correlation import CORRELATIONS, ERRORS
     from scuff.studies.transform_space.distances import read_distance_study
+    from scuff.studies.transform_space.files import read_table
 
     store = Store(directory)
-    settings = read_settings(store, "distances.json")
-    trained = read_settings(store, TRIALS) if store.exists(TRIALS) else {}
-    tables = {kind: read_table(store, name) for kind, name in CORRELATIONS.items()}
-    correlations = {kind: table.fillna({"note": ""}) for kind, table in tables.items() if table is not None}
-    distances, errors = read_distance_study(directory), read_table(store, "errors.csv")
-    return distances_page(distances, settings | trained, errors, correlations, directory=directory)
+    settings = read_settings(store, DistancesStudy.file)
+    if store.exists(CorrelationStudy.file):
+        settings |= read_settings(store, CorrelationStudy.file)
+    correlations = {kind: read_table(store, name) for kind, name in CORRELATIONS.items() if store.exists(name)}
+    errors = read_table(store, ERRORS) if store.exists(ERRORS) else None
+    return distances_page(read_distance_study(directory), settings, errors, correlations, directory=directory)
 
 
 def distances_page(
@@ -65,39 +52,25 @@ def distances_page(
     """The page about distances.
 
     `errors` are those of networks trained with the schemes (scheme, corruption, severity, error, and seed if several),
-    `correlations` what `metrics.scheme_correlations` makes of both, by the kind of distance: "msd", and "mmd" if you
-    like. `directory` is the folder that all of it is in.
+    `correlations` are those of `metrics.scheme_correlations` by the kind of distance: "msd", and "mmd" if you like.
+    `directory` is the folder of the study.
     """
     scores, settings = measure_distances(distances, errors, correlations), settings or {}
-    again = None if directory is None or not settings else distances_again(settings, directory)
-    definitions = DEFINITIONS | ({RHO: CORRELATION} if scores.correlations else {})
-    definitions |= {"intervals of errors": INTERVALS} if scores.errors is not None else {}
-    sections = [
-        distances_section(scores),
-        correlation_section(scores),
-        errors_section(scores),
-        settings_section(settings, again, list(definitions.items())),
-    ]
+    known = {"correlation": bool(scores.correlations), "errors of schemes": scores.errors is not None}
+    terms = ["distances", *(name for name, is_known in known.items() if is_known)]
+    study = CorrelationStudy if "seeds" in settings else DistancesStudy
+    suite = settings.get("suite", {}).get("suite") or count(len(scores.msd.columns), "corruption")
     return Page(
-        _title(scores, settings),
+        f"Augmentations near {suite}" if scores.errors is None else f"Augmentations and {suite}: distance and error",
         _lead(scores, settings),
-        distance_verdicts(scores),
-        [section for section in sections if section is not None],
+        [("Distances", _nearest_words(scores)), *correlation_verdicts(scores), *_precision(scores)],
+        [
+            distances_section(scores),
+            correlation_section(scores),
+            errors_section(scores),
+            last_section(study, settings, directory, meanings(*terms, abbreviations=ABBREVIATIONS, rho=RHO)),
+        ],
     )
-
-
-def distance_verdicts(scores: DistanceScores) -> Verdicts:
-    """What is found, in a sentence or two each."""
-    verdicts = [("Distances", _nearest_words(scores))]
-    if scores.correlations:
-        verdicts.append(("Distance and error", " ".join(_correlation_sentences(scores))))
-    if scores.errors is not None and len(scores.mean_errors):
-        verdicts.append(("Trained networks", _error_words(scores)))
-    if scores.resamplings > 1:
-        kinds = [f"{name} {plain(100 * scores.distances.relative_spread(kind))}\u00a0%" for kind, name in KINDS.items()]
-        over = f"over {count(scores.resamplings, 'resampling')} with fresh images and draws"
-        verdicts.append(("Precision", f"standard deviation of a distance {over}, relative to it: {listed(kinds)}."))
-    return verdicts
 
 
 def distances_section(scores: DistanceScores) -> Section:
@@ -105,7 +78,6 @@ def distances_section(scores: DistanceScores) -> Section:
     some = ""
     if len(scores.by_distance) > MOST_ROWS:
         some = f" Of {len(scores.by_distance)} schemes, the {MOST_ROWS} are shown that are nearest or known by a name."
-    short = ABBREVIATIONS if any(map(is_subset, scores.distances.schemes)) else None
     return parts.section(
         "distances",
         "Distances",
@@ -115,62 +87,11 @@ def distances_section(scores: DistanceScores) -> Section:
             f"first.{some} Hover over a cell, or tap it, for more."
         ),
         parts.matrix(distance_matrix(scores)),
-        None if short is None else parts.note(short),
+        parts.note(ABBREVIATIONS) if scores.has_subsets else None,
         parts.heading("Nearest schemes"),
         parts.table(nearest_table(scores)),
         parts.folded(scheme_table(scores), "All schemes as a table"),
     )
-
-
-def correlation_section(scores: DistanceScores) -> Section | None:
-    """Whether distance predicts error."""
-    if not scores.correlations:
-        return None
-    notes = _notes(scores)
-    return parts.section(
-        "correlation",
-        "Correlation with errors",
-        parts.text(
-            "Over all schemes: whether networks that were trained with a nearer scheme err less on a corruption. Right "
-            "of 0, they do. An interval that holds 0 does not tell."
-        ),
-        parts.figures([correlation_bars("correlation", scores)], side_by_side=False),
-        *(parts.note(words) for words in notes),
-        parts.folded(correlation_table(scores)),
-    )
-
-
-def errors_section(scores: DistanceScores) -> Section | None:
-    """Distance against error, all corruptions together and each for itself."""
-    if scores.errors is None or not scores.errors.notna().any(axis=None):
-        return None
-    figures = [
-        error_scatter(f"error{place}", scores, corruption)
-        for place, corruption in enumerate(scores.msd.columns)
-        if scores.errors[corruption].notna().any()
-    ]
-    has_subsets = any(map(is_subset, scores.distances.schemes))
-    grey = " Grey points in the background are subsets of AugMix's operations." if has_subsets else ""
-    return parts.section(
-        "errors",
-        "Distance against error",
-        parts.text(
-            "Every point is a scheme: left is nearer to the corruption, down is a lower error of the network that was "
-            f"trained with it.{grey} Hover over a point for its scheme."
-        ),
-        parts.figures([mean_scatter("errors", scores)], side_by_side=False) if len(scores.mean_errors) else None,
-        parts.figures(figures),
-    )
-
-
-def _notes(scores: DistanceScores) -> list[str]:
-    """What is said of correlations, a sentence for all corruptions of which the same is said."""
-    said: dict[tuple[str, str], list[str]] = {}
-    for kind, table in scores.correlations.items():
-        for corruption, note in table["note"].items():
-            if note and corruption in scores.shown:
-                said.setdefault((KINDS[kind], note), []).append(scores.shown[corruption])
-    return [f"{kind}, {listed(names)}: {note}." for (kind, note), names in said.items()]
 
 
 def _nearest_words(scores: DistanceScores) -> str:
@@ -181,7 +102,7 @@ def _nearest_words(scores: DistanceScores) -> str:
     wins, nearest = int((scores.msd.idxmin() == best).sum()), scores.msd.min().idxmin()
     sentences = [
         f"of {count(len(scores.by_distance), 'scheme')}, {full_name(best)} comes nearest to "
-        f"{count(corruptions, 'corruption')} in the mean (MSD {mean})"
+        f"{count(corruptions, 'corruption')} on average (MSD {mean})"
         + (f", and is the nearest of all to {'each' if wins == corruptions else wins} of them." if wins else ".")
     ]
     if is_subset(best) and scores.named:
@@ -195,54 +116,12 @@ def _nearest_words(scores: DistanceScores) -> str:
     return " ".join(sentences)
 
 
-def _correlation_sentences(scores: DistanceScores) -> list[str]:
-    kind, table = next(iter(scores.correlations.items()))
-    found = table.dropna(subset=["rho"])
-    if found.empty:
-        return [f"Not known: {listed(list(dict.fromkeys(table['note'])))}."]
-    best, worst = (found.loc[name] for name in (found["rho"].idxmax(), found["rho"].idxmin()))
-    sure, strong = int((found["low"] > 0).sum()), int((found["rho"] > STRONG).sum())
-    corruptions = count(len(table), "corruption")
-    sentences = [
-        f"The nearer a scheme, the lower the error: by {KINDS[kind]}, the interval of {RHO} is above 0 for {sure} of "
-        f"{corruptions}, and {RHO} above {STRONG:g} for {strong}."
-        if sure
-        else f"By {KINDS[kind]}, the interval of {RHO} is above 0 for none of {corruptions}: nearer schemes are not "
-        "known to err less."
-    ]
-    if len(found) > 1:
-        each = [f"{scores.shown[line.name]} with {_rho(line)}" for line in (best, worst)]
-        sentences.append(f"Mean {RHO} {hundredths(found['rho'].mean())}; most for {each[0]}, least for {each[1]}.")
-    others = {KINDS[k]: t["rho"].mean() for k, t in scores.correlations.items() if k != kind and t["rho"].notna().any()}
-    return sentences + [f"With {name}, the mean is {hundredths(rho)}." for name, rho in others.items()]
-
-
-def _rho(line: pd.Series) -> str:
-    return f"{hundredths(line['rho'])}{bracketed(line['low'], line['high'], hundredths)}"
-
-
-def _error_words(scores: DistanceScores) -> str:
-    errors = scores.mean_errors.sort_values("value", kind="stable")
-    best, worst = (f"{full_name(line.name)}, {_error(line)}" for line in (errors.iloc[0], errors.iloc[-1]))
-    over = f"mean over {count(len(scores.msd.columns), 'corruption')}"
-    so_far = f" They are {len(errors)} of the {len(scores.by_distance)} schemes." if _unfinished(scores) else ""
-    if len(errors) == 1:
-        return f"{best}, {over}.{so_far}"
-    return f"lowest error with {best}, highest with {worst}; {over}.{so_far}"
-
-
-def _error(line: pd.Series) -> str:
-    return f"{percent_sign(line['value'])}{bracketed(line['low'], line['high'])}"
-
-
-def _unfinished(scores: DistanceScores) -> bool:
-    return len(scores.mean_errors) < len(scores.by_distance)
-
-
-def _title(scores: DistanceScores, settings: Mapping[str, Any]) -> str:
-    suite = settings.get("suite", {}).get("suite")
-    to = suite or count(len(scores.msd.columns), "corruption")
-    return f"Augmentations and {to}: distance and error" if scores.errors is not None else f"Augmentations near {to}"
+def _precision(scores: DistanceScores) -> list[tuple[str, str]]:
+    if scores.resamplings < 2:
+        return []
+    kinds = [f"{name} {plain(100 * scores.distances.relative_spread(kind))}\u00a0%" for kind, name in KINDS.items()]
+    over = f"over {count(scores.resamplings, 'resampling')} with fresh images and draws"
+    return [("Precision", f"standard deviation of a distance {over}, relative to it: {listed(kinds)}.")]
 
 
 def _lead(scores: DistanceScores, settings: Mapping[str, Any]) -> str:

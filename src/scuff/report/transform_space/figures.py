@@ -10,62 +10,58 @@ from typing import Any
 import pandas as pd
 
 from scuff.report.colours import mark
-from scuff.report.figure import ROW, Figure, Traces, error_bars, labels, layout_of, lines_of, numbers, pattern, percents
-from scuff.report.separation.figures import LEGEND, titled
+from scuff.report.figure import (
+    ROW,
+    Figure,
+    Traces,
+    bar_trace,
+    label,
+    labels,
+    layout_of,
+    lines_of,
+    numbers,
+    percents,
+    titled,
+)
 from scuff.report.transform_space.names import full_name, is_subset
-from scuff.report.transform_space.scores import KINDS, RHO, DistanceScores, near
-from scuff.report.words import hundredths, interval, percent
+from scuff.report.transform_space.scores import KINDS, RHO, DistanceScores
+from scuff.report.transform_space.shared import near
+from scuff.words import hundredths, interval, percent
 
 WIDEST = 40  # characters of a line in a label, so that it is not wider than its figure
+ZERO_LINE = {"zeroline": True, "zerolinecolor": "@ink"}
 
 
 def correlation_bars(key: str, scores: DistanceScores) -> Figure:
     """The rank correlation of distance and error by corruption: a bar of the MSD, and one of the MMD below it."""
-    corruptions = list(scores.msd.columns)
-    traces: Traces = []
+    names, traces = list(scores.shown.values()), []
     for place, (kind, table) in enumerate(scores.correlations.items()):
-        its = table.reindex(corruptions).rename(columns={"rho": "value"})
-        traces.append(
-            {
-                "type": "bar",
-                "orientation": "h",
-                "name": KINDS[kind],
-                "textposition": "none",
-                "x": numbers(its["value"]),
-                "y": list(range(len(its))),
-                "error_x": error_bars(its, "@ink", numbers),
-                "marker": {"color": f"@series{place}", "pattern": pattern(place)},
-                **labels([_correlation_label(scores, kind, row) for row in its.itertuples()]),
-            }
-        )
-    lowest = min([0.0, *(table["low"].min() for table in scores.correlations.values() if table["low"].notna().any())])
-    x_axis = {"title": {"text": f"{RHO} over schemes"}, "range": [lowest - 0.05, 1.05]}
-    x_axis |= {"zeroline": True, "zerolinecolor": "@ink"}
-    y_axis = lines_of([scores.shown[name] for name in corruptions])
-    layout = layout_of(x_axis, y_axis) | {"barmode": "group", "bargap": 0.3}
-    layout |= {"showlegend": len(traces) > 1, "legend": LEGEND | {"traceorder": "normal"}}
-    height = 90 + len(corruptions) * (len(traces) * ROW + 10)
-    title = f"Spearman's {RHO} by corruption"
+        lines = table.rename(columns={"rho": "value"})
+        texts = [_correlation_label(scores, kind, row) for row in lines.itertuples()]
+        bars = bar_trace(place, numbers(lines["value"]), range(len(lines)), lines, texts, numbers)
+        traces.append(bars | {"name": KINDS[kind]})
+    lows = [table["low"].min() for table in scores.correlations.values() if table["low"].notna().any()]
+    x_axis = {"title": {"text": f"{RHO} over schemes"}, "range": [min([0.0, *lows]) - 0.05, 1.05], **ZERO_LINE}
+    layout = layout_of(x_axis, lines_of(names), legend=len(traces) > 1) | {"barmode": "group", "bargap": 0.3}
+    height = 90 + len(names) * (len(traces) * ROW + 10)
     description = "Rank correlation of distance and error over schemes, by corruption; the table below has the numbers."
-    return Figure(key, title, description, height, traces, layout)
+    return Figure(key, f"Spearman's {RHO} by corruption", description, height, traces, layout)
 
 
 def error_scatter(key: str, scores: DistanceScores, corruption: str) -> Figure:
     """Error against MSD on one corruption, a point per scheme."""
-    title = scores.shown[corruption]
-    found = scores.correlations.get("msd")
-    rho = "" if found is None or corruption not in found.index else f"{RHO} = {hundredths(found.at[corruption, 'rho'])}"
+    title, correlations = scores.shown[corruption], scores.correlations.get("msd")
+    rho = "" if correlations is None else f"{RHO} = {hundredths(correlations.at[corruption, 'rho'])}"
     traces = _points(scores, scores.msd[corruption], scores.errors[corruption])
     description = f"Error on {title} against MSD, one point per scheme; hover over a point for its scheme."
     return Figure(key, title, description, 250, traces, _scatter_layout(), rho)
 
 
 def mean_scatter(key: str, scores: DistanceScores) -> Figure:
-    """The same of the means over all corruptions, with the legend of the schemes that have names."""
+    """The same for the means over all corruptions, with the legend of the schemes that have names."""
     traces = _points(scores, scores.msd.mean(axis=1), scores.errors.mean(axis=1, skipna=False))
-    layout = _scatter_layout() | {"showlegend": bool(scores.named), "legend": LEGEND | {"traceorder": "normal"}}
     description = "Mean error over corruptions against mean MSD, one point per scheme; the table below has the numbers."
-    return Figure(key, "Mean over all corruptions", description, 380, traces, layout)
+    return Figure(key, "Mean over all corruptions", description, 380, traces, _scatter_layout(bool(scores.named)))
 
 
 def _points(scores: DistanceScores, distances: pd.Series, errors: pd.Series) -> Traces:
@@ -91,8 +87,8 @@ def _points(scores: DistanceScores, distances: pd.Series, errors: pd.Series) -> 
     ]
 
 
-def _scatter_layout() -> dict[str, Any]:
-    return layout_of({"title": {"text": "MSD"}}, {"title": titled("error %")})
+def _scatter_layout(legend: bool = False) -> dict[str, Any]:
+    return layout_of({"title": {"text": "MSD"}}, {"title": titled("error %")}, legend=legend)
 
 
 def _point_label(scheme: str, distance: float, error: float) -> str:
@@ -101,8 +97,6 @@ def _point_label(scheme: str, distance: float, error: float) -> str:
 
 
 def _correlation_label(scores: DistanceScores, kind: str, row: Any) -> str:
-    lines = [f"<b>{escape(scores.shown[row.Index])}</b>", f"{KINDS[kind]}: {RHO} = {hundredths(row.value)}"]
     between = interval(row.low, row.high, hundredths)
-    lines += [f"95 % interval {between}"] if between else []
-    lines += [escape(row.note)] if row.note else []
-    return "<br>".join(lines)
+    value = f"{KINDS[kind]}: {RHO} = {hundredths(row.value)}"
+    return label(scores.shown[row.Index], value, between and f"95 % interval {between}", row.note)

@@ -1,8 +1,8 @@
-"""What augmentation schemes are called in a report: in full, and so short that many stand in a column."""
+"""What augmentation schemes are called on a page: in full, and short for the rows of a matrix."""
 
 from __future__ import annotations
 
-from scuff.report.words import entry_name
+from scuff.words import entry_name
 
 SUBSET = "powerset:"  # how the names of subsets of the nine operations begin
 SHORT = {

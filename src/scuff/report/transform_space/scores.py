@@ -1,4 +1,4 @@
-"""All numbers of the report of distances, from tables; and how they are written."""
+"""All numbers of the page about distances, from tables."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ import numpy as np
 import pandas as pd
 
 from scuff.metrics import Distances
+from scuff.metrics.evaluation.tables import CLEAN
 from scuff.report.transform_space.names import is_subset
-from scuff.report.transform_space.seeds import over_seeds
-from scuff.report.words import short_names
+from scuff.report.transform_space.shared import over_seeds
+from scuff.words import short_names
 
-CLEAN = "clean"  # the corruption that images without one are said to have
 RHO = "\u03c1"  # Spearman's rank correlation
 KINDS = {"msd": "MSD", "mmd": "MMD"}
 
 
 @dataclass(frozen=True, eq=False)
 class DistanceScores:
-    """What the report of distances shows; frames of schemes x corruptions are means over severities."""
+    """What the page about distances shows; frames of schemes x corruptions are means over severities."""
 
     distances: Distances
     msd: pd.DataFrame = field(repr=False)
     mmd: pd.DataFrame = field(repr=False)
     spread: pd.DataFrame = field(repr=False)  # of the MSD over resamplings; NaN if there is one
-    errors: pd.DataFrame | None = field(repr=False)  # schemes x corruptions; NaN what is not known yet
+    errors: pd.DataFrame | None = field(repr=False)  # schemes x corruptions; NaN where not known yet
     clean: pd.Series | None = field(repr=False)  # by scheme
-    mean_errors: pd.DataFrame = field(repr=False)  # value, low, high by scheme; of those that have errors on everything
-    correlations: Mapping[str, pd.DataFrame] = field(repr=False)  # by kind, corruption is the index
+    mean_errors: pd.DataFrame = field(repr=False)  # value, low, high by scheme, of those that have all errors
+    correlations: Mapping[str, pd.DataFrame] = field(repr=False)  # by kind, a line for every corruption
 
     @cached_property
     def shown(self) -> dict[str, str]:
@@ -39,13 +39,18 @@ class DistanceScores:
 
     @cached_property
     def by_distance(self) -> list[str]:
-        """All schemes, the one first whose mean MSD is smallest."""
+        """All schemes, from the smallest mean MSD to the largest."""
         return self.msd.mean(axis=1).sort_values(kind="stable").index.tolist()
 
     @cached_property
     def named(self) -> list[str]:
-        """The schemes that have names of their own, in the order of the study: figures give colours to these."""
+        """Schemes with names of their own, in the order of the study: figures give them colours."""
         return [scheme for scheme in self.distances.schemes if not is_subset(scheme)]
+
+    @property
+    def has_subsets(self) -> bool:
+        """Whether some schemes are subsets of AugMix's operations."""
+        return len(self.named) < len(self.distances.schemes)
 
     @property
     def resamplings(self) -> int:
@@ -69,7 +74,8 @@ def measure_distances(
         errors = by_seed.groupby(["scheme", "corruption"]).mean().unstack().reindex(msd.index, columns=msd.columns)
         complete = by_seed.groupby(["scheme", "seed"]).mean()[errors.dropna().index].reset_index()
         means = over_seeds(complete, "scheme", "error").set_index("scheme")
-    tables = {kind: table.set_index("corruption") for kind, table in (correlations or {}).items()}
+    tables = {kind: t.set_index("corruption").reindex(msd.columns) for kind, t in (correlations or {}).items()}
+    tables = {kind: table.fillna({"note": ""}) for kind, table in tables.items()}
     return DistanceScores(distances, msd, mmd, _spread(distances, msd), errors, clean, means, tables)
 
 
@@ -80,12 +86,3 @@ def _spread(distances: Distances, like: pd.DataFrame) -> pd.DataFrame:
     cells = np.array([corruption for corruption, _ in distances.cells])
     means = np.stack([distances.msd[:, :, cells == name].mean(axis=2) for name in like.columns], axis=2)
     return pd.DataFrame(means.std(axis=0, ddof=1), like.index, like.columns)
-
-
-def near(value: float) -> str:
-    """A distance, with three digits that count.
-
-    >>> near(0.29834), near(12.0), near(1234.5)
-    ('0.298', '12.0', '1234')
-    """
-    return f"{value:#.3g}".rstrip(".") if abs(value) < 1000 else f"{value:.0f}"

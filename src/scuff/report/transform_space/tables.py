@@ -1,4 +1,4 @@
-"""The tables of the report of distances."""
+"""The tables of the page about distances, and the matrix of all of them."""
 
 from __future__ import annotations
 
@@ -6,112 +6,120 @@ import math
 
 import pandas as pd
 
-from scuff.metrics import Score
-from scuff.report.tables import Cell, Column, Table, mark_best, score_cell, sorted_by, words
-from scuff.report.transform_space.names import full_name, short_name
-from scuff.report.transform_space.scores import KINDS, RHO, DistanceScores, near
-from scuff.report.words import NOTHING, hundredths, percent
+from scuff.report.colours import shade
+from scuff.report.heatmap import HeatCell, scale
+from scuff.report.matrix import Matrix, make_matrix
+from scuff.report.transform_space.names import full_name, is_subset, short_name
+from scuff.report.transform_space.scores import KINDS, RHO, DistanceScores
+from scuff.report.transform_space.shared import near
+from scuff.tables import Column, Table
+from scuff.words import count, decimals, hundredths, p_value, percent, percent_sign
 
 MOST_NEAREST = 3  # schemes that are named for every corruption
+MOST_ROWS = 64  # of the matrix: of more schemes, the nearest are shown
 
 
 def correlation_table(scores: DistanceScores) -> Table:
-    """The correlations of every corruption, with intervals; what is not defined says why."""
-    rows = []
-    for corruption in scores.msd.columns:
-        lines = {k: table.loc[corruption] for k, table in scores.correlations.items() if corruption in table.index}
-        row = [Cell(scores.shown[corruption])]
-        for kind in scores.correlations:
-            line = lines.get(kind)
-            row += [Cell(NOTHING)] * 2 if line is None else [rho_cell(line), p_cell(line["p_value"])]
-        first = next(iter(lines.values()), None)
-        row.append(Cell(NOTHING) if first is None else Cell(str(int(first["schemes"])), first["schemes"]))
-        notes = dict.fromkeys(line["note"] for line in lines.values() if line["note"])
-        rows.append([*row, Cell("; ".join(notes), is_text=True)])
-    heads = [
-        Column(head) for kind in scores.correlations for head in (f"{RHO} of {KINDS[kind]}", f"p of {KINDS[kind]}")
-    ]
-    columns = [words("corruption"), *heads, Column("schemes"), words("note")]
-    if not any(row[-1].text for row in rows):
-        columns, rows = columns[:-1], [row[:-1] for row in rows]
-    return Table("Rank correlations of distance and error over schemes, with 95 % intervals", columns, rows)
-
-
-def rho_cell(line: pd.Series) -> Cell:
-    """A correlation with its interval."""
-    return score_cell(Score(line["rho"], line["low"], line["high"], int(line["schemes"]), ""), hundredths)
-
-
-def p_cell(value: float) -> Cell:
-    """The probability of a correlation that strong if there were none.
-
-    >>> p_cell(0.034).text, p_cell(1e-9).text, p_cell(math.nan).text
-    ('0.034', '< 0.001', '–')
-    """
-    return Cell(NOTHING if math.isnan(value) else "< 0.001" if value < 0.001 else f"{value:.3f}", value)
+    """The correlations of every corruption, with intervals; those that are not defined say why."""
+    lines = pd.DataFrame({"name": scores.shown, "schemes": math.nan})
+    notes = pd.DataFrame({kind: table["note"] for kind, table in scores.correlations.items()})
+    lines["note"] = notes.apply(lambda row: "; ".join(dict.fromkeys(filter(None, row))), axis=1)
+    columns = [Column("corruption", "name")]
+    for kind, table in scores.correlations.items():
+        lines[[kind, f"{kind}_low", f"{kind}_high", f"{kind}_p"]] = table[["rho", "low", "high", "p_value"]]
+        lines["schemes"] = lines["schemes"].fillna(table["schemes"])
+        columns.append(Column(f"{RHO} of {KINDS[kind]}", kind, hundredths, interval=True))
+        columns.append(Column(f"p of {KINDS[kind]}", f"{kind}_p", p_value))
+    columns += [Column("schemes", "schemes", decimals(0)), Column("note", "note") if lines["note"].any() else None]
+    return Table.of("Rank correlations of distance and error over schemes, with 95 % intervals", lines, columns)
 
 
 def scheme_table(scores: DistanceScores) -> Table:
-    """Every scheme in the mean over corruptions, from near to far; the best of each column is marked."""
-    has_spread, has_errors = scores.resamplings > 1, scores.errors is not None
-    clean = scores.clean if has_errors and scores.clean.notna().any() else None
-    to = scores.msd.idxmin(axis=1)
-    rows = []
-    for scheme in scores.by_distance:
-        msd, mmd, spread = (frame.loc[scheme].mean() for frame in (scores.msd, scores.mmd, scores.spread))
-        rows.append(
-            [
-                Cell(full_name(scheme)),
-                Cell(near(msd), msd),
-                *([Cell(near(spread), spread)] if has_spread else []),
-                Cell(near(mmd), mmd),
-                Cell(scores.shown[to[scheme]], is_text=True),
-                *([score_cell(error_score(scores, scheme))] if has_errors else []),
-                *([percent_cell(clean[scheme])] if clean is not None else []),
-            ]
-        )
+    """Every scheme on average over corruptions, from near to far; the best of each column is marked."""
+    lines = pd.DataFrame({"msd": scores.msd.mean(axis=1), "mmd": scores.mmd.mean(axis=1)})
+    lines["spread"], lines["clean"] = scores.spread.mean(axis=1), scores.clean
+    lines["name"] = lines.index.map(full_name)
+    lines["nearest"] = scores.msd.idxmin(axis=1).map(scores.shown)
+    lines[["error", "error_low", "error_high"]] = scores.mean_errors.reindex(lines.index)[["value", "low", "high"]]
     columns = [
-        words("scheme"),
-        Column("MSD"),
-        *([Column("deviation of MSD")] if has_spread else []),
-        Column("MMD"),
-        words("comes nearest to"),
-        *([Column("error %")] if has_errors else []),
-        *([Column("clean error %")] if clean is not None else []),
+        Column("scheme", "name"),
+        Column("MSD", "msd", near, best="lowest"),
+        Column("deviation of MSD", "spread", near) if scores.resamplings > 1 else None,
+        Column("MMD", "mmd", near, best="lowest"),
+        Column("comes nearest to", "nearest"),
+        Column("error %", "error", percent, interval=True, best="lowest") if scores.errors is not None else None,
+        Column("clean error %", "clean", percent, best="lowest") if lines["clean"].notna().any() else None,
     ]
-    numbers = [k for k, column in enumerate(columns) if column.is_number and column.name != "deviation of MSD"]
-    return sorted_by(Table("Schemes, mean over all corruptions", columns, mark_best(rows, numbers)), 1)
-
-
-def error_score(scores: DistanceScores, scheme: str) -> Score | None:
-    """The mean error of a scheme with its interval; None if not all of its errors are known."""
-    if scheme not in scores.mean_errors.index:
-        return None
-    line = scores.mean_errors.loc[scheme]
-    return Score(line["value"], line["low"], line["high"], int(line["n"]), "")
+    return Table.of("Schemes, mean over all corruptions", lines, columns, sort="MSD")
 
 
 def nearest_table(scores: DistanceScores) -> Table:
-    """The nearest schemes of every corruption, and the one of which the errors are lowest."""
-    has_errors = scores.errors is not None and scores.errors.notna().any(axis=None)
-    rows = []
+    """The nearest schemes of every corruption, and the one with the lowest error."""
+    lines = []
     for corruption in scores.msd.columns:
         nearest = scores.msd[corruption].nsmallest(MOST_NEAREST)
-        row = [Cell(scores.shown[corruption]), Cell(near(nearest.iloc[0]), nearest.iloc[0])]
-        row.append(Cell("; ".join(map(short_name, nearest.index)), is_text=True))
-        if has_errors:
-            errors = scores.errors[corruption].dropna()
-            best = errors.idxmin() if len(errors) else None
-            row += [
-                Cell(NOTHING if best is None else short_name(best), is_text=True),
-                percent_cell(math.nan if best is None else errors[best]),
-            ]
-        rows.append(row)
-    columns = [words("corruption"), Column("smallest MSD"), words("nearest schemes")]
-    columns += [words("lowest error, trained with"), Column("that error %")] if has_errors else []
-    return Table("The nearest schemes of every corruption", columns, rows)
+        line = {"name": scores.shown[corruption], "msd": nearest.iloc[0], "best": None, "error": math.nan}
+        line["nearest"] = "; ".join(map(short_name, nearest.index))
+        errors = [] if scores.errors is None else scores.errors[corruption].dropna()
+        if len(errors):
+            line |= {"best": short_name(errors.idxmin()), "error": errors.min()}
+        lines.append(line)
+    has_errors = any(line["best"] is not None for line in lines)
+    columns = [
+        Column("corruption", "name"),
+        Column("smallest MSD", "msd", near),
+        Column("nearest schemes", "nearest"),
+        Column("lowest error, trained with", "best") if has_errors else None,
+        Column("that error %", "error", percent) if has_errors else None,
+    ]
+    return Table.of("The nearest schemes of every corruption", lines, columns)
 
 
-def percent_cell(share: float) -> Cell:
-    """A share in per cent."""
-    return Cell(percent(share), share)
+# --- the matrix -------------------------------------------------------------------------------------------------------
+
+
+def distance_matrix(scores: DistanceScores) -> Matrix:
+    """The MSD of every scheme to every corruption. Colours compare the schemes of a column; the nearest is framed."""
+    lowest, highest = scores.msd.min(), scores.msd.max()
+
+    def cell(scheme: str, corruption: str) -> HeatCell:
+        value, least, most = scores.msd.at[scheme, corruption], lowest[corruption], highest[corruption]
+        is_nearest = value == least and len(scores.msd) > 1
+        colour = shade(most - value, (most - least) or 1.0)
+        return HeatCell(near(value), colour, _tip(scores, scheme, corruption), is_nearest)
+
+    rows = shown_schemes(scores)
+    groups = [[s for s in rows if not is_subset(s)], [s for s in rows if is_subset(s)]]
+    shown = scores.shown | {scheme: short_name(scheme) for scheme in rows}
+    return make_matrix(
+        "MSD of schemes to corruptions, mean over severities",
+        "",
+        scale("farthest", "nearest scheme"),
+        [("", group) for group in groups if group],
+        [("", list(scores.msd.columns))],
+        cell,
+        shown,
+        is_flat=True,
+    )
+
+
+def shown_schemes(scores: DistanceScores) -> list[str]:
+    """The schemes that have a row, from near to far: all with a name of their own, and the nearest of the others."""
+    if len(scores.by_distance) <= MOST_ROWS:
+        return scores.by_distance
+    room = max(0, MOST_ROWS - len(scores.named))
+    kept = {*scores.named, *[scheme for scheme in scores.by_distance if is_subset(scheme)][:room]}
+    return [scheme for scheme in scores.by_distance if scheme in kept]
+
+
+def _tip(scores: DistanceScores, scheme: str, corruption: str) -> str:
+    deviation = scores.spread.at[scheme, corruption]
+    lines = [
+        full_name(scheme),
+        f"to {scores.shown[corruption]}: MSD {near(scores.msd.at[scheme, corruption])}",
+        f"deviation {near(deviation)} over {count(scores.resamplings, 'resampling')}" if deviation >= 0 else "",
+        f"MMD {near(scores.mmd.at[scheme, corruption])}",
+    ]
+    if scores.errors is not None and scores.errors.at[scheme, corruption] >= 0:
+        lines.append(f"trained with it: {percent_sign(scores.errors.at[scheme, corruption])} error")
+    return "\n".join(filter(None, lines))

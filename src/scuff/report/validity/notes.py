@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pandas as pd
 
@@ -45,27 +45,29 @@ def gather_notes(
 def suite_notes(scores: ValidityScores) -> list[str]:
     """Notes on correlations of suites; which suites is said only if they are not all."""
     table = scores.correlations[scores.correlations["what"].isin(SUITES)]
-    rows = table[table["note"] != ""].itertuples(index=False)
-    notes = ((row.note, (row.benchmark, *scores.natural), (row.benchmark, row.kind, row.natural)) for row in rows)
+    suites_of = {kind: set(rows["benchmark"]) for kind, rows in table.groupby("kind")}
     sentences = []
-    for clause, about in gather_notes(notes, scores.shown).items():
-        suites = list(dict.fromkeys(scores.name(suite) for suite, _, _ in about))
-        possible = table.loc[table["kind"].isin([kind for _, kind, _ in about]), "benchmark"].nunique()
-        of = "" if len(suites) == possible else f"{listed(some_of(suites))}, "
-        kinds = _about([(KINDS[kind], natural) for _, kind, natural in about], scores.columns)
+    for clause, rows in _gather(scores, table, "benchmark").items():
+        suites = list(dict.fromkeys(row.benchmark for row in rows))
+        is_all = set(suites) == set().union(*(suites_of[row.kind] for row in rows))
+        of = "" if is_all else f"{listed(some_of(list(map(scores.name, suites))))}, "
+        kinds = _about([(KINDS[row.kind], row.natural) for row in rows], scores.columns)
         sentences.append(f"{of}{kinds}: {clause}.")
     return sentences
 
 
 def notes_of(scores: ValidityScores, table: pd.DataFrame, column: str) -> list[str]:
     """Notes of a table, one sentence for all rows with the same note."""
-    rows = table[table["note"] != ""]
-    notes = (
-        (note, (about, *scores.natural), (scores.name(about), natural))
-        for note, about, natural in zip(rows["note"], rows[column], rows["natural"], strict=True)
-    )
-    gathered = gather_notes(notes, scores.shown)
-    return [f"{_about(abouts, scores.columns)}: {clause}." for clause, abouts in gathered.items()]
+    return [
+        f"{_about([(scores.name(getattr(row, column)), row.natural) for row in rows], scores.columns)}: {clause}."
+        for clause, rows in _gather(scores, table, column).items()
+    ]
+
+
+def _gather(scores: ValidityScores, table: pd.DataFrame, column: str) -> dict[str, list[Any]]:
+    """The clauses of the notes of a table, each with its rows."""
+    rows = table[table["note"] != ""].itertuples(index=False)
+    return gather_notes(((row.note, (getattr(row, column), *scores.natural), row) for row in rows), scores.shown)
 
 
 def some_of(names: Sequence[str], most: int = MOST_NAMED) -> list[str]:
@@ -93,7 +95,7 @@ def _about(pairs: Iterable[tuple[str, str]], columns: Sequence[str]) -> str:
     for subject, natural in pairs:
         naturals.setdefault(subject, set()).add(natural)
     alike: dict[str, list[str]] = {}
-    for subject, its in naturals.items():
-        names = ["the mean" if name == MEAN else name for name in columns if name in its]
+    for subject, noted in naturals.items():
+        names = ["the mean" if name == MEAN else name for name in columns if name in noted]
         alike.setdefault("" if len(names) in (0, len(columns)) else f" with {listed(names)}", []).append(subject)
     return listed([f"{listed(some_of(subjects))}{ending}" for ending, subjects in alike.items()])

@@ -6,12 +6,15 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from scuff.metrics.validity.shifts import BETWEEN, MEAN, Shifts
 from scuff.words import NOTHING, bracketed, hundredths, short_names
+
+if TYPE_CHECKING:
+    from scuff.studies import Validity
 
 ALL = "all"  # corruptions of the table as a benchmark; groups of a trend
 KINDS = {
@@ -69,9 +72,9 @@ class ValidityScores:
     @cached_property
     def suites(self) -> list[tuple[str, str]]:
         """All benchmarks that are not parts of others, as (what, name): the largest first, all corruptions last."""
-        its = self.correlations[self.correlations["what"].isin(SUITES)].drop_duplicates(["what", "benchmark"])
-        its = its.sort_values("size", ascending=False, kind="stable")
-        return sorted(zip(its["what"], its["benchmark"], strict=True), key=lambda suite: suite == ("suite", ALL))
+        rows = self.correlations[self.correlations["what"].isin(SUITES)].drop_duplicates(["what", "benchmark"])
+        rows = rows.sort_values("size", ascending=False, kind="stable")
+        return sorted(zip(rows["what"], rows["benchmark"], strict=True), key=lambda suite: suite == ("suite", ALL))
 
     @cached_property
     def drawn(self) -> list[tuple[str, str]]:
@@ -152,6 +155,12 @@ def measure_validity(
     """
     tables = [_tidy(table) for table in (correlations, contributions, groups, trends, searches)]
     return ValidityScores(shifts, *tables, settings or {})
+
+
+def scores_of(study: Validity) -> ValidityScores:
+    """The numbers of a study."""
+    tables = study.correlations, study.contributions, study.groups, study.trends, study.searches
+    return measure_validity(study.shifts, *tables, study.settings)
 
 
 def signed(value: float) -> str:

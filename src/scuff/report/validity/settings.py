@@ -8,7 +8,7 @@ from typing import Any
 
 from scuff.report import parts
 from scuff.report.parts import Facts, Section
-from scuff.report.settings import all_facts, settings_section
+from scuff.report.settings import all_facts, meanings, settings_section
 from scuff.report.validity import tables
 from scuff.report.validity.notes import some_of
 from scuff.report.validity.scores import ALL, ValidityScores
@@ -24,57 +24,14 @@ GIVEN_TABLE = "The table was given in Python; this is the copy that the folder k
 GIVEN_CATEGORIES = "Categories were given in Python: put them into this file, category: [corruptions]."
 SHOWN_ELSEWHERE = ("left_out", "suites", "categories", "notes", "models", "same", "different", "groups", "options")
 NAMES = {"table": "fingerprint of the table", "count": "benchmarks of a group, about", "search": "sizes of searches"}
-DEFINITIONS = {
-    "residual robustness": (
-        "Accuracy on clean images minus accuracy on shifted ones, in percentage points: what a shift costs. Smaller is "
-        "more robust. For a natural benchmark, both are on the same classes. For a synthetic benchmark, the mean over "
-        "its corruptions, each the mean over its severities."
-    ),
-    "Pearson, Spearman": (
-        "Correlation over models of the residual robustness on a synthetic and on a natural benchmark; Spearman's is "
-        "that of their ranks. 1: the one predicts the other. 0: it says nothing about it. Sentences call it weak below "
-        f"{WEAK}, moderate below {STRONG}, and strong from there on."
-    ),
-    "given clean accuracy": (
-        "Pearson's correlation of what clean accuracy does not explain in both, by a line, the usual partial "
-        "correlation, or by a curve, a polynomial of degree three. It tells whether a benchmark says anything that is "
-        "not known from clean images. What shifts cost is often curved in clean accuracy, as weak models have little "
-        "to lose; then a line explains next to nothing, and the curve is to be trusted."
-    ),
-    "effective robustness": (
-        "Accuracy on shifted images above what is expected from the accuracy on clean ones: above the line that is "
-        "fitted to models without an intervention for robustness, or to all if none is named, on logits of both "
-        "(Taori et al. 2020). The table has Pearson's correlation of it on both benchmarks. Scores that are not "
-        "accuracies have none."
-    ),
-    "mean": "The mean of the correlations with all natural benchmarks.",
-}
-P_VALUES = (
-    "How often as strong a correlation comes about without any relation, if models were independent of each other. "
-    "Models that are alike are not, and make p-values too small; intervals over families take that into account."
-)
-GROUPS = {
-    "n,k": "Benchmarks of n categories with k corruptions of each (Laugros et al. 2021): many, or all that there are.",
-    "std": "Standard deviation of the numbers of corruptions per category of a benchmark. At 0, all have as many.",
-}
-SEARCHES = {
-    "held out": (
-        "The benchmark is chosen on some of the models and scored on the others, many times. On the choosing models "
-        "is the score on those that it is chosen on, which flatters it. Intervals: Student's t over these repetitions, "
-        "corrected for the models that they share (Nadeau and Bengio 2003)."
-    ),
-    "stability": "The fraction of members that choices on some of the models have in common with that on all.",
-}
 
 
-def definitions(scores: ValidityScores) -> Facts:
+def definitions(scores: ValidityScores) -> dict[str, str]:
     """What the numbers on the page mean."""
+    optional = {"contributions": scores.contributions, "groups": scores.groups, "searches": scores.searches}
     units = "models" if scores.shifts.families is None else "whole families of models"
-    meanings = DEFINITIONS | {"intervals": f"95 %, bootstrap over {units}.", "p-values": P_VALUES}
-    if scores.contributions is not None:
-        meanings["gain"] = "The correlation of a benchmark minus that of the benchmark without a corruption."
-    meanings |= {} if scores.groups is None else GROUPS
-    return list((meanings | ({} if scores.searches is None else SEARCHES)).items())
+    known = [name for name, table in optional.items() if table is not None]
+    return meanings("validity", *known, units=units, weak=WEAK, strong=STRONG)
 
 
 def validity_again(settings: Mapping[str, Any], out: str) -> Again | None:

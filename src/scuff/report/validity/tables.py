@@ -62,8 +62,8 @@ def gain_table(scores: ValidityScores) -> Table:
     """What each corruption adds to the benchmark, for every natural one."""
     caption = f"Gain: Pearson's r of {scores.contributing} minus that without the corruption"
     gain = Column("corruption", "gain", signed, interval=True)
-    its = scores.contributions
-    return Table.pivot(caption, its, "corruption", "natural", gain, heads=scores.columns, name=scores.name)
+    table = scores.contributions
+    return Table.pivot(caption, table, "corruption", "natural", gain, heads=scores.columns, name=scores.name)
 
 
 def group_table(scores: ValidityScores, kind: str, caption: str) -> Table:

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-import pandas as pd
-
-from scuff.metrics.validity.shifts import Shifts
 from scuff.report.page import Page
 from scuff.report.validity import sections
-from scuff.report.validity.scores import ALL, ValidityScores, measure_validity
+from scuff.report.validity.scores import ALL, ValidityScores, scores_of
 from scuff.report.validity.settings import validity_again, validity_settings
 from scuff.report.validity.verdicts import validity_verdicts
 from scuff.words import count, listed
@@ -22,27 +16,11 @@ def page(directory: str) -> Page:
     """The page about the study of validity in a folder."""
     from scuff.studies import read_validity
 
-    study = read_validity(directory)
-    tables = study.correlations, study.contributions, study.groups, study.trends, study.searches
-    return validity_page(study.shifts, *tables, study.settings, directory=directory)
+    return validity_page(scores_of(read_validity(directory)), directory)
 
 
-def validity_page(
-    shifts: Shifts,
-    correlations: pd.DataFrame,
-    contributions: pd.DataFrame | None = None,
-    groups: pd.DataFrame | None = None,
-    trends: pd.DataFrame | None = None,
-    searches: pd.DataFrame | None = None,
-    settings: Mapping[str, Any] | None = None,
-    *,
-    directory: str | None = None,
-) -> Page:
-    """The page, from the tables of `studies.validity` (see `measure_validity`) and the folder that they are in.
-
-    Tables that are None, or have no rows, have no section.
-    """
-    scores = measure_validity(shifts, correlations, contributions, groups, trends, searches, settings)
+def validity_page(scores: ValidityScores, directory: str | None = None) -> Page:
+    """The page about a study; tables that are None, or have no rows, have no section."""
     return Page(
         f"Does {_subject(scores)} predict robustness to {_natural(scores)}?",
         _lead(scores),

@@ -33,8 +33,8 @@ def collect(store: Store, evaluation: Plan, cells: Sequence[TrainingCell], teste
     for cell in cells:
         place = seeds.index(cell.seed), rows.index(cell.trained_on)
         names = [evaluation.rows_name(f"{cell.name}-seed{cell.seed}", test) for test in tests]
-        found = read_columns_of_each(evaluation.store, names, ["label", "prediction"])
-        for column, (label, prediction) in enumerate(found):
+        tests_of = read_columns_of_each(evaluation.store, names, ["label", "prediction"])
+        for column, (label, prediction) in enumerate(tests_of):
             hits[(*place, column)] = label == prediction
     with store.writing(HITS) as file:
         packed = np.packbits(hits, axis=3)

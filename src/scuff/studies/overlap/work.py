@@ -19,8 +19,9 @@ from scuff.evaluation.tasks import MODELS
 from scuff.metrics.overlap.scores import Overlaps, overlaps
 from scuff.store import Settings, Store, find_file
 from scuff.studies.cells import TrainingCell, find_trained
-from scuff.studies.overlap.cost import estimate_overlap
 from scuff.studies.overlap.results import collect, read_overlap
+from scuff.studies.testing_cost import estimate_tests
+from scuff.studies.training_cost import estimate_trainings
 from scuff.studies.trainings import run_trainings
 from scuff.suites import Suite
 
@@ -46,7 +47,11 @@ class OverlapWork:
     def evaluation(self) -> EvaluationPlan:
         """The plan of testing all models that are trained."""
         trained = find_trained(self.store)
-        return self.plan_tests({f"{c.name}-seed{c.seed}": c.out for c in self.cells if c.out in trained})
+        return self.plan_tests({name: file for name, file in self._models().items() if file in trained})
+
+    def _models(self) -> dict[str, str]:
+        """The files of all models by the names that they have in tests."""
+        return {f"{cell.name}-seed{cell.seed}": cell.out for cell in self.cells}
 
     def plan_tests(self, models: Mapping[str, Any]) -> EvaluationPlan:
         """The plan of testing some models on all corruptions."""
@@ -98,7 +103,10 @@ class OverlapWork:
 
     def cost(self) -> StudyCost:
         """The trainings, each by its corruption, and the tests that are left."""
-        return estimate_overlap(self)
+        borrowed = {self.store.address(name) for name in self.borrowed}
+        trainings = estimate_trainings([cell for cell in self.missing() if cell.out not in borrowed], self.store)
+        tests = estimate_tests(self.store, self.plan_tests, self.cells, list(self._models()))
+        return StudyCost(trainings.parts + tests.parts, tests.machine, trainings.warm_up + tests.warm_up)
 
     def describe(self) -> Iterator[str]:
         """Corruptions, data, recipe, models and tests."""

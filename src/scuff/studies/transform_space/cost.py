@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -14,18 +15,12 @@ from scuff.engine.cost import NOW, CellCost, StudyCost, in_this_folder, is_here,
 from scuff.environment import environment
 from scuff.store import Settings, Store
 from scuff.studies.training_cost import estimate_trainings, try_recipe
-from scuff.studies.transform_space.features import (
-    Encoder,
-    Transform,
-    corruption_transform,
-    draw_images,
-    make_encoder,
-    scheme_transform,
-)
+from scuff.studies.transform_space import features
+from scuff.studies.transform_space.cells import EncodingCell, images_per_centre
+from scuff.studies.transform_space.features import Encoder, Transform
 
 if TYPE_CHECKING:
     from scuff.studies.transform_space.distances import DistanceWork
-    from scuff.studies.transform_space.encoders import CentreCell
     from scuff.suites import Suite
 
 TRIED = {"cpu": 16, "cuda": 2048}  # images of a batch
@@ -34,61 +29,58 @@ HEADER = 300  # bytes of an npz file and of each of its arrays
 
 @dataclass(eq=False)
 class EncodingCost:
-    """The costs of cells that encode; the encoder is opened when something must be measured, and not before."""
+    """The costs of cells that encode. Each corruption and scheme is measured once, if there are no journals."""
 
     store: Store
     device: torch.device
     open_encoder: Callable[[], Encoder] = field(repr=False)
-    _parts: list[CellCost] = field(default_factory=list, repr=False)
-    _encoder: Encoder | None = field(default=None, repr=False)
-    _rates: dict[str, float] = field(default_factory=dict, repr=False)
-    _warm_up: float = 0.0
+    parts: list[CellCost] = field(default_factory=list, repr=False)
+    warm_up: float = 0.0
+    _rates: dict[tuple[str, str], float] = field(default_factory=dict, repr=False)
 
-    def add(self, kind: str, name: str, images: int, size: float, transform: Callable[[], Transform]) -> None:
+    def add(self, kind: str, name: str, images: int, size: float, transform: Transform) -> None:
         """A cell that encodes some images with a transform, and leaves a file."""
         before = seconds_before(self.store, kind)
         if before is not None:
             seconds, how = before[0] / before[1], in_this_folder(before[1])
         elif is_here(self.device):
-            seconds, how = images * self._rate(f"{kind} {name}", transform), NOW
+            if (kind, name) not in self._rates:
+                self._rates[kind, name] = self._seconds_per_image(transform)
+            seconds, how = images * self._rates[kind, name], NOW
         else:
             seconds, how = math.nan, f"not measured: there is no {self.device.type} here"
         units = 1 if self.device.type == "cuda" else torch.get_num_threads()
-        self._parts.append(CellCost(kind, 1, seconds, size, kind_of(self.device), how, name, units))
+        self.parts.append(CellCost(kind, 1, seconds, size, kind_of(self.device), how, name, units))
 
-    def add_centres(self, cells: list[CentreCell], suites: dict[str, Suite], images: int) -> None:
-        """Centres, with a number of images per severity."""
+    def add_centres(self, cells: Sequence[EncodingCell], suites: Mapping[str, Suite], settings: Settings) -> None:
+        """The centres of entries at all their severities."""
         for cell in cells:
-            size = 2 * HEADER + 4 * self.width() * len(cell.levels)
-            transform = _corruption(suites[cell.suite], cell)
-            self.add("centres", cell.entry, images * len(cell.levels), size, transform)
+            transform = features.corruption_transform(suites[cell.suite], cell.name, cell.levels[0])
+            size = 2 * HEADER + 4 * self._width * len(cell.levels)
+            self.add("centres", cell.name, images_per_centre(settings) * len(cell.levels), size, transform)
 
     def total(self) -> StudyCost:
         """All that was added."""
-        return StudyCost(tuple(self._parts), environment(self.device)["device"], self._warm_up)
+        return StudyCost(tuple(self.parts), environment(self.device)["device"], self.warm_up)
 
-    def width(self) -> int:
+    @cached_property
+    def _encoder(self) -> Encoder:
+        return self.open_encoder()
+
+    @cached_property
+    def _width(self) -> int:
         """The length of a feature; 0 where nothing can be tried."""
-        if not is_here(self.device):
-            return 0
-        return self._opened().encode(lambda images, ids: images, self._numbers(1)).shape[1]
+        return self._encode(lambda images, ids: images, 1).shape[1] if is_here(self.device) else 0
 
-    def _opened(self) -> Encoder:
-        self._encoder = self._encoder or self.open_encoder()
-        return self._encoder
+    def _encode(self, transform: Transform, draws: int) -> torch.Tensor:
+        return self._encoder.encode(transform, torch.arange(draws, device=self._encoder.images.device))
 
-    def _numbers(self, count: int) -> torch.Tensor:
-        return torch.arange(count, device=self._opened().images.device)
-
-    def _rate(self, key: str, transform: Callable[[], Transform]) -> float:
-        """Seconds per image, measured once for each key."""
-        if key not in self._rates:
-            encoder, made = self._opened(), transform()
-            numbers = self._numbers(max(1, encoder.batch // len(encoder.images)))
-            seconds, more = time_warm(lambda: encoder.encode(made, numbers), self.device)
-            self._rates[key] = seconds / (len(numbers) * len(encoder.images))
-            self._warm_up += more
-        return self._rates[key]
+    def _seconds_per_image(self, transform: Transform) -> float:
+        images = len(self._encoder.images)
+        draws = max(1, self._encoder.batch // images)
+        seconds, more = time_warm(lambda: self._encode(transform, draws), self.device)
+        self.warm_up += more
+        return seconds / (draws * images)
 
 
 def estimate_distances(work: DistanceWork) -> StudyCost:
@@ -99,22 +91,21 @@ def estimate_distances(work: DistanceWork) -> StudyCost:
 def estimate_encodings(work: DistanceWork, *, order: str | None = None) -> StudyCost:
     """Centres and schemes; with the name of an `order`, the order of the draws of the one scheme in their place."""
     cost = EncodingCost(work.store, work.device, lambda: _open_encoder(work))
-    cost.add_centres(work.missing_centres(), {work.suite.name: work.suite}, work.images_per_centre)
-    cells, images = sum(map(len, work.levels.values())), work.settings["images"]
+    cost.add_centres(work.missing_centres(), {work.suite.name: work.suite}, work.settings)
+    cells = sum(map(len, work.levels.values()))
     for cell in work.missing_schemes():
-        transform = _scheme(work, cell.name)
-        if order is None:
-            cost.add("scheme", cell.name, work.draws(cell.name) * images, 3 * HEADER + 2 * 8 * cells, transform)
-        else:
-            cost.add("order", order, work.draws(cell.name) * images, HEADER + 8 * work.draws(cell.name), transform)
+        draws, transform = work.draws(cell.name), features.scheme_transform(work.schemes[cell.name])
+        size = 3 * HEADER + 2 * 8 * cells if order is None else HEADER + 8 * draws
+        kind, name = ("scheme", cell.name) if order is None else ("order", order)
+        cost.add(kind, name, draws * work.settings["images"], size, transform)
     return cost.total()
 
 
 def few_images(extractor: Any, source: Source, settings: Settings, device: torch.device) -> Encoder:
     """An encoder with a few images, to try transforms with."""
-    few = draw_images(source, min(settings["images"], TRIED[device.type]), settings["seed"])
+    few = features.draw_images(source, min(settings["images"], TRIED[device.type]), settings["seed"])
     compiles = device.type == "cuda"
-    encoder = make_encoder(extractor, few, precision=settings["precision"], compile=compiles, device=device)
+    encoder = features.make_encoder(extractor, few, precision=settings["precision"], compile=compiles, device=device)
     return replace(encoder, batch=min(encoder.batch, max(TRIED[device.type], len(few))))
 
 
@@ -124,11 +115,3 @@ def _open_encoder(work: DistanceWork) -> Encoder:
     for cell in work.untrained():
         extractor = try_recipe(cell.source, cell.recipe, torch.device("cpu")).classifier()
     return few_images(extractor, work.source, work.settings, work.device)
-
-
-def _corruption(suite: Suite, cell: CentreCell) -> Callable[[], Transform]:
-    return lambda: corruption_transform(suite, cell.entry, cell.levels[0])
-
-
-def _scheme(work: DistanceWork, name: str) -> Callable[[], Transform]:
-    return lambda: scheme_transform(work.schemes[name])

@@ -25,10 +25,10 @@ from scuff.metrics.transform_space.nearness import Distances, read_distances
 from scuff.store import Settings, Store, read_settings, save_settings
 from scuff.studies.cells import TrainingCell, find_trained
 from scuff.studies.trainings import run_trainings
+from scuff.studies.transform_space import cells
+from scuff.studies.transform_space.cells import Encoders, EncodingCell, images_per_centre, missing_cells
 from scuff.studies.transform_space.cost import estimate_distances
-from scuff.studies.transform_space.encoders import CentreCell, Centres, Encoders, measure_centres, plan_encoders
 from scuff.studies.transform_space.files import centre_file, load_arrays, save_table, scheme_file
-from scuff.studies.transform_space.schemes import SchemeCell, SchemeDistances, measure_schemes
 from scuff.studies.transform_space.study import DistancesStudy
 from scuff.suites import Levels, Suite
 
@@ -59,12 +59,6 @@ class DistanceWork:
     encoded: int = 0  # images that went through the network in this run
 
     @property
-    def images_per_centre(self) -> int:
-        """Images that go through the network for the centre of a cell."""
-        settings = self.settings
-        return settings["images"] * (1 if settings["sampling"] == "joint" else settings["samples"])
-
-    @property
     def resamplings(self) -> range:
         """The numbers of all resamplings."""
         return range(self.settings["resamplings"])
@@ -76,27 +70,22 @@ class DistanceWork:
 
     def encoders(self) -> Encoders:
         """The network and the images of every resampling, which workers open."""
-        return plan_encoders([self.extractor] * len(self.resamplings), self.source, self.settings, self.device)
+        return cells.plan_encoders([self.extractor] * len(self.resamplings), self.source, self.settings, self.device)
 
     def centre_files(self, resampling: int) -> list[str]:
         """The files of the centres of all entries."""
         return [centre_file(resampling, entry) for entry in self.levels]
 
-    def missing_centres(self) -> list[CentreCell]:
+    def missing_centres(self) -> list[EncodingCell]:
         """The entries whose centres are not measured yet."""
-        existing = set(self.store.names("centres", ".npz"))
-        cells = [
-            CentreCell(self.suite.name, entry, levels, resampling, centre_file(resampling, entry))
-            for resampling in self.resamplings
-            for entry, levels in self.levels.items()
-        ]
-        return [cell for cell in cells if cell.file not in existing]
+        each = [(r, *entry) for r in self.resamplings for entry in self.levels.items()]
+        centres = [EncodingCell(entry, r, centre_file(r, entry), self.suite.name, levels) for r, entry, levels in each]
+        return missing_cells(self.store, "centres", centres)
 
-    def missing_schemes(self) -> list[SchemeCell]:
+    def missing_schemes(self) -> list[EncodingCell]:
         """The schemes whose distances are not measured yet."""
-        existing = set(self.store.names("schemes", ".npz"))
-        cells = [SchemeCell(name, r, scheme_file(r, name)) for r in self.resamplings for name in self.schemes]
-        return [cell for cell in cells if cell.file not in existing]
+        schemes = [EncodingCell(name, r, scheme_file(r, name)) for r in self.resamplings for name in self.schemes]
+        return missing_cells(self.store, "schemes", schemes)
 
     def draws(self, name: str) -> int:
         """Number of augmentations of a scheme to encode: one is enough where all are the same."""
@@ -106,7 +95,7 @@ class DistanceWork:
         """Number of images that will go through the network."""
         centres = sum(len(cell.levels) for cell in self.missing_centres())
         draws = sum(self.draws(cell.name) for cell in self.missing_schemes())
-        return self.images_per_centre * centres + self.settings["images"] * draws
+        return images_per_centre(self.settings) * centres + self.settings["images"] * draws
 
     def run(self, run: Run) -> None:
         """Train the extractor if need be, and measure what is missing."""
@@ -137,20 +126,19 @@ class DistanceWork:
         began, encoders = time.perf_counter(), self.encoders()
         self.encoded = self.measure_centres(run, encoders)
         lacking = {cell.resampling for cell in self.missing_centres()}
-        draws = {name: self.draws(name) for name in self.schemes}
+        draws, images = {name: self.draws(name) for name in self.schemes}, self.settings["images"]
         centre_files = [self.centre_files(resampling) for resampling in self.resamplings]
-        work = SchemeDistances(self.store, encoders, centre_files, self.schemes, draws)
-        cells = [cell for cell in self.missing_schemes() if cell.resampling not in lacking]
-        self.encoded += measure_schemes(run, work, cells, self.settings["images"])
+        work = cells.SchemeDistances(self.store, encoders, centre_files, self.schemes, draws)
+        missing = [cell for cell in self.missing_schemes() if cell.resampling not in lacking]
+        self.encoded += cells.encode_cells(run, "scheme", work, missing, lambda cell: draws[cell.name] * images)
         if self.encoded:
             self.settings["images_per_second"] = round(self.encoded / (time.perf_counter() - began))
             save_settings(self.store, SETTINGS, self.settings)
 
     def measure_centres(self, run: Run, encoders: Encoders) -> int:
-        """Measure the missing centres; returns the number of images that took."""
-        settings, suites = self.settings, {self.suite.name: self.suite}
-        work = Centres(self.store, encoders, suites, settings["samples"], settings["sampling"])
-        return measure_centres(run, work, self.missing_centres(), self.images_per_centre)
+        """Measure the missing centres; returns the number of images encoded."""
+        suites = {self.suite.name: self.suite}
+        return cells.measure_centres(run, self.store, encoders, suites, self.missing_centres(), self.settings)
 
     def collect(self) -> Distances:
         """The table of all schemes of the folder that are finished."""
@@ -183,12 +171,12 @@ def collect_distances(store: Store) -> Distances:
     """Gather the files of all schemes that are finished into one table, and write it."""
     settings = read_settings(store, SETTINGS)
     suite, resamplings = settings["suite"]["suite"], range(settings["resamplings"])
-    cells = [(f"{suite}/{entry}", level) for entry, levels in settings["levels"].items() for level in levels]
+    columns = [(f"{suite}/{entry}", level) for entry, levels in settings["levels"].items() for level in levels]
     names = [name for name in settings["schemes"] if all(store.exists(scheme_file(r, name)) for r in resamplings)]
     kinds = ("msd", "mmd")
     arrays = [[load_arrays(store, scheme_file(r, name), kinds) for name in names] for r in resamplings]
     msd, mmd = (np.array([[scheme[kind] for scheme in line] for line in arrays]) for kind in kinds)
-    table = Distances(tuple(names), tuple(cells), msd, mmd)
+    table = Distances(tuple(names), tuple(columns), msd, mmd)
     save_table(store, DISTANCES, table.to_frame())
     return table
 

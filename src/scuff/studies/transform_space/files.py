@@ -52,11 +52,12 @@ def join_tables(store: Store, name: str, new: pd.DataFrame, keys: Sequence[str])
 
 def read_table(store: Store, name: str) -> pd.DataFrame:
     """The table of a study, as far as it is finished."""
-    if not store.exists(name):
-        raise ValueError(f"the study in {store.root} has no numbers yet; run the same command again to go on")
     # A scheme called "none", "NA" or "1" is neither a missing value nor a number; an empty cell is missing.
-    text = {"scheme": str, "note": str}
-    return pd.read_csv(io.BytesIO(store.read(name)), dtype=text, keep_default_na=False, na_values=[""])
+    words = {"dtype": {"scheme": str, "note": str}, "keep_default_na": False, "na_values": [""]}
+    table = pd.read_csv(io.BytesIO(store.read(name)), **words) if store.exists(name) else pd.DataFrame()
+    if table.empty:
+        raise ValueError(f"the study in {store.root} has no numbers yet; run the same command again to go on")
+    return table
 
 
 def _damaged(store: Store, name: str, error: Exception) -> ValueError:

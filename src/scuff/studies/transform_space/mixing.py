@@ -95,8 +95,8 @@ def plan_mixing(study: MixingStudy) -> Plan[pd.DataFrame]:
     severities = None if severity is None else [severity]
     distances, engine = open_distances(study, schemes, suite, [right], severities, **counts)
     trials = plan_scheme_trials(study, distances)
-    own = {"right": f"{suite.name}/{right}", "other": f"{suite.name}/{other}", "severity": severity, "shares": shares}
-    settings = complete_settings(study, {**distances.settings, **trials.settings(), **own})
+    pair = {"right": f"{suite.name}/{right}", "other": f"{suite.name}/{other}", "severity": severity, "shares": shares}
+    settings = complete_settings(study, {**distances.settings, **trials.settings(), **pair})
     check_folder(study, distances.store, settings)
     return Plan(study, settings, MixingWork(distances, trials, settings), distances.store, engine)
 

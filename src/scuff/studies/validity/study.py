@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from scuff.studies.base import Study, as_function, study
 from scuff.studies.options import REPEATED, TEXT, WHOLE, WHOLES, Kind, Option, numbers
-from scuff.studies.vocabulary import MaybeOut, Seed, Severities
+from scuff.studies.vocabulary import Seed, Severities
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,7 +84,9 @@ class ValidityStudy(Study["Validity"]):
         "Shifts | pd.DataFrame | Place | Sequence[Place]",
         Option(SOURCE, REPEATED, "INPUT...", is_argument=True, resume="noted"),
     ]
-    out: MaybeOut = None
+    out: Annotated[
+        Place | None, Option("Folder for all results. Default: nothing is kept.", TEXT, "DIR", resume="noted")
+    ] = None
     _: KW_ONLY
     mapping: Annotated[
         "TableMapping | Mapping[str, Any] | Place | None",

@@ -64,7 +64,7 @@ def _number_patches(shape: tuple[int, ...], cuts: list[int]) -> np.ndarray:
 
 
 def single_features(gaps: np.ndarray, p: float) -> list[np.ndarray]:
-    """Levels of single features: one after the other those that raise the bound most, in the mean of pairs.
+    """Levels of single features: one after the other those that raise the bound most, on average over pairs.
 
     `gaps` (pairs, features) are absolute differences.
 
