@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pandas as pd
 
@@ -138,7 +139,7 @@ def _compare(cells: Mapping[str, Cells], suite: Suite, baseline: Baseline, summa
     shared = {m: every.take([k for k, key in enumerate(every.keys) if key in common]) for m, every in cells.items()}
     if not {entry for entry, _ in common}.intersection(suite.benchmark()):
         return None
-    options = {"suite": suite, "partial": True}
+    options: dict[str, Any] = {"suite": suite, "partial": True}
     means = metrics.scores(shared, **options)
     reference = min(cells, key=lambda model: means[model].value)
     pairs = list(itertools.combinations(cells, 2))
@@ -209,7 +210,7 @@ def measure_sequences(evaluation: Evaluation, baseline: str | None) -> list[Sequ
     levels = sorted({int(level) for level in evaluation.rows["severity"].unique() if level}) or [1]
     measured = []
     for difficulty in levels:
-        options = {"suite": counted_suite(evaluation), "difficulty": difficulty, "partial": True}
+        options: dict[str, Any] = {"suite": counted_suite(evaluation), "difficulty": difficulty, "partial": True}
         flips = {model: metrics.flip_probability(of_model, **options) for model, of_model in rows.items()}
         moves = {model: metrics.top5_distance(of_model, **options) for model, of_model in rows.items()}
         measured.append(

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -159,7 +160,7 @@ def _calibrate_entry(
 
     result = calibrate(robustness, start, severity_limits(corruption, parameter, start, bench.side), **wanted)
     between = result.range
-    row = {"entry": entry, "parameter": parameter, "before": str(start)}
+    row: dict[str, Any] = {"entry": entry, "parameter": parameter, "before": str(start)}
     row |= {"low": None, "high": None} if between is None else {"low": between.low, "high": between.high}
     for end, severity in (("mildest", result.mildest), ("severest", result.severest)):
         score = bench.robustness(right[severity]) if severity in right else None
