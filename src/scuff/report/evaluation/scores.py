@@ -104,7 +104,7 @@ def cells_of(cells: Cells, entries: Collection[str], severity: int | None = None
 
 def _means(cells: Mapping[str, Cells], suite: Suite, families: Mapping[str, str]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Mean errors of every corruption, also of those that do not count; and of every family at every severity."""
-    by_entry, by_family = {}, {}
+    by_entry, by_family = {}, {}  # type: ignore[var-annotated]
     for model, of_model in cells.items():
         of_model = replace(of_model, confidence=None)  # which would be copied for nothing
         by_entry |= {(model, entry): cells_of(of_model, {entry}) for entry in suite.entries}
@@ -171,7 +171,7 @@ def _differences(cells: Mapping[str, Cells], suite: Suite, reference: str) -> pd
 
 def _frame(scores: Mapping[tuple, Score], *names: str) -> pd.DataFrame:
     """Scores by several names each as a table, with a column for every name."""
-    table = metrics.to_frame(scores, "key")
+    table = metrics.to_frame(scores, "key")  # type: ignore[arg-type]
     keys = pd.DataFrame(list(scores), columns=list(names))
     return pd.concat([keys, table.drop(columns="key")], axis=1)
 

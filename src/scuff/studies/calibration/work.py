@@ -105,7 +105,12 @@ class CalibrationWork:
         cut = {"resize": bench.cut.resize, "crop": bench.cut.crop} if bench.cut else {}
         model, images = bench.classifier.name, len(bench.source)
         evaluation = plan_evaluation(
-            {model: bench.classifier}, self.suite, bench.source, IN_MEMORY, only=missing, **cut
+            {model: bench.classifier},
+            self.suite,
+            bench.source,
+            IN_MEMORY,
+            only=missing,
+            **cut,  # type: ignore[arg-type]
         )
         rates = measure_rates(evaluation, device, evaluation.cells)
         how = NOW if is_here(device) else f"not measured: there is no {device.type} here"

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from scuff.data import Points, Source
+    from scuff.metrics.separation.classes import Separation  # noqa: F401  (of the base class)
+    from scuff.metrics.separation.robust_accuracies import RobustAccuracies  # noqa: F401  (of the base class)
 
 DATA = "FILE.csv, FILE.npz, or images: fashion, cifar10:DIR, folder:DIR, hf:DIR, ..."
 LABEL = "Column of a table that holds the classes. Default: label, class, target or y, else the last."
