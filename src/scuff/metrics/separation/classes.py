@@ -89,7 +89,7 @@ class Neighbours:
         dropped = np.setdiff1d(np.arange(len(labels)), self.points)
         return Separation(
             distance=float(self.distances.min()),
-            rows=pair,
+            rows=(pair[0], pair[1]),
             labels=(int(labels[pair[0]]), int(labels[pair[1]])),
             norm=self.norm,
             points=len(self.points),

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from itertools import product
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -233,7 +233,8 @@ def _mean(values: np.ndarray, interval: Interval, level: float) -> Score:
 def _scores_over_points(accuracies: RobustAccuracies, level: float) -> dict[tuple[Key, str], Score]:
     """The scores of one run with the bootstrap over test points, the same resamples for all of them."""
     ends = [accuracies.place_of_test(0.0), accuracies.place_of_test(accuracies.epsilon_min)]
-    estimates = {}
+    assert accuracies.right is not None
+    estimates: dict[Any, Estimate] = {}
     for (c, copies), (m, model), (i, train) in product(
         enumerate(accuracies.copies), enumerate(accuracies.models), enumerate(accuracies.train_noise)
     ):

@@ -158,6 +158,7 @@ def _check_axes(table: RobustAccuracies) -> None:
 
 
 def _check_right(table: RobustAccuracies) -> None:
+    assert table.right is not None
     shape = table.right.shape
     if len(table.runs) > 1 or shape[:-1] != table.values.shape[:-1] or not shape[-1]:
         raise ValueError(

@@ -102,7 +102,7 @@ class Device:
         for a, b in zip(i.split(VALUES // width), j.split(VALUES // width), strict=True):
             near = _power((sums[a] - sums[b]).abs_(), bounds.q) <= bars[places(a, b), level]
             kept.append((a[near], b[near]))
-        return tuple(map(torch.cat, zip(*kept, strict=True)))
+        return tuple(map(torch.cat, zip(*kept, strict=True)))  # type: ignore[return-value]
 
     def _measure(self, i: Tensor, j: Tensor, places: Tensor, best: Best) -> None:
         """Measure pairs, and keep the nearest."""
