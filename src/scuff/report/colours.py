@@ -89,13 +89,13 @@ def _rules(theme: str) -> str:
     return "\n".join(lines)
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(colour: str, other: str) -> float:
     """The contrast of two colours as the accessibility guidelines (WCAG 2) define it, from 1 to 21; 4.5 is readable.
 
     >>> round(contrast("#000000", "#ffffff"), 6)
     21.0
     """
-    dark, light = sorted((luminance(one), luminance(other)))
+    dark, light = sorted((luminance(colour), luminance(other)))
     return (light + 0.05) / (dark + 0.05)
 
 

@@ -192,9 +192,7 @@ def read_overlaps(source: OverlapTable, suites: Sequence[Suite] = ()) -> Overlap
     frame: Any = source if isinstance(source, pd.DataFrame) else read_csv(source)
     if any(name in COLUMNS for name in frame):
         return overlaps(read_accuracies(frame, suites))
-    if (
-        not isinstance(source, pd.DataFrame) or len(frame.columns) == len(frame) + 1
-    ):  # the first column holds names, as in a file
+    if not isinstance(source, pd.DataFrame) or len(frame.columns) == len(frame) + 1:  # first column: names
         frame = frame.set_index(frame.columns[0])
     names = tuple(map(str, frame.index))
     if names != tuple(map(str, frame.columns)) or len(set(names)) < len(names) or not names:
