@@ -81,7 +81,7 @@ class CorrelationWork:
         save_table(store, ERRORS, errors)
         trained = set(errors["scheme"])  # the folder may hold distances of others
         distances = distances.take([name for name in distances.schemes if name in trained])
-        tables = {kind: scheme_correlations(distances, errors, distance=kind) for kind in CORRELATIONS}
+        tables = {kind: scheme_correlations(distances, errors, distance=kind) for kind in CORRELATIONS}  # type: ignore[arg-type]
         for kind, name in CORRELATIONS.items():
             save_table(store, name, tables[kind])
         return tables["msd"]

@@ -280,4 +280,4 @@ def read_dissimilar(directory: str | os.PathLike[str]) -> Dissimilar:
     drawn = load_arrays(store, DRAWN, ["error", "distance"])
     result = {key: tuple(value) if isinstance(value, list) else value for key, value in result.items()}
     arrays = {"candidate_errors": drawn["error"], "candidate_distances": drawn["distance"]}
-    return Dissimilar(tuple(dict.fromkeys(picks["corruption"])), shifts, picks, **arrays, **result)
+    return Dissimilar(tuple(dict.fromkeys(picks["corruption"])), shifts, picks, **arrays, **result)  # type: ignore[arg-type]

@@ -114,7 +114,7 @@ class DistanceWork:
         run.expect("train", networks + extractors, trained + extractors - len(self.untrained()))
         parts = {"centres": (self.levels, self.missing_centres()), "scheme": (self.schemes, self.missing_schemes())}
         for kind, (each, missing) in parts.items():
-            total = len(self.resamplings) * len(each)
+            total = len(self.resamplings) * len(each)  # type: ignore[arg-type]
             run.expect(kind, total, total - len(missing))
 
     def train_extractor(self, run: Run) -> None:

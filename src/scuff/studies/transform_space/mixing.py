@@ -50,7 +50,7 @@ class Mixture(Scheme):
         drawn = bernoulli(self.keys(ids, seed), "other", probability=self.share)
         # A seed of its own: with the given one, its draws would be those that make the centres of corruptions.
         options = {"severity": self.severity, "suite": self.suite, "seed": mixture_seed(seed), "check": False}
-        ways = [partial(corrupt, name=entry, **options) for entry in (self.right, self.other)]
+        ways = [partial(corrupt, name=entry, **options) for entry in (self.right, self.other)]  # type: ignore[arg-type]
         return each_its_way(images, ids, drawn, ways)
 
     def settings(self) -> dict[str, Any]:

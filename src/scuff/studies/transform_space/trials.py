@@ -108,7 +108,7 @@ class Trials:
 
 def open_tests(study: TrialStudy[Any], distances: DistanceWork) -> Source:
     """The test images; refused if their classes are not those of the training images."""
-    test = open_test_source(study.data, study.test, None)
+    test = open_test_source(study.data, study.test, None)  # type: ignore[attr-defined]
     check_classes(distances.source, test)
     return test
 
