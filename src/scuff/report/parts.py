@@ -91,7 +91,7 @@ def panels(models: Mapping[str, Sequence[Part]]) -> Part:
 
 def figures_of(section: Mapping[str, Any]) -> list[Figure]:
     """All figures of a section, or of a panel in it."""
-    figures = []
+    figures = []  # type: ignore[var-annotated]
     for part in section["parts"]:
         figures += part["figures"] if part["kind"] == "figures" else []
         for panel in part["panels"] if part["kind"] == "panels" else []:

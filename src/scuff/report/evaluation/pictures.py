@@ -71,7 +71,7 @@ def worst_rows(rows: pd.DataFrame, most: int = MANY) -> pd.DataFrame:
     # The first of every corruption are enough: fewer than `most` of them can be lost to images that are shown already.
     best = [group.nlargest(most + each, "confidence") for _, group in groups]
     candidates = pd.concat(best).sort_values("confidence", ascending=False, kind="stable") if best else wrong
-    chosen, images, used = [], set(), Counter()
+    chosen, images, used = [], set(), Counter()  # type: ignore[var-annotated]
     for place, (image, corruption) in enumerate(zip(candidates["image_id"], candidates["corruption"], strict=True)):
         if len(chosen) < most and image not in images and used[corruption] < each:
             chosen.append(place)
@@ -134,7 +134,7 @@ class SeenImages:
 
     def _source(self, entry: str, severity: int) -> Source:
         source = self.images.source
-        return source.cell(entry, severity or None) if self.images.are_corrupted else source
+        return source.cell(entry, severity or None) if self.images.are_corrupted else source  # type: ignore[return-value, union-attr]
 
     def _read(self, source: Source, image: int, key: str) -> Tensor:
         cut = self.evaluation.settings[key]
