@@ -34,7 +34,21 @@ SLOW = {
     "test_training_schemes.py": r"whatever_the_size_of_blocks\[(augmix-jsd|autoaugment)\]",
     "test_cli_corrupt.py": r"test_ctrl_c_stops_promptly_and_the_same_command_goes_on\[2\]",
 }
-LONG_FILES = ()  # they begin first, so that no worker is left with one of them in the end
+LONG_FILES = {  # they begin first, so that no worker is left with one of them in the end
+    "test_cli_corrupt.py",
+    "test_cli_evaluate.py",
+    "test_contract.py",
+    "test_dissimilar_study.py",
+    "test_docs.py",
+    "test_evaluation.py",
+    "test_export.py",
+    "test_golden.py",
+    "test_overlap_study.py",
+    "test_sequences.py",
+    "test_training.py",
+    "test_training_schemes.py",
+    "test_transform_space_study.py",
+}
 
 
 # A shell starts jobs in the background with Ctrl-C ignored, and so would be the processes to which tests send it.

@@ -60,6 +60,9 @@ def read_long(
         )
     if frame.empty:
         raise ValueError(f"the table of {what} is empty")
+    repeated = [name for name in (*keys, *values) if list(frame.columns).count(name) > 1]
+    if repeated:
+        raise ValueError(f"the table of {what} has more than one column {repeated[0]}")
     frame = frame if optional in frame else frame.assign(**{optional: 0})
     for column in (*whole, *numbers, *values):
         kinds, kind = ("iu", "whole numbers") if column in whole else ("fiu", "numbers")
