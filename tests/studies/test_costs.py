@@ -225,7 +225,10 @@ def test_all_studies_of_transform_space_have_costs(tmp_path):
         "dissimilar": DissimilarStudy(
             *("cifar10-c", "c-bar-candidates-32", TRAIN, out),
             **{key: options[key] for key in ("test", "limit", "device", "engine", "images", "samples")},
-            models=network, extractors=network, size=2, only=["lines", "ripple"],
+            models=network,
+            extractors=network,
+            size=2,
+            only=["lines", "ripple"],
         ),
     }
     counts = {}
