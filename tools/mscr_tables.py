@@ -34,8 +34,8 @@ def summarise(accuracies: RobustAccuracies) -> pd.DataFrame:
     wide = frame.pivot_table(values="accuracy", index=["model", "train_noise", "run"], columns="test_noise")
     wide[MSCR] = wide[accuracies.epsilon_min] / wide[0.0] - 1
     long = wide.stack().rename("value").reset_index()
-    found = long.groupby(["model", "train_noise", "test_noise"], sort=False)["value"].agg(["mean", "std", "count"])
-    return found.reset_index().rename(columns={"std": "deviation", "count": "runs"})
+    summary = long.groupby(["model", "train_noise", "test_noise"], sort=False)["value"].agg(["mean", "std", "count"])
+    return summary.reset_index().rename(columns={"std": "deviation", "count": "runs"})
 
 
 def markdown(accuracies: RobustAccuracies, model: str) -> str:

@@ -131,6 +131,7 @@ def test_bytes_are_known(tmp_path):
     assert digest == "0d2c4e036d25e5e8"
 
 
+@pytest.mark.slow
 def test_shards_do_not_depend_on_the_number_of_workers(pictures, tmp_path):
     alone = export(pictures, tmp_path / "alone", "imagenet-c", shard=2, **FEW)
     options = {**FEW, "engine": LocalEngine(3)}

@@ -13,8 +13,8 @@ from scuff.metrics.separation.neighbours import ALL, CLASSES, POINTS, Given, ope
 from scuff.metrics.separation.neighbours.best import Competition, make_bars
 from scuff.metrics.separation.neighbours.blocks import choose_blocks, patches, single_features
 from scuff.metrics.separation.neighbours.device import Device
-from scuff.metrics.separation.neighbours.duplicates import find_conflicts
 from scuff.metrics.separation.neighbours.exact import pair_powers
+from scuff.metrics.separation.neighbours.given import find_conflicts
 
 NORMS = (1.0, 2.0, 2.5, math.inf)
 KINDS = 8
@@ -24,7 +24,7 @@ KINDS = 8
 def small_blocks(monkeypatch):
     """Leaves of three points, a first level of two blocks, and further levels from four features on."""
     monkeypatch.setattr("scuff.metrics.separation.neighbours.tree.LEAF", 3)
-    monkeypatch.setattr("scuff.metrics.separation.neighbours.cores.TASKS", 4)
+    monkeypatch.setattr("scuff.metrics.separation.neighbours.scan.TASKS", 4)
     monkeypatch.setattr("scuff.metrics.separation.neighbours.blocks.COARSE", 2)
     monkeypatch.setattr("scuff.metrics.separation.neighbours.blocks.FINER", 2)
     monkeypatch.setattr("scuff.metrics.separation.neighbours.blocks.SPARSE", 2)
@@ -160,7 +160,7 @@ def test_order_threads_and_sizes_do_not_matter(monkeypatch, competition):
     first = search(open_searcher(given.prepared), competition)
     for leaf, tasks, threads in ((128, 1, 1), (2, 1000, 3), (7, 5, 2)):
         monkeypatch.setattr("scuff.metrics.separation.neighbours.tree.LEAF", leaf)
-        monkeypatch.setattr("scuff.metrics.separation.neighbours.cores.TASKS", tasks)
+        monkeypatch.setattr("scuff.metrics.separation.neighbours.scan.TASKS", tasks)
         monkeypatch.setattr("scuff.metrics.separation.neighbours.compiling.config.NUMBA_NUM_THREADS", threads)
         prepared = Given(x, labels, 1).prepared
         again = search(open_searcher(prepared), competition)
@@ -236,5 +236,5 @@ def test_conflicts_are_found_among_equal_codes(monkeypatch):
     """Different rows may have the same code: here all have."""
     x = np.array([[0.0], [1.0], [-0.0], [1.0], [2.0]])
     labels = np.array([0, 0, 1, 0, 1])
-    monkeypatch.setattr("scuff.metrics.separation.neighbours.duplicates._hash", lambda bits, start, out: out.fill(7))
+    monkeypatch.setattr("scuff.metrics.separation.neighbours.given._hash", lambda bits, start, out: out.fill(7))
     assert [group.tolist() for group in find_conflicts(x, labels)] == [[0, 2]]

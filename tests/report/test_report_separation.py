@@ -528,7 +528,7 @@ def test_the_command_finds_out_what_a_folder_is(accuracies, separation, tmp_path
 
 
 def test_a_folder_of_nothing_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"no .*separation\.json.* mscr\.json"):
+    with pytest.raises(ValueError, match=r"no .*mscr\.json.* separation\.json"):
         write_report(tmp_path)
 
 

@@ -61,7 +61,7 @@ def test_the_chosen_benchmarks_and_the_sweep(matrix, candidates):
 def test_the_categories(matrix):
     found = find_categories(matrix)
     assert f"**K = {found.k}**" in PAGE
-    assert f"correlate by {found.same:.2f} in the mean, those of different ones by {found.different:.2f}" in PAGE
+    assert f"correlate by {found.same:.2f} on average, those of different ones by {found.different:.2f}" in PAGE
     for number, members in found.groups().items():
         words = [("" if name.startswith("noc") else "C: ") + plain([name]) for name in members]
         assert f"| {number} | {', '.join(words)} |" in PAGE
@@ -83,7 +83,7 @@ def test_fine_tuning_changes_the_scores_as_the_page_says(matrix, candidates):
     tuned = read_overlaps(FOLDER / "fine-tuned-overlap.csv")
     found = agreement(tuned, matrix)
     assert f"correlate by {found.pearson:.2f} (Spearman {found.spearman:.2f})" in PAGE
-    assert f"differ by {found.mean_difference:.2f} in the mean and by {found.largest_difference:.2f} at most" in PAGE
+    assert f"differ by {found.mean_difference:.2f} on average and by {found.largest_difference:.2f} at most" in PAGE
     assert f"{100 * found.same_side:.0f} % of the pairs stay on their side of 0.1" in PAGE
     again = find_nonoverlapping(tuned.take(candidates.names), 0.1).members
     shared = [name for name in find_nonoverlapping(candidates, 0.1).members if name in again]

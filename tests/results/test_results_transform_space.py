@@ -52,7 +52,7 @@ def test_mmd_explains_less(page, correlations):
     msd, mmd = (correlations[kind]["rho"] for kind in BOTH)
     assert list(msd.index[mmd > msd]) == ["cifar10-c/brightness"]
     assert (round(mmd.mean(), 2), round(msd.mean(), 2)) == (0.59, 0.78)
-    assert "0.59 against 0.78 in the mean" in page
+    assert "0.59 against 0.78 on average" in page
 
 
 def test_patch_gaussian_is_nearest_to_snow_and_not_best_against_it():

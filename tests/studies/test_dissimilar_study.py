@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from made_encoders import open_encoder
 from typer.testing import CliRunner
 
 import scuff
@@ -15,7 +16,7 @@ from scuff.data.source import array_source
 from scuff.design import Scan, find_dissimilar
 from scuff.models import build, open_model, save_model
 from scuff.studies import DissimilarStudy, dissimilar, read_dissimilar
-from scuff.studies.transform_space.features import corruption_transform, open_encoder, resampling_seed
+from scuff.studies.transform_space.features import corruption_transform, resampling_seed
 from scuff.suites import Suite, load_suite
 from scuff.training import Recipe, train
 

@@ -17,10 +17,9 @@ from scuff.store import Store
 from scuff.studies import CorrelationStudy, DistancesStudy, correlation, distances, subsets, trainings
 from scuff.studies.calibration.bench import plan_bench
 from scuff.studies.calibration.study import calibrate_suite
-from scuff.studies.transform_space import schemes as scheme_cells
-from scuff.studies.transform_space.encoders import Centres
+from scuff.studies.transform_space import cells as scheme_cells
+from scuff.studies.transform_space.cells import Centres, SchemeDistances
 from scuff.studies.transform_space.features import Encoder
-from scuff.studies.transform_space.schemes import SchemeDistances
 from scuff.suites import Suite, load_suite
 from scuff.training import find_recipe
 

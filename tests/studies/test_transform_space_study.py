@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from made_encoders import open_encoder
 from made_images import bars
 from torch import nn
 from typer.testing import CliRunner
@@ -30,17 +31,16 @@ from scuff.studies import (
     read_distance_study,
     subsets,
 )
-from scuff.studies.transform_space import schemes as module
+from scuff.studies.transform_space import cells as module
+from scuff.studies.transform_space.cells import distances_between, measure_scheme
 from scuff.studies.transform_space.features import (
     Encoder,
     corruption_transform,
-    open_encoder,
     resampling_seed,
     scheme_transform,
 )
 from scuff.studies.transform_space.files import short_name
 from scuff.studies.transform_space.mixing import Mixture, mixture_seed
-from scuff.studies.transform_space.schemes import distances_between, measure_scheme
 from scuff.studies.transform_space.subsets import FewDraws, choose_draws
 from scuff.suites import load_suite
 from scuff.training import find_recipe

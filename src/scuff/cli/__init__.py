@@ -95,7 +95,14 @@ def _main(
       scuff report runs/mine             write one HTML page about any folder of results
       scuff progress runs/noc --watch    watch a study, from any machine that sees its folder
 
-    Each command explains itself: scuff COMMAND --help.
+    Each command explains itself: scuff COMMAND --help. Long ones can be interrupted and run again to resume.
+
+    \b
+    Exit codes:
+        0  all done
+        1  some work failed, some files could not be read, the disk is full, or memory ran out
+        2  the command, or the data, make no sense
+      130  interrupted
     """
 
 

@@ -84,13 +84,6 @@ def corrupt_command(
       scuff corrupt cifar10-test.npz cifar10-c/ --suite cifar10-c
       scuff corrupt val/ noc/ --suite imagenet-noc --resize 256 --crop 224
       scuff corrupt /nfs/train s3://bucket/train-c --layout webdataset --engine ray --address auto
-
-    \b
-    Exit codes:
-        0  all done
-        1  some files could not be read, some work failed, or the disk is full
-        2  the command makes no sense
-      130  interrupted
     """
     if as_published and save == "png":
         raise ValueError("--as-published means --save jpeg; leave out --save png")

@@ -87,13 +87,6 @@ def evaluate_command(
       scuff evaluate net.safetensors --data cifar10-c:CIFAR-10-C --clean cifar10:data --out runs/published
       scuff evaluate timm:vit_base_patch16_224 --suite imagenet-noc --data folder:val --out runs/noc --dry-run
       scuff evaluate torchvision:resnet50 --data imagenet-a:imagenet-a --out runs/a
-
-    \b
-    Exit codes:
-        0  all done
-        1  cells failed, the disk is full, or memory ran out
-        2  the command makes no sense
-      130  interrupted
     """
     from scuff.cli.jobs import chosen_engine, resumable_job
     from scuff.evaluation import plan_evaluation, run_plan

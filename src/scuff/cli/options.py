@@ -20,9 +20,6 @@ Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
 Resize = Annotated[
     int | None, typer.Option(metavar="PIXELS", help="Resize the shorter side of each picture to this first.")
 ]
-Recipe = Annotated[
-    str, typer.Option(metavar="NAME", help="fashion, cifar-fast, cifar-augmentation, ...: see scuff train --help.")
-]
 Classes = Annotated[
     str | None, typer.Option(metavar="NAME", help="Class subset: imagenet-100 is every tenth class of ImageNet.")
 ]

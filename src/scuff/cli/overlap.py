@@ -62,13 +62,6 @@ def overlap_command(plan: Any, matrix: Any, *, compare_to: CompareTo = None) -> 
         --fine-tune 2 --compare-to runs/noc
       scuff overlap noc-candidates --data folder:train --test folder:val --classes imagenet-100 \\
         --recipe imagenet-100 --out runs/inet
-
-    \b
-    Exit codes:
-        0  all done
-        1  cells failed, the disk is full, or memory ran out
-        2  the command makes no sense
-      130  interrupted
     """
     _print_matrix(matrix)
     if compare_to is not None:

@@ -78,13 +78,6 @@ def separation_command(plan: Any, separation: Any, *, quantiles: Quantiles = Non
       scuff separation B_sep.npz --quantiles 0.001,0.01 --out runs/B
       scuff separation cifar10:data --norm 2
       scuff separation folder:photos --resize 64 --crop 64 --drop-duplicates
-
-    \b
-    Exit codes:
-        0  all done
-        1  the disk is full, or memory ran out
-        2  the command makes no sense, or the data do not
-      130  interrupted
     """
     work = plan.work
     _print_separation(work.points, separation)
@@ -194,13 +187,6 @@ def mscr_command(plan: Any, accuracies: Any, *, protocol: ProtocolName = None, a
       scuff mscr --model recipe:cifar-fast --data cifar10:data --copies 1 --runs 3 --out runs/cifar
       scuff mscr --model net.safetensors --data cifar10:data --out runs/net
       scuff mscr --protocol paper-2d --data B_sep.npz --runs 100 --out runs/paper
-
-    \b
-    Exit codes:
-        0  all done
-        1  cells failed, the disk is full, or memory ran out
-        2  the command makes no sense
-      130  interrupted
     """
     _print_matrices(accuracies, as_paper)
     planned = plan.settings

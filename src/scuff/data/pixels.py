@@ -158,11 +158,14 @@ class _Decoder:
         chunks = _Chunks(self.source, self.cut, self.shape, places)
         workers = min(self.workers, len(places)) if len(places) > 1 else 0  # one chunk is read faster than one starts
         # Only the loop holds the results: with it, whatever its end, the workers end too.
-        results: Any = _in_processes(chunks, workers, pinned) if workers else chunks
-        for place, result in zip(places, results, strict=True):
+        for place, result in zip(places, self._read(chunks, workers, pinned), strict=True):
             if isinstance(result, str):
                 raise ImageError(result)
             yield place, result
+
+    @staticmethod
+    def _read(chunks: _Chunks, workers: int, pinned: bool) -> Any:
+        return _in_processes(chunks, workers, pinned) if workers else chunks
 
 
 def _processors() -> int:

@@ -188,7 +188,8 @@ def bootstrap_difference(
     if len(a) != len(b):
         raise ValueError(f"paired arrays must hold the same images, got {len(a)} and {len(b)}")
     groups = [Group(np.asarray(columns, float), np.arange(len(columns))) for columns in (a, b)]
-    return subtract_together({"": tuple(Estimate((group,), statistic) for group in groups)}, resampling)[""]
+    first, second = (Estimate((group,), statistic) for group in groups)
+    return subtract_together({"": (first, second)}, resampling)[""]
 
 
 def _resample_groups(estimates: Mapping[Key, Estimate], resampling: Resampling) -> dict[tuple[int, int], np.ndarray]:
@@ -197,7 +198,7 @@ def _resample_groups(estimates: Mapping[Key, Estimate], resampling: Resampling) 
     for estimate in estimates.values():
         for place, group in enumerate(estimate.groups):
             sizes.setdefault((place, len(group.columns)), {})[id(group)] = group.columns
-    resampled = {}
+    resampled: dict[Any, Any] = {}
     for (place, _), columns in sizes.items():
         means = resample_means(np.hstack(list(columns.values())), resampling, place)
         ends = np.cumsum([c.shape[1] for c in columns.values()])
@@ -206,7 +207,7 @@ def _resample_groups(estimates: Mapping[Key, Estimate], resampling: Resampling) 
     return resampled
 
 
-def _with_interval(estimate: Estimate, value: np.ndarray, values: np.ndarray, resampling: Resampling) -> Score:
+def _with_interval(estimate: Estimate, value: Any, values: np.ndarray, resampling: Resampling) -> Score:
     value = float(value)
     n = min(len(g.columns) for g in estimate.groups)
     if not np.isfinite(value):

@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from scuff.ranges import Range
 
@@ -180,7 +181,7 @@ class _Curve:
             if abs(self.at(nearest) - target) <= self.tolerance:
                 return nearest, True
             if len(bracket) == 2:
-                following = self._between(*bracket, target, step)
+                following = self._between(bracket[0], bracket[1], target, step)
                 step += 1
             else:
                 factor *= 2.0  # faster and faster
@@ -223,7 +224,8 @@ class _Curve:
 
     def coarse_notes(self, *targets: float) -> list[str]:
         """Where robustness jumps over a target, from one severity to the next that there is."""
-        order, notes = self.order(), {}
+        order = self.order()
+        notes: dict[Any, str | None] = {}
         for target in targets:
             for mild, severe in pairwise(order):
                 a, b = self.at(mild), self.at(severe)

@@ -43,7 +43,7 @@ def generate(categories: Groups, n: int, k: int, count: int = 1000, seed: int = 
     while len(benchmarks) < count:
         chosen = draw.choice(len(pools), n, replace=False)
         names = [pools[c][place] for c in chosen for place in draw.choice(len(pools[c]), k, replace=False)]
-        benchmarks[tuple(sorted(names, key=order.get))] = None
+        benchmarks[tuple(sorted(names, key=order.__getitem__))] = None
     return list(benchmarks)
 
 
@@ -91,7 +91,7 @@ def substitute(benchmark: Benchmark, categories: Groups, draw: np.random.Generat
     if not exchanges:
         return benchmark
     old, new = exchanges[draw.integers(len(exchanges))]
-    return tuple(sorted({*benchmark, new} - {old}, key=order.get))
+    return tuple(sorted({*benchmark, new} - {old}, key=order.__getitem__))
 
 
 def std_groups(

@@ -78,14 +78,14 @@ def find_categories(
         steps.append({"k": k, **_judge(defined.values, pearson, labels, inertia, _cut(tree, k))})
         if chosen is None and steps[-1]["same"] > least_correlation:
             chosen = labels
-    labels = _renumber(np.arange(count) if chosen is None else chosen)
+    numbers = _renumber(np.arange(count) if chosen is None else chosen)
     columns = ["k", "same", "different", "inertia", "silhouette"]
     columns += ["hierarchical_same", "hierarchical_silhouette", "rand"]
     return Categories(
         defined.names,
-        labels,
-        max(labels),
-        *_means(pearson, np.array(labels)),
+        numbers,
+        max(numbers),
+        *_means(pearson, np.array(numbers)),
         pd.DataFrame(steps, columns=columns),
         overlaps.undefined,
     )

@@ -48,7 +48,8 @@ def search_order(joined: np.ndarray) -> np.ndarray:
     [2, 1, 0, 3]
     """
     joined = joined & ~np.eye(len(joined), dtype=bool)
-    degrees, order = joined.sum(axis=0), []
+    degrees = joined.sum(axis=0)
+    order: list[int] = []
     for _ in range(len(joined)):
         degrees[order] = len(joined)  # more than any that is left
         vertex = int(degrees.argmin())

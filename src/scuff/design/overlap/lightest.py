@@ -35,7 +35,7 @@ def lightest_of(known: Sequence[tuple[int, ...]], weights: np.ndarray) -> list[t
     np.put_along_axis(inside, np.array(known), 1, axis=1)
     totals = np.einsum("cv,vu,cu->c", inside, _without_diagonal(weights), inside, optimize=True) / 2
     ties = np.flatnonzero(totals <= totals.min() + SAME * math.comb(size, 2))
-    return sorted(tuple(sorted(known[tie])) for tie in ties)
+    return sorted(tuple(sorted(known[int(tie)])) for tie in ties)
 
 
 def find_lightest(
@@ -88,7 +88,7 @@ class _Search:
         classes += split(self.graph, rest, len(self.graph.near))[0]
         members = [vertices(class_) for class_ in classes]
         places, wanted = np.concatenate(members), self._wanted() - self._weigh(chosen)
-        alone = self.weights[np.ix_(chosen, places)].sum(axis=0)
+        alone = self.weights[np.ix_(np.array(chosen, int), places)].sum(axis=0)
         between = self.weights[np.ix_(places, places)]
         if len(members) == missing and np.isfinite(wanted):
             least = _least_of_all(alone, between, list(map(len, members)), wanted)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -65,5 +66,5 @@ def _take_levels(suite: Suite, levels: Mapping[str, Sequence[int]]) -> Suite:
         }
         for entry, chosen in levels.items()
     }
-    nothing = {"validation": (), "aliases": {}, "categories": {}, "compare_to_first": ()}
+    nothing: dict[str, Any] = {"validation": (), "aliases": {}, "categories": {}, "compare_to_first": ()}
     return replace(suite, entries=entries, severities=LEVELS, **nothing)

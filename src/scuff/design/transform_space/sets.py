@@ -118,7 +118,8 @@ def draw_pairs(sets: Sets, count: int, rng: np.random.Generator) -> np.ndarray:
     has = np.zeros((size, sets.members.max() + 1), bool)
     np.put_along_axis(has, sets.members, True, axis=1)
     packed = np.packbits(has, axis=1)
-    disjoint, tries = [], 0
+    disjoint: list[np.ndarray] = []
+    tries = 0
     while sum(map(len, disjoint)) < count:
         pairs = rng.integers(0, size, (count, 2))
         disjoint.append(pairs[~(packed[pairs[:, 0]] & packed[pairs[:, 1]]).any(axis=1)])

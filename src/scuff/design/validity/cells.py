@@ -71,7 +71,7 @@ def draw_benchmarks(categories: Groups, cells: Sequence[Cell], count: int, seed:
     ([('shot', 'zoom'), ('iso', 'zoom')], [0, 0])
     """
     draw = np.random.default_rng(seed)
-    chosen = range(len(cells))
+    chosen = list(range(len(cells)))
     if len(cells) > count:
         chosen = sorted(draw.choice(len(cells), count, replace=False).tolist())
     each = math.ceil(count / len(chosen))

@@ -50,7 +50,7 @@ def ask_predictive(
     unknown = [name for name in kept if name not in known]
     if unknown or not kept:
         raise ValueError(f"natural benchmarks must be some of {', '.join(known)}; got {', '.join(unknown) or 'none'}")
-    place, x, y = take_residuals(shifts, [names])
+    place, x, y = take_residuals(shifts, [names])  # type: ignore[list-item]
     y = y[:, [known.index(name) for name in kept]]
     moments = find_moments(x, y)
     constant = [name for name, is_known in zip(kept, np.isfinite(moments.cross[0, 0]), strict=True) if not is_known]

@@ -132,7 +132,7 @@ def find_predictive(
         size,
         question.natural,
         float(own[0]),
-        **scores,
+        **scores,  # type: ignore[arg-type]
         stability=float((choices @ final).mean() / size),
         exact=is_exact(x.shape[1], size),
     )

@@ -33,7 +33,7 @@ FEWEST = 2  # categories that a comparison must rest on
 MOST_UNEVEN = 6  # categories of benchmarks that are made less even: the paper's number, and 462 arrangements
 BASE_K = 2  # corruptions of each category before numbers become uneven, as in the paper
 EVERY_CELL = 4000  # cells of a side that are all there, however few benchmarks are asked for
-COLUMNS = ("question", "natural", "smaller", "larger", "categories")
+COLUMNS: tuple[str, ...] = ("question", "natural", "smaller", "larger", "categories")
 COLUMNS += ("difference", "low", "high", "other_sign_share", "note")
 
 
@@ -84,8 +84,8 @@ def trends(
     groups = {names[side]: draw_side(categories, side, count, resampling.seed) for side in cells}
     scores = group_validity(shifts, groups, resampling=resampling)
     rows = []
-    for question, steps in itertools.groupby(comparisons, key=lambda comparison: comparison.question):
-        steps = list(steps)
+    for question, group in itertools.groupby(comparisons, key=lambda comparison: comparison.question):
+        steps = list(group)
         for natural in scores.natural:
             for step in steps:
                 smaller, larger = (names[side] for side in step.sides)

@@ -102,7 +102,7 @@ def differences(
     """
     estimate = _find_estimate(score)
     both = {key: tuple(estimate(rows, **options) for rows in pair) for key, pair in pairs.items()}
-    return subtract_together(both, resampling)
+    return subtract_together(both, resampling)  # type: ignore[arg-type]
 
 
 def compare(
@@ -144,10 +144,11 @@ def ranks(
     >>> table[table.corruption == "all"][["model", "rank"]].values.tolist()
     [['a', 3.0], ['b', 1.5], ['c', 1.5]]
     """
-    estimates, entries = {}, None
+    estimates: dict[str, Estimate] = {}
+    entries: list[str] = []
     for model, rows_of in by_model(rows).items():
         groups, vector, names, _ = ce_statistic(rows_of, baseline, relative, suite, partial)
-        entries = names if entries is None else entries
+        entries = entries or names
         if names != entries:
             raise ValueError(f"models are ranked on the same corruptions; {model} has {names}, others {entries}")
         estimates[model] = Estimate(groups, vector)
@@ -188,7 +189,9 @@ def summary(
     >>> table[["model", "clean_error", "mean_error", "mce", "n"]].round(3).values.tolist()
     [['a', 0.3, 0.475, nan, 200], ['b', 0.2, 0.375, nan, 200]]
     """
-    lines, estimates, scores_of = {}, {}, {}
+    lines: dict[str, Any] = {}
+    estimates: dict[Any, Any] = {}
+    scores_of: dict[Any, Any] = {}
     for model, rows_of in by_model(rows).items():
         cells = read_cells(rows_of)
         lines[model] = {"model": model, "n": len(cells.images), **_count_cells(cells, suite)}
@@ -207,7 +210,7 @@ def _all_estimates(cells: Cells, baseline: Baseline, suite: Suite | str | None, 
     """The scores of `summary` that these cells allow, but for the clean error, which needs no draws."""
     clean = [cells.clean()] if (CLEAN, 0) in cells.keys else []
     counted = _counted(cells, suite)
-    options = {"suite": suite, "partial": True}
+    options: dict[str, Any] = {"suite": suite, "partial": True}
     estimates = {}
     if counted:
         estimates["mean_error"] = mean_error.estimate(cells, **options)

@@ -27,6 +27,7 @@ def ece(rows: Rows, bins: int = 15, *, resampling: Resampling = DEFAULT) -> Esti
     cells = read_cells(rows)
     bin_of = _bins(cells, bins)
     columns = np.zeros((len(cells.images), bins))
+    assert cells.confidence is not None
     for cell in range(len(cells.keys)):
         gap = cells.confidence[cell] - ~cells.wrong[cell]
         columns[np.arange(len(columns)), bin_of[cell]] += gap  # each image falls into one bin: no index occurs twice
@@ -49,6 +50,7 @@ def reliability(rows: Rows, bins: int = 15, *, level: float = 0.95) -> pd.DataFr
     bin_of = _bins(cells, bins).ravel()
     right = np.bincount(bin_of, weights=~cells.wrong.ravel(), minlength=bins)
     count = np.bincount(bin_of, minlength=bins)
+    assert cells.confidence is not None
     sure = np.bincount(bin_of, weights=cells.confidence.ravel(), minlength=bins)
     some = np.where(count, count, np.nan)
     low, high = wilson(right, some, level)

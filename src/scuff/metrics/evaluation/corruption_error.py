@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from scuff.metrics.intervals import DEFAULT, Resampling
 from scuff.metrics.score import Score
 from scuff.suites import Suite
 
-Baseline = str | Errors | Reference | Rows | None
+Baseline: TypeAlias = str | Errors | Reference | Rows | None
 
 
 def ce(
@@ -133,7 +134,7 @@ def _find_baseline(cells: Cells, entries: Mapping[str, list[int]], baseline: Bas
         return f"there is no {baseline} reference for {', '.join(lacking)}" if lacking else reference
     if isinstance(baseline, (pd.DataFrame, Cells)):
         return read_cells(baseline)
-    reference = baseline if isinstance(baseline, Reference) else Reference(baseline, baseline.get(CLEAN))
+    reference = baseline if isinstance(baseline, Reference) else Reference(baseline, baseline.get(CLEAN))  # type: ignore[arg-type]
     lacking = [entry for entry in entries if entry not in reference.errors]
     if lacking:
         named = ", ".join(reference.errors)

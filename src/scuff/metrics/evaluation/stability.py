@@ -200,7 +200,7 @@ def _read_films(
         step = difficulty if known.levels(entry) == (None,) else 1
         columns.append(_mean_over_pairs(film, pair, step, entry in known.compare_to_first, entry))
     note = f"partial: {len(entries)} of {len(wanted)} sequences" if missing else ""
-    return _Films(name, entries, Group(np.column_stack(columns), images, source), note)
+    return _Films(name, entries, Group(np.column_stack(columns), images, source), note)  # type: ignore[arg-type]
 
 
 def _severity(suite: Suite, entry: str, difficulty: int) -> int:

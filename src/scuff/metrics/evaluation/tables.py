@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -45,8 +46,8 @@ class Cells:
         return replace(self, keys=tuple(self.keys[k] for k in places), wrong=self.wrong[places], confidence=confidence)
 
 
-Rows = pd.DataFrame | Cells
-ManyRows = pd.DataFrame | Mapping[str, Rows]  # of many models: one table, or {model: its rows}
+Rows: TypeAlias = pd.DataFrame | Cells
+ManyRows: TypeAlias = pd.DataFrame | Mapping[str, Rows]  # of many models: one table, or {model: its rows}
 
 
 def read_cells(rows: Rows) -> Cells:
@@ -73,9 +74,9 @@ def read_cells(rows: Rows) -> Cells:
     wrong[slot] = rows["label"].to_numpy() != rows["prediction"].to_numpy()
     confidence = None
     if "confidence" in rows:
-        confidence = np.empty(counts.size, np.float32)
-        confidence[slot] = rows["confidence"].to_numpy(np.float32)
-        confidence = confidence.reshape(counts.shape)
+        flat = np.empty(counts.size, np.float32)
+        flat[slot] = rows["confidence"].to_numpy(np.float32)
+        confidence = flat.reshape(counts.shape)
     return Cells(model, source, suite, keys, images, wrong.reshape(counts.shape), confidence)
 
 
@@ -146,6 +147,7 @@ def scored_cells(cells: Cells, suite: Suite | str | None, partial: bool) -> tupl
         which = "corrupted images" if known is None else f"the scored entries of {known.name}"
         raise ValueError(f"the rows of {cells.model} hold none of {which}")
     if missing and not partial:
+        assert known is not None  # or nothing could be missing
         raise ValueError(
             f"the rows of {cells.model} lack {len(missing)} of the {len(wanted)} cells that count in {known.name}: "
             f"{_list_cells(missing)}; evaluate them, or pass partial=True to score those that are there"

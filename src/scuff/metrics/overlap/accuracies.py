@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -99,7 +100,7 @@ class Accuracies:
         return frame[["trained_on", "tested_on", "seed", "accuracy"]]
 
 
-AccuracyTable = Accuracies | pd.DataFrame | str | os.PathLike[str]  # whatever `read_accuracies` takes
+AccuracyTable: TypeAlias = Accuracies | pd.DataFrame | str | os.PathLike[str]  # whatever `read_accuracies` takes
 
 
 def read_accuracies(source: AccuracyTable, suites: Sequence[Suite] = ()) -> Accuracies:

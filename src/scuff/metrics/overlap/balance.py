@@ -84,9 +84,9 @@ def balance(
     spreads = estimate(table, statistic, resampling, mirrored=True)  # as noise only drives the models apart
     ends = np.maximum(spreads.low, 0), np.maximum(spreads.high, 0)
     note = _describe(reference, [name for name, use in zip(benchmark, kept, strict=True) if not use])
-    scores = [Score(*map(float, v), spreads.n, spreads.interval, note) for v in zip(spreads.value, *ends, strict=True)]
+    scores = [Score(*map(float, v), spreads.n, spreads.interval, note) for v in zip(spreads.value, *ends, strict=True)]  # type: ignore[call-arg, arg-type]
     standard, *values = mces(table.values).mean(axis=0).tolist()
-    return Balance(dict(zip(benchmark, values, strict=True)), *scores, standard)
+    return Balance(dict(zip(benchmark, values, strict=True)), *scores, standard)  # type: ignore[call-arg, arg-type]
 
 
 def spread(values: ArrayLike) -> tuple[np.ndarray, np.ndarray]:

@@ -14,7 +14,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -136,7 +136,7 @@ def overlaps(
         matrix = np.eye(len(kept))
         matrix[rows, columns] = matrix[columns, rows] = np.maximum(pairs, 0)
         matrices.append(_put(matrix, names, kept))
-    return Overlaps(names, *matrices, undefined, scores.interval, scores.n, accuracies.suites)
+    return Overlaps(names, *matrices, undefined, scores.interval, scores.n, accuracies.suites)  # type: ignore[call-arg, arg-type]
 
 
 def overlap(
@@ -172,7 +172,7 @@ def robustness_scores(accuracies: AccuracyTable) -> pd.DataFrame:
     return pd.DataFrame((accuracies.values / clean).mean(axis=0), accuracies.trained_on, accuracies.tested_on)
 
 
-OverlapTable = Overlaps | AccuracyTable  # whatever `read_overlaps` takes
+OverlapTable: TypeAlias = Overlaps | AccuracyTable  # whatever `read_overlaps` takes
 
 
 def read_overlaps(source: OverlapTable, suites: Sequence[Suite] = ()) -> Overlaps:
@@ -189,10 +189,10 @@ def read_overlaps(source: OverlapTable, suites: Sequence[Suite] = ()) -> Overlap
         return source
     if isinstance(source, Accuracies):
         return overlaps(source)
-    frame = source if isinstance(source, pd.DataFrame) else read_csv(source)
+    frame: Any = source if isinstance(source, pd.DataFrame) else read_csv(source)
     if any(name in COLUMNS for name in frame):
         return overlaps(read_accuracies(frame, suites))
-    if frame is not source or len(frame.columns) == len(frame) + 1:  # the first column holds names, as in a file
+    if not isinstance(source, pd.DataFrame) or len(frame.columns) == len(frame) + 1:  # first column: names
         frame = frame.set_index(frame.columns[0])
     names = tuple(map(str, frame.index))
     if names != tuple(map(str, frame.columns)) or len(set(names)) < len(names) or not names:

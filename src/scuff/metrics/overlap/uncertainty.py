@@ -51,7 +51,7 @@ def estimate(
     if images < 2:
         why = "one image" if images else "without a record of which images were right"
         return Estimated(value, value * np.nan, value * np.nan, 1, f"no interval: one seed, {why}")
-    low, high = _quantiles(_resample(accuracies.hits[0], statistic, resampling), resampling.level)
+    low, high = _quantiles(_resample(accuracies.hits[0], statistic, resampling), resampling.level)  # type: ignore[index]
     if mirrored:
         low, high = 2 * value - high, 2 * value - low
     return Estimated(value, low, high, images, f"{resampling}, without the randomness of training")

@@ -7,14 +7,15 @@ Machine Learning Classifiers", 2022):
 
 Balls of a radius below r around points of different classes do not touch: noise in them leaves a classifier no excuse.
 The search is exact (see `metrics.neighbours`), and the result does not depend on the device, the number of cores or
-the order of work. Of several pairs that are equally far apart, that with the smallest rows is named: the one whose
-smaller row comes first, then the one whose larger row does.
+the order of work. Of several pairs that are equally far apart, the one whose smaller row comes first is named,
+then the one whose larger row does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import numpy as np
 import pandas as pd
@@ -22,7 +23,16 @@ from numpy.typing import ArrayLike
 
 from scuff.metrics.norms import norm_name
 
-Progress = Callable[[int, int], None]
+if TYPE_CHECKING:
+    from scuff.metrics.separation.neighbours import Best, Competition, Given
+
+
+class SearchOptions(TypedDict, total=False):
+    """Options of all searches, see `class_separation`."""
+
+    drop_duplicates: bool
+    device: str | None
+    progress: Callable[[int, int], None] | None
 
 
 @dataclass(frozen=True)
@@ -55,7 +65,7 @@ class Separation:
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """Of every point that took part, the nearest point of another class."""
+    """The nearest point of another class, for every point that took part."""
 
     distances: np.ndarray  # float64 (n,)
     rows: np.ndarray  # int64 (n,): where the nearest point is, by rows of the data as given
@@ -63,7 +73,7 @@ class Neighbours:
     norm: float
 
     def quantile(self, q: float) -> float:
-        """A robust variant of the separation: the distance that a share q of all points have, or less.
+        """A robust variant of the separation: a share q of all points have this distance, or less.
 
         It is always the distance of some point; q = 0 gives the minimum, which is the class separation.
         """
@@ -79,7 +89,7 @@ class Neighbours:
         dropped = np.setdiff1d(np.arange(len(labels)), self.points)
         return Separation(
             distance=float(self.distances.min()),
-            rows=pair,
+            rows=(pair[0], pair[1]),
             labels=(int(labels[pair[0]]), int(labels[pair[1]])),
             norm=self.norm,
             points=len(self.points),
@@ -88,15 +98,9 @@ class Neighbours:
 
 
 def class_separation(
-    x: ArrayLike,
-    labels: ArrayLike,
-    norm: float | str = "inf",
-    *,
-    drop_duplicates: bool = False,
-    device: str | None = None,
-    progress: Progress | None = None,
+    x: ArrayLike, labels: ArrayLike, norm: float | str = "inf", **options: Unpack[SearchOptions]
 ) -> Separation:
-    """The smallest distance between points of different classes, and the pair that is so far apart.
+    """The smallest distance between points of different classes, and the pair that attains it.
 
     Parameters
     ----------
@@ -116,14 +120,13 @@ def class_separation(
         Called with the number of pairs that are done, and that of all pairs.
 
     >>> images = np.array([[[10, 20]], [[10, 24]], [[12, 90]]], np.uint8)
-    >>> found = class_separation(images, [0, 1, 1])
-    >>> found.distance == 4 / 255, found.rows
+    >>> separation = class_separation(images, [0, 1, 1])
+    >>> separation.distance == 4 / 255, separation.rows
     (True, (0, 1))
     """
-    from scuff.metrics.separation.neighbours import ALL, Given, open_searcher, search
+    from scuff.metrics.separation.neighbours import ALL
 
-    given = Given(x, labels, norm, drop_duplicates)
-    best = search(open_searcher(given.prepared, device), ALL, progress)
+    given, best = _search(x, labels, norm, ALL, **options)
     a, b = int(best.first[0]), int(best.second[0])
     return Separation(
         distance=float(given.nearest(best.powers)[0]),
@@ -136,23 +139,16 @@ def class_separation(
 
 
 def class_separations(
-    x: ArrayLike,
-    labels: ArrayLike,
-    norm: float | str = "inf",
-    *,
-    drop_duplicates: bool = False,
-    device: str | None = None,
-    progress: Progress | None = None,
+    x: ArrayLike, labels: ArrayLike, norm: float | str = "inf", **options: Unpack[SearchOptions]
 ) -> pd.DataFrame:
     """The separation of each two classes: label_a, label_b, distance, row_a, row_b. Parameters as above.
 
     >>> class_separations(np.array([[0.0], [1.0], [3.0], [3.5]]), [0, 0, 1, 2]).values.tolist()
     [[0.0, 1.0, 2.0, 1.0, 2.0], [0.0, 2.0, 2.5, 1.0, 3.0], [1.0, 2.0, 0.5, 2.0, 3.0]]
     """
-    from scuff.metrics.separation.neighbours import CLASSES, Given, open_searcher, search
+    from scuff.metrics.separation.neighbours import CLASSES
 
-    given = Given(x, labels, norm, drop_duplicates)
-    best = search(open_searcher(given.prepared, device), CLASSES, progress)
+    given, best = _search(x, labels, norm, CLASSES, **options)
     classes = len(given.classes)
     a, b = np.triu_indices(classes, 1)
     places = a * classes + b
@@ -170,24 +166,17 @@ def class_separations(
 
 
 def nearest_other_class(
-    x: ArrayLike,
-    labels: ArrayLike,
-    norm: float | str = "inf",
-    *,
-    drop_duplicates: bool = False,
-    device: str | None = None,
-    progress: Progress | None = None,
+    x: ArrayLike, labels: ArrayLike, norm: float | str = "inf", **options: Unpack[SearchOptions]
 ) -> Neighbours:
-    """Of every point the distance to the nearest point of another class, and its row. Parameters as above.
+    """The distance from every point to the nearest point of another class, and its row. Parameters as above.
 
-    >>> found = nearest_other_class(np.array([[0.0], [1.0], [3.0], [3.5]]), [0, 0, 1, 2])
-    >>> found.distances.tolist(), found.rows.tolist(), found.quantile(0.75)
+    >>> near = nearest_other_class(np.array([[0.0], [1.0], [3.0], [3.5]]), [0, 0, 1, 2])
+    >>> near.distances.tolist(), near.rows.tolist(), near.quantile(0.75)
     ([3.0, 2.0, 0.5, 0.5], [2, 2, 3, 2], 2.0)
     """
-    from scuff.metrics.separation.neighbours import POINTS, Given, open_searcher, search
+    from scuff.metrics.separation.neighbours import POINTS
 
-    given = Given(x, labels, norm, drop_duplicates)
-    best = search(open_searcher(given.prepared, device), POINTS, progress)
+    given, best = _search(x, labels, norm, POINTS, **options)
     rows = given.prepared.points.rows
     order = np.argsort(rows)
     return Neighbours(
@@ -196,3 +185,19 @@ def nearest_other_class(
         points=rows[order],
         norm=given.norm,
     )
+
+
+def _search(
+    x: ArrayLike,
+    labels: ArrayLike,
+    norm: float | str,
+    competition: Competition,
+    drop_duplicates: bool = False,
+    device: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[Given, Best]:
+    """The points as they were searched, and the nearest pairs."""
+    from scuff.metrics.separation.neighbours import Given, open_searcher, search
+
+    given = Given(x, labels, norm, drop_duplicates)
+    return given, search(open_searcher(given.prepared, device), competition, progress)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from itertools import product
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from scuff.metrics.estimate import Estimate, Group, score_together
 from scuff.metrics.intervals import Resampling, percent, student_half_width
 from scuff.metrics.score import Score
-from scuff.metrics.separation.robust_accuracies import RobustAccuracies, read_robust_accuracies
+from scuff.metrics.separation.robust_accuracies import RobustAccuracies
 
 Average = Literal["ratios", "means"]
 Interval = Literal["student", "paper"]
@@ -100,9 +100,9 @@ def mscr_scores(
     """Clean accuracy, robust accuracy at epsilon_min and MSCR of every model, number of copies and training noise.
 
     The columns are model, copies, train_noise, clean, clean_low, clean_high, the same of robust and mscr, runs, and
-    interval, which says how intervals were found. Several runs: over runs, see `mscr`. One run: the bootstrap over test
-    points, clean and noisy ones of a point together; it leaves out the randomness of training. One run of which it is
-    not known which points were right: NaN. Intervals of accuracies end at 0 and 1.
+    interval, which says how intervals were computed: over runs if there are several (see `mscr`); of one run by the
+    bootstrap over test points, clean and noisy ones of a point together, which leaves out the randomness of training,
+    or NaN if it is not known which points were right. Intervals of accuracies end at 0 and 1.
 
     >>> values = np.array([[[[[0.90, 0.92, 0.91], [0.80, 0.85, 0.81]]]]])
     >>> table = RobustAccuracies(("forest",), (0.0,), (0.0, 0.1), values, 0.1, runs=(0, 1, 2))
@@ -142,7 +142,7 @@ def accuracy_table(
     """The accuracies of a model by test noise and training noise, with intervals, as tables 2 and 3 of the paper.
 
     The columns are test_noise, train_noise, value, low, high, and best: no other training noise is better at this test
-    noise. Intervals are found as in `mscr_scores`; `copies` is by default the largest number.
+    noise. Intervals are those of `mscr_scores`; `copies` is by default the largest number.
 
     >>> values = np.array([[[[[0.90], [0.80]], [[0.88], [0.85]]]]])
     >>> table = RobustAccuracies(("forest",), (0.0, 0.1), (0.0, 0.1), values, 0.1)
@@ -150,7 +150,7 @@ def accuracy_table(
     [[0.0, 0.0, 0.9], [0.1, 0.1, 0.85]]
     """
     _check_choices("ratios", interval, level)
-    place = accuracies.place_of_copies(copies), accuracies.place_of_model(model)
+    place = accuracies.place(model, copies)
     grid = list(product(enumerate(accuracies.test_noise), enumerate(accuracies.train_noise)))
     scores = ends = [_mean(accuracies.values[place][i, j], interval, level) for (j, _), (i, _) in grid]
     if accuracies.right is not None:
@@ -233,7 +233,8 @@ def _mean(values: np.ndarray, interval: Interval, level: float) -> Score:
 def _scores_over_points(accuracies: RobustAccuracies, level: float) -> dict[tuple[Key, str], Score]:
     """The scores of one run with the bootstrap over test points, the same resamples for all of them."""
     ends = [accuracies.place_of_test(0.0), accuracies.place_of_test(accuracies.epsilon_min)]
-    estimates = {}
+    assert accuracies.right is not None
+    estimates: dict[Any, Estimate] = {}
     for (c, copies), (m, model), (i, train) in product(
         enumerate(accuracies.copies), enumerate(accuracies.models), enumerate(accuracies.train_noise)
     ):
@@ -255,14 +256,3 @@ def _check_choices(average: str, interval: str, level: float) -> None:
         raise ValueError(f"expected a level between 0 and 1, got {level}")
     if interval == "paper" and level != 0.95:
         raise ValueError(f"the paper's interval is that of 95 %; got a level of {level} for it")
-
-
-__all__ = [
-    "RobustAccuracies",
-    "accuracy_table",
-    "copies_effect",
-    "mscr",
-    "mscr_scores",
-    "read_robust_accuracies",
-    "running_mscr",
-]

@@ -21,7 +21,7 @@ import pandas as pd
 from scuff.metrics.long_tables import read_long
 
 KEYS = ("copies", "model", "train_noise", "test_noise", "run")
-SAME = 1e-9  # radii that differ by less than this part of themselves are the same
+SAME = 1e-9  # relative difference below which radii are the same
 ROUNDING = 3e-4  # how far shares that were stored in half precision may be off
 
 
@@ -76,25 +76,17 @@ class RobustAccuracies:
 
     def accuracies(self, model: str, train_noise: float, test_noise: float, copies: int | None = None) -> np.ndarray:
         """The accuracies of a model, one per run; `copies` is by default the largest number of them."""
-        return self.values[
-            self.place_of_copies(copies),
-            self.place_of_model(model),
-            place_of_radius(self.train_noise, train_noise, "training noise"),
-            self.place_of_test(test_noise),
-        ]
+        train = place_of_radius(self.train_noise, train_noise, "training noise")
+        return self.values[(*self.place(model, copies), train, self.place_of_test(test_noise))]
 
-    def place_of_copies(self, copies: int | None) -> int:
-        """The place of a number of copies, by default of the largest."""
+    def place(self, model: str, copies: int | None = None) -> tuple[int, int]:
+        """The places of a number of copies, by default the largest, and of a model."""
         copies = self.most_copies if copies is None else copies
         if copies not in self.copies:
             raise ValueError(f"there is nothing with {copies} copies; there are {', '.join(map(str, self.copies))}")
-        return self.copies.index(copies)
-
-    def place_of_model(self, model: str) -> int:
-        """The place of a model."""
         if model not in self.models:
             raise ValueError(f"there is no model {model!r}; there are {', '.join(self.models)}")
-        return self.models.index(model)
+        return self.copies.index(copies), self.models.index(model)
 
     def place_of_test(self, test_noise: float) -> int:
         """The place of a radius of the test; 0 is the clean accuracy."""
@@ -138,10 +130,10 @@ def read_robust_accuracies(
 
 def place_of_radius(radii: Sequence[float], radius: float, what: str) -> int:
     """The place of a radius among others; numbers that differ in their last bits are the same."""
-    found = np.flatnonzero(np.isclose(radii, radius, SAME, 0))
-    if not len(found):
+    places = np.flatnonzero(np.isclose(radii, radius, SAME, 0))
+    if not len(places):
         raise ValueError(f"there is no {what} of {radius:g}; there is {', '.join(f'{r:g}' for r in radii)}")
-    return int(found[0])
+    return int(places[0])
 
 
 def _check_axes(table: RobustAccuracies) -> None:
@@ -166,6 +158,7 @@ def _check_axes(table: RobustAccuracies) -> None:
 
 
 def _check_right(table: RobustAccuracies) -> None:
+    assert table.right is not None
     shape = table.right.shape
     if len(table.runs) > 1 or shape[:-1] != table.values.shape[:-1] or not shape[-1]:
         raise ValueError(
@@ -174,6 +167,3 @@ def _check_right(table: RobustAccuracies) -> None:
         )
     if not np.allclose(table.right.mean(axis=-1, dtype=float), table.values[..., 0], 0, ROUNDING):
         raise ValueError("`right` and `values` disagree: the mean over points of the one is not the other")
-
-
-__all__ = ["RobustAccuracies", "read_robust_accuracies"]

@@ -132,7 +132,7 @@ def _check_distances(table: Distances) -> None:
             raise ValueError(f"{what} must be given, each once; got {', '.join(map(str, names)) or 'none'}")
     shape = (len(table.schemes), len(table.cells))
     for kind in KINDS:
-        values = table.of(kind)
+        values = table.of(kind)  # type: ignore[arg-type]
         if values.shape != (table.resamplings, *shape) or not len(values):
             raise ValueError(
                 f"expected {kind} (resamplings, schemes, cells) = (R, {shape[0]}, {shape[1]}), got {values.shape}"

@@ -66,7 +66,7 @@ def resampled(
         if kind == "spearman":
             variables = np.stack([ranks(values, times) for values in variables], axis=1)
         centred = centre(variables, times)
-        return free_of(centred, variables, given, times, degree) if kind == "partial" else centred
+        return centred if given is None or kind != "partial" else free_of(centred, variables, given, times, degree)
 
     return in_blocks(lambda block: weigh(prepare(x, block), prepare(y, block), block), times, len(x) + len(y))
 
@@ -143,7 +143,8 @@ def free_of(
     """
     spread = given.std()
     scaled = (given - given.mean()) / (spread if spread > 0 else 1.0)  # powers of numbers around 1 are told apart best
-    rest, lower = centred, []
+    rest = centred
+    lower: list[np.ndarray] = []
     for power in range(1, degree + 1):
         whole = np.nan_to_num(centre(scaled[None] ** power, times))  # without variation it explains nothing
         column = whole

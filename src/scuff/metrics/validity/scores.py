@@ -188,7 +188,7 @@ def _correlate_residuals(
     given = shifts.clean.to_numpy(float) if degree else None
     idle = given is not None and not varies(given)
     about = f"{CLEAN} is the same for all models, and explains nothing" if idle else ""
-    how: Kind = "partial" if degree else kind
+    how: Kind = "partial" if degree else kind  # type: ignore[assignment]
     draws = resampled(how, x, y, times, given, degree)
     p_values = p_values_of(how, x, y, draws[0], degree)
     correlations = {}
@@ -220,14 +220,18 @@ def _correlate_effective(
     standard = None if shifts.standard is None else np.isin(shifts.models, shifts.standard)
 
     def correlations(times: np.ndarray) -> np.ndarray:
-        sides = ([_deviations(*pair, standard, times)[0] for pair in side.values()] for side in (synthetic, natural))
-        return weigh(*(np.stack(side, axis=1) for side in sides), times)
+        sides = ([_deviations(a, b, standard, times)[0] for a, b in side.values()] for side in (synthetic, natural))
+        first, second = (np.stack(side, axis=1) for side in sides)
+        return weigh(first, second, times)
 
     draws = in_blocks(correlations, times, len(synthetic) + len(natural))
     p = p_values(draws[0], len(clean), given=1)  # as lines have taken away what clean accuracy explains
     once = np.ones((1, len(clean)))
     of_synthetic, of_natural = (
-        [f"on {name}, {note}" if (note := _deviations(*pair, standard, once)[1]) else "" for name, pair in side.items()]
+        [
+            f"on {name}, {note}" if (note := _deviations(a, b, standard, once)[1]) else ""
+            for name, (a, b) in side.items()
+        ]
         for side in (synthetic, natural)
     )
     return {

@@ -92,7 +92,7 @@ def complete_shifts(
             f"{len(whole)} of {len(wide)} models have every value, and a correlation needs at least {LEAST_MODELS}; "
             f"rarest are {rare}"
         )
-    return Shifts(
+    return Shifts(  # type: ignore[misc]
         wide.loc[whole, "clean"],
         *(table.reindex(whole) for table in tables),
         families=None if families is None else families.reindex(whole),

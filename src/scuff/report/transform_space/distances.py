@@ -17,11 +17,10 @@ from scuff.report.transform_space.errors import (
     correlation_verdicts,
     errors_section,
 )
-from scuff.report.transform_space.matrices import MOST_ROWS, distance_matrix
 from scuff.report.transform_space.names import ABBREVIATIONS, full_name, is_subset
 from scuff.report.transform_space.scores import KINDS, RHO, DistanceScores, measure_distances
 from scuff.report.transform_space.shared import last_section, near
-from scuff.report.transform_space.tables import nearest_table, scheme_table
+from scuff.report.transform_space.tables import MOST_ROWS, distance_matrix, nearest_table, scheme_table
 from scuff.store import Store, read_settings
 from scuff.studies import CorrelationStudy, DistancesStudy
 from scuff.words import count, listed, plain

@@ -59,7 +59,7 @@ class PointsStudy(Study[R], Generic[R]):
 
 
 @study
-class MscrStudy(PointsStudy["RobustAccuracies"]):  # first, as its folder holds a separation, too, and has one page
+class MscrStudy(PointsStudy["RobustAccuracies"]):
     """Measure minimal separation corruption robustness: Algorithm 1 of the paper on class separation.
 
     Every model is trained, in several runs, on points that are moved at random within balls of several radii, and

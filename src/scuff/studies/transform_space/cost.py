@@ -16,7 +16,7 @@ from scuff.environment import environment
 from scuff.store import Settings, Store
 from scuff.studies.training_cost import estimate_trainings, try_recipe
 from scuff.studies.transform_space import features
-from scuff.studies.transform_space.encoders import CentreCell, images_per_centre
+from scuff.studies.transform_space.cells import EncodingCell, images_per_centre
 from scuff.studies.transform_space.features import Encoder, Transform
 
 if TYPE_CHECKING:
@@ -52,12 +52,12 @@ class EncodingCost:
         units = 1 if self.device.type == "cuda" else torch.get_num_threads()
         self.parts.append(CellCost(kind, 1, seconds, size, kind_of(self.device), how, name, units))
 
-    def add_centres(self, cells: Sequence[CentreCell], suites: Mapping[str, Suite], settings: Settings) -> None:
+    def add_centres(self, cells: Sequence[EncodingCell], suites: Mapping[str, Suite], settings: Settings) -> None:
         """The centres of entries at all their severities."""
         for cell in cells:
-            transform = features.corruption_transform(suites[cell.suite], cell.entry, cell.levels[0])
+            transform = features.corruption_transform(suites[cell.suite], cell.name, cell.levels[0])
             size = 2 * HEADER + 4 * self._width * len(cell.levels)
-            self.add("centres", cell.entry, images_per_centre(settings) * len(cell.levels), size, transform)
+            self.add("centres", cell.name, images_per_centre(settings) * len(cell.levels), size, transform)
 
     def total(self) -> StudyCost:
         """All that was added."""

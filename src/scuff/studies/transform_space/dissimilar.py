@@ -8,20 +8,23 @@ test, and the centres of every entry, are files of their own.
 from __future__ import annotations
 
 import io
+import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
 import torch
 
 from scuff.data import Source
-from scuff.design.transform_space.dissimilar import find_dissimilar
-from scuff.design.transform_space.groups import ROLES, Scan
+from scuff.design.transform_space.dissimilar import check_count, check_wanted, find_dissimilar
+from scuff.design.transform_space.groups import LEAST_REFERENCE_LEVELS, LEVELS, ROLES, Scan
 from scuff.design.transform_space.result import Dissimilar
 from scuff.engine import Progress, Run
 from scuff.engine.cost import StudyCost
+from scuff.evaluation import plan_evaluation
+from scuff.evaluation.choices import open_models
 from scuff.evaluation.cost import estimate
 from scuff.evaluation.plan import Cell
 from scuff.evaluation.plan import Plan as EvaluationPlan
@@ -30,15 +33,14 @@ from scuff.evaluation.tasks import split_tasks
 from scuff.metrics.evaluation.tables import CLEAN
 from scuff.models import Classifier
 from scuff.store import Settings, Store, read_columns, read_settings, save_settings
+from scuff.studies.base import Plan, check_folder, complete_settings, open_engine_of
+from scuff.studies.sources import open_test_source
+from scuff.studies.transform_space import cells
+from scuff.studies.transform_space.cells import EncodingCell, images_per_centre, missing_cells
 from scuff.studies.transform_space.cost import EncodingCost, few_images
-from scuff.studies.transform_space.encoders import (
-    CentreCell,
-    images_per_centre,
-    load_centres,
-    measure_centres,
-    plan_encoders,
-)
+from scuff.studies.transform_space.features import open_extractor
 from scuff.studies.transform_space.files import centre_file, load_arrays, save_arrays, save_table
+from scuff.studies.transform_space.plan import choose_precision, open_images, open_suite
 from scuff.studies.transform_space.study import DissimilarStudy
 from scuff.suites import Levels, Suite
 
@@ -48,6 +50,92 @@ MEMBERS = "members.csv"  # severities, errors and distances of the chosen corrup
 DRAWN = "candidates.npz"  # errors and distances of all benchmarks that were drawn
 SUITE = "suite.yaml"
 NUMBERS = ("target", "error", "distance", "repetition", "spreads", "matched_sets", "sets", "all_sets")
+
+
+def plan_dissimilar(study: DissimilarStudy) -> Plan[Dissimilar]:
+    """Open suites, networks and images, and find out which tests and centres are missing."""
+    check_wanted(study.size, study.tolerance, study.benchmarks, study.spread, study.seed)
+    engine, device = open_engine_of(study)
+    store, precision = Store(study.out), choose_precision(study, device)
+    suites = dict(zip(ROLES, map(open_suite, (study.reference, study.candidates)), strict=True))
+    chosen = {"reference": suites["reference"].choose(), "candidate": suites["candidate"].choose(study.only)}
+    _check_levels(suites, chosen, study.spread)
+    replace(suites["candidate"], name=study.suite_name)  # refuses what no suite may be called
+    check_count(len(chosen["candidate"]), study.size)
+    train = open_images(study)
+    test = open_test_source(study.data, study.test, None)
+    classifiers, extractors = open_models(study.models), open_models(study.extractors)
+    for extractor in extractors.values():
+        open_extractor(extractor, train)
+    evaluations = {
+        role: plan_evaluation(
+            classifiers,
+            suites[role],
+            test,
+            store.child(f"evaluation-{role}").root,
+            only=list(chosen[role]),
+            seed=study.seed,
+            limit=study.limit,
+            precision=precision,
+        )
+        for role in ROLES
+    }
+    for role, plan in evaluations.items():
+        if plan.is_sequence:
+            raise ValueError(f"the {role} {suites[role].name} holds sequences of frames; expected single corruptions")
+    networks = {"models": classifiers, "extractors": extractors}
+    settings = {
+        "reference": suites["reference"].to_dict(),
+        "candidates": suites["candidate"].to_dict(),
+        "levels": {role: {entry: list(levels) for entry, levels in chosen[role].items()} for role in ROLES},
+        "data": study.data if isinstance(study.data, str) else train.name,
+        "data_fingerprint": train.fingerprint(),
+        "test": study.test if study.test is None or isinstance(study.test, str) else test.name,
+        "test_fingerprint": evaluations["reference"].settings["source_fingerprint"],
+        "test_images": evaluations["reference"].settings["images"],
+        **{
+            key: [{"name": n, "fingerprint": m.fingerprint()} for n, m in each.items()]
+            for key, each in networks.items()
+        },
+        "addresses": {key: [model.address for model in each.values()] for key, each in networks.items()},
+        **{key: getattr(study, key) for key in ("images", "samples", "sampling", "size", "tolerance", "benchmarks")},
+        "spread": study.spread,
+        "name": study.suite_name,
+        "seed": study.seed,
+        "precision": precision,
+    }
+    settings = json.loads(json.dumps(complete_settings(study, settings, device)))
+    check_folder(study, store, settings)
+    work = DissimilarWork(store, settings, evaluations, _pair(classifiers, extractors), train, device)
+    return Plan(study, settings, work, store, engine)
+
+
+def _check_levels(suites: dict[str, Suite], chosen: dict[str, dict[str, Levels]], spread: float | None) -> None:
+    """Refuse corruptions with too few severities."""
+    needs = {"reference": LEAST_REFERENCE_LEVELS if spread is None else 0, "candidate": LEVELS}
+    remedies = {
+        "reference": "Say with spread (or --spread) by how much errors should differ",
+        "candidate": "Leave them out",
+    }
+    for role, least in needs.items():
+        few = [entry for entry, levels in chosen[role].items() if sum(level is not None for level in levels) < least]
+        if few:
+            raise ValueError(
+                f"every {role} needs at least {least} severities; in {suites[role].name} these have fewer or none: "
+                f"{', '.join(few)}. {remedies[role]}, or give them lists of values in a suite of your own"
+            )
+
+
+def _pair(classifiers: dict[str, Classifier], extractors: dict[str, Classifier]) -> list[tuple[str, Classifier]]:
+    """The repetitions: classifiers and extractors two by two, or all of one kind with the only one of the other."""
+    names, networks = list(classifiers), list(extractors.values())
+    if len(names) != len(networks) and 1 not in (len(names), len(networks)):
+        raise ValueError(
+            f"every repetition has a model and an extractor: give as many of both, or one for all; got {len(names)} "
+            f"models and {len(networks)} extractors"
+        )
+    count = max(len(names), len(networks))
+    return [(names[number % len(names)], networks[number % len(networks)]) for number in range(count)]
 
 
 @dataclass(eq=False)
@@ -74,19 +162,18 @@ class DissimilarWork:
                 levels[cell.entry] = (*levels.get(cell.entry, ()), cell.severity)
         return levels
 
-    def centre_cells(self) -> list[CentreCell]:
+    def centre_cells(self) -> list[EncodingCell]:
         """All centres, of an entry at all severities at once; a suite is known by its role."""
         return [
-            CentreCell(role, entry, levels, repetition, centre_file(repetition, role, entry))
+            EncodingCell(entry, repetition, centre_file(repetition, role, entry), role, levels)
             for repetition in range(len(self.repetitions))
             for role in ROLES
             for entry, levels in self.levels(role).items()
         ]
 
-    def missing_centres(self) -> list[CentreCell]:
+    def missing_centres(self) -> list[EncodingCell]:
         """The centres that are not measured yet."""
-        existing = set(self.store.names("centres", ".npz"))
-        return [cell for cell in self.centre_cells() if cell.file not in existing]
+        return missing_cells(self.store, "centres", self.centre_cells())
 
     def run(self, run: Run) -> None:
         """The tests and the centres that are missing."""
@@ -98,8 +185,8 @@ class DissimilarWork:
         run.expect("centres", centres, centres - len(missing))
         for evaluation in self.evaluations.values():
             run_tests(run, evaluation, self.device)
-        encoders = plan_encoders([network for _, network in self.repetitions], self.source, settings, self.device)
-        measure_centres(run, self.store, encoders, self.suites(), missing, settings)
+        encoders = cells.plan_encoders([network for _, network in self.repetitions], self.source, settings, self.device)
+        cells.measure_centres(run, self.store, encoders, self.suites(), missing, settings)
 
     def collect(self) -> Dissimilar:
         """Choose, and write the benchmark."""
@@ -135,7 +222,7 @@ class DissimilarWork:
                     error = float(np.mean(label != prediction))
                     lines.append((role, f"{evaluation.suite.name}/{entry}", level or 0, error))
         table = pd.DataFrame(lines, columns=["role", "corruption", "severity", "error"])
-        return Scan(table, load_centres(self.store, files).astype(float))
+        return Scan(table, cells.load_centres(self.store, files).astype(float))
 
     def cost(self) -> StudyCost:
         """Tests, and centres, which are all measured with the first extractor."""
@@ -151,14 +238,14 @@ class DissimilarWork:
         """Both suites, tests and centres, and what to keep in mind."""
         for role, title in zip(ROLES, ("Reference", "Candidates"), strict=True):
             levels = self.levels(role)
-            cells = sum(level is not None for each in levels.values() for level in each)
-            severities = f"{cells} severities in all" if cells else "without severities"
+            number = sum(level is not None for each in levels.values() for level in each)
+            severities = f"{number} severities in all" if number else "without severities"
             yield f"{title}: {self.suites()[role].name}, {len(levels)} corruptions, {severities}"
         yield f"Repetitions: {len(self.repetitions)}, on {self.device}; in {self.store.root}"
         missing = sum(len(models) for plan in self.evaluations.values() for models in plan.missing().values())
         tests = sum(len(plan.cells) * len(plan.classifiers) for plan in self.evaluations.values())
         yield f"Tests: {tests} of {self.settings['test_images']} images, of which {tests - missing} are there"
-        centres, left = (sum(len(c.levels) for c in cells) for cells in (self.centre_cells(), self.missing_centres()))
+        centres, left = (sum(len(c.levels) for c in each) for each in (self.centre_cells(), self.missing_centres()))
         yield f"Centres: {centres} of {images_per_centre(self.settings)} images, of which {centres - left} are there"
         yield from (f"Note: {remark}" for remark in self.remarks())
 

@@ -25,17 +25,10 @@ from scuff.metrics.transform_space.nearness import Distances, read_distances
 from scuff.store import Settings, Store, read_settings, save_settings
 from scuff.studies.cells import TrainingCell, find_trained
 from scuff.studies.trainings import run_trainings
+from scuff.studies.transform_space import cells
+from scuff.studies.transform_space.cells import Encoders, EncodingCell, images_per_centre, missing_cells
 from scuff.studies.transform_space.cost import estimate_distances
-from scuff.studies.transform_space.encoders import (
-    CentreCell,
-    Encoders,
-    encode_cells,
-    images_per_centre,
-    measure_centres,
-    plan_encoders,
-)
 from scuff.studies.transform_space.files import centre_file, load_arrays, save_table, scheme_file
-from scuff.studies.transform_space.schemes import SchemeCell, SchemeDistances
 from scuff.studies.transform_space.study import DistancesStudy
 from scuff.suites import Levels, Suite
 
@@ -77,27 +70,22 @@ class DistanceWork:
 
     def encoders(self) -> Encoders:
         """The network and the images of every resampling, which workers open."""
-        return plan_encoders([self.extractor] * len(self.resamplings), self.source, self.settings, self.device)
+        return cells.plan_encoders([self.extractor] * len(self.resamplings), self.source, self.settings, self.device)
 
     def centre_files(self, resampling: int) -> list[str]:
         """The files of the centres of all entries."""
         return [centre_file(resampling, entry) for entry in self.levels]
 
-    def missing_centres(self) -> list[CentreCell]:
+    def missing_centres(self) -> list[EncodingCell]:
         """The entries whose centres are not measured yet."""
-        existing = set(self.store.names("centres", ".npz"))
-        cells = [
-            CentreCell(self.suite.name, entry, levels, resampling, centre_file(resampling, entry))
-            for resampling in self.resamplings
-            for entry, levels in self.levels.items()
-        ]
-        return [cell for cell in cells if cell.file not in existing]
+        each = [(r, *entry) for r in self.resamplings for entry in self.levels.items()]
+        centres = [EncodingCell(entry, r, centre_file(r, entry), self.suite.name, levels) for r, entry, levels in each]
+        return missing_cells(self.store, "centres", centres)
 
-    def missing_schemes(self) -> list[SchemeCell]:
+    def missing_schemes(self) -> list[EncodingCell]:
         """The schemes whose distances are not measured yet."""
-        existing = set(self.store.names("schemes", ".npz"))
-        cells = [SchemeCell(name, r, scheme_file(r, name)) for r in self.resamplings for name in self.schemes]
-        return [cell for cell in cells if cell.file not in existing]
+        schemes = [EncodingCell(name, r, scheme_file(r, name)) for r in self.resamplings for name in self.schemes]
+        return missing_cells(self.store, "schemes", schemes)
 
     def draws(self, name: str) -> int:
         """Number of augmentations of a scheme to encode: one is enough where all are the same."""
@@ -140,9 +128,9 @@ class DistanceWork:
         lacking = {cell.resampling for cell in self.missing_centres()}
         draws, images = {name: self.draws(name) for name in self.schemes}, self.settings["images"]
         centre_files = [self.centre_files(resampling) for resampling in self.resamplings]
-        work = SchemeDistances(self.store, encoders, centre_files, self.schemes, draws)
-        cells = [cell for cell in self.missing_schemes() if cell.resampling not in lacking]
-        self.encoded += encode_cells(run, "scheme", work, cells, lambda cell: draws[cell.name] * images)
+        work = cells.SchemeDistances(self.store, encoders, centre_files, self.schemes, draws)
+        missing = [cell for cell in self.missing_schemes() if cell.resampling not in lacking]
+        self.encoded += cells.encode_cells(run, "scheme", work, missing, lambda cell: draws[cell.name] * images)
         if self.encoded:
             self.settings["images_per_second"] = round(self.encoded / (time.perf_counter() - began))
             save_settings(self.store, SETTINGS, self.settings)
@@ -150,7 +138,7 @@ class DistanceWork:
     def measure_centres(self, run: Run, encoders: Encoders) -> int:
         """Measure the missing centres; returns the number of images encoded."""
         suites = {self.suite.name: self.suite}
-        return measure_centres(run, self.store, encoders, suites, self.missing_centres(), self.settings)
+        return cells.measure_centres(run, self.store, encoders, suites, self.missing_centres(), self.settings)
 
     def collect(self) -> Distances:
         """The table of all schemes of the folder that are finished."""
@@ -183,12 +171,12 @@ def collect_distances(store: Store) -> Distances:
     """Gather the files of all schemes that are finished into one table, and write it."""
     settings = read_settings(store, SETTINGS)
     suite, resamplings = settings["suite"]["suite"], range(settings["resamplings"])
-    cells = [(f"{suite}/{entry}", level) for entry, levels in settings["levels"].items() for level in levels]
+    columns = [(f"{suite}/{entry}", level) for entry, levels in settings["levels"].items() for level in levels]
     names = [name for name in settings["schemes"] if all(store.exists(scheme_file(r, name)) for r in resamplings)]
     kinds = ("msd", "mmd")
     arrays = [[load_arrays(store, scheme_file(r, name), kinds) for name in names] for r in resamplings]
     msd, mmd = (np.array([[scheme[kind] for scheme in line] for line in arrays]) for kind in kinds)
-    table = Distances(tuple(names), tuple(cells), msd, mmd)
+    table = Distances(tuple(names), tuple(columns), msd, mmd)
     save_table(store, DISTANCES, table.to_frame())
     return table
 

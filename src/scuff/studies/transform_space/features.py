@@ -18,14 +18,12 @@ from torch import Tensor
 
 from scuff.data import Source, load_pixels
 from scuff.door import CHUNK, corrupt
-from scuff.environment import find_device
 from scuff.evaluation.choices import open_models
 from scuff.models import Classifier
 from scuff.models.features import hidden_layer
 from scuff.pictures import Cut
 from scuff.suites import Levels, Suite
 from scuff.training.augment import shuffled
-from scuff.training.images import open_training_source
 
 Transform = Callable[[Tensor, Tensor], Tensor]  # uint8 images (N, C, H, W) and ids (N,) -> uint8, or float32 in 0..255
 
@@ -82,22 +80,6 @@ class Encoder:
 
     def _encode(self, images: Tensor) -> Tensor:
         return self.extractor(images if images.dtype == torch.uint8 else images / 255)
-
-
-def open_encoder(
-    model: Any,
-    data: str | Source,
-    *,
-    images: int = 100,
-    seed: int = 0,
-    batch: int | None = None,
-    precision: str = "float32",
-    compile: bool = False,
-    device: str | torch.device | None = None,
-) -> Encoder:
-    """The hidden layer of a model, and `images` of the training images, drawn without replacement by the seed."""
-    drawn = draw_images(open_training_source(data), images, seed)
-    return make_encoder(model, drawn, batch=batch, precision=precision, compile=compile, device=find_device(device))
 
 
 def draw_images(source: Source, images: int, seed: int = 0) -> Source:

@@ -201,7 +201,7 @@ class DissimilarStudy(FeatureStudy["Dissimilar"]):
     """
 
     name, command = "dissimilar", "design dissimilar"
-    planner, reader = f"{FOLDER}.dissimilar_plan:plan_dissimilar", f"{FOLDER}.dissimilar:read_dissimilar"
+    planner, reader = f"{FOLDER}.dissimilar:plan_dissimilar", f"{FOLDER}.dissimilar:read_dissimilar"
     noted = ("levels", "name", "result", "addresses")
     saves_first = False  # an earlier choice stays until there is a new one
 

@@ -27,13 +27,12 @@ from scuff.random import integers
 from scuff.store import Settings, Store, save_settings
 from scuff.studies.base import Plan, check_folder, complete_settings
 from scuff.studies.trainings import run_trainings
+from scuff.studies.transform_space.cells import DrawOrder, encode_cells
 from scuff.studies.transform_space.correlation import describe_trainings
 from scuff.studies.transform_space.cost import estimate_encodings
 from scuff.studies.transform_space.distances import SETTINGS, DistanceWork, is_constant
-from scuff.studies.transform_space.encoders import encode_cells
 from scuff.studies.transform_space.files import join_tables, load_arrays, read_table, save_table
 from scuff.studies.transform_space.plan import open_distances
-from scuff.studies.transform_space.schemes import DrawOrder
 from scuff.studies.transform_space.study import SubsetsStudy
 from scuff.studies.transform_space.trials import Trials, mean_errors, open_tests, plan_trials, read_errors
 from scuff.training.treatment import Augmented, Treatment

@@ -20,7 +20,6 @@ Required are `clean`, `natural`, and one of `synthetic` and `scores`.
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections import Counter
@@ -30,11 +29,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from scuff.metrics.words import near_names
 from scuff.studies.validity.cells import check_severities
 
 UNITS = {"fraction": 1.0, "percent": 100.0}
 CORRUPTION, SEVERITY = "{corruption}", "{severity}"
 COLUMN = "column"  # of families: where the table itself names them
+
+Parser = Callable[[Any, str], Any]
 
 
 @dataclass(frozen=True)
@@ -93,34 +95,25 @@ def _load(path: str | os.PathLike[str]) -> Mapping[str, Any]:
     return content
 
 
-# --- parsers: from a value and its place in the mapping, for error messages ------------------------------------------
+# --- parsers: functions of a value and of its place in the mapping, for error messages --------------------------------
 
 
 def _check_keys(given: Mapping[str, Any], known: Sequence[str], where: str) -> None:
     for key in given:
         if key not in known:
-            near = difflib.get_close_matches(str(key), known, n=3, cutoff=0.5)
-            hint = f"did you mean {', '.join(near)}?" if near else f"known keys are {', '.join(known)}"
-            raise ValueError(f"{where} has an unknown key {key!r}; {hint}")
+            raise ValueError(f"{where} has an unknown key {key!r}; {near_names(str(key), known)}")
 
 
-def _each(parse: Callable[[Any, str], Any], known: Sequence[str] = ()) -> Callable[[Any, str], dict[str, Any]]:
-    """The parser of a mapping whose values are parsed one by one, with given keys if there are any."""
+def _each(parse: Parser, known: Sequence[str] = ()) -> Parser:
+    """The parser of a mapping whose values are parsed one by one; `known` are its keys, if not any names."""
 
     def parse_all(values: Any, where: str) -> dict[str, Any]:
         if not isinstance(values, Mapping):
             raise ValueError(f"{where} must map names to columns or expressions, got {values!r}")
-        if known:
-            _check_keys(values, known, where)
+        _check_keys(values, known or list(values), where)
         return {str(name): parse(value, f"{where}.{name}") for name, value in values.items()}
 
     return parse_all
-
-
-def _unit(value: Any, where: str) -> str:
-    if value not in UNITS:
-        raise ValueError(f"{where} must be {' or '.join(UNITS)}, got {value!r}")
-    return value
 
 
 def _column(value: Any, where: str) -> str:
@@ -129,7 +122,7 @@ def _column(value: Any, where: str) -> str:
     return str(value)  # a column may be called 1
 
 
-def _list(values: Any, where: str, parse: Callable[[Any, str], str] = lambda value, _: str(value)) -> list[str]:
+def _list(values: Any, where: str, parse: Parser = lambda value, _: str(value)) -> list[str]:
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise ValueError(f"{where} must be a list of names, got {values!r}")
     return [parse(value, where) for value in values]
@@ -142,14 +135,18 @@ def _expression(value: Any, where: str) -> str:
         raise ValueError(f"{where} must be a regular expression, got {value!r}: {error}") from error
 
 
+def _unit(value: Any, where: str) -> str:
+    if value not in UNITS:
+        raise ValueError(f"{where} must be {' or '.join(UNITS)}, got {value!r}")
+    return value
+
+
 def _natural(value: Any, where: str) -> tuple[str, str | None]:
-    if not isinstance(value, Mapping):
-        return _column(value, where), None
-    _check_keys(value, ["accuracy", "clean"], where)
-    if "accuracy" not in value:
-        raise ValueError(f"{where} must say which column is its accuracy, got {dict(value)!r}")
-    clean = value.get("clean")
-    return _column(value["accuracy"], f"{where}.accuracy"), clean and _column(clean, f"{where}.clean")
+    pair = value if isinstance(value, Mapping) else {"accuracy": value}
+    columns = _each(_column, ["accuracy", "clean"])({key: v for key, v in pair.items() if v}, where)
+    if "accuracy" not in columns:
+        raise ValueError(f"{where} must say which column is its accuracy, got {value!r}")
+    return columns["accuracy"], columns.get("clean")
 
 
 def _synthetic(value: Any, where: str) -> str | dict[str, list[str]]:
@@ -162,13 +159,13 @@ def _synthetic(value: Any, where: str) -> str | dict[str, list[str]]:
                 f"{value!r}. Single columns are written {{fog: COLUMN}}"
             )
         return value
-    if not isinstance(value, Mapping) or not value or [] in value.values():
+    if not value or not isinstance(value, Mapping) or [] in value.values():
         raise ValueError(f"{where} must be a pattern or map corruptions to columns, got {value!r}")
     lists = {corruption: columns if isinstance(columns, list) else [columns] for corruption, columns in value.items()}
-    return {str(c): [_column(column, f"{where}.{c}") for column in columns] for c, columns in lists.items()}
+    return _each(lambda columns, place: [_column(column, place) for column in columns])(lists, where)
 
 
-PARSERS: dict[str, Callable[[Any, str], Any]] = {
+PARSERS: dict[str, Parser] = {
     "clean": _column,
     "natural": _each(_natural),
     "synthetic": _each(_synthetic),

@@ -11,6 +11,7 @@ before: a pair that the first does not rule out meets sharper and sharper bounds
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -43,7 +44,8 @@ def patches(shape: tuple[int, ...]) -> list[np.ndarray]:
     >>> [len(set(level)) for level in patches((32, 32, 3))], [len(set(level)) for level in patches((100,))]
     ([16, 64, 256], [16])
     """
-    levels, cuts = [], [1] * len(shape)
+    levels: list[Any] = []
+    cuts = [1] * len(shape)
     while True:
         pieces = [size / cut for size, cut in zip(shape, cuts, strict=True)]
         axis = pieces.index(max(pieces))
@@ -62,7 +64,7 @@ def _number_patches(shape: tuple[int, ...], cuts: list[int]) -> np.ndarray:
 
 
 def single_features(gaps: np.ndarray, p: float) -> list[np.ndarray]:
-    """Levels of single features: one after the other those that raise the bound most, in the mean of pairs.
+    """Levels of single features: one after the other those that raise the bound most, on average over pairs.
 
     `gaps` (pairs, features) are absolute differences.
 
@@ -96,7 +98,7 @@ def _raise_largest(gaps: np.ndarray, count: int) -> list[int]:
 def _mean_bound(gaps: np.ndarray, blocks: np.ndarray, p: float) -> float:
     """The mean over pairs of the bound that a level gives."""
     sums = np.zeros((len(gaps), blocks.max() + 1))
-    np.add.at(sums, (slice(None), blocks[blocks >= 0]), gaps[:, blocks >= 0])
+    np.add.at(sums, (slice(None), blocks[blocks >= 0]), gaps[:, blocks >= 0])  # type: ignore[arg-type]
     return float(np.linalg.norm(sums * weights(blocks, p), p, axis=1).mean())
 
 

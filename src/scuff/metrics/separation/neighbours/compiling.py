@@ -43,7 +43,7 @@ def in_threads(work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterato
 
     Plain threads: compiled loops release the GIL, and numba's own threads break in processes that were forked.
     """
-    tasks, threads = iter(tasks), config.NUMBA_NUM_THREADS
+    tasks, threads = iter(tasks), config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
     begun = list(islice(tasks, threads))
     if len(begun) < 2:
         yield from ((task, work(task)) for task in chain(begun, tasks))

@@ -69,10 +69,10 @@ class Device:
         self._measure(i, j, places(i, j), best)
         bars = self._move(make_bars(best.powers, self.prepared.points.p, self.prepared.bounds))
         if competition.by_row:
-            own = bars[:, :1]
+            bar = bars[:, :1]
         else:
-            own = bars[self.labels[start:stop], 0] if competition.by_class else bars[0, 0]
-        i, j = (apart <= own).nonzero().unbind(1)
+            bar = bars[self.labels[start:stop], 0] if competition.by_class else bars[0, 0]
+        i, j = (apart <= bar).nonzero().unbind(1)
         del apart
         i, j = i + task.start, j + start
         for level in range(1, len(self.prepared.bounds.widths)):
@@ -102,7 +102,7 @@ class Device:
         for a, b in zip(i.split(VALUES // width), j.split(VALUES // width), strict=True):
             near = _power((sums[a] - sums[b]).abs_(), bounds.q) <= bars[places(a, b), level]
             kept.append((a[near], b[near]))
-        return tuple(map(torch.cat, zip(*kept, strict=True)))
+        return tuple(map(torch.cat, zip(*kept, strict=True)))  # type: ignore[return-value]
 
     def _measure(self, i: Tensor, j: Tensor, places: Tensor, best: Best) -> None:
         """Measure pairs, and keep the nearest."""

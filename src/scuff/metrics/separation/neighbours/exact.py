@@ -42,7 +42,7 @@ def make_points(x: np.ndarray, rows: np.ndarray, p: float, scale: float) -> Poin
     arrays = [x if x.dtype == other.dtype else other for other in empty]
     for array in arrays:
         array.setflags(write=False)
-    return Points(*arrays, rows, p, scale, np.arange(256.0) ** p)
+    return Points(*arrays, rows, p, scale, np.arange(256.0) ** p)  # type: ignore[call-arg, arg-type]
 
 
 @compiled

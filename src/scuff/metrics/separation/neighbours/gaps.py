@@ -20,31 +20,23 @@ INDEX = np.uintp  # of an unsigned index the compiler knows that it does not cou
 @compiled_loosely
 def boxes_beyond(a, b, bar, q, tree):
     """Whether the boxes of two nodes are further apart than the bar."""
-    low, high = tree.low, tree.high
-    a, b, total, larger = INDEX(a), INDEX(b), F32(0), I32(0)
-    for k in range(INDEX(low.shape[1])):
-        gap = max(max(low[a, k] - high[b, k], low[b, k] - high[a, k]), F32(0))
-        if q == np.inf:
-            larger |= I32(1) if gap > bar else I32(0)
-        else:
-            total += gap if q == 1 else gap * gap
-    return larger > 0 or total > bar
+    return _boxes_beyond(tree.low, tree.high, a, tree.low, tree.high, b, q, bar)
 
 
 @compiled_loosely
-def near_pairs(first, last, leaf, rows, bars, place, by_row, bounds, tree, found):
+def near_pairs(first, last, leaf, rows, bars, place, by_row, bounds, tree, pairs):
     """Those pairs that no bound rules out: of positions i, from first to last, and the rows of points in a leaf.
 
-    The bars of i are those at place + by_row * (i - first). Pairs are written into `found`; returns their number.
+    The bars of i are those at place + by_row * (i - first). Pairs are written into `pairs`; returns their number.
     """
     q, coarse, columns = bounds.q, bounds.coarse, bounds.columns
     fine, starts, widths = bounds.fine, bounds.starts, bounds.widths
     low, high, start, stop = tree.low, tree.high, tree.start[leaf], tree.stop[leaf]
     apart, count = np.empty(LEAF, F32), 0
     for i in range(first, last):
-        own = place + by_row * (i - first)
-        bar = bars[own, 0]
-        if _box_beyond(coarse, i, low, high, leaf, q, bar):
+        slot = place + by_row * (i - first)
+        bar = bars[slot, 0]
+        if _boxes_beyond(coarse, coarse, i, low, high, leaf, q, bar):
             continue
         if _bound_leaf(coarse, i, columns, start, stop, q, bar, apart) == 0:
             continue
@@ -53,21 +45,21 @@ def near_pairs(first, last, leaf, rows, bars, place, by_row, bounds, tree, found
                 near = True
                 for level in range(1, len(widths)):
                     a, b = starts[level] + i * widths[level], starts[level] + j * widths[level]
-                    if _sums_beyond(fine, a, b, widths[level], q, bars[own, level]):
+                    if _sums_beyond(fine, a, b, widths[level], q, bars[slot, level]):
                         near = False
                         break
                 if near:
-                    found[count, 0], found[count, 1] = i, rows[j]
+                    pairs[count, 0], pairs[count, 1] = i, rows[j]
                     count += 1
     return count
 
 
 @inlined
-def _box_beyond(coarse, i, low, high, node, q, bar):
-    """Whether a point is further from a node's box than the bar."""
-    i, node, total, larger = INDEX(i), INDEX(node), F32(0), I32(0)
+def _boxes_beyond(low, high, a, other_low, other_high, b, q, bar):
+    """Whether two boxes are further apart than the bar; a point is a box of which both ends are the same."""
+    a, b, total, larger = INDEX(a), INDEX(b), F32(0), I32(0)
     for k in range(INDEX(low.shape[1])):
-        gap = max(max(low[node, k] - coarse[i, k], coarse[i, k] - high[node, k]), F32(0))
+        gap = max(max(low[a, k] - other_high[b, k], other_low[b, k] - high[a, k]), F32(0))
         if q == np.inf:
             larger |= I32(1) if gap > bar else I32(0)
         else:

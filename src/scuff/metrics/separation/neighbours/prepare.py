@@ -55,7 +55,7 @@ def prepare(x: np.ndarray, labels: np.ndarray, rows: np.ndarray, p: float) -> Pr
         fine=fine,
         starts=edges[:-1],
         widths=widths,
-        slack=np.array([slack_of(own, level, q, top) for own, level in zip(sums, levels, strict=True)]),
+        slack=np.array([slack_of(part, level, q, top) for part, level in zip(sums, levels, strict=True)]),
         margin=np.array([margin_of(count) for count in widths]),
     )
     return Prepared(make_points(flat, rows, p, scale), starts, bounds, tree)

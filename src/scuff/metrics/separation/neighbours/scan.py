@@ -1,40 +1,45 @@
 """The search on the CPU: leaves of the tree against nodes, then points against leaves, then points against points.
 
 What is further apart than the best pair so far is passed over as soon as a bound says so; the few pairs that are left
-are measured.
+are measured. Tasks of leaves that follow each other share all cores.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import numpy as np
 
-from scuff.metrics.separation.neighbours.best import make_bars, offer, set_bars
-from scuff.metrics.separation.neighbours.compiling import compiled
+from scuff.metrics.separation.neighbours.best import Best, Competition, Task, make_bars, offer, set_bars
+from scuff.metrics.separation.neighbours.compiling import compiled, in_threads
 from scuff.metrics.separation.neighbours.exact import power
 from scuff.metrics.separation.neighbours.gaps import boxes_beyond, near_pairs
+from scuff.metrics.separation.neighbours.prepare import Prepared
 from scuff.metrics.separation.neighbours.tree import LEAF
+
+TASKS = 1000  # about as many are made, if there are as many leaves
 
 
 @compiled
 def scan(leaves, classes, by_row, by_class, best, points, bounds, tree):
     """Compare the points of some leaves, which follow each other, with all points of some classes."""
     bars = make_bars(best.powers, points.p, bounds)
-    found = np.empty((LEAF * LEAF, 2), np.int64)
+    pairs = np.empty((LEAF * LEAF, 2), np.int64)
     for leaf in leaves:
         start, stop = tree.start[leaf], tree.stop[leaf]
         place = by_row * (start - tree.start[leaves[0]])
         for part in range(1 + by_row):  # for each point: the first one, and then the others
             first, last = start + part, stop if part == by_row else start + 1
             if part:
-                begin_near(first, last, place + part, by_row, found, bars, best, points, bounds)
+                begin_near(first, last, place + part, by_row, pairs, bars, best, points, bounds)
             if first < last:
                 for c in classes:
-                    own = place + part + by_class * c
-                    traverse(leaf, first, last, c, own, by_row, found, bars, best, points, bounds, tree)
+                    slot = place + part + by_class * c
+                    traverse(leaf, first, last, c, slot, by_row, pairs, bars, best, points, bounds, tree)
 
 
 @compiled
-def traverse(leaf, first, last, c, place, by_row, found, bars, best, points, bounds, tree):
+def traverse(leaf, first, last, c, place, by_row, pairs, bars, best, points, bounds, tree):
     """Compare points of a leaf with all points of a class."""
     node, widest = tree.roots[c], highest_bar(bars, place, by_row * (last - first - 1))
     while node < tree.roots[c + 1]:
@@ -42,34 +47,34 @@ def traverse(leaf, first, last, c, place, by_row, found, bars, best, points, bou
             node = tree.skip[node]
             continue
         if tree.skip[node] == node + 1:
-            count = near_pairs(first, last, node, points.rows, bars, place, by_row, bounds, tree, found)
-            measure(found, count, first, place, by_row, bars, best, points, bounds)
+            count = near_pairs(first, last, node, points.rows, bars, place, by_row, bounds, tree, pairs)
+            measure(pairs, count, first, place, by_row, bars, best, points, bounds)
             widest = highest_bar(bars, place, by_row * (last - first - 1))
         node += 1
 
 
 @compiled
-def begin_near(first, last, place, by_row, found, bars, best, points, bounds):
+def begin_near(first, last, place, by_row, pairs, bars, best, points, bounds):
     """What is near the point before the first is not far from those that follow: a start that spares much."""
     before = place - 1
     neighbour = best.second[before] if best.first[before] == points.rows[first - 1] else best.first[before]
     for i in range(first, last):
-        found[i - first, 0], found[i - first, 1] = i, neighbour
-    measure(found, last - first, first, place, by_row, bars, best, points, bounds)
+        pairs[i - first, 0], pairs[i - first, 1] = i, neighbour
+    measure(pairs, last - first, first, place, by_row, bars, best, points, bounds)
 
 
 @compiled
-def measure(found, count, first, place, by_row, bars, best, points, bounds):
+def measure(pairs, count, first, place, by_row, bars, best, points, bounds):
     """Measure pairs of a position and a row, and keep the nearest."""
     bytes_, singles, doubles, rows, p, scale, table = points
     powers = best.powers
     for k in range(count):
-        a, b, own = rows[found[k, 0]], found[k, 1], place + by_row * (found[k, 0] - first)
-        distance = power(bytes_, singles, doubles, a, b, p, scale, table, powers[own])
-        if distance < powers[own]:
-            set_bars(bars, own, distance, p, bounds)
-        if distance <= powers[own]:
-            offer(best, own, distance, a, b)
+        a, b, slot = rows[pairs[k, 0]], pairs[k, 1], place + by_row * (pairs[k, 0] - first)
+        distance = power(bytes_, singles, doubles, a, b, p, scale, table, powers[slot])
+        if distance < powers[slot]:
+            set_bars(bars, slot, distance, p, bounds)
+        if distance <= powers[slot]:
+            offer(best, slot, distance, a, b)
 
 
 @compiled
@@ -79,3 +84,30 @@ def highest_bar(bars, first, more):
     for place in range(first, first + more + 1):
         highest = max(highest, bars[place, 0])
     return highest
+
+
+class Cores:
+    """All cores of this machine."""
+
+    def __init__(self, prepared: Prepared) -> None:
+        tree = prepared.tree
+        self.prepared = prepared
+        self.leaves = np.flatnonzero(tree.skip == np.arange(len(tree.skip)) + 1)
+        self.starts = tree.start[self.leaves]
+
+    def tasks(self) -> list[Task]:
+        """Leaves that follow each other. Those in the middle come first: there the nearest pairs are to be expected."""
+        edges = np.union1d(self.starts[:: max(1, len(self.leaves) // TASKS)], self.prepared.starts)
+        labels = np.searchsorted(self.prepared.starts, edges[:-1], side="right") - 1
+        middles = np.add.reduceat(self.prepared.bounds.coarse, edges[:-1]) / np.diff(edges)[:, None]
+        order = np.argsort(np.square(middles).sum(axis=1), kind="stable")
+        return [Task(int(labels[k]), int(edges[k]), int(edges[k + 1])) for k in order]
+
+    def run(self, work: Callable[[Task], Best], tasks: list[Task]) -> Iterator[tuple[Task, Best]]:
+        return in_threads(work, tasks)
+
+    def scan(self, task: Task, others: np.ndarray, competition: Competition, best: Best) -> None:
+        """Compare the points of a task with all points of some other classes, and keep the nearest pairs."""
+        first, last = np.searchsorted(self.starts, [task.start, task.stop])
+        known = self.prepared
+        scan(self.leaves[first:last], others, *competition, best, known.points, known.bounds, known.tree)

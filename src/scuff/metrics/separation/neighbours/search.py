@@ -8,8 +8,8 @@ from typing import Protocol
 import numpy as np
 
 from scuff.metrics.separation.neighbours.best import ALL, CLASSES, POINTS, Best, Competition, Task, no_pairs, offer_all
-from scuff.metrics.separation.neighbours.cores import Cores
 from scuff.metrics.separation.neighbours.prepare import Prepared
+from scuff.metrics.separation.neighbours.scan import Cores
 
 Progress = Callable[[int, int], None]
 
@@ -49,15 +49,15 @@ def search(searcher: Searcher, competition: Competition, progress: Progress | No
         return classes[classes != task.label] if competition == POINTS else classes[task.label + 1 :]
 
     def work(task: Task) -> Best:
-        own = no_pairs(best.powers[places_of(task)])
-        searcher.scan(task, others_of(task), competition, own)
-        return own
+        local = no_pairs(best.powers[places_of(task)])
+        searcher.scan(task, others_of(task), competition, local)
+        return local
 
     tasks = searcher.tasks()
     pairs = {task: (task.stop - task.start) * int(sizes[others_of(task)].sum()) for task in tasks}
     done, total = 0, sum(pairs.values())
-    for task, own in searcher.run(work, tasks):
-        offer_all(best, places_of(task), *own)
+    for task, local in searcher.run(work, tasks):
+        offer_all(best, places_of(task), *local)
         done += pairs[task]
         if progress is not None:
             progress(done, total)

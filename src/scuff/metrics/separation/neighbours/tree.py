@@ -54,4 +54,4 @@ def grow(points: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, Tree]:
     for start, stop in pairwise(starts.tolist()):
         add(start, stop)
         roots.append(len(nodes))
-    return order, Tree(*map(np.array, zip(*nodes, strict=True)), np.array(roots))
+    return order, Tree(*map(np.array, zip(*nodes, strict=True)), np.array(roots))  # type: ignore[call-arg]
