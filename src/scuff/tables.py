@@ -158,11 +158,11 @@ class Table:
         `column` says what stands where they meet, and its heading is that of the rows. `names` and `heads` are the
         values in the order of rows and columns, by default that of the records; `name` writes those of rows.
         """
-        found = {(_read(record, down), _read(record, across)): record for record in _records(records)}
-        names = list(dict.fromkeys(key[0] for key in found)) if names is None else names
-        heads = list(dict.fromkeys(key[1] for key in found)) if heads is None else heads
+        known = {(_read(record, down), _read(record, across)): record for record in _records(records)}
+        names = list(dict.fromkeys(key[0] for key in known)) if names is None else names
+        heads = list(dict.fromkeys(key[1] for key in known)) if heads is None else heads
         rows = [
-            [Cell(name(key)), *(column.cell(found[key, head]) if (key, head) in found else EMPTY for head in heads)]
+            [Cell(name(key)), *(column.cell(known[key, head]) if (key, head) in known else EMPTY for head in heads)]
             for key in names
         ]
         columns = [Head(column.heading, is_number=False), *(Head(str(head)) for head in heads)]

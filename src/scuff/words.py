@@ -96,7 +96,7 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
     return f"{grouped(number)} {noun if number == 1 else plural or f'{noun}s'}"
 
 
-def grouped(number: int) -> str:
+def grouped(number: float) -> str:
     """A whole number in groups of three digits, which a line never breaks."""
     return f"{number:,}".replace(",", "\u00a0")
 

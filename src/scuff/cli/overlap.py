@@ -86,7 +86,7 @@ def _print_matrix(matrix: Overlaps) -> None:
     else:
         pairs = [(a, b, matrix.score(a, b)) for a, b in combinations(matrix.defined().names, 2)]
         strongest = sorted(pairs, key=lambda pair: pair[2].value, reverse=True)[:MATRIX_LIMIT]
-        headings = ("the pairs that overlap most", "", "overlap")
+        headings = ("the pairs that overlap most", "", "overlap")  # type: ignore[assignment]
         forms = (None, None, hundredths)
         columns = [Column(heading, itemgetter(k), forms[k]) for k, heading in enumerate(headings)]
         print_table(Table.of("", strongest, columns))

@@ -52,7 +52,7 @@ def _sequence_table(evaluation: Evaluation) -> Table:
     for scores in by_difficulty:
         known = scores.flips.groupby("model").size()
         columns += [
-            Column(f"sequences ({scores.difficulty})", lambda model, known=known: f"{known[model]} of {wanted}", str),
+            Column(f"sequences ({scores.difficulty})", lambda model, known=known: f"{known[model]} of {wanted}", str),  # type: ignore[misc]
             Column(f"flip probability % ({scores.difficulty})", scores.flip_rates.get, decimals(2)),
             Column(f"top-5 distance ({scores.difficulty})", scores.distances.get, fine),
         ]

@@ -84,7 +84,7 @@ def separation_command(plan: Any, separation: Any, *, quantiles: Quantiles = Non
     if work.pairs is not None:
         _print_pairs(work.pairs, work.points.class_names, plan.store)
     if work.neighbours is not None:
-        _print_quantiles(work.neighbours, quantiles)
+        _print_quantiles(work.neighbours, quantiles)  # type: ignore[arg-type]
     typer.echo(f"Next: {_mscr_line(plan.study, work.points)}")
 
 
@@ -204,12 +204,12 @@ def _print_matrices(accuracies: RobustAccuracies, as_paper: bool) -> None:
     from scuff.metrics import accuracy_table, mscr_scores
 
     interval = "paper" if as_paper else "student"
-    scores = mscr_scores(accuracies, average="means" if as_paper else "ratios", interval=interval)
+    scores = mscr_scores(accuracies, average="means" if as_paper else "ratios", interval=interval)  # type: ignore[arg-type]
     for model, copies in product(accuracies.models, accuracies.copies):
         line = scores[(scores["model"] == model) & (scores["copies"] == copies)]
         heading = model if len(accuracies.copies) == 1 else f"{model}, {copies} copies"
         typer.echo(f"{heading}: accuracy % by test noise (down) and training noise (across); * best of its line")
-        table = accuracy_table(accuracies, model, copies, interval=interval)
+        table = accuracy_table(accuracies, model, copies, interval=interval)  # type: ignore[arg-type]
         lines = [
             (f"{radius:.4g}", *(_accuracy(row) + ("*" if row.best else " ") for row in cells.itertuples()))
             for radius, cells in table.groupby("test_noise")

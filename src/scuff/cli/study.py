@@ -32,7 +32,7 @@ Processes = Annotated[
     int | None, typer.Option("--processes", metavar="N", help="Number of cells at once. Default: as many as fit.")
 ]
 WHERE_CELLS_RUN = {"engine": (EngineName, "local"), "address": (Address, None), "processes": (Processes, None)}
-WHERE_CELLS_RUN |= {"share": (Share, 1)}
+WHERE_CELLS_RUN |= {"share": (Share, 1)}  # type: ignore[dict-item]
 
 
 def study_command(

@@ -101,7 +101,7 @@ def train_command(
             data,
             recipe,
             out,
-            **options,
+            **options,  # type: ignore[arg-type]
             seed=seed,
             device=device,
             progress=lambda done, total: advance("training", done, total),

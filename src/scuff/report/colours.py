@@ -48,7 +48,7 @@ def themes() -> dict[str, dict[str, str]]:
     """All colours by name, for light and dark: those of the page, "series0", ... of models, "heat0", ... of heat."""
     kinds = {"series": SERIES, "heat": HEAT}
     numbered = {
-        theme: {f"{kind}{place}": colour for kind in kinds for place, colour in enumerate(kinds[kind][theme])}
+        theme: {f"{kind}{place}": colour for kind in kinds for place, colour in enumerate(kinds[kind][theme])}  # type: ignore[index]
         for theme in PAGE
     }
     return {theme: PAGE[theme] | numbered[theme] for theme in PAGE}
@@ -84,18 +84,18 @@ def _rules(theme: str) -> str:
     lines = [f":root {{ {names} }}"]
     for step in range(STEPS):
         ground = blend(HEAT[theme], step / (STEPS - 1))
-        ink = max("#000000", "#ffffff", key=lambda ink, ground=ground: contrast(ink, ground))
+        ink = max("#000000", "#ffffff", key=lambda ink, ground=ground: contrast(ink, ground))  # type: ignore[misc]
         lines.append(f".h{step} {{ background: {ground}; color: {ink}; }}")
     return "\n".join(lines)
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(colour: str, other: str) -> float:
     """The contrast of two colours as the accessibility guidelines (WCAG 2) define it, from 1 to 21; 4.5 is readable.
 
     >>> round(contrast("#000000", "#ffffff"), 6)
     21.0
     """
-    dark, light = sorted((luminance(one), luminance(other)))
+    dark, light = sorted((luminance(colour), luminance(other)))
     return (light + 0.05) / (dark + 0.05)
 
 
@@ -115,4 +115,4 @@ def blend(stops: tuple[str, ...], place: float) -> str:
 
 
 def _rgb(colour: str) -> tuple[int, int, int]:
-    return tuple(int(colour[start : start + 2], 16) for start in (1, 3, 5))
+    return tuple(int(colour[start : start + 2], 16) for start in (1, 3, 5))  # type: ignore[return-value]

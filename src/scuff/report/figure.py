@@ -52,12 +52,12 @@ class Figure:
 
 
 def percents(shares: pd.Series | Sequence[float]) -> list[float | None]:
-    """Shares in per cent, at the precision that a screen can show; None where there is no number."""
+    """Shares in per cent, as precise as a screen can show; None where there is no number."""
     return [None if pd.isna(share) else round(100 * share, 3) for share in shares]
 
 
 def numbers(values: pd.Series | Sequence[float]) -> list[float | None]:
-    """Numbers as they are, at the precision that a screen can show; None where there is none."""
+    """Numbers, as precise as a screen can show; None where there is none."""
     return [None if pd.isna(value) else round(value, 5) for value in values]
 
 

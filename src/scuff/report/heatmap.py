@@ -1,6 +1,6 @@
 """The heat map of a model: corruptions down, severities across, as a table whose cells are coloured.
 
-A table, because its numbers can be read, copied and printed, by people who do not see the colours too.
+A table, because its numbers can be read, copied and printed, also by people who do not see the colours.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NO_LEVELS = "error"  # the only column of a suite without levels
 
 @dataclass(frozen=True)
 class HeatCell:
-    """A number in its colour, with a label that says all that is known of it, and whether it is the best of its row."""
+    """A number in its colour, with a label that says all about it, and whether it is the best of its row."""
 
     text: str
     shade: str

@@ -1,4 +1,4 @@
-"""What the sections of a report are made of: plain mappings, each of a kind that the template can show."""
+"""The parts of sections: plain mappings, each of a kind that the template shows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Facts = list[tuple[str, str]]
 
 
 def section(key: str, title: str, *parts: Part | None) -> Section:
-    """A section: the name that links lead to, its heading, and its parts but for those that are None."""
+    """A section: its name in links, its heading, and its parts, except for those that are None."""
     return {"key": key, "title": title, "parts": [part for part in parts if part is not None]}
 
 
@@ -35,12 +35,12 @@ def heading(words: str) -> Part:
 
 
 def table(table: Table, sortable: bool = True) -> Part:
-    """A table, which a click on a head sorts."""
+    """A table, which a click on a heading sorts."""
     return {"kind": "table", "table": table, "sortable": sortable}
 
 
 def folded(table: Table, title: str = "The numbers as a table") -> Part:
-    """A table that is opened by a click; for the numbers of figures."""
+    """A table that a click opens; for the numbers of figures."""
     return {"kind": "folded", "table": table, "title": title}
 
 
@@ -50,7 +50,7 @@ def figures(figures: Sequence[Figure], side_by_side: bool = True, legend: bool =
 
 
 def facts(pairs: Facts) -> Part:
-    """Names and what is said of each."""
+    """Names, and a text about each."""
     return {"kind": "facts", "pairs": pairs}
 
 
@@ -91,7 +91,7 @@ def panels(models: Mapping[str, Sequence[Part]]) -> Part:
 
 def figures_of(section: Mapping[str, Any]) -> list[Figure]:
     """All figures of a section, or of a panel in it."""
-    figures = []
+    figures = []  # type: ignore[var-annotated]
     for part in section["parts"]:
         figures += part["figures"] if part["kind"] == "figures" else []
         for panel in part["panels"] if part["kind"] == "panels" else []:

@@ -109,7 +109,7 @@ def command_again(directory: str, name: str) -> str | None:
 
 
 def _subclasses(cls: type) -> list[type]:
-    return [each for direct in cls.__subclasses__() for each in (direct, *_subclasses(direct))]
+    return [each for direct in cls.__subclasses__() for each in (direct, *_subclasses(direct))]  # type: ignore[var-annotated]
 
 
 def _page_module(study: type[Study[Any]]) -> str | None:

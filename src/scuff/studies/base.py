@@ -53,7 +53,7 @@ ALWAYS_NOTED = ("device", "environment", "options", "scuff")  # worth knowing, n
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def study(cls: C) -> C:
     """Make a class a study: a frozen dataclass."""
-    return dataclass(frozen=True, eq=False)(cls)
+    return dataclass(frozen=True, eq=False)(cls)  # type: ignore[return-value]
 
 
 @study

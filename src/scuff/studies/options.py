@@ -67,7 +67,7 @@ class Option:
 def options_of(study: type) -> dict[str, Option]:
     """The options of a study by the names of its fields: required ones first, those that all studies have last."""
     fields = sorted(dataclasses.fields(study), key=lambda f: (f.name in HOW_TO_RUN, f.default is not REQUIRED))
-    return {field.name: field.type.__metadata__[-1] for field in fields}
+    return {field.name: field.type.__metadata__[-1] for field in fields}  # type: ignore[union-attr]
 
 
 def command_defaults(study: type) -> dict[str, Any]:

@@ -60,7 +60,7 @@ class Trial:
         """The network before its first step."""
         network = first_weights(self.recipe, self.images, None, 0).eval()
         look = {"mean": self.images.mean, "std": self.images.std} if self.recipe.normalises else {}
-        return Classifier(network, class_names=self.images.class_names, cut=self.images.cut, **look)
+        return Classifier(network, class_names=self.images.class_names, cut=self.images.cut, **look)  # type: ignore[arg-type]
 
     def size(self, origin: dict) -> int:
         """Bytes of its file, which is made in memory."""

@@ -91,7 +91,7 @@ def difference_plot(key: str, title: str, differences: pd.DataFrame, models: Seq
             }
         )
     x_axis = {"title": {"text": "difference of error, points"}, "rangemode": "tozero"}
-    x_axis |= {"zeroline": True, "zerolinecolor": "@muted"}
+    x_axis |= {"zeroline": True, "zerolinecolor": "@muted"}  # type: ignore[dict-item]
     layout = layout_of(x_axis, lines_of([entry_name(entry) for entry in entries]))
     height = 70 + len(entries) * (len(others) * ROW + 8)
     description = f"{title} in percentage points by corruption, with intervals; the table below has the numbers."

@@ -71,7 +71,7 @@ def worst_rows(rows: pd.DataFrame, most: int = MANY) -> pd.DataFrame:
     # The first of every corruption are enough: fewer than `most` of them can be lost to images that are shown already.
     best = [group.nlargest(most + each, "confidence") for _, group in groups]
     candidates = pd.concat(best).sort_values("confidence", ascending=False, kind="stable") if best else wrong
-    chosen, images, used = [], set(), Counter()
+    chosen, images, used = [], set(), Counter()  # type: ignore[var-annotated]
     for place, (image, corruption) in enumerate(zip(candidates["image_id"], candidates["corruption"], strict=True)):
         if len(chosen) < most and image not in images and used[corruption] < each:
             chosen.append(place)
@@ -81,21 +81,21 @@ def worst_rows(rows: pd.DataFrame, most: int = MANY) -> pd.DataFrame:
 
 
 def worst_cards(evaluation: Evaluation, data: str | Source | CorruptedSource | None = None) -> dict[str, list[Card]]:
-    """The worst images of every model; raises DataUnavailable where the images cannot be had."""
+    """The worst images of every model; raises DataUnavailable if they cannot be opened."""
     images = open_seen(evaluation, data)
     return {model: _cards(images, rows) for model, rows in by_model(evaluation.rows).items()}
 
 
 def open_seen(evaluation: Evaluation, data: str | Source | CorruptedSource | None = None) -> SeenImages:
-    """Find the images that an evaluation has seen, and make sure that they are the same ones."""
+    """Open the images of an evaluation, and check that they are the same ones."""
     settings = evaluation.settings
-    wanted = (settings["source"] if data is None else data, settings["clean"], settings["classes"], settings["limit"])
+    source = settings["source"] if data is None else data
     try:
-        images = open_images(*wanted)
+        images = open_images(source, settings["clean"], settings["classes"], settings["limit"])
     except (ValueError, KeyError, OSError, ImportError) as error:
         raise DataUnavailable(f"they could not be opened: {error}") from error
-    found = images.settings()
-    if any(found[key] != settings[key] for key in ("source_fingerprint", "clean_fingerprint")):
+    opened = images.settings()
+    if any(opened[key] != settings[key] for key in ("source_fingerprint", "clean_fingerprint")):
         raise DataUnavailable(f"{images.source.name} holds other images than those that were evaluated")
     return SeenImages(evaluation, images)
 
@@ -134,7 +134,7 @@ class SeenImages:
 
     def _source(self, entry: str, severity: int) -> Source:
         source = self.images.source
-        return source.cell(entry, severity or None) if self.images.are_corrupted else source
+        return source.cell(entry, severity or None) if self.images.are_corrupted else source  # type: ignore[return-value, union-attr]
 
     def _read(self, source: Source, image: int, key: str) -> Tensor:
         cut = self.evaluation.settings[key]

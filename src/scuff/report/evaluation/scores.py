@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pandas as pd
 
@@ -103,7 +104,7 @@ def cells_of(cells: Cells, entries: Collection[str], severity: int | None = None
 
 def _means(cells: Mapping[str, Cells], suite: Suite, families: Mapping[str, str]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Mean errors of every corruption, also of those that do not count; and of every family at every severity."""
-    by_entry, by_family = {}, {}
+    by_entry, by_family = {}, {}  # type: ignore[var-annotated]
     for model, of_model in cells.items():
         of_model = replace(of_model, confidence=None)  # which would be copied for nothing
         by_entry |= {(model, entry): cells_of(of_model, {entry}) for entry in suite.entries}
@@ -138,7 +139,7 @@ def _compare(cells: Mapping[str, Cells], suite: Suite, baseline: Baseline, summa
     shared = {m: every.take([k for k, key in enumerate(every.keys) if key in common]) for m, every in cells.items()}
     if not {entry for entry, _ in common}.intersection(suite.benchmark()):
         return None
-    options = {"suite": suite, "partial": True}
+    options: dict[str, Any] = {"suite": suite, "partial": True}
     means = metrics.scores(shared, **options)
     reference = min(cells, key=lambda model: means[model].value)
     pairs = list(itertools.combinations(cells, 2))
@@ -170,7 +171,7 @@ def _differences(cells: Mapping[str, Cells], suite: Suite, reference: str) -> pd
 
 def _frame(scores: Mapping[tuple, Score], *names: str) -> pd.DataFrame:
     """Scores by several names each as a table, with a column for every name."""
-    table = metrics.to_frame(scores, "key")
+    table = metrics.to_frame(scores, "key")  # type: ignore[arg-type]
     keys = pd.DataFrame(list(scores), columns=list(names))
     return pd.concat([keys, table.drop(columns="key")], axis=1)
 
@@ -209,7 +210,7 @@ def measure_sequences(evaluation: Evaluation, baseline: str | None) -> list[Sequ
     levels = sorted({int(level) for level in evaluation.rows["severity"].unique() if level}) or [1]
     measured = []
     for difficulty in levels:
-        options = {"suite": counted_suite(evaluation), "difficulty": difficulty, "partial": True}
+        options: dict[str, Any] = {"suite": counted_suite(evaluation), "difficulty": difficulty, "partial": True}
         flips = {model: metrics.flip_probability(of_model, **options) for model, of_model in rows.items()}
         moves = {model: metrics.top5_distance(of_model, **options) for model, of_model in rows.items()}
         measured.append(

@@ -18,12 +18,12 @@ def settings_section(evaluation: Evaluation, definitions: Mapping[str, str], dir
     facts = [dict(model_facts(about)) for about in evaluation.models.values()]
     names = list(dict.fromkeys(name for each in facts for name in each))
     shared = [name for name in names if len({each.get(name) for each in facts}) == 1]
-    columns = [Column(name, lambda each, name=name: each.get(name)) for name in names if name not in shared]
+    columns = [Column(name, lambda each, name=name: each.get(name)) for name in names if name not in shared]  # type: ignore[misc]
     models = Table.of("What differs between the models", facts, columns)
     return settings.settings_section(
         [*setting_facts(evaluation), *((name, facts[0][name]) for name in shared)],
         command(evaluation, directory),
-        definitions | settings.meanings("intervals of images"),
+        definitions | settings.meanings("intervals of images"),  # type: ignore[operator]
         *([parts.heading("Models"), parts.table(models, sortable=False)] if columns else []),
     )
 

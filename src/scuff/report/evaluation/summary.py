@@ -27,7 +27,7 @@ class Kind:
     def column(self, key: str) -> Column:
         """The column of a table of models."""
         best = "highest" if self.higher_is_better else "lowest"
-        return Column(self.name, key, self.form, interval=True, best=best)
+        return Column(self.name, key, self.form, interval=True, best=best)  # type: ignore[arg-type]
 
 
 KINDS = {

@@ -47,6 +47,6 @@ def _over_time(
     x_axis = {"title": {"text": f"{name} since the start"}, "rangemode": "tozero"}
     y_axis = {"title": {"text": unit}, "rangemode": "tozero", "tickformat": ",d"}
     if max(values) < 6:
-        y_axis["dtick"] = 1
+        y_axis["dtick"] = 1  # type: ignore[assignment]
     description = f"{title} over {show_duration(seconds[-1])}, {count(values[-1], 'cell')} at the end."
     return Figure(key, title, description, HEIGHT, line, layout_of(x_axis, y_axis))

@@ -123,7 +123,7 @@ def running_figure(key: str, scores: MscrScores, model: str) -> Figure:
         traces.append(trace | {"name": scores.radius(radius)} | labels(texts))
     is_long = runs >= MANY_RUNS
     x_axis = {"title": {"text": "runs"}}
-    x_axis |= {"type": "log", **_ticks([1, 3, 10, 30, 100, 300, 1000])} if is_long else {}
+    x_axis |= {"type": "log", **_ticks([1, 3, 10, 30, 100, 300, 1000])} if is_long else {}  # type: ignore[dict-item]
     y_axis = {"title": titled("MSCR minus that of all runs, points"), "zeroline": True, "zerolinecolor": "@muted"}
     legend = LEGEND | {"title": {"text": "training noise", "font": {"size": 12}}}
     layout = layout_of(x_axis, y_axis, legend=len(traces) > 1) | {"legend": legend}

@@ -55,7 +55,7 @@ def read_distances(directory: str) -> Distances | None:
     """What a folder says of distances between classes; None if it holds none."""
     if not Store(directory).exists(SEPARATION):
         return None
-    return Distances(*(read(directory) for read in (read_separation, read_neighbours, read_is_test, read_pairs)))
+    return Distances(*(read(directory) for read in (read_separation, read_neighbours, read_is_test, read_pairs)))  # type: ignore[arg-type]
 
 
 def page(directory: str) -> Page:

@@ -35,7 +35,7 @@ def surface_figure(key: str, scores: MscrScores, model: str) -> Figure:
         "showscale": False,
         "contours": {axis: {"show": True, "color": "@paper", "width": 1, "highlight": False} for axis in ("x", "y")},
         "lighting": {"ambient": 0.9, "diffuse": 0.2, "specular": 0.02, "roughness": 0.9},
-        **labels([[_label(scores, i, j, heights[b, a]) for a, i in enumerate(train)] for b, j in enumerate(test)]),
+        **labels([[_label(scores, i, j, heights[b, a]) for a, i in enumerate(train)] for b, j in enumerate(test)]),  # type: ignore[misc]
     }
     best = heights.argmax(axis=1)
     marker = {"color": "@series2", "size": 5, "symbol": "diamond", "line": {"color": "@paper", "width": 1}}
@@ -82,7 +82,7 @@ def _layout() -> dict[str, Any]:
     scene = {
         name: axis | {"title": {"text": text, "font": {"family": FONT, "size": 12}}} for name, text in names.items()
     }
-    scene |= {"camera": CAMERA, "aspectmode": "manual", "aspectratio": {"x": 1.15, "y": 1.15, "z": 0.75}}
+    scene |= {"camera": CAMERA, "aspectmode": "manual", "aspectratio": {"x": 1.15, "y": 1.15, "z": 0.75}}  # type: ignore[dict-item]
     flat = layout_of({}, {})
     kept = {name: value for name, value in flat.items() if name not in ("xaxis", "yaxis", "dragmode")}
     return kept | {

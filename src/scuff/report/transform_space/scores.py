@@ -64,7 +64,7 @@ def measure_distances(
     correlations: Mapping[str, pd.DataFrame] | None = None,
 ) -> DistanceScores:
     """Bring the tables of a study into the form in which they are shown."""
-    msd, mmd = (distances.by_corruption(kind) for kind in KINDS)
+    msd, mmd = (distances.by_corruption(kind) for kind in KINDS)  # type: ignore[arg-type]
     clean, means = None, pd.DataFrame(columns=["value", "low", "high"])
     if errors is not None:
         is_clean = errors["corruption"] == CLEAN

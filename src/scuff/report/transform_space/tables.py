@@ -62,7 +62,7 @@ def nearest_table(scores: DistanceScores) -> Table:
         line["nearest"] = "; ".join(map(short_name, nearest.index))
         errors = [] if scores.errors is None else scores.errors[corruption].dropna()
         if len(errors):
-            line |= {"best": short_name(errors.idxmin()), "error": errors.min()}
+            line |= {"best": short_name(errors.idxmin()), "error": errors.min()}  # type: ignore[union-attr]
         lines.append(line)
     has_errors = any(line["best"] is not None for line in lines)
     columns = [

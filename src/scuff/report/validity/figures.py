@@ -70,7 +70,7 @@ def gain_forests(scores: ValidityScores) -> list[Figure]:
     """
     gains = with_scores(scores.contributions, "gain")
     gains = gains[gains["value"].notna()].sort_values("value", ascending=False, kind="stable")
-    title, axis, figures = "Gain of r by corruption", "r with it minus r without it", []
+    title, axis, figures = "Gain of r by corruption", "r with it minus r without it", []  # type: ignore[var-annotated]
     for natural in scores.telling:
         points = gains[gains["natural"] == natural]
         if len(points):

@@ -154,7 +154,7 @@ def measure_validity(
     score. `contributions` is that of `metrics.contributions`.
     """
     tables = [_tidy(table) for table in (correlations, contributions, groups, trends, searches)]
-    return ValidityScores(shifts, *tables, settings or {})
+    return ValidityScores(shifts, *tables, settings or {})  # type: ignore[call-arg]
 
 
 def scores_of(study: Validity) -> ValidityScores:

@@ -28,7 +28,7 @@ def correlation_table(scores: ValidityScores) -> Table:
 
 def p_table(scores: ValidityScores) -> Table:
     """The p-values of the same correlations."""
-    columns = [Column(n, lambda record, n=n: record[n].p_value, p_value) for n in scores.natural]
+    columns = [Column(n, lambda record, n=n: record[n].p_value, p_value) for n in scores.natural]  # type: ignore[misc]
     caption = "p-values (two-sided), as if models were independent"
     caption += "" if scores.shifts.families is None else ": they ignore families"
     columns = [Column("benchmark", "name"), Column("correlation", "kind"), *columns]

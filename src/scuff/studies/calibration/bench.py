@@ -92,7 +92,7 @@ def plan_bench(
         raise ValueError(f"expected one model, got {', '.join(opened)}")
     classifier = next(iter(opened.values()))
     cut, _ = choose_cuts(resize, crop, images, [classifier])
-    return ClosedBench(classifier, images.source, cut, str(device))
+    return ClosedBench(classifier, images.source, cut, str(device))  # type: ignore[arg-type]
 
 
 @dataclass

@@ -9,6 +9,8 @@ from scuff.studies.options import NUMBER, REQUIRED, TEXT, WHOLE, WORDS, Option
 from scuff.studies.vocabulary import Crop, Data, Limit, MaybeOut, Mean, Only, Resize, Seed, Std
 
 if TYPE_CHECKING:
+    import pandas as pd  # noqa: F401  (of the base class)
+
     from scuff.suites import Suite
 
 MODEL = "torchvision:NAME, timm:NAME, onnx:FILE, FILE.safetensors, FILE.pt, package.module:object; usually trained on "

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -104,7 +105,12 @@ class CalibrationWork:
         cut = {"resize": bench.cut.resize, "crop": bench.cut.crop} if bench.cut else {}
         model, images = bench.classifier.name, len(bench.source)
         evaluation = plan_evaluation(
-            {model: bench.classifier}, self.suite, bench.source, IN_MEMORY, only=missing, **cut
+            {model: bench.classifier},
+            self.suite,
+            bench.source,
+            IN_MEMORY,
+            only=missing,
+            **cut,  # type: ignore[arg-type]
         )
         rates = measure_rates(evaluation, device, evaluation.cells)
         how = NOW if is_here(device) else f"not measured: there is no {device.type} here"
@@ -159,7 +165,7 @@ def _calibrate_entry(
 
     result = calibrate(robustness, start, severity_limits(corruption, parameter, start, bench.side), **wanted)
     between = result.range
-    row = {"entry": entry, "parameter": parameter, "before": str(start)}
+    row: dict[str, Any] = {"entry": entry, "parameter": parameter, "before": str(start)}
     row |= {"low": None, "high": None} if between is None else {"low": between.low, "high": between.high}
     for end, severity in (("mildest", result.mildest), ("severest", result.severest)):
         score = bench.robustness(right[severity]) if severity in right else None

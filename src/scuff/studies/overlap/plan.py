@@ -44,7 +44,7 @@ def plan_overlap(study: OverlapStudy) -> Plan[Overlaps]:
     train = open_training_source(study.data, study.classes)
     test = open_test_source(study.data, study.test, study.classes)
     check_classes(train, test)
-    images = len(open_images(test, None, None, study.limit).source)
+    images = len(open_images(test, None, None, study.limit).source)  # type: ignore[arg-type]
     settings = complete_settings(
         study,
         {

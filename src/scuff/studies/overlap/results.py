@@ -67,4 +67,4 @@ def read_overlap(directory: str | os.PathLike[str]) -> Accuracies:
         ) from error
     if seeds != wanted:
         raise ValueError(unfinished)
-    return Accuracies(*names, hits.mean(axis=3), seeds, hits, images, suites)
+    return Accuracies(*names, hits.mean(axis=3), seeds, hits, images, suites)  # type: ignore[arg-type, call-arg]

@@ -9,6 +9,7 @@ from scuff.studies.options import REPEATED, TEXT, WHOLE, WORDS, Option
 from scuff.studies.vocabulary import Architecture, Data, Epochs, Limit, MaybeOut, Out, RecipeName, Seeds, Test
 
 if TYPE_CHECKING:
+    from scuff.metrics.overlap.scores import Overlaps  # noqa: F401  (of the base class)
     from scuff.suites import Suite
 
 STANDARD_FROM = Option("Study whose standard models are used for fine-tuning.", TEXT, "DIR", resume="noted")

@@ -204,7 +204,7 @@ def _train(protocol: Protocol, cell: MscrCell, contender: Network, advance: Adva
 @lru_cache(maxsize=1)  # so that images stay on the device for the next cell
 def _training_images(protocol: Protocol, model: str, run: int | None) -> TrainingImages:
     rows, _ = protocol.split(run or 0)
-    recipe = protocol.contenders[model].recipe
+    recipe = protocol.contenders[model].recipe  # type: ignore[union-attr]
     return load_training_images(points_source(protocol.points, rows), recipe, torch.device(protocol.device))
 
 

@@ -54,7 +54,7 @@ def estimate_mscr(work: MscrWork) -> StudyCost:
             on = kind_of(device) if not isinstance(contender, Estimator) else "cpu"
             size = _result_size(work, cell)
             if isinstance(contender, Network):
-                size += _weights_size(work, cells)
+                size += _weights_size(work, cells)  # type: ignore[assignment]
             if before is not None:
                 seconds, how = before[0] / before[1], in_this_folder(before[1])
             elif isinstance(contender, Estimator):
@@ -94,7 +94,7 @@ def _time_estimator(work: MscrWork, cell: MscrCell) -> tuple[float, str]:
         random = np.random.default_rng(0)
         train, test = (random.permutation(part)[: math.ceil(share * len(part))] for part in rows)
         began = time.perf_counter()
-        right_by_estimator(protocol, cell, fit_estimator(protocol, cell, contender, train), test)
+        right_by_estimator(protocol, cell, fit_estimator(protocol, cell, contender, train), test)  # type: ignore[arg-type]
         seconds = time.perf_counter() - began
         if share == 1.0:
             return seconds, "measured now on one cell"
@@ -106,7 +106,7 @@ def _time_estimator(work: MscrWork, cell: MscrCell) -> tuple[float, str]:
 def _trial(work: MscrWork, cell: MscrCell, device: torch.device) -> tuple[Trial, int]:
     """A trial with training images of a network, and how many there are in all."""
     train, _ = work.protocol.split(cell.run)
-    recipe = work.protocol.contenders[cell.model].recipe
+    recipe = work.protocol.contenders[cell.model].recipe  # type: ignore[union-attr]
     return try_recipe(points_source(work.protocol.points, train), recipe, device), len(train)
 
 
@@ -118,7 +118,7 @@ def _time_network(work: MscrWork, cell: MscrCell) -> tuple[float, float]:
         classifier: Classifier = contender.classifier.on(device)
     else:
         trial, images = _trial(work, cell, device)
-        recipe = contender.recipe
+        recipe = contender.recipe  # type: ignore[union-attr]
         treatment = Noise(cell.train_noise, protocol.norm, protocol.bounds) if cell.train_noise else None
         step, warm_up = trial.step()
         steps = count_steps(recipe, images)

@@ -165,7 +165,7 @@ class SeparationWork:
         if self.study.per_class:
             searches.append((PAIRS, class_separations, "pairs of classes", 25 * classes * (classes - 1)))
         if self.study.per_point:
-            searches.append((NEAREST, nearest_other_class, "every point", 16 * points))
+            searches.append((NEAREST, nearest_other_class, "every point", 16 * points))  # type: ignore[arg-type]
         kind = kind_of(self.device)
         units = 1 if kind == "gpu" else torch.get_num_threads()
         parts = []
@@ -251,7 +251,7 @@ def _separation(settings: Settings) -> Separation:
 def _pack(neighbours: Neighbours, is_test: np.ndarray | None) -> bytes:
     arrays = {name: getattr(neighbours, name) for name in ("distances", "rows", "points")}
     file = io.BytesIO()
-    np.savez_compressed(file, **arrays, **({} if is_test is None else {"is_test": is_test}))
+    np.savez_compressed(file, **arrays, **({} if is_test is None else {"is_test": is_test}))  # type: ignore[arg-type]
     return file.getvalue()
 
 
@@ -259,5 +259,5 @@ def _unpack(directory: str | os.PathLike[str]) -> dict[str, np.ndarray] | None:
     store = Store(directory)
     if not store.exists(NEAREST):
         return None
-    with reading_arrays(f"{store.root}/{NEAREST}"):
+    with reading_arrays(f"{store.root}/{NEAREST}"):  # type: ignore[arg-type]
         return dict(np.load(io.BytesIO(store.read(NEAREST)), allow_pickle=False))

@@ -135,7 +135,7 @@ def _find_epsilon(study: MscrStudy, points: Points, device: torch.device) -> flo
     is_quick = here.type == "cuda" or points.x.size * len(points) <= QUICK
     asked = {"per_class": is_quick, "per_point": is_quick or study.quantile > 0}
     shared = {field.name: getattr(study, field.name) for field in fields(PointsStudy)}
-    work = SeparationWork(SeparationStudy(study.data, study.out, **shared, **asked), points, here)
+    work = SeparationWork(SeparationStudy(study.data, study.out, **shared, **asked), points, here)  # type: ignore[arg-type]
     work.check_folder()
     if study.epsilon_min is not None:
         return float(study.epsilon_min)
@@ -149,7 +149,7 @@ def read_noise(noise: Noise, epsilon_min: float, what: str) -> tuple[float, ...]
     >>> read_noise(["0", "0.5x", 0.03], 0.01, "train_noise")
     (0.0, 0.005, 0.03)
     """
-    noise = noise.split(",") if isinstance(noise, str) else [noise] if is_number(noise) else noise
+    noise = noise.split(",") if isinstance(noise, str) else [noise] if is_number(noise) else noise  # type: ignore[list-item]
     radii = []
     for word in DEFAULT_NOISE if noise is None else noise:
         try:
@@ -168,7 +168,7 @@ def read_noise(noise: Noise, epsilon_min: float, what: str) -> tuple[float, ...]
 
 
 def _choose_copies(copies: int | Sequence[int]) -> tuple[int, ...]:
-    numbers = _whole_numbers((copies,) if isinstance(copies, Integral) else copies)
+    numbers = _whole_numbers((copies,) if isinstance(copies, Integral) else copies)  # type: ignore[arg-type]
     good = all(1 <= k <= MOST_COPIES for k in numbers)
     if not numbers or not good or len(set(numbers)) < len(numbers):
         raise ValueError(
@@ -181,7 +181,7 @@ def _choose_runs(runs: int | Sequence[int] | None, are_given: bool) -> list[int]
     """Seeds. A model that is trained already has no randomness but that of the noise, which images average out."""
     if runs is None:
         runs = 1 if are_given else DEFAULT_RUNS
-    numbers = list(range(runs)) if isinstance(runs, Integral) else _whole_numbers(runs)
+    numbers = list(range(runs)) if isinstance(runs, Integral) else _whole_numbers(runs)  # type: ignore[arg-type]
     if not numbers or len(set(numbers)) < len(numbers) or min(numbers) < 0:
         raise ValueError(f"expected at least one run, or different whole numbers as their seeds, got {runs!r}")
     return numbers

@@ -4,11 +4,18 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from typing import Annotated, Any, Generic
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeAlias
 
 from scuff.studies.base import R, Study, as_function, study
 from scuff.studies.options import NUMBER, OBJECT, REPEATED, SEEDS, SWITCH, TEXT, WHOLES, WORDS, Option
 from scuff.studies.vocabulary import Crop, MaybeOut, Out, Resize
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from scuff.data import Points, Source
+    from scuff.metrics.separation.classes import Separation  # noqa: F401  (of the base class)
+    from scuff.metrics.separation.robust_accuracies import RobustAccuracies  # noqa: F401  (of the base class)
 
 DATA = "FILE.csv, FILE.npz, or images: fashion, cifar10:DIR, folder:DIR, hf:DIR, ..."
 LABEL = "Column of a table that holds the classes. Default: label, class, target or y, else the last."
@@ -30,7 +37,7 @@ BOUNDS = "What happens to noise that leaves [0, 1]. Default: none for vectors; f
 BOUNDS += "in other norms."
 ORIGINALS = "Train on clean points as well as noisy ones (scikit-learn models only)."
 
-Data = "str | os.PathLike[str] | Source | Points | pd.DataFrame | tuple[Any, Any]"
+Data: TypeAlias = "str | os.PathLike[str] | Source | Points | pd.DataFrame | tuple[Any, Any]"
 Noise = Sequence[float | str] | None
 
 

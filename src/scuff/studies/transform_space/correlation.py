@@ -81,7 +81,7 @@ class CorrelationWork:
         save_table(store, ERRORS, errors)
         trained = set(errors["scheme"])  # the folder may hold distances of others
         distances = distances.take([name for name in distances.schemes if name in trained])
-        tables = {kind: scheme_correlations(distances, errors, distance=kind) for kind in CORRELATIONS}
+        tables = {kind: scheme_correlations(distances, errors, distance=kind) for kind in CORRELATIONS}  # type: ignore[arg-type]
         for kind, name in CORRELATIONS.items():
             save_table(store, name, tables[kind])
         return tables["msd"]
@@ -95,12 +95,7 @@ class CorrelationWork:
         yield from self.distances.describe()
         if len(self.distances.settings["schemes"]) < LEAST_SCHEMES:
             yield f"Note: a correlation needs at least {LEAST_SCHEMES} schemes; more may join this folder later"
-        yield from describe_trainings(len(self.trials.cells), len(self.trials.missing()))
-
-
-def describe_trainings(total: int, missing: int) -> Iterator[str]:
-    """How many networks there are to train."""
-    yield f"Trainings: {total}, of which {total - missing} are there"
+        yield self.trials.describe()
 
 
 def read_correlation(directory: str | os.PathLike[str]) -> pd.DataFrame:

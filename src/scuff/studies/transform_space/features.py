@@ -64,10 +64,10 @@ class Encoder:
     def centre(self, transform: Transform, samples: int, sampling: str = "independent") -> Tensor:
         """The mean of f over draws, (D,): `samples` draws for all images, or for "joint" one for each image."""
         if sampling == "independent":
-            return sum(piece.sum(0) for piece in self.features(transform, samples)) / samples
+            return sum(piece.sum(0) for piece in self.features(transform, samples)) / samples  # type: ignore[return-value]
         ids = torch.arange(len(self.images), device=self.images.device)
         pieces = zip(self.images.split(self.batch), ids.split(self.batch), strict=True)
-        return sum(self._encode(transform(*piece)).sum(0) for piece in pieces) / len(self.images)
+        return sum(self._encode(transform(*piece)).sum(0) for piece in pieces) / len(self.images)  # type: ignore[return-value]
 
     def centres(
         self, suite: Suite, entry: str, levels: Levels, samples: int, sampling: str = "independent", seed: int = 0
@@ -165,4 +165,4 @@ def corruption_transform(suite: Suite, entry: str, severity: int | None, seed: i
 
 def scheme_transform(scheme: Callable[[Tensor, Tensor, int], Tensor], seed: int = 0) -> Transform:
     """An augmentation scheme as a transform."""
-    return partial(scheme, seed=seed)
+    return partial(scheme, seed=seed)  # type: ignore[call-arg]

@@ -19,7 +19,7 @@ MOST_LETTERS = 50  # of a scheme's name in the name of a file
 def save_arrays(store: Store, name: str, **arrays: np.ndarray) -> None:
     """Write arrays as one .npz file."""
     file = io.BytesIO()
-    np.savez(file, **arrays)
+    np.savez(file, **arrays)  # type: ignore[arg-type]
     store.write(name, file.getvalue())
 
 

@@ -23,7 +23,7 @@ from scuff.random import bernoulli
 from scuff.ranges import is_number
 from scuff.store import Store, save_settings
 from scuff.studies.base import Plan, check_folder, complete_settings
-from scuff.studies.transform_space.correlation import CorrelationWork, describe_trainings, plan_scheme_trials
+from scuff.studies.transform_space.correlation import CorrelationWork, plan_scheme_trials
 from scuff.studies.transform_space.files import join_tables, read_table, save_table
 from scuff.studies.transform_space.plan import open_distances
 from scuff.studies.transform_space.study import MixingStudy
@@ -50,7 +50,7 @@ class Mixture(Scheme):
         drawn = bernoulli(self.keys(ids, seed), "other", probability=self.share)
         # A seed of its own: with the given one, its draws would be those that make the centres of corruptions.
         options = {"severity": self.severity, "suite": self.suite, "seed": mixture_seed(seed), "check": False}
-        ways = [partial(corrupt, name=entry, **options) for entry in (self.right, self.other)]
+        ways = [partial(corrupt, name=entry, **options) for entry in (self.right, self.other)]  # type: ignore[arg-type]
         return each_its_way(images, ids, drawn, ways)
 
     def settings(self) -> dict[str, Any]:
@@ -126,7 +126,7 @@ class MixingWork(CorrelationWork):
     def describe(self) -> Iterator[str]:
         """Distances and trainings."""
         yield from self.distances.describe()
-        yield from describe_trainings(len(self.trials.cells), len(self.trials.missing()))
+        yield self.trials.describe()
 
 
 def read_mixing(directory: str | os.PathLike[str]) -> pd.DataFrame:

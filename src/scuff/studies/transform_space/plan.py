@@ -52,7 +52,7 @@ def open_distances(
 ) -> tuple[DistanceWork, Engine]:
     """The distances of a study, which may be a part of it only; and the engine."""
     engine, device = open_engine_of(study)
-    store, opened = Store(study.out), open_schemes(schemes)
+    store, opened = Store(study.out), open_schemes(schemes)  # type: ignore[attr-defined]
     suite = open_suite(suite)
     levels = suite.choose(only, severities)
     if are_sequences(suite, levels):
@@ -61,7 +61,7 @@ def open_distances(
     source = open_images(study, **counts)
     extractor, training, origin = _choose_extractor(study, source, store, device)
     settings = {
-        "data": study.data if isinstance(study.data, str) else source.name,
+        "data": study.data if isinstance(study.data, str) else source.name,  # type: ignore[attr-defined]
         "data_fingerprint": source.fingerprint(),
         "suite": suite.to_dict(),
         "levels": {entry: list(chosen) for entry, chosen in levels.items()},
@@ -95,7 +95,7 @@ def open_images(study: FeatureStudy[Any], **counts: int) -> Source:
         raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {study.precision!r}")
     if study.sampling not in SAMPLINGS:
         raise ValueError(f"sampling must be one of {', '.join(SAMPLINGS)}, got {study.sampling!r}")
-    source = open_training_source(study.data)
+    source = open_training_source(study.data)  # type: ignore[attr-defined]
     if study.images > len(source):
         raise ValueError(f"{source.name} has {len(source)} images, fewer than the {study.images} to measure by")
     return source

@@ -29,8 +29,12 @@ from scuff.studies.vocabulary import (
 )
 
 if TYPE_CHECKING:
+    import pandas as pd  # noqa: F401  (of the base class)
+
     from scuff.augment import Scheme
+    from scuff.design.transform_space.result import Dissimilar  # noqa: F401  (of the base class)
     from scuff.evaluation.choices import Models
+    from scuff.metrics.transform_space.distances import Distances  # noqa: F401  (of the base class)
     from scuff.suites import Suite
 
 FOLDER = "scuff.studies.transform_space"
@@ -140,7 +144,7 @@ class MixingStudy(TrialStudy["pd.DataFrame"]):
 
     name, command = "mixing", "distance mixing"
     planner, reader = f"{FOLDER}.mixing:plan_mixing", f"{FOLDER}.mixing:read_mixing"
-    noted = (*FeatureStudy.noted, "schemes")
+    noted = (*FeatureStudy.noted, "schemes")  # type: ignore[assignment]
 
     right: Annotated[str, Option("Corruption of the test, SUITE/NAME.", TEXT, "TESTED", is_argument=True)]
     other: Annotated[str, Option("Corruption that is mixed into training.", TEXT, "OTHER", is_argument=True)]
@@ -202,7 +206,7 @@ class DissimilarStudy(FeatureStudy["Dissimilar"]):
 
     name, command = "dissimilar", "design dissimilar"
     planner, reader = f"{FOLDER}.dissimilar:plan_dissimilar", f"{FOLDER}.dissimilar:read_dissimilar"
-    noted = ("levels", "name", "result", "addresses")
+    noted = ("levels", "name", "result", "addresses")  # type: ignore[assignment]
     saves_first = False  # an earlier choice stays until there is a new one
 
     reference: Annotated["str | Suite", Option("Suite to be different from.", TEXT, "REFERENCE", is_argument=True)]

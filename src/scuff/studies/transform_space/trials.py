@@ -94,6 +94,10 @@ class Trials:
             expect_tests(run, self.evaluation)
             run_tests(run, self.evaluation, self.distances.device, compile=self.recipe.compile)
 
+    def describe(self) -> str:
+        """How many networks there are to train."""
+        return f"Trainings: {len(self.cells)}, {len(self.cells) - len(self.missing())} already done"
+
     def cost(self) -> StudyCost:
         """The trainings that are left, the extractor's among them, and the tests."""
         trainings = estimate_trainings([*self.distances.untrained(), *self.missing()], self.distances.store)
@@ -104,7 +108,7 @@ class Trials:
 
 def open_tests(study: TrialStudy[Any], distances: DistanceWork) -> Source:
     """The test images; refused if their classes are not those of the training images."""
-    test = open_test_source(study.data, study.test, None)
+    test = open_test_source(study.data, study.test, None)  # type: ignore[attr-defined]
     check_classes(distances.source, test)
     return test
 

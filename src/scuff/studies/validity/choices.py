@@ -55,7 +55,7 @@ def check_pairs(pairs: Sequence[tuple[int, int]] | tuple[int, int] | None) -> li
         numbers = [numbers]
     if not numbers or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in numbers):
         raise ValueError(f"pairs must be pairs of whole numbers, as in [(2, 3), (3, 2)], got {pairs!r}")
-    return [tuple(whole_number(number, "a number of a pair") for number in pair) for pair in numbers]
+    return [tuple(whole_number(number, "a number of a pair") for number in pair) for pair in numbers]  # type: ignore[attr-defined, misc]
 
 
 def choose_units(shifts: Shifts, resample: Units | None) -> Shifts:

@@ -39,7 +39,7 @@ def estimate_validity(work: ValidityWork) -> StudyCost:
     if work.settings["groups"]:
         categories, count = work.settings["categories"], work.settings["count"]
         members = [name for group in categories.values() for name in group]
-        pairs = np.random.default_rng(0).choice(members, (count, TRIED)) if len(members) > 1 else []
+        pairs = np.random.default_rng(0).choice(members, (count, TRIED)) if len(members) > 1 else []  # type: ignore[var-annotated]
         group = {"trial": [tuple(dict.fromkeys(pair)) for pair in pairs]}
         sides = {side for each in find_comparisons(categories, work.settings["pairs"]) for side in each.sides}
         if group["trial"]:
@@ -48,6 +48,6 @@ def estimate_validity(work: ValidityWork) -> StudyCost:
     for size in work.settings["search"]:
         question = ask_predictive(work.shifts, size, seed=work.settings["seed"])
         moments = find_moments(question.x, question.y.mean(axis=1, keepdims=True), ~question.parts[:TRIED])
-        seconds = time_once(lambda m=moments, s=size: find_best(m, s, lambda done, total: None), cpu)
+        seconds = time_once(lambda m=moments, s=size: find_best(m, s, lambda done, total: None), cpu)  # type: ignore[misc]
         add("search", 1, seconds * (1 + len(question.parts)) / TRIED, 1)
     return StudyCost(tuple(parts), environment(cpu)["device"])

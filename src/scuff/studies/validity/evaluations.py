@@ -57,9 +57,9 @@ def read_noted_evaluations(
         raise ValueError("a study needs evaluations by suites of corruptions and of natural shifts; one is missing")
     corrupted = [read_folder(folder) for folder in synthetic]
     pairs = {name: [(read_folder(f), r and read_folder(r)) for f, r in folders] for name, folders in natural.items()}
-    _check_folders(corrupted, pairs)
+    _check_folders(corrupted, pairs)  # type: ignore[arg-type]
     values: dict[Cell, dict[str, tuple[float, str]]] = {}  # of the models, each with its folder
-    for cell, model, value, root in _list_values(corrupted, pairs):
+    for cell, model, value, root in _list_values(corrupted, pairs):  # type: ignore[arg-type]
         first, where = values.setdefault(cell, {}).setdefault(model, (value, root))
         if abs(first - value) > (FLIP_TOLERANCE if cell[0] == SCORE else TOLERANCE):
             what = "a flip rate" if cell[0] == SCORE else "an accuracy"
@@ -76,7 +76,7 @@ def read_noted_evaluations(
     models = list(dict.fromkeys(model for column in values.values() for model in column))
     cells = {c: pd.Series({m: v for m, (v, _) in column.items()}).reindex(models) for c, column in values.items()}
     classes = frozenset().union(*(folder.classes for folder in corrupted))
-    notes = [note for name, folders in pairs.items() for note in compare_classes(name, folders, classes)]
+    notes = [note for name, folders in pairs.items() for note in compare_classes(name, folders, classes)]  # type: ignore[arg-type]
     sequences = ", ".join(name for kind, name, _ in cells if kind == SCORE)
     notes += [f"of {sequences}: mean flip probability in percent, not divided by AlexNet's"] if sequences else []
     return make_shifts(cells, severities), notes

@@ -15,7 +15,7 @@ from scuff.store import Settings, Store, read_settings, save_settings
 SETTINGS = "validity.json"
 SHIFTS = "shifts.csv"
 REQUIRED = ("table", "models", "left_out", "suites", "categories", "search", "seed", "resamples", "notes")  # settings
-REQUIRED += ("same", "different")
+REQUIRED += ("same", "different")  # type: ignore[assignment]
 COLUMNS = {
     "correlations": "what benchmark size natural kind value low high p_value models note",
     "contributions": "corruption natural alone alone_low alone_high alone_gain alone_gain_low alone_gain_high "
@@ -27,7 +27,7 @@ COLUMNS = {
     "gain_over_whole_high drop drop_low drop_high stability exact warning",
 }
 TEXTS = ("what", "benchmark", "natural", "kind", "corruption", "group", "question", "smaller", "larger", "members")
-TEXTS += ("warning", "note")
+TEXTS += ("warning", "note")  # type: ignore[assignment]
 MAY_BE_EMPTY = ("warning", "note")
 COUNTS = ("size", "models", "n", "k", "benchmarks", "categories")
 

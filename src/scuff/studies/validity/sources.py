@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import pandas as pd
 
@@ -15,7 +15,7 @@ from scuff.studies.validity.folders import check_exists
 from scuff.studies.validity.table import read_accuracy_table
 
 Place = str | os.PathLike[str]
-Source = Shifts | pd.DataFrame | Place | Sequence[Place]
+Source: TypeAlias = Shifts | pd.DataFrame | Place | Sequence[Place]
 
 
 def read_source(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from scuff.metrics import Shifts
     from scuff.studies.validity.mapping import TableMapping
+    from scuff.studies.validity.results import Validity  # noqa: F401  (of the base class)
     from scuff.suites import Suite
 
 Place = str | os.PathLike[str]

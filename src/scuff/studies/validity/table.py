@@ -79,9 +79,9 @@ def find_columns(columns: Sequence[str], mapping: TableMapping) -> dict[Cell, li
     patterns = {suite: given for suite, given in mapping.synthetic.items() if isinstance(given, str)}
     for suite, given in mapping.synthetic.items():
         if suite in patterns:
-            matched = _match(columns, suite, given)
+            matched = _match(columns, suite, given)  # type: ignore[arg-type]
         else:
-            matched = {corruption: {NO_LEVEL: names} for corruption, names in given.items()}
+            matched = {corruption: {NO_LEVEL: names} for corruption, names in given.items()}  # type: ignore[union-attr]
         for entry, levels in _by_suite(suite, matched).items():
             cells |= {(CORRUPTED, f"{suite}/{entry}", level): names for level, names in levels.items()}
     cells |= {(REFERENCE, name, NO_LEVEL): [c] for name, (_, c) in mapping.natural.items() if c is not None}
@@ -125,7 +125,7 @@ def _by_suite(suite: str, matched: dict[str, dict[int, list[str]]]) -> dict[str,
     """Named and ordered as in a suite of the package; those of another suite stay as they are."""
     if suite not in list_suites():
         return matched
-    known, named = load_suite(suite), {}
+    known, named = load_suite(suite), {}  # type: ignore[var-annotated]
     for corruption, levels in matched.items():
         entry = known.find(corruption)
         if entry in named:

@@ -82,7 +82,7 @@ class ValidityWork:
         if not members:
             return None, None
         means = design.correlations(self.shifts.synthetic_residuals()[members], self.settings["categories"])
-        return tuple(None if value != value else value for value in means)
+        return tuple(None if value != value else value for value in means)  # type: ignore[return-value]
 
     def score_groups(self) -> tuple[pd.DataFrame | None, pd.DataFrame | None, list[str]]:
         """Mean correlations of groups of benchmarks, trends in them, and why some may be missing.
