@@ -19,8 +19,8 @@ Cell = Any  # small: names and numbers
 Advance = Callable[[int, int], None]  # of one cell: parts done, parts to do
 Work = Callable[[Cell, Advance], Any]  # sent to every worker once; what it opens on the way, it may keep
 
-LISTED = 20  # failures that a message names
-REASON = 200  # letters of a reason in it
+MAX_FAILURES_LISTED = 20  # failures that a message names
+MAX_REASON_LENGTH = 200  # letters of a reason in it
 
 
 @dataclass(frozen=True)
@@ -83,9 +83,9 @@ class CellsFailed(Stopped):
 
     def __init__(self, failures: Sequence[Failure], journal: str = "") -> None:
         self.failures = tuple(failures)
-        shown = [f"  {_shortened(failure)}" for failure in self.failures[:LISTED]]
-        if len(self.failures) > LISTED:
-            shown.append(f"  and {len(self.failures) - LISTED} more")
+        shown = [f"  {_shortened(failure)}" for failure in self.failures[:MAX_FAILURES_LISTED]]
+        if len(self.failures) > MAX_FAILURES_LISTED:
+            shown.append(f"  and {len(self.failures) - MAX_FAILURES_LISTED} more")
         if journal:
             shown.append(f"More is on the page of scuff report, and in {journal}")
         count, these = (f"{len(self.failures)} cells", "these") if len(self.failures) > 1 else ("a cell", "this one")
@@ -97,9 +97,9 @@ class CellsFailed(Stopped):
 
 def _shortened(failure: Failure) -> Failure:
     """The same with the beginning and the end of a reason that is long: what went wrong often stands last."""
-    if len(failure.reason) <= REASON:
+    if len(failure.reason) <= MAX_REASON_LENGTH:
         return failure
-    half = REASON // 2
+    half = MAX_REASON_LENGTH // 2
     return replace(failure, reason=f"{failure.reason[:half].rstrip()} ... {failure.reason[-half:].lstrip()}")
 
 

@@ -24,7 +24,7 @@ from scuff.files import DISK_FULL, Stopped
 from scuff.store import read_rows, read_settings, save_settings
 from scuff.suites import Suite
 
-MOST = 8 << 30  # bytes of pixels
+MAX_PIXEL_BYTES = 8 << 30  # bytes of pixels
 CLUSTER_DECODERS = {"cpu": 0, "cuda": 8}  # processes beside a worker of a cluster: on a CPU it has but one to itself
 
 
@@ -221,7 +221,7 @@ def _memory_of(plan: Plan, device: torch.device) -> int:
         pixels = len(example) * 3 * side**2
     else:
         pixels = example.images.array.nbytes
-    return NEEDED + (0 if device.type == "cuda" else min(pixels, MOST))
+    return NEEDED + (0 if device.type == "cuda" else min(pixels, MAX_PIXEL_BYTES))
 
 
 def _save_settings(plan: Plan, device: torch.device) -> None:

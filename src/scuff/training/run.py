@@ -201,15 +201,15 @@ def adapt(recipe: Recipe, architecture: str | None, epochs: int | None, is_fine_
 def first_weights(recipe: Recipe, images: TrainingImages, start: str | os.PathLike[str] | None, seed: int) -> nn.Module:
     """The network before its first step: drawn by the seed, or those of a file."""
     if start is not None:
-        found = open_model(os.fspath(start)).model
+        opened = open_model(os.fspath(start)).model
         classes, channels = len(images.class_names), images.pixels.shape[1]
-        wrong = differences(recipe.architecture, found.state_dict(), classes, channels)
+        wrong = differences(recipe.architecture, opened.state_dict(), classes, channels)
         if wrong:
             raise ValueError(
                 f"{os.fspath(start)} does not hold the weights of {recipe.architecture} with {classes} classes and "
                 f"{channels} channels: {wrong[0]}"
             )
-        return found
+        return opened
     with torch.random.fork_rng(devices=[]):  # nobody else's generator moves
         torch.manual_seed(epoch_seed(seed, -1))
         network = build(recipe.architecture, len(images.class_names), images.pixels.shape[1])
