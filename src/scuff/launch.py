@@ -60,7 +60,7 @@ def _without_log() -> Iterator[None]:
 
 
 def launch(processes: int, arguments: Sequence[str]) -> int:
-    """Run `python -m scuff ARGUMENTS` in so many processes, each of which knows its number, and return an exit code.
+    """Run `python -m scuff ARGUMENTS` in that many processes, each of which knows its number, and return an exit code.
 
     They write to the same terminal. If one fails, or Ctrl-C comes, all of them end; the code is that of the first to
     fail, 130 after Ctrl-C.

@@ -38,7 +38,7 @@ class Needs:
 
 
 def needs_of(device: torch.device, cpus: float | None = 1, share: int = 1, memory: int = 0) -> Needs:
-    """What a cell needs that computes on a device, which so many cells share.
+    """What a cell that computes on a device needs, where `share` cells share that device.
 
     >>> needs_of(torch.device("cuda"), share=3)
     Needs(cpus=1, gpus=0.3333, memory=0, gpu=None)
@@ -65,7 +65,7 @@ class WorkerLost(Stopped):
 
 @dataclass(frozen=True)
 class Failure:
-    """A cell that was given up, or an attempt that was: the last reason, after so many attempts, and the last place."""
+    """A cell that was given up, or an attempt that was: the last reason, the number of attempts, and the last place."""
 
     kind: str
     cell: str
@@ -119,7 +119,7 @@ class Workers(Protocol):
         """Give a cell to a worker that waits, on none of these machines, and say on which; None if there is none."""
 
     def wait(self, seconds: float) -> list[Ended]:
-        """What has ended; nothing after so many seconds without an end."""
+        """What has ended; nothing if nothing ends within `seconds`."""
 
     def cancel(self, ticket: int) -> None:
         """Stop an attempt whose result nobody waits for any more."""
@@ -154,4 +154,4 @@ class Engine(Protocol):
         """The device that cells will compute on: the one that is asked for, or a GPU if there is one."""
 
     def open(self, work: Work, needs: Needs, most: int, advance: Callable[[int, int, int], None]) -> Workers:
-        """Workers for at most so many cells. `advance` may be called with a ticket, parts done and parts to do."""
+        """Workers for at most `most` cells. `advance` may be called with a ticket, parts done and parts to do."""

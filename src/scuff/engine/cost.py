@@ -95,7 +95,7 @@ class StudyCost:
         return {name: tuple(part for part in self.parts if part.kind == name) for name in names}
 
     def wall_seconds(self, workers: int) -> float:
-        """How long so many workers take, each with a GPU, or with the processors of the cell that needs most.
+        """How long that many workers take, each with a GPU, or with the processors of the cell that needs most.
 
         One kind of cells waits for the other; cells cannot be divided, so that none is done before its longest cell.
         """

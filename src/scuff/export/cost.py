@@ -16,7 +16,7 @@ from scuff.pool import threads_limited
 
 TRIED = {"npy": 256, "npz": 256}  # images of arrays, which are corrupted by the thousand
 TRIED_PICTURES = 4  # of other layouts
-LOOKED_AT = 8  # times as many, to find so many that can be read
+LOOKED_AT = 8  # times as many pictures as wanted, to find enough that can be read
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,7 @@ ALONE = Team()
 
 @dataclass(frozen=True)
 class Part:
-    """What one process has of so many images: those at places rank, rank + size, ... of the whole.
+    """The share of one process in the images: those at places rank, rank + size, ... of the whole.
 
     >>> part = Part(Team(rank=1, size=2), total=7)
     >>> part.places().tolist(), part.batches(4)
