@@ -12,8 +12,11 @@ from pathlib import Path
 import pytest
 import torch
 from chromium import find_chromium
+from hypothesis import settings
 
 NEEDED = {  # packages that a file of tests cannot do without
+    "test_data.py": ["datasets"],
+    "test_remote_store.py": ["moto", "s3fs"],
     "test_torchvision.py": ["torchvision"],
     "test_torchvision_models.py": ["torchvision", "timm"],
     "test_onnx_models.py": ["onnx", "onnxruntime"],
@@ -37,6 +40,12 @@ LONG_FILES = ()  # they begin first, so that no worker is left with one of them 
 # A shell starts jobs in the background with Ctrl-C ignored, and so would be the processes to which tests send it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# The same examples in every run; more of them by HYPOTHESIS_EXAMPLES=1000 make test.
+EXAMPLES = int(os.environ.get("HYPOTHESIS_EXAMPLES", "50"))
+settings.register_profile("same", derandomize=True, deadline=None, max_examples=EXAMPLES, database=None)
+settings.load_profile("same")
 
 
 def _is_missing(package: str) -> bool:

@@ -219,6 +219,7 @@ def test_the_demo_ends_with_the_name_of_its_report(run, tmp_path, monkeypatch):
     assert further.endswith(" scuff demo --out out/demo --overlap")
     page = Path(tmp_path, "out", "demo", "report.html").read_text(encoding="utf-8")
     assert 'id="overlap"' not in page
+    assert "scuff demo --out out/demo --overlap" in page
     evaluation = scuff.read_evaluation(tmp_path / "out" / "demo" / "evaluation")
     errors = scuff.metrics.cell_errors(evaluation.rows)
     assert len(errors) == 11

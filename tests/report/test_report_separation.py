@@ -19,11 +19,10 @@ from scuff.report.colours import themes
 from scuff.report.separation.distances import bin_edges, group_distances
 from scuff.report.separation.figures import spread_out
 from scuff.report.separation.mscr import mscr_page
-from scuff.report.separation.radius import Radius, find_radius
 from scuff.report.separation.scores import measure_mscr
 from scuff.report.separation.separation import Distances, separation_page, separation_verdict
 from scuff.report.separation.surface import diagonal
-from scuff.report.separation.verdicts import meaning, mscr_verdicts
+from scuff.report.separation.verdicts import Radius, find_radius, meaning, mscr_verdicts
 from scuff.studies import MscrStudy
 from scuff.studies.base import again_from
 

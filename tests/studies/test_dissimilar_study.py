@@ -332,8 +332,8 @@ def test_the_command_says_what_it_will_do_and_does_it(command, tmp_path):
     assert dry.exit_code == 0, dry.output
     assert "Reference: known, 2 corruptions, 6 severities in all" in dry.output
     assert "Candidates: pool, 7 corruptions, 42 severities in all" in dry.output
-    assert "Tests: 50 of 120 images, of which 0 are there" in dry.output
-    assert "Centres: 48 of 8 images, of which 0 are there" in dry.output
+    assert "Tests: 50 of 120 images, 0 already done" in dry.output
+    assert "Centres: 48 of 8 images, 0 already done" in dry.output
     assert "Note: one repetition" in dry.output
     assert not (tmp_path / "out").exists()
     done = CliRunner().invoke(app, [*command, "--out", out, "--suite-name", "mine"])
@@ -345,8 +345,8 @@ def test_the_command_says_what_it_will_do_and_does_it(command, tmp_path):
     assert load_suite(tmp_path / "out" / "suite.yaml").name == "mine"
     assert json.loads((tmp_path / "out" / "dissimilar.json").read_text())["models"][0]["name"] == "a"
     again = CliRunner().invoke(app, [*command, "--out", out, "--dry-run"])
-    assert "Tests: 50 of 120 images, of which 50 are there" in again.output
-    assert "Centres: 48 of 8 images, of which 48 are there" in again.output
+    assert "Tests: 50 of 120 images, 50 already done" in again.output
+    assert "Centres: 48 of 8 images, 48 already done" in again.output
 
 
 def test_a_reference_without_severities_needs_the_spread(command, made, tmp_path):

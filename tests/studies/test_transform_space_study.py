@@ -331,7 +331,7 @@ def test_correlations_from_the_command_line(tmp_path, small):
         arguments += [option, f"npz:{file}"]
     dry = CliRunner().invoke(app, [*arguments, "--dry-run"])
     assert dry.exit_code == 0
-    assert "Trainings: 7, of which 0 are there" in dry.output
+    assert "Trainings: 7, 0 already done" in dry.output
     assert not out.exists()
     first = CliRunner().invoke(app, arguments)
     assert first.exit_code == 0, first.output

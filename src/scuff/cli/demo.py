@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -20,7 +21,7 @@ EVALUATED = (
     "fog",
     "brightness",
     "contrast",
-)  # two of each family
+)  # of all four families
 COMPARED = ("gaussian_noise", "shot_noise", "defocus_blur", "motion_blur", "fog", "contrast")  # three similar pairs
 
 
@@ -45,7 +46,7 @@ def demo_command(
     from scuff.cli.jobs import resumable_job
     from scuff.cli.scores import print_scores
     from scuff.evaluation import plan_evaluation, read_evaluation, run_plan
-    from scuff.report import write_report
+    from scuff.report.write import read_page, write_page
     from scuff.studies import OverlapStudy
     from scuff.training import train
 
@@ -63,9 +64,10 @@ def demo_command(
             study = OverlapStudy(SUITE, DATA, pairs, recipe=RECIPE, only=COMPARED, limit=TEST_IMAGES)
             study.plan().run(advance)
     print_scores(read_evaluation(rows), baseline="none")
-    title = "Demo of scuff: a small network on eight corruptions"
-    report = write_report(rows, out / "report.html", title=title, overlap=pairs if overlap else None)
+    page = read_page(str(rows), overlap=pairs if overlap else None)
     if not overlap:
         further = shlex.join(["scuff", "demo", "--out", str(out), "--overlap"])
+        page = replace(page, verdicts=[*page.verdicts, ("Next", f"Which corruptions overlap? Run {further}.")])
         typer.echo(f"Which corruptions overlap? A few minutes more: {further}")
+    report = write_page(page, str(rows), out / "report.html", title="A small network on eight corruptions")
     typer.echo(f"Report: {report}")

@@ -8,31 +8,20 @@ from typing import Annotated
 import typer
 
 Only = Annotated[
-    str | None,
-    typer.Option(metavar="NAMES", help="Only these corruptions, as in fog,snow. Default: all that are scored."),
+    str | None, typer.Option(metavar="NAMES", help="Only these corruptions, as in fog,snow. Default: all scored ones.")
 ]
 Severity = Annotated[str | None, typer.Option(metavar="LEVELS", help="Only these severities, as in 1,3. Default: all.")]
-Validation = Annotated[
-    bool, typer.Option("--validation/--no-validation", help="Include the entries that are not scored.")
-]
+Validation = Annotated[bool, typer.Option("--validation/--no-validation", help="Include unscored entries.")]
 Picture = Annotated[Path | None, typer.Option(metavar="FILE", help="Picture to corrupt instead of the bundled cat.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
-Resize = Annotated[
-    int | None, typer.Option(metavar="PIXELS", help="Resize the shorter side of each picture to this first.")
-]
+Resize = Annotated[int | None, typer.Option(metavar="PIXELS", help="Resize the shorter side of pictures first.")]
 Classes = Annotated[
     str | None, typer.Option(metavar="NAME", help="Class subset: imagenet-100 is every tenth class of ImageNet.")
 ]
 Device = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1. Default: the GPU if there is one.")]
-EngineName = Annotated[
-    str,
-    typer.Option("--engine", metavar="local|ray", help="Where cells run: on this machine, or on a Ray cluster."),
-]
+EngineName = Annotated[str, typer.Option("--engine", metavar="local|ray", help="Run here, or on a Ray cluster.")]
 Address = Annotated[
-    str | None,
-    typer.Option(
-        "--address", metavar="HOST:PORT|auto", help="Address of the Ray cluster. Default: a new one on this machine."
-    ),
+    str | None, typer.Option("--address", metavar="HOST:PORT|auto", help="Ray cluster to use. Default: a new one here.")
 ]
 Share = Annotated[int, typer.Option("--share", metavar="N", help="Number of trainings that share a GPU.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done and what it costs, and stop.")]

@@ -213,9 +213,12 @@ def suite_from_dict(data: Any, where: str) -> Suite:
         raise SuiteError(f"{where} is no suite: expected a mapping with the keys suite, version, size, entries")
     data = {("name" if key == "suite" else key): value for key, value in data.items()}
     for key in ENTRY_LISTS:
-        data[key] = tuple(data.get(key) or ())
+        entries = data.get(key) or ()
+        if not isinstance(entries, (list, tuple)):
+            raise SuiteError(f"{where}: {key} must be a list of entries, got {entries!r}")
+        data[key] = tuple(entries)
     known = {f.name for f in fields(Suite)}
-    unknown, missing = sorted(set(data) - known), sorted({"version", "size", "entries"} - set(data))
+    unknown, missing = sorted(map(str, set(data) - known)), sorted({"version", "size", "entries"} - set(data))
     if unknown or missing:
         raise SuiteError(f"{where}: unknown keys {unknown or 'none'}, missing keys {missing or 'none'}")
     if isinstance(data["entries"], dict):
@@ -274,8 +277,11 @@ def _validate(suite: Suite) -> None:
             need(good, f"{where} must hold finite numbers, got {value!r}")
     for key in ENTRY_LISTS:
         for entry in getattr(suite, key):
-            need(entry in suite.entries, f"{key} names {entry!r}, which is no entry")
+            need(isinstance(entry, str) and entry in suite.entries, f"{key} names {entry!r}, which is no entry")
     for key, names in (("aliases", suite.aliases), ("categories", suite.categories)):
         need(isinstance(names, Mapping), f"{key} must map names to entries, got {names!r}")
+    for name, group in suite.categories.items():
+        need(isinstance(group, (list, tuple)), f"the category {name!r} must be a list of entries, got {group!r}")
     for entry in [*suite.aliases.values(), *(e for group in suite.categories.values() for e in group)]:
-        need(entry in suite.entries, f"aliases or categories name {entry!r}, which is no entry")
+        known = isinstance(entry, str) and entry in suite.entries
+        need(known, f"aliases or categories name {entry!r}, which is no entry")

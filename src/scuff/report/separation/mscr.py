@@ -8,7 +8,6 @@ from typing import Any
 from scuff.metrics.norms import parse_norm
 from scuff.metrics.separation.robust_accuracies import RobustAccuracies
 from scuff.report.page import Page
-from scuff.report.separation.radius import Radius, find_radius
 from scuff.report.separation.scores import EPSILON, MscrScores, measure_mscr, norm_words, number
 from scuff.report.separation.sections import mscr_sections
 from scuff.report.separation.separation import (
@@ -19,7 +18,7 @@ from scuff.report.separation.separation import (
     separation_section,
     separation_verdict,
 )
-from scuff.report.separation.verdicts import mscr_verdicts
+from scuff.report.separation.verdicts import Radius, find_radius, mscr_verdicts
 from scuff.report.settings import all_facts, meanings, settings_section
 from scuff.store import Store, read_settings
 from scuff.studies.base import again_from

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
 
 from scuff.report import parts
+from scuff.report.colours import shade
 from scuff.report.figure import Figure
-from scuff.report.parts import Part, Section
+from scuff.report.heatmap import Group, HeatCell, HeatRow, scale
+from scuff.report.parts import Facts, Part, Section
 from scuff.report.separation.figures import copies_figures, mscr_bars, noise_for_copies, running_figure, trade_off
-from scuff.report.separation.matrices import accuracy_columns, accuracy_panel, accuracy_scale
-from scuff.report.separation.radius import Radius
-from scuff.report.separation.scores import EPSILON, MscrScores
+from scuff.report.separation.scores import EPSILON, MscrScores, number
 from scuff.report.separation.surface import surface_figure
+from scuff.report.separation.verdicts import Radius
 from scuff.tables import Column, Table
-from scuff.words import grouped
+from scuff.words import grouped, interval, interval_line
 
 FEWEST_RUNS = 5  # for a running mean
 MOST_BESIDE = 45  # characters of a row that leave room for something beside it
+PLAIN = "plain"  # the style of a cell without a colour
 
 
 def mscr_sections(scores: MscrScores, radius: Radius) -> list[Section | None]:
@@ -68,8 +74,8 @@ def accuracies_section(scores: MscrScores) -> Section:
             "interval."
         ),
         parts.heat_maps(
-            accuracy_scale(scores),
-            accuracy_columns(scores),
+            scale(f"{scores.share(scores.knots[0])} %", f"{scores.share(scores.knots[-1])} % right"),
+            [scores.radius(radius) for radius in scores.accuracies.train_noise],
             [accuracy_panel(scores, model) for model in scores.models],
             corner="Test noise",
             wide=len(scores.accuracies.train_noise) * (scores.digits + 4) > MOST_BESIDE,
@@ -148,3 +154,56 @@ def _panels(key: str, scores: MscrScores, draw: Callable[[str, MscrScores, str],
             for place, model in enumerate(scores.models)
         }
     )
+
+
+# --- the heat map of a model ------------------------------------------------------------------------------------------
+
+
+def accuracy_panel(scores: MscrScores, model: str) -> dict[str, Any]:
+    """The heat map of a model: test noise down, training noise across, and the MSCR in the last row."""
+    rows = []
+    for test, line in scores.cells[model].groupby("test_noise"):
+        # What reads the same as the best is marked, too: a difference that is not shown is no reason to prefer one.
+        best = scores.share(line["value"].max())
+        cells = [_accuracy_cell(scores, test, cell, len(line) > 1 and best) for cell in line.itertuples()]
+        rows.append(HeatRow(scores.radius(test), cells))
+    lines = scores.of(model)
+    last = [_mscr_cell(scores, line) for line in lines.itertuples()]
+    return {
+        "model": model,
+        "facts": _facts(scores, lines),
+        "caption": f"Accuracy of {model} in per cent",
+        "groups": [Group("", rows), Group("", [HeatRow("MSCR %", last)])],
+    }
+
+
+def _accuracy_cell(scores: MscrScores, test: float, cell: Any, best: str | bool) -> HeatCell:
+    text = scores.share(cell.value)
+    noise = f"test noise {scores.radius(test)}, training noise {scores.radius(cell.train_noise)}"
+    tip = f"{noise}\n{text} % right\n{interval_line(cell.low, cell.high, scores.share)}"
+    return HeatCell(text, shade(scores.heat(cell.value), 1), tip, text == best)
+
+
+def _mscr_cell(scores: MscrScores, line: Any) -> HeatCell:
+    text = scores.change(line.mscr)
+    ends = interval_line(line.mscr_low, line.mscr_high, scores.change)
+    return HeatCell(text, PLAIN, f"training noise {scores.radius(line.train_noise)}\nMSCR {text} %\n{ends}")
+
+
+def _facts(scores: MscrScores, lines: pd.DataFrame) -> Facts:
+    """What stands beside the heat map of a model: which training noise is best for what."""
+    facts = [(EPSILON, number(scores.accuracies.epsilon_min))]
+    if not scores.has_training_noise:
+        return facts
+    for name, key, form in (
+        ("best without test noise", "clean", scores.share),
+        (f"best at {EPSILON}", "robust", scores.share),
+        ("highest MSCR", "mscr", scores.change),
+    ):
+        if lines[key].isna().all():
+            continue
+        best = lines.loc[lines[key].idxmax()]
+        low, high = best[f"{key}_low"], best[f"{key}_high"]
+        between = "" if math.isnan(low) else f" ({interval(low, high, form)})"
+        facts.append((name, f"training noise {scores.radius(best['train_noise'])}: {form(best[key])} %{between}"))
+    return facts

@@ -95,12 +95,7 @@ class CorrelationWork:
         yield from self.distances.describe()
         if len(self.distances.settings["schemes"]) < LEAST_SCHEMES:
             yield f"Note: a correlation needs at least {LEAST_SCHEMES} schemes; more may join this folder later"
-        yield from describe_trainings(len(self.trials.cells), len(self.trials.missing()))
-
-
-def describe_trainings(total: int, missing: int) -> Iterator[str]:
-    """How many networks there are to train."""
-    yield f"Trainings: {total}, of which {total - missing} are there"
+        yield self.trials.describe()
 
 
 def read_correlation(directory: str | os.PathLike[str]) -> pd.DataFrame:

@@ -244,9 +244,9 @@ class DissimilarWork:
         yield f"Repetitions: {len(self.repetitions)}, on {self.device}; in {self.store.root}"
         missing = sum(len(models) for plan in self.evaluations.values() for models in plan.missing().values())
         tests = sum(len(plan.cells) * len(plan.classifiers) for plan in self.evaluations.values())
-        yield f"Tests: {tests} of {self.settings['test_images']} images, of which {tests - missing} are there"
+        yield f"Tests: {tests} of {self.settings['test_images']} images, {tests - missing} already done"
         centres, left = (sum(len(c.levels) for c in each) for each in (self.centre_cells(), self.missing_centres()))
-        yield f"Centres: {centres} of {images_per_centre(self.settings)} images, of which {centres - left} are there"
+        yield f"Centres: {centres} of {images_per_centre(self.settings)} images, {centres - left} already done"
         yield from (f"Note: {remark}" for remark in self.remarks())
 
     def remarks(self) -> list[str]:

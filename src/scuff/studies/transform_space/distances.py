@@ -31,6 +31,7 @@ from scuff.studies.transform_space.cost import estimate_distances
 from scuff.studies.transform_space.files import centre_file, load_arrays, save_table, scheme_file
 from scuff.studies.transform_space.study import DistancesStudy
 from scuff.suites import Levels, Suite
+from scuff.words import count
 
 SETTINGS, DISTANCES = DistancesStudy.file, "distances.csv"
 MOST_NAMED = 6  # schemes that are named before a run; of more, the first ones
@@ -151,7 +152,8 @@ class DistanceWork:
     def describe(self, encodings: int | None = None) -> Iterator[str]:
         """Corruptions, schemes, the network and its images; `encodings` where a study needs fewer than distances do."""
         settings, names = self.settings, list(self.schemes)
-        yield f"Corruptions: {len(self.levels)} of {self.suite.name}, {sum(map(len, self.levels.values()))} cells"
+        number = sum(map(len, self.levels.values()))
+        yield f"Corruptions: {len(self.levels)} of {self.suite.name}, {count(number, 'cell')}"
         named = names if len(names) <= MOST_NAMED else [*names[: MOST_NAMED - 1], "..."]
         yield f"Schemes: {len(names)} ({', '.join(named)})"
         trained = ", trained first" if self.untrained() else ""
@@ -159,7 +161,7 @@ class DistanceWork:
         samples = "one per image" if settings["sampling"] == "joint" else settings["samples"]
         yield (
             f"Images: {settings['images']} of {settings['data']}; draws: {samples} of a corruption, "
-            f"{settings['augmentations']} of a scheme; {settings['resamplings']} times"
+            f"{settings['augmentations']} of a scheme; {count(settings['resamplings'], 'resampling')}"
         )
         yield f"To encode: {self.encodings() if encodings is None else encodings:,} images; in {self.store.root}"
 

@@ -23,7 +23,7 @@ from scuff.random import bernoulli
 from scuff.ranges import is_number
 from scuff.store import Store, save_settings
 from scuff.studies.base import Plan, check_folder, complete_settings
-from scuff.studies.transform_space.correlation import CorrelationWork, describe_trainings, plan_scheme_trials
+from scuff.studies.transform_space.correlation import CorrelationWork, plan_scheme_trials
 from scuff.studies.transform_space.files import join_tables, read_table, save_table
 from scuff.studies.transform_space.plan import open_distances
 from scuff.studies.transform_space.study import MixingStudy
@@ -126,7 +126,7 @@ class MixingWork(CorrelationWork):
     def describe(self) -> Iterator[str]:
         """Distances and trainings."""
         yield from self.distances.describe()
-        yield from describe_trainings(len(self.trials.cells), len(self.trials.missing()))
+        yield self.trials.describe()
 
 
 def read_mixing(directory: str | os.PathLike[str]) -> pd.DataFrame:

@@ -28,7 +28,6 @@ from scuff.store import Settings, Store, save_settings
 from scuff.studies.base import Plan, check_folder, complete_settings
 from scuff.studies.trainings import run_trainings
 from scuff.studies.transform_space.cells import DrawOrder, encode_cells
-from scuff.studies.transform_space.correlation import describe_trainings
 from scuff.studies.transform_space.cost import estimate_encodings
 from scuff.studies.transform_space.distances import SETTINGS, DistanceWork, is_constant
 from scuff.studies.transform_space.files import join_tables, load_arrays, read_table, save_table
@@ -191,8 +190,7 @@ class SubsetsWork:
     def describe(self) -> Iterator[str]:
         """Distances and trainings."""
         yield from self.distances.describe(self.encodings())
-        trials = self.trials()
-        yield from describe_trainings(len(trials.cells), len(trials.missing()))
+        yield self.trials().describe()
 
 
 def _in_order(column: pd.Series) -> pd.Series:

@@ -94,6 +94,10 @@ class Trials:
             expect_tests(run, self.evaluation)
             run_tests(run, self.evaluation, self.distances.device, compile=self.recipe.compile)
 
+    def describe(self) -> str:
+        """How many networks there are to train."""
+        return f"Trainings: {len(self.cells)}, {len(self.cells) - len(self.missing())} already done"
+
     def cost(self) -> StudyCost:
         """The trainings that are left, the extractor's among them, and the tests."""
         trainings = estimate_trainings([*self.distances.untrained(), *self.missing()], self.distances.store)
