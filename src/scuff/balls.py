@@ -145,14 +145,14 @@ def gamma_variates(keys: Tensor, d: int, shape: float) -> Tensor:
     if shape < 1:
         raise ValueError(f"gamma variates need a shape of at least 1, got {shape}; use 1 + shape, times U^(1 / shape)")
     scale = shape - 1 / 3
-    found = torch.ones(len(keys), d, device=keys.device)
+    drawn = torch.ones(len(keys), d, device=keys.device)
     for attempt in reversed(range(ATTEMPTS)):
         z = normal(keys, f"gamma {attempt}", (d,))
         cube = (1 + z / math.sqrt(9 * scale)) ** 3
         limit = z.square_().mul_(0.5).add_(scale * (1 - cube + torch.log(cube)))  # NaN for a cube below 0: refused
         accepted = torch.log_(uniform(keys, f"accept {attempt}", (d,))) < limit
-        found = torch.where(accepted, cube, found)
-    return found.mul_(scale)
+        drawn = torch.where(accepted, cube, drawn)
+    return drawn.mul_(scale)
 
 
 def _lengths(v: Tensor, p: float) -> Tensor:

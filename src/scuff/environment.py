@@ -13,15 +13,15 @@ import scuff
 def find_device(device: str | torch.device | None) -> torch.device:
     """The device that is asked for, or the GPU if there is one."""
     try:
-        found = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     except RuntimeError as error:
         raise ValueError(f"no device is called {device!r}; expected cpu, cuda or cuda:1, say") from error
-    if found.type not in ("cpu", "cuda"):
+    if chosen.type not in ("cpu", "cuda"):
         raise ValueError(f"models run on cpu or cuda, not on {device!r}")
-    there = torch.cuda.device_count()
-    if found.type == "cuda" and (found.index or 0) >= there:
-        raise ValueError(f"device {device!r} was asked for, but torch finds {there} CUDA devices; use cpu")
-    return found
+    count = torch.cuda.device_count()
+    if chosen.type == "cuda" and (chosen.index or 0) >= count:
+        raise ValueError(f"device {device!r} was asked for, but torch finds {count} CUDA devices; use cpu")
+    return chosen
 
 
 def environment(device: torch.device) -> dict[str, str]:

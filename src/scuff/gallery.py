@@ -172,12 +172,12 @@ def _paragraphs(corruption: Corruption) -> list[str]:
 
 def _addresses(suites: Sequence[Suite]) -> dict[str, list[str]]:
     """For each corruption, links to the entries that apply it."""
-    found: dict[str, list[str]] = {}
+    addresses: dict[str, list[str]] = {}
     for suite in suites:
         for entry in suite.entries:
             link = _link(f"{suite.name}/{entry}", f"{suite.name}.md#{_anchor(entry)}")
-            found.setdefault(suite.corruption(entry), []).append(link)
-    return found
+            addresses.setdefault(suite.corruption(entry), []).append(link)
+    return addresses
 
 
 # --- Markdown and pictures ------------------------------------------------------------------------------------------

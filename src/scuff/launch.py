@@ -24,11 +24,11 @@ SECONDS_TO_END = 5  # of a process that was asked to end, before it is killed
 
 def check_gpus(processes: int) -> None:
     """Refuse more processes on this machine than it has GPUs."""
-    there = torch.cuda.device_count()
-    if processes > there:
+    available = torch.cuda.device_count()
+    if processes > available:
         raise ValueError(
-            f"{processes} processes need as many GPUs, but torch finds {there} on this machine; start fewer, or use "
-            "the device cpu"
+            f"{processes} processes need as many GPUs, but torch finds {available} on this machine; start fewer, or "
+            "use the device cpu"
         )
 
 
@@ -41,10 +41,10 @@ def check_processes(processes: int, device: str | torch.device | None) -> None:
     """
     if processes < 1:
         raise ValueError(f"expected at least 1 process, got {processes}")
-    found = find_device(device)
-    if processes > 1 and found.type == "cuda":
-        if found.index is not None:
-            raise ValueError(f"{processes} processes need a GPU each, so not {found} for all; ask for the device cuda")
+    chosen = find_device(device)
+    if processes > 1 and chosen.type == "cuda":
+        if chosen.index is not None:
+            raise ValueError(f"{processes} processes need a GPU each, so not {chosen} for all; ask for the device cuda")
         check_gpus(processes)
 
 
@@ -60,7 +60,7 @@ def _without_log() -> Iterator[None]:
 
 
 def launch(processes: int, arguments: Sequence[str]) -> int:
-    """Run `python -m scuff ARGUMENTS` in so many processes, each of which knows its number, and return an exit code.
+    """Run `python -m scuff ARGUMENTS` in that many processes, each of which knows its number, and return an exit code.
 
     They write to the same terminal. If one fails, or Ctrl-C comes, all of them end; the code is that of the first to
     fail, 130 after Ctrl-C.

@@ -41,7 +41,7 @@ def failure_reason(error: Exception) -> str:
 
 def find_pictures(source: Path) -> list[str]:
     """The pictures in a tree, as sorted paths relative to it; hidden files are left out, links are followed."""
-    found, seen = [], set()
+    pictures, seen = [], set()
     for folder, subfolders, files in os.walk(source, followlinks=True, onerror=_refuse):
         real = os.path.realpath(folder)
         if real in seen:  # a link back to where we have been
@@ -50,10 +50,10 @@ def find_pictures(source: Path) -> list[str]:
         seen.add(real)
         subfolders[:] = [f for f in subfolders if not f.startswith(".")]
         below = Path(folder).relative_to(source)
-        found += [(below / f).as_posix() for f in files if f.lower().endswith(SUFFIXES) and not f.startswith(".")]
-    if not found:
+        pictures += [(below / f).as_posix() for f in files if f.lower().endswith(SUFFIXES) and not f.startswith(".")]
+    if not pictures:
         raise ValueError(f"there are no pictures in {source}; looked for {' '.join(SUFFIXES)} in it and below")
-    return sorted(found)
+    return sorted(pictures)
 
 
 def _refuse(error: OSError) -> None:

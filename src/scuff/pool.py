@@ -110,7 +110,7 @@ def _follow(lifeline: Connection) -> None:
 
 @contextlib.contextmanager
 def threads_limited(count: int | None) -> Iterator[None]:
-    """Let torch compute on so many threads in the block; None: on as many as ever."""
+    """Let torch compute on that many threads in the block; None: on as many as before."""
     import torch
 
     before = torch.get_num_threads()

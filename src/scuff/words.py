@@ -11,7 +11,7 @@ NOTHING = "\u2013"  # what a table shows where there is no number
 
 
 def decimals(digits: int) -> Form:
-    """A form with so many digits after the point.
+    """A form with that many digits after the point.
 
     >>> decimals(2)(0.12345), decimals(2)(-1), decimals(2)(float("nan"))
     ('0.12', '−1.00', '–')

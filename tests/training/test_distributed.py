@@ -33,6 +33,8 @@ from scuff.training.treatment import choose_treatment
 PROGRAM = Path(__file__).with_name("team_program.py")
 TEAM = [Team(rank, 2) for rank in range(2)]
 ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1"}
+# The program imports what tests share, which lies in the folder above.
+ONE_THREAD["PYTHONPATH"] = os.pathsep.join([str(PROGRAM.parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
 def weights(path):

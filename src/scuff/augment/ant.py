@@ -133,7 +133,7 @@ class AdversarialNoise(Scheme):
         return out
 
     def settings(self) -> dict[str, Any]:
-        """Everything that decides over pixels: the weights by their fingerprint."""
+        """Everything that determines pixels: the weights by their fingerprint."""
         return {"scheme": self.kind, "weights": fingerprint(self.generator), "epsilon": self.epsilon}
 
 

@@ -26,7 +26,7 @@ class Augment(nn.Module):
     images. After `set_epoch(n)` they depend on n and the image alone, not on the order. Use this with workers of a
     DataLoader, each of which has a copy of the module that counts for itself, and begins again in every epoch.
 
-    Images are told apart by their content, or by `ids` given to the call.
+    Images are identified by their content, or by `ids` given to the call.
 
     >>> import torch
     >>> augment = Augment("augmix")

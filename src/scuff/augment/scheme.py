@@ -34,7 +34,7 @@ class Scheme(ABC):
         """
 
     def settings(self) -> dict[str, Any]:
-        """Everything that decides over pixels, as plain data."""
+        """Everything that determines pixels, as plain data."""
         unseen = sorted(set(vars(self)) - {field.name for field in fields(self)})
         if unseen:  # two schemes that differ in them would be taken for one
             raise ValueError(

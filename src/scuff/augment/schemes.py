@@ -55,12 +55,12 @@ def expand_schemes(addresses: Sequence[str]) -> list[str]:
     >>> expand_schemes(["powerset:16", "powerset:rotate", "powerset:511", "patch-gaussian:width=25", "augmix"])
     ['powerset:rotate', 'augmix', 'patch-gaussian']
     """
-    found: list[str] = []
+    forms: list[str] = []
     for address in addresses:
         whole = re.fullmatch(r"powerset(?:-(\d+))?", address.strip())
-        found += powerset(int(whole[1]) if whole[1] else None) if whole else [_canonical(address.strip())]
+        forms += powerset(int(whole[1]) if whole[1] else None) if whole else [_canonical(address.strip())]
     names: dict[str, str] = {}  # by what they do
-    for address in found:
+    for address in forms:
         meaning = _meaning(address)
         if meaning not in names or names[meaning].startswith("powerset:"):
             names[meaning] = address
@@ -125,23 +125,23 @@ def _subset_number(text: str) -> int:
 
 def _parse_options(address: str, kind: type[Scheme], text: str) -> dict[str, Any]:
     fields = {field.name: field for field in dataclasses.fields(kind)}
-    found: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for place, part in enumerate(text.split(",") if text else []):
         name, equals, value = (word.strip() for word in part.partition("="))
         if not equals and place == 0 and fields:
             name, value = next(iter(fields)), name
-        if name not in fields or name in found or not value:
+        if name not in fields or name in options or not value:
             known = (
                 f"its options are {', '.join(fields)}, each once and as name=value" if fields else "it has no options"
             )
             raise ValueError(f"cannot read {part!r} of the scheme {address!r}; {known}")
         try:
-            found[name] = _READERS[fields[name].type](value)
+            options[name] = _READERS[fields[name].type](value)
         except (ValueError, KeyError) as error:
             raise ValueError(f"{name} of the scheme {address!r} cannot be {value!r}") from error
-    if missing := [n for n, field in fields.items() if field.default is dataclasses.MISSING and n not in found]:
+    if missing := [n for n, field in fields.items() if field.default is dataclasses.MISSING and n not in options]:
         raise ValueError(f"the scheme {address!r} needs {missing[0]}, as in {kind.kind}:0.1")
-    return found
+    return options
 
 
 # by the annotation of a field, which is text

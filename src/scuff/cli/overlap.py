@@ -86,10 +86,8 @@ def _print_matrix(matrix: Overlaps) -> None:
     else:
         pairs = [(a, b, matrix.score(a, b)) for a, b in combinations(matrix.defined().names, 2)]
         strongest = sorted(pairs, key=lambda pair: pair[2].value, reverse=True)[:MATRIX_LIMIT]
-        headings = ("the pairs that overlap most", "", "overlap")  # type: ignore[assignment]
-        forms = (None, None, hundredths)
-        columns = [Column(heading, itemgetter(k), forms[k]) for k, heading in enumerate(headings)]
-        print_table(Table.of("", strongest, columns))
+        columns = [Column("the pairs that overlap most", itemgetter(0)), Column("", itemgetter(1))]
+        print_table(Table.of("", strongest, [*columns, Column("overlap", itemgetter(2), hundredths)]))
     for name, reason in matrix.undefined.items():
         typer.echo(f"{name}: undefined. {reason}")
     typer.echo(f"Intervals: {matrix.interval}.")

@@ -111,8 +111,8 @@ class Corruption:
 
 @cache
 def _keywords(function: Callable) -> tuple[str, ...]:
-    found = inspect.signature(function).parameters.values()
-    return tuple(p.name for p in found if p.kind is inspect.Parameter.KEYWORD_ONLY)
+    parameters = inspect.signature(function).parameters.values()
+    return tuple(p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY)
 
 
 def draw_nothing(keys: Tensor, shape: tuple[int, int, int]) -> dict[str, Tensor]:

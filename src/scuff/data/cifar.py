@@ -51,11 +51,11 @@ def _has_no_batches(path: Path) -> bool:
 def _find_npz(path: Path) -> Path:
     if path.is_file():
         return path
-    found = sorted(path.glob("*.npz"))
-    if len(found) != 1:
-        there = ", ".join(file.name for file in found) or "neither"
+    archives = sorted(path.glob("*.npz"))
+    if len(archives) != 1:
+        there = ", ".join(file.name for file in archives) or "neither"
         raise ValueError(f"expected {BATCHES['test'][0]} and the like, or one .npz, in {path}; found {there}")
-    return found[0]
+    return archives[0]
 
 
 def _read_npz(path: Path, split: str) -> tuple[np.ndarray, np.ndarray]:

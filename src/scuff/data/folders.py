@@ -61,9 +61,9 @@ def number_classes(classes: Sequence[str]) -> tuple[np.ndarray, tuple[str, ...]]
     >>> number_classes(["n01443537"])[0]
     array([1])
     """
-    found = sorted(set(classes))
+    present = sorted(set(classes))
     known = wordnet_ids()
-    return number_among(classes, known if set(found) <= set(known) else found)
+    return number_among(classes, known if set(present) <= set(known) else present)
 
 
 def number_among(classes: Sequence[str], class_names: Sequence[str]) -> tuple[np.ndarray, tuple[str, ...]]:

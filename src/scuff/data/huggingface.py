@@ -37,10 +37,10 @@ def open_saved_dataset(path: Path, split: str) -> Source:
 
 
 def _only_column(path: Path, saved: Any, kind: type, what: str) -> str:
-    found = [name for name, feature in saved.features.items() if isinstance(feature, kind)]
-    if len(found) != 1:
+    matching = [name for name, feature in saved.features.items() if isinstance(feature, kind)]
+    if len(matching) != 1:
         columns = ", ".join(f"{name} ({type(feature).__name__})" for name, feature in saved.features.items())
         raise ValueError(
-            f"{path}: expected one column of {what}, found {len(found)} among {columns}; remove_columns helps"
+            f"{path}: expected one column of {what}, found {len(matching)} among {columns}; remove_columns helps"
         )
-    return found[0]
+    return matching[0]

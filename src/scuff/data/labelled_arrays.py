@@ -90,8 +90,8 @@ def number_classes(name: str, classes: np.ndarray) -> tuple[np.ndarray, tuple[st
         check_given(name, classes == "")
     elif classes.dtype.kind == "f":
         _check_whole(name, classes)
-    found, labels = np.unique(classes, return_inverse=True)
-    names = (f"{value:.17g}" if isinstance(value, float) else str(value) for value in found.tolist())
+    distinct, labels = np.unique(classes, return_inverse=True)
+    names = (f"{value:.17g}" if isinstance(value, float) else str(value) for value in distinct.tolist())
     return labels.astype(np.int64), tuple(names)
 
 

@@ -63,8 +63,8 @@ def open_objectnet(path: Path) -> Source:
         raise ValueError(
             f"{path} has none of ObjectNet's folders, such as {', '.join(known[:3])}; give what holds them"
         )
-    found = [(f"{folder}/{name}", folder) for folder in present for name in find_pictures(path / folder)]
-    names, folders = zip(*sorted(found), strict=True)
+    pairs = [(f"{folder}/{name}", folder) for folder in present for name in find_pictures(path / folder)]
+    names, folders = zip(*sorted(pairs), strict=True)
     labels, class_names = number_among(folders, known)
     stored = StoredPictures(path, names, RED_BORDER)
     return picture_source("objectnet", stored, labels, class_names, objectnet_classes())

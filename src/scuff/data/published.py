@@ -126,26 +126,26 @@ def _open_tree(suite: Suite, path: Path) -> CorruptedSource:
 
 
 def _find_entry(suite: Suite, path: Path, entry: str) -> Path | None:
-    found = [
+    matches = [
         folder for name in _names(suite, entry) for folder in (path / name, *path.glob(f"*/{name}")) if folder.is_dir()
     ]
-    if len(found) > 1:
-        raise ValueError(f"{entry} lies in {found[0]} and in {found[1]}; take one of them out")
-    return found[0] if found else None
+    if len(matches) > 1:
+        raise ValueError(f"{entry} lies in {matches[0]} and in {matches[1]}; take one of them out")
+    return matches[0] if matches else None
 
 
 def _find_levels(suite: Suite, entry: str, folder: Path) -> dict[int | None, Path]:
     """The folders of the levels. The authors' own program for C-bar names them by the amount, with two digits."""
     if suite.levels(entry) == (None,):
         return {None: folder}
-    found = {}
+    folders = {}
     for level in suite.levels(entry):
         amount = suite.parameters(entry, level).get("amount")
         names = [str(level), *([f"{amount:.2f}"] if isinstance(amount, float) else [])]
         there = [folder / name for name in names if (folder / name).is_dir()]
         if there:
-            found[level] = there[0]
-    return found
+            folders[level] = there[0]
+    return folders
 
 
 class _TreeCells:

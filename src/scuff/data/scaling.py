@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 SCALES = ("minmax", "none")
-SHOWN = 5  # names in a message
+MAX_NAMES_SHOWN = 5  # names in a message
 HUGE = np.finfo(np.float64).max / 2  # two numbers up to here have a difference
 
 
@@ -48,8 +48,8 @@ def show_names(names: Sequence[str]) -> str:
     >>> show_names(["a", "b"]), show_names([*"abcdefgh"])
     ('a, b', 'a, b, c, d, e and 3 more')
     """
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
+    more = f" and {len(names) - MAX_NAMES_SHOWN} more" if len(names) > MAX_NAMES_SHOWN else ""
+    return ", ".join(names[:MAX_NAMES_SHOWN]) + more
 
 
 def _check_finite(name: str, x: np.ndarray, features: Sequence[str]) -> None:

@@ -71,16 +71,16 @@ def label_column(name: str, table: pd.DataFrame, label: str | None) -> str:
     'Target'
     """
     columns = [*map(str, table.columns)]
-    found = _called(columns, label)
-    if label is not None and not found:
+    candidates = _called(columns, label)
+    if label is not None and not candidates:
         near = difflib.get_close_matches(label, columns, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise ValueError(f"{name} has no column {label!r}; {hint}It has {show_names(columns)}")
     if not columns:
         raise ValueError(f"{name} has no columns")
-    if len(found) > 1:
-        raise ValueError(f"{name}: which of {show_names(found)} holds the classes? Name it as the label (--label)")
-    return found[0] if found else columns[-1]
+    if len(candidates) > 1:
+        raise ValueError(f"{name}: which of {show_names(candidates)} holds the classes? Name it as the label (--label)")
+    return candidates[0] if candidates else columns[-1]
 
 
 def _called(columns: Sequence[str], label: str | None) -> list[str]:

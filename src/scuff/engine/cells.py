@@ -19,8 +19,8 @@ Cell = Any  # small: names and numbers
 Advance = Callable[[int, int], None]  # of one cell: parts done, parts to do
 Work = Callable[[Cell, Advance], Any]  # sent to every worker once; what it opens on the way, it may keep
 
-LISTED = 20  # failures that a message names
-REASON = 200  # letters of a reason in it
+MAX_FAILURES_LISTED = 20  # failures that a message names
+MAX_REASON_LENGTH = 200  # letters of a reason in it
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Needs:
 
 
 def needs_of(device: torch.device, cpus: float | None = 1, share: int = 1, memory: int = 0) -> Needs:
-    """What a cell needs that computes on a device, which so many cells share.
+    """What a cell that computes on a device needs, where `share` cells share that device.
 
     >>> needs_of(torch.device("cuda"), share=3)
     Needs(cpus=1, gpus=0.3333, memory=0, gpu=None)
@@ -65,7 +65,7 @@ class WorkerLost(Stopped):
 
 @dataclass(frozen=True)
 class Failure:
-    """A cell that was given up, or an attempt that was: the last reason, after so many attempts, and the last place."""
+    """A cell that was given up, or an attempt that was: the last reason, the number of attempts, and the last place."""
 
     kind: str
     cell: str
@@ -83,9 +83,9 @@ class CellsFailed(Stopped):
 
     def __init__(self, failures: Sequence[Failure], journal: str = "") -> None:
         self.failures = tuple(failures)
-        shown = [f"  {_shortened(failure)}" for failure in self.failures[:LISTED]]
-        if len(self.failures) > LISTED:
-            shown.append(f"  and {len(self.failures) - LISTED} more")
+        shown = [f"  {_shortened(failure)}" for failure in self.failures[:MAX_FAILURES_LISTED]]
+        if len(self.failures) > MAX_FAILURES_LISTED:
+            shown.append(f"  and {len(self.failures) - MAX_FAILURES_LISTED} more")
         if journal:
             shown.append(f"More is on the page of scuff report, and in {journal}")
         count, these = (f"{len(self.failures)} cells", "these") if len(self.failures) > 1 else ("a cell", "this one")
@@ -97,9 +97,9 @@ class CellsFailed(Stopped):
 
 def _shortened(failure: Failure) -> Failure:
     """The same with the beginning and the end of a reason that is long: what went wrong often stands last."""
-    if len(failure.reason) <= REASON:
+    if len(failure.reason) <= MAX_REASON_LENGTH:
         return failure
-    half = REASON // 2
+    half = MAX_REASON_LENGTH // 2
     return replace(failure, reason=f"{failure.reason[:half].rstrip()} ... {failure.reason[-half:].lstrip()}")
 
 
@@ -119,7 +119,7 @@ class Workers(Protocol):
         """Give a cell to a worker that waits, on none of these machines, and say on which; None if there is none."""
 
     def wait(self, seconds: float) -> list[Ended]:
-        """What has ended; nothing after so many seconds without an end."""
+        """What has ended; nothing if nothing ends within `seconds`."""
 
     def cancel(self, ticket: int) -> None:
         """Stop an attempt whose result nobody waits for any more."""
@@ -154,4 +154,4 @@ class Engine(Protocol):
         """The device that cells will compute on: the one that is asked for, or a GPU if there is one."""
 
     def open(self, work: Work, needs: Needs, most: int, advance: Callable[[int, int, int], None]) -> Workers:
-        """Workers for at most so many cells. `advance` may be called with a ticket, parts done and parts to do."""
+        """Workers for at most `most` cells. `advance` may be called with a ticket, parts done and parts to do."""

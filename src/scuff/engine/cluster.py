@@ -23,7 +23,7 @@ from scuff.engine.worker import Worker
 from scuff.files import Stopped
 
 SECONDS_BETWEEN = 5.0  # two looks at which machines there are
-PATIENCE = 60.0  # seconds in which a worker starts, if there is room for it
+WORKER_START_SECONDS = 60.0  # seconds in which a worker starts, if there is room for it
 UNWILLING = 5  # workers in a row that do not even start: then none will
 
 MISSING = 'the engine ray needs Ray, which is not installed; run pip install "scuff[cluster]"'
@@ -56,12 +56,12 @@ class RayEngine:
     def find_device(self, device: str | torch.device | None) -> torch.device:
         """A GPU if any machine of the cluster has one."""
         gpus = int(self.connect().cluster_resources().get("GPU", 0))
-        found = torch.device(device or ("cuda" if gpus else "cpu"))
-        if found.index is not None:
-            raise ValueError(f"device {device} was asked for, but a cluster chooses the GPU itself; use {found.type}")
-        if found.type == "cuda" and not gpus and self.workers is None:  # else some may be on their way
+        chosen = torch.device(device or ("cuda" if gpus else "cpu"))
+        if chosen.index is not None:
+            raise ValueError(f"device {device} was asked for, but a cluster chooses the GPU itself; use {chosen.type}")
+        if chosen.type == "cuda" and not gpus and self.workers is None:  # else some may be on their way
             raise ValueError("device cuda was asked for, but no machine of the cluster has a GPU; use cpu")
-        return found
+        return chosen
 
     def connect(self) -> Any:
         """The module ray, connected to the cluster."""
@@ -115,14 +115,14 @@ class _Actors:
 
     def places(self) -> set[str]:
         """Where workers are; those that are about to start may be anywhere."""
-        latest = time.monotonic() - PATIENCE
+        latest = time.monotonic() - WORKER_START_SECONDS
         coming = {one.where for one in self._coming.values() if one.since > latest and not self._unwilling}
         return coming | {one.where for one in self._idle} | {one.where for _, one, _ in self._busy.values()}
 
     def room(self) -> int:
         if time.monotonic() - self._looked >= SECONDS_BETWEEN:
             self._looked, self._slots = time.monotonic(), self._wanted or self._count_slots()
-        if self._unwilling >= UNWILLING and time.monotonic() - self._refused < PATIENCE:
+        if self._unwilling >= UNWILLING and time.monotonic() - self._refused < WORKER_START_SECONDS:
             return len(self._idle)
         for _ in range(min(self._slots, self._most) - self.count() - len(self._coming)):
             actor = self._class.remote(self._work, max(1, int(self._needs["CPU"])), os.getcwd(), list(sys.path))
@@ -190,10 +190,10 @@ class _Actors:
         return Ended(ticket, result, error and pickle.loads(error), seconds, worker.where)
 
     def cancel(self, ticket: int) -> None:
-        found = next((one for one in self._busy.items() if one[1][0] == ticket), None)
-        if found is not None:
-            del self._busy[found[0]]
-            self._ray.kill(found[1][1].actor)
+        busy = next((one for one in self._busy.items() if one[1][0] == ticket), None)
+        if busy is not None:
+            del self._busy[busy[0]]
+            self._ray.kill(busy[1][1].actor)
 
     def close(self) -> None:
         workers = [*self._coming.values(), *self._idle, *(worker for _, worker, _ in self._busy.values())]

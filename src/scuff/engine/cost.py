@@ -17,7 +17,7 @@ from scuff.store import Store
 
 HOUR = 3600.0
 NOW = "measured now on a few images"
-LEAST = {"cpu": 0.05, "cuda": 0.05}  # seconds for which something short is repeated
+MIN_TIMED_SECONDS = {"cpu": 0.05, "cuda": 0.05}  # seconds for which something short is repeated
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class StudyCost:
         return {name: tuple(part for part in self.parts if part.kind == name) for name in names}
 
     def wall_seconds(self, workers: int) -> float:
-        """How long so many workers take, each with a GPU, or with the processors of the cell that needs most.
+        """How long that many workers take, each with a GPU, or with the processors of the cell that needs most.
 
         One kind of cells waits for the other; cells cannot be divided, so that none is done before its longest cell.
         """
@@ -110,9 +110,9 @@ class StudyCost:
 
 def seconds_before(store: Store, kind: str) -> tuple[float, int] | None:
     """Seconds of all cells of a kind that the study in a store has finished, and their number; None without any."""
-    found = [journal["cells"][kind] for journal in read_journals(store) if kind in journal["cells"]]
-    done = sum(its["done"] for its in found)
-    return (sum(its["seconds"] for its in found), done) if done else None
+    journalled = [journal["cells"][kind] for journal in read_journals(store) if kind in journal["cells"]]
+    done = sum(its["done"] for its in journalled)
+    return (sum(its["seconds"] for its in journalled), done) if done else None
 
 
 def in_this_folder(cells: int) -> str:
@@ -148,7 +148,7 @@ def time_warm(act: Callable[[], object], device: torch.device) -> tuple[float, f
     What is short is repeated, in rounds twice as long as the one before.
     """
     first, rounds = time_once(act, device), 1
-    least = LEAST.get(device.type, LEAST["cpu"])
+    least = MIN_TIMED_SECONDS.get(device.type, MIN_TIMED_SECONDS["cpu"])
     while True:
 
         def repeat(count: int = rounds) -> None:

@@ -126,7 +126,7 @@ class Journal:
         self._try_to_write()
 
     def _try_to_write(self) -> None:
-        """Write, unless the disk is full or the store does not answer: what is done matters more than what is told."""
+        """Write, unless the disk is full or the store does not answer: results matter more than their journal."""
         with contextlib.suppress(OSError, ValueError):
             self.write()
 

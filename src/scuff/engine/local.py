@@ -20,7 +20,7 @@ from scuff.pool import Pool, threads_limited
 from scuff.store import Unreachable
 
 NEEDED = 1 << 30  # bytes of memory for a process that trains a small network: torch alone takes a third of it
-HERE = "this machine"
+THIS_MACHINE = "this machine"
 
 KILLED = (
     "a process was killed, perhaps for want of memory; what is finished is valid: run the same again, with fewer "
@@ -90,11 +90,11 @@ class _ThisProcess:
         return 0 if self._given else 1
 
     def places(self) -> set[str]:
-        return {HERE}
+        return {THIS_MACHINE}
 
     def start(self, ticket: int, cell: Cell, avoid: frozenset[str]) -> str | None:
         self._given = ticket, cell
-        return HERE
+        return THIS_MACHINE
 
     def wait(self, seconds: float) -> list[Ended]:
         assert self._given is not None
@@ -108,7 +108,7 @@ class _ThisProcess:
             error = raised
             for one in causes(raised):  # let go of what their frames hold: a network, or a GPU's memory
                 traceback.clear_frames(one.__traceback__)
-        return [Ended(ticket, result, error, time.perf_counter() - began, HERE)]
+        return [Ended(ticket, result, error, time.perf_counter() - began, THIS_MACHINE)]
 
     def cancel(self, ticket: int) -> None:
         self._given = None
@@ -137,7 +137,7 @@ class _Processes:
         return (1 if self._suspects else self._count) - len(self._running)
 
     def places(self) -> set[str]:
-        return {HERE}
+        return {THIS_MACHINE}
 
     def start(self, ticket: int, cell: Cell, avoid: frozenset[str]) -> str | None:
         if self._is_ill:
@@ -145,7 +145,7 @@ class _Processes:
         if self._pool is None:
             self._pool = Pool(self._work, self._count, self._gpus)
         self._running[self._pool.submit(cell)] = ticket
-        return HERE
+        return THIS_MACHINE
 
     def wait(self, seconds: float) -> list[Ended]:
         done, _ = wait(self._running, seconds, FIRST_COMPLETED)
@@ -163,11 +163,11 @@ class _Processes:
             ticket = self._running.pop(future)
             try:
                 result, seconds = future.result()
-                yield Ended(ticket, result, None, seconds, HERE)
+                yield Ended(ticket, result, None, seconds, THIS_MACHINE)
             except BrokenProcessPool:
-                yield Ended(ticket, None, WorkerLost(KILLED), 0.0, HERE)
+                yield Ended(ticket, None, WorkerLost(KILLED), 0.0, THIS_MACHINE)
             except Exception as error:
-                yield Ended(ticket, None, error, 0.0, HERE)
+                yield Ended(ticket, None, error, 0.0, THIS_MACHINE)
 
     def cancel(self, ticket: int) -> None:
         """Cells here have no doubles."""

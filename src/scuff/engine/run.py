@@ -18,7 +18,7 @@ from scuff.store import Store
 
 Progress = Callable[[str, int, int], None]  # what is being done, how much is done, how much there is to do
 
-PARTS = 1000  # of a cell, by which progress is told
+PARTS = 1000  # of a cell, in which progress is reported
 
 
 class Run:

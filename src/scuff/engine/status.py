@@ -12,7 +12,7 @@ from scuff.engine.journal import read_journals
 from scuff.store import Store
 
 SILENT = 90.0  # seconds without a word from a run that writes every few seconds: it was killed
-RECENT = 20  # points of the timeline by which speed is told
+RECENT = 20  # points of the timeline from which speed is computed
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Kind:
     """The cells of one kind: how many there are, were there before, are done; and what one takes.
 
     `mean` is known as soon as one is done, in this run or in an earlier one. `part` is how much of a running cell is
-    done, where that is told. `workers` is the most that there were.
+    done, where that is known. `workers` is the most that there were.
     """
 
     name: str

@@ -19,7 +19,7 @@ class Worker:
     """A process that has been given its work, and does one cell after the other."""
 
     def __init__(self, work: bytes, threads: int, folder: str, paths: list[str]) -> None:
-        """Compute on so many threads, and find addresses and modules where our user does, if they are there."""
+        """Compute on that many threads, and find addresses and modules where our user does, if they are there."""
         from ray import cloudpickle
 
         torch.set_num_threads(threads)

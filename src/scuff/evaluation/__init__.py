@@ -1,8 +1,8 @@
 """Run models over a suite: the library behind `scuff evaluate`.
 
 The unit of work is a cell: one model on all images, corrupted by one entry of a suite at one severity. A cell's rows
-are one Parquet file, written by rename. A run that was stopped, for whatever reason, goes on when it is repeated: cells
-whose files exist are not computed again.
+are one Parquet file, written atomically. A run that was stopped resumes when it is
+repeated: existing cells are reused.
 """
 
 from scuff.evaluation.choices import CLEAN, EvaluatedImages, open_images

@@ -191,8 +191,8 @@ def choose_levels(
     there = {e: tuple(s for s in its if s in source.entries.get(e, ())) for e, its in levels.items()}
     there = {entry: its for entry, its in there.items() if its}
     if not there:
-        found = "; ".join(f"{entry} at {', '.join(map(str, its))}" for entry, its in source.entries.items())
-        raise ValueError(f"{source.name} has none of the wanted cells; it has {found}")
+        offered = "; ".join(f"{entry} at {', '.join(map(str, its))}" for entry, its in source.entries.items())
+        raise ValueError(f"{source.name} has none of the wanted cells; it has {offered}")
     return there
 
 

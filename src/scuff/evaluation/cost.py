@@ -35,7 +35,7 @@ from scuff.evaluation.runner import Runner, suitable_batch
 from scuff.evaluation.tasks import split_tasks
 from scuff.store import Store, write_rows
 
-TRIED = {"cpu": 8, "cuda": 256}  # large images; of small ones as many as have so many values
+TRIED = {"cpu": 8, "cuda": 256}  # large images; of small ones, as many as hold the same number of values
 VALUES = {"cpu": 1 << 18, "cuda": 1 << 22}
 IN_MEMORY = "memory://scuff-cost"  # where files are made whose size is asked for
 
@@ -59,7 +59,7 @@ def estimate(
 ) -> StudyCost:
     """What is left of an evaluation, as costs of its tasks. Nothing is written.
 
-    `journals` is where the runs are told of, if they were those of another study.
+    `journals` is where journals of the runs lie, if they belong to another study.
     """
     device = find_device(device)
     tasks = split_tasks(plan, plan.missing())

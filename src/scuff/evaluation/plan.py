@@ -113,18 +113,18 @@ class Plan:
             if own:
                 check_settings(self.store, f"models/{model}.json", self.about(model), ("environment", "address"))
             for wanted in (self.rows_name(model, cell) for cell in self.cells):
-                found = own.get(_without_hash(wanted), wanted)
-                if found != wanted:
+                existing = own.get(_without_hash(wanted), wanted)
+                if existing != wanted:
                     raise ValueError(
-                        f"{self.store.root}/{found} was computed from other images than there are now; use another "
+                        f"{self.store.root}/{existing} was computed from other images than there are now; use another "
                         "folder, or delete the file"
                     )
 
     def missing(self) -> dict[Cell, list[str]]:
         """The cells that are left to do, with the models that lack them."""
         there = set(self.store.names("rows", ".parquet"))  # one look, where each may be a question to a far machine
-        found = {cell: [m for m in self.classifiers if self.rows_name(m, cell) not in there] for cell in self.cells}
-        return {cell: models for cell, models in found.items() if models}
+        missing = {cell: [m for m in self.classifiers if self.rows_name(m, cell) not in there] for cell in self.cells}
+        return {cell: models for cell, models in missing.items() if models}
 
 
 def _without_hash(name: str) -> str:

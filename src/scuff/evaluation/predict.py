@@ -52,15 +52,15 @@ def predict(
     counted = None if classes is None else torch.tensor(classes.outputs, device=ids.device)
     ranks = RANKS if is_sequence else 1
 
-    def work(images: Tensor, its_ids: Tensor) -> dict[str, Tensor]:
+    def work(images: Tensor, ids_of_images: Tensor) -> dict[str, Tensor]:
         frames: dict[str, list[Tensor]] = {name: [] for name in classifiers}
         with clock.part("corrupting"):
-            film = iter(distort(images, its_ids))
+            film = iter(distort(images, ids_of_images))
         while True:
             with clock.part("corrupting"):
                 frame = next(film, None)
             if frame is None:
-                return {name: torch.stack(found, 1) for name, found in frames.items()}
+                return {name: torch.stack(columns, 1) for name, columns in frames.items()}
             with clock.part("predicting"):
                 for name, classifier in classifiers.items():
                     logits = classifier(frame)
@@ -68,10 +68,10 @@ def predict(
                     frames[name].append(_rank(logits, counted, ranks))
 
     for where, images in batches:
-        for found in _in_parts(work, images, ids[where], limit):
-            for name, piece in found.items():
+        for ranked in _in_parts(work, images, ids[where], limit):
+            for name, piece in ranked.items():
                 pieces[name].append(piece)
-    return {name: _columns(torch.cat(found).cpu().numpy(), classes, is_sequence) for name, found in pieces.items()}
+    return {name: _columns(torch.cat(parts).cpu().numpy(), classes, is_sequence) for name, parts in pieces.items()}
 
 
 def _in_parts(
@@ -82,17 +82,17 @@ def _in_parts(
     while start < len(images):
         part = slice(start, start + limit.size)
         try:
-            found = work(images[part], ids[part])
+            result = work(images[part], ids[part])
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
-            found = None
-        if found is None:  # outside of the except block, whose error still holds the memory of the failed attempt
+            result = None
+        if result is None:  # outside of the except block, whose error still holds the memory of the failed attempt
             limit.halve(len(images[part]))
             if images.is_cuda:
                 torch.cuda.empty_cache()
             continue
-        yield found
+        yield result
         start = part.stop
 
 
@@ -122,10 +122,10 @@ def _rank(logits: Tensor, counted: Tensor | None, ranks: int) -> Tensor:
     return torch.cat([best.double(), confidence.double()], 1)  # float64 holds both exactly, in one transfer
 
 
-def _columns(found: np.ndarray, classes: ClassMap | None, is_sequence: bool) -> Columns:
+def _columns(outputs: np.ndarray, classes: ClassMap | None, is_sequence: bool) -> Columns:
     """(images, frames, ranks + 1) as columns; the rows of an image's frames follow each other."""
-    images, frames, _ = found.shape
-    flat = found.reshape(images * frames, -1)
+    images, frames, _ = outputs.shape
+    flat = outputs.reshape(images * frames, -1)
     best = flat[:, :-1].astype(np.int32)
     if classes is not None:
         best = np.asarray(classes.classes, np.int32)[best]

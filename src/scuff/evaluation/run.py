@@ -24,7 +24,7 @@ from scuff.files import DISK_FULL, Stopped
 from scuff.store import read_rows, read_settings, save_settings
 from scuff.suites import Suite
 
-MOST = 8 << 30  # bytes of pixels
+MAX_PIXEL_BYTES = 8 << 30  # bytes of pixels
 CLUSTER_DECODERS = {"cpu": 0, "cuda": 8}  # processes beside a worker of a cluster: on a CPU it has but one to itself
 
 
@@ -91,24 +91,24 @@ def evaluate(
     suite, only, severities, validation
         Which corruptions, at which levels. By default all levels of the benchmark's entries. None for published data.
     data, clean, classes
-        Where the images come from: an address as in `"cifar10:DIR"` or `"folder:DIR"`, or a Source. Published corrupted
+        The images: an address such as `"cifar10:DIR"` or `"folder:DIR"`, or a Source. Published corrupted
         data (`"cifar10-c:DIR"`, `"imagenet-c:DIR"`) are taken as they are, with `clean` as their clean counterpart.
-        `classes="imagenet-a"` keeps to the images and outputs of that benchmark's classes.
+        `classes="imagenet-a"` keeps only the images and outputs of that benchmark's classes.
     out
-        A folder on this machine or anywhere that fsspec reaches. Cells that are there are not computed again. Without
-        it, nothing is kept but the result.
+        A folder on this machine or anywhere that fsspec reaches. Existing cells are reused. Without a folder,
+        nothing is kept but the result.
     seed, as_published
         As in `scuff.corrupt`.
     limit
-        So many images, evenly spread over the data.
+        Number of images, evenly spread over the data.
     resize, crop
         For pictures: the shorter side to `resize`, then the middle `crop` x `crop`, then the corruption. By default
         what the models want, or 256 and 224.
     precision, mean, std
-        "float32", "bfloat16" or "float16" arithmetic of the models; a normalisation for models that bring none.
+        "float32", "bfloat16" or "float16" arithmetic; the normalisation of models that have none of their own.
     device, batch_size, compile, workers
-        How fast: by default the GPU if there is one; a batch that suits it, halved when memory runs out; without
-        torch.compile; one process per processor to decode pictures.
+        What affects speed only. By default: the GPU if there is one; a batch size that suits it, halved whenever
+        memory runs out; no torch.compile; one decoding process per processor.
     engine
         Where cells run: by default on this machine; `scuff.engine.RayEngine(...)` spreads them over a cluster.
     progress
@@ -221,7 +221,7 @@ def _memory_of(plan: Plan, device: torch.device) -> int:
         pixels = len(example) * 3 * side**2
     else:
         pixels = example.images.array.nbytes
-    return NEEDED + (0 if device.type == "cuda" else min(pixels, MOST))
+    return NEEDED + (0 if device.type == "cuda" else min(pixels, MAX_PIXEL_BYTES))
 
 
 def _save_settings(plan: Plan, device: torch.device) -> None:

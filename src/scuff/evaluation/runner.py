@@ -51,7 +51,7 @@ class Runner:
         source = self.plan.source(cell)
         pixels, ids = self._load(source, self.pixels_cut(cell))
         opened = self.open(models)
-        found = predict(
+        columns_of = predict(
             self._watched(pixels, len(source), advance),
             ids,
             self.distort(cell),
@@ -61,7 +61,7 @@ class Runner:
             self.clock,
             self.plan.is_sequence,
         )
-        for name, columns in found.items():
+        for name, columns in columns_of.items():
             self._write(name, cell, source, columns)
         return len(source) * len(lacking)
 

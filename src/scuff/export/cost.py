@@ -16,7 +16,7 @@ from scuff.pool import threads_limited
 
 TRIED = {"npy": 256, "npz": 256}  # images of arrays, which are corrupted by the thousand
 TRIED_PICTURES = 4  # of other layouts
-LOOKED_AT = 8  # times as many, to find so many that can be read
+LOOKED_AT = 8  # times as many pictures as wanted, to find enough that can be read
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,13 @@ def estimate_study(plan: Plan) -> StudyCost:
 
     Of an export that has begun, its journals tell how long cells take.
     """
-    found, tasks = estimate(plan), plan.tasks
+    estimated, tasks = estimate(plan), plan.tasks
     before = seconds_before(plan.job.store, "corrupt")
-    seconds, how = (found.cpu_seconds / max(tasks, 1), NOW) if found.tried else (math.nan, "not measured")
+    seconds, how = (estimated.cpu_seconds / max(tasks, 1), NOW) if estimated.tried else (math.nan, "not measured")
     if before is not None:
         seconds, how = before[0] / before[1], in_this_folder(before[1])
     machine = environment(torch.device("cpu"))["device"]
-    return StudyCost((CellCost("corrupt", tasks, seconds, found.bytes / max(tasks, 1), "cpu", how),), machine)
+    return StudyCost((CellCost("corrupt", tasks, seconds, estimated.bytes / max(tasks, 1), "cpu", how),), machine)
 
 
 def _sample(plan: Plan) -> tuple[list[Batch], float]:
@@ -68,17 +68,17 @@ def _sample(plan: Plan) -> tuple[list[Batch], float]:
     read_batches(plan.job.images, plan.names[:1])  # the first one opens what it needs
     wanted = TRIED.get(plan.settings["layout"], TRIED_PICTURES)
     step = max(1, len(plan.names) // (LOOKED_AT * wanted))
-    found, began = [], time.process_time()
+    tried, began = [], time.process_time()
     places = sorted(range(0, len(plan.names), step), key=lambda place: (place // step) % LOOKED_AT)
     for place in places[: LOOKED_AT * wanted]:
         batches, _ = read_batches(plan.job.images, [plan.names[place]])
-        found += [image for batch in batches for image in batch]
-        if len(found) == wanted:
+        tried += [image for batch in batches for image in batch]
+        if len(tried) == wanted:
             break
     by_shape: dict[tuple[int, ...], Batch] = {}
-    for name, pixels in found:
+    for name, pixels in tried:
         by_shape.setdefault(pixels.shape, []).append((name, pixels))
-    return list(by_shape.values()), (time.process_time() - began) / max(1, len(found))
+    return list(by_shape.values()), (time.process_time() - began) / max(1, len(tried))
 
 
 def _try(plan: Plan, batches: list[Batch], entry: str, levels: list[int | None]) -> tuple[float, float]:

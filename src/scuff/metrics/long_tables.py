@@ -46,8 +46,9 @@ def read_long(
     ([[('b',), ('a',)], [(0,), (1,)]], [[[0.4, 0.3], [0.2, 0.1]]])
     """
     keys = list(chain(*axes))
-    frame: Any = source
-    if not isinstance(source, pd.DataFrame):  # a model called NA or 121 is neither missing nor a number
+    if isinstance(source, pd.DataFrame):
+        frame: pd.DataFrame = source
+    else:  # a model called NA or 121 is neither missing nor a number
         words = [key for key in keys if key not in (*whole, *numbers)]
         missing_as = {value: ["", "NA", "nan", "NaN"] for value in values}
         frame = read_csv(source, dtype=dict.fromkeys(words, str), keep_default_na=False, na_values=missing_as)

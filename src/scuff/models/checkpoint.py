@@ -85,8 +85,8 @@ def save_model(
 
 def _checked_architecture(architecture: str | None, state: Mapping[str, Tensor]) -> str | None:
     if architecture is None:
-        found = recognise(state)
-        return None if found is None else found[0]
+        recognised = recognise(state)
+        return None if recognised is None else recognised[0]
     _fit(architecture, state)
     return architecture
 
@@ -134,13 +134,13 @@ def read_origin(path: str | os.PathLike[str]) -> dict[str, Any] | None:
 def _identify(architecture: str | None, state: Mapping[str, Tensor]) -> tuple[str, int, int]:
     if architecture is not None:
         return architecture, *_fit(architecture, state)
-    found = recognise(state)
-    if found is None:
+    recognised = recognise(state)
+    if recognised is None:
         raise ValueError(
             f"these are the weights of no architecture of ours: {explain_strangeness(state)}; write a function that "
             "builds the network and loads them, and open package.module:function"
         )
-    return found
+    return recognised
 
 
 def _fit(architecture: str, state: Mapping[str, Tensor]) -> tuple[int, int]:

@@ -63,7 +63,7 @@ def _find_head(classifier: Classifier, images: Tensor, called: str) -> tuple[str
 
 
 class _Tapped(nn.Module):
-    """A network in which something follows its last linear layer: it runs to its end, and the layer's input is told."""
+    """A network in which something follows its last linear layer: it runs on, and the layer's input is returned."""
 
     def __init__(self, network: nn.Module, layer: str) -> None:
         super().__init__()

@@ -33,7 +33,7 @@ def import_object(address: str, schemes: tuple[str, ...] = ()) -> Any:
     module, _, name = address.partition(":")
     with _current_folder_importable():
         try:
-            found = importlib.import_module(module)
+            imported = importlib.import_module(module)
         except ModuleNotFoundError as error:
             if error.name is None or not f"{module}.".startswith(f"{error.name}."):
                 raise  # the module is there; what it imports is not
@@ -41,9 +41,9 @@ def import_object(address: str, schemes: tuple[str, ...] = ()) -> Any:
             hint = f"did you mean {near[0]}:{name}?" if near else f"looked in {os.getcwd()} and among the packages"
             raise ValueError(f"no module is called {error.name!r} ({address}); {hint}") from error
         try:
-            return operator.attrgetter(name)(found)
+            return operator.attrgetter(name)(imported)
         except AttributeError as error:
-            near = difflib.get_close_matches(name, dir(found), n=3)
+            near = difflib.get_close_matches(name, dir(imported), n=3)
             hint = f"; did you mean {', '.join(near)}?" if near else ""
             raise ValueError(f"module {module} has no {name!r}{hint}") from error
 

@@ -13,7 +13,7 @@ from scuff.models.architectures import ARCHITECTURES, build, list_architectures
 Shapes = dict[str, tuple[int, ...]]
 
 COUNTER = "num_batches_tracked"  # of batch normalisation; old files lack it, and inference has no use for it
-SHOWN = 3  # differences that a message names
+MAX_NAMED = 3  # differences that a message names
 
 
 def recognise(state: Mapping[str, Tensor]) -> tuple[str, int, int] | None:
@@ -53,11 +53,11 @@ def explain_strangeness(state: Mapping[str, Tensor]) -> str:
 
     nearest = max(list_architectures(), key=shared)
     if not shared(nearest):
-        return f"none of its tensors ({', '.join(list(state)[:SHOWN])}, ...) is known to {', '.join(ARCHITECTURES)}"
+        return f"none of its tensors ({', '.join(list(state)[:MAX_NAMED])}, ...) is known to {', '.join(ARCHITECTURES)}"
     counts = count_classes_and_channels(nearest, state) or (1000, 3)
-    found = differences(nearest, state, *counts)
-    more = f", and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-    return f"nearest is {nearest}, but {'; '.join(found[:SHOWN])}{more}"
+    unlike = differences(nearest, state, *counts)
+    more = f", and {len(unlike) - MAX_NAMED} more" if len(unlike) > MAX_NAMED else ""
+    return f"nearest is {nearest}, but {'; '.join(unlike[:MAX_NAMED])}{more}"
 
 
 def load_network(name: str, classes: int, channels: int, state: Mapping[str, Tensor]) -> nn.Module:

@@ -45,7 +45,7 @@ from scuff.training.treatment import Augmented, Treatment, choose_treatment
 # not depend on how many there are, once there are some.
 TRIED = {"cpu": 1 << 19, "cuda": 1 << 27}
 LEAST_TRIED = 16  # images
-HERE = 256  # pictures up to which other processes are not worth starting to decode them
+MAX_DECODED_HERE = 256  # pictures up to which other processes are not worth starting to decode them
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +106,7 @@ def try_recipe(source: Source, recipe: Recipe, device: torch.device, least: int 
         wanted = max(wanted, recipe.batch_size)
     places = np.linspace(0, len(source) - 1, min(len(source), wanted)).astype(int)
     few = source.take(places)
-    pixels = load_pixels(few, cut, device, None if len(few) > HERE else 0).images
+    pixels = load_pixels(few, cut, device, None if len(few) > MAX_DECODED_HERE else 0).images
     mean, std = measure_pixels(pixels)
     side = min(pixels.shape[2:])
     labels = torch.from_numpy(few.labels)

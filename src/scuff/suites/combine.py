@@ -29,22 +29,22 @@ def combine_suites(
     """
     if not addresses:
         raise SuiteError(f"the suite {name} needs at least one entry, got none")
-    found = {address: _find(address, suites) for address in addresses}
-    names = entry_names(found)
+    entries = {address: _find(address, suites) for address in addresses}
+    names = entry_names(entries)
     if len(set(names.values())) < len(names):
         twice = next(address for address in names if list(names.values()).count(names[address]) > 1)
         raise SuiteError(f"two entries would be called {names[twice]}, one of them {twice}; give it another name")
-    size = next(iter(found.values()))[0].size
-    levels = {suite.severities or 0 for suite, entry in found.values() if suite.listed_levels(entry)}
+    size = next(iter(entries.values()))[0].size
+    levels = {suite.severities or 0 for suite, entry in entries.values() if suite.listed_levels(entry)}
     if len(levels) > 1:
         raise SuiteError(f"these entries have different numbers of severities: {', '.join(map(str, sorted(levels)))}")
-    references = dict.fromkeys(suite.reference for suite, _ in found.values() if suite.reference)
+    references = dict.fromkeys(suite.reference for suite, _ in entries.values() if suite.reference)
     groups = {group: [names[a] for a in members] for group, members in (categories or {}).items()}
     return Suite(
         name,
         1,
         size,
-        {names[address]: _entry(suite, entry, names[address], size) for address, (suite, entry) in found.items()},
+        {names[address]: _entry(suite, entry, names[address], size) for address, (suite, entry) in entries.items()},
         severities=next(iter(levels), None),
         about=about,
         reference="; ".join(references),

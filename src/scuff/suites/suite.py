@@ -180,7 +180,7 @@ class Suite:
         return content
 
     def fingerprint(self) -> str:
-        """A hash of what decides over pixels. Two files of one name and version may differ while a suite is made."""
+        """A hash of what determines the pixels. Two files of one name and version may differ while a suite is made."""
         whole = self.to_dict()
         content = [whole[key] for key in ("suite", "size", "entries", "draws_levels") if key in whole]
         return hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=8).hexdigest()
@@ -190,7 +190,7 @@ class Suite:
         return yaml.safe_dump(self.to_dict(), sort_keys=False, default_flow_style=None, width=120)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the YAML file, by rename, so that a reader never sees half of it."""
+        """Write the YAML file atomically, so that a reader never sees half of it."""
         with write_by_rename(path) as file:
             file.write(self.to_yaml().encode())
         return Path(path)

@@ -85,7 +85,7 @@ class AdversarialTraining:
         return AdversarialTraining(self.kernel, self.epsilon, **options, restarts=self.restarts)
 
     def settings(self) -> dict[str, Any]:
-        """What decides over the weights, as plain data."""
+        """What determines the weights, as plain data."""
         return {
             "scheme": "adversarial noise training",
             "kernel": self.kernel,

@@ -28,7 +28,7 @@ Value = TypeVar("Value")
 
 # A process waits so long for the others, who may have more pictures to decode. One that has died is noticed by whoever
 # started it, not by waiting.
-PATIENCE = timedelta(hours=2)
+COLLECTIVE_TIMEOUT = timedelta(hours=2)
 
 
 class LostPeer(Stopped):
@@ -109,7 +109,7 @@ ALONE = Team()
 
 @dataclass(frozen=True)
 class Part:
-    """What one process has of so many images: those at places rank, rank + size, ... of the whole.
+    """The share of one process in the images: those at places rank, rank + size, ... of the whole.
 
     >>> part = Part(Team(rank=1, size=2), total=7)
     >>> part.places().tolist(), part.batches(4)
@@ -171,11 +171,11 @@ def find_team() -> Team:
 
 def device_of(team: Team, device: str | torch.device | None) -> torch.device:
     """The device of this process: on GPUs, one of its own."""
-    found = find_device(device)
-    if team.size == 1 or found.type == "cpu":
-        return found
-    if found.index is not None:
-        raise ValueError(f"every process takes a GPU of its own, so {found} cannot be for all; ask for the device cuda")
+    chosen = find_device(device)
+    if team.size == 1 or chosen.type == "cpu":
+        return chosen
+    if chosen.index is not None:
+        raise ValueError(f"every process takes a GPU of its own, so {chosen} cannot serve all; ask for the device cuda")
     place = int(os.environ.get("LOCAL_RANK", 0))
     check_gpus(place + 1)
     return torch.device("cuda", place)
@@ -193,7 +193,7 @@ def joined(device: str | torch.device | None) -> Iterator[tuple[Team, torch.devi
         torch.cuda.set_device(device)
     if team.size > 1 and not dist.is_initialized():
         with translated():
-            dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=PATIENCE)
+            dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=COLLECTIVE_TIMEOUT)
         atexit.register(leave)
     try:
         with translated():

@@ -188,7 +188,7 @@ def _dropout_seed(seed: int, step: int, part: Part) -> int:
 def _learner(
     training: Training, labels: Tensor, normalisation: tuple[Tensor, Tensor], treatment: Treatment | None
 ) -> Callable[[Tensor, Tensor, int], None] | None:
-    """How a treatment that learns from the network, adversarial noise, is told of every epoch."""
+    """How a treatment that learns from the network, adversarial noise, learns of every epoch."""
     if not isinstance(treatment, AdversarialTraining):
         return None
 
@@ -228,7 +228,7 @@ def repeatable() -> Iterator[None]:
 
 
 def every(seconds: float, act: Callable[[Training], None]) -> Callable[[Training], None]:
-    """Call `act` at most once in so many seconds."""
+    """Call `act` at most once every `seconds` seconds."""
     last = time.monotonic()
 
     def maybe(training: Training) -> None:

@@ -1,4 +1,4 @@
-"""Recipes: everything that decides over how a network is trained, as data.
+"""Recipes: everything that determines how a network is trained, as data.
 
 A recipe is changed by `dataclasses.replace(find_recipe("cifar-fast"), epochs=20)`, and a new one is a new `Recipe`.
 """
@@ -90,7 +90,7 @@ class Recipe:
         _check(self)
 
     def settings(self) -> dict[str, Any]:
-        """What decides over the weights, as plain data: all but the words."""
+        """What determines the weights, as plain data: all but the words."""
         return {key: value for key, value in asdict(self).items() if key not in ("name", "about")}
 
     def share(self, step: int, steps: int) -> float:

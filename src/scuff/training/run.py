@@ -52,7 +52,7 @@ def train(
     device: str | torch.device | None = None,
     progress: Progress | None = None,
 ) -> Path | str:
-    """Train a network, and write its weights with all that `open_model` needs; return the file's path or address.
+    """Train a network and save it so that `open_model` can open it; return the file's path or address.
 
     Parameters
     ----------
@@ -64,9 +64,9 @@ def train(
         `Recipe`.
     out
         A file that ends in .safetensors, on this machine or anywhere that fsspec reaches, as in
-        `"s3://bucket/net.safetensors"`. An interrupted training goes on where it was; a finished one is left alone.
+        `"s3://bucket/net.safetensors"`. An interrupted training resumes; a finished one is not repeated.
     corruption, suite
-        Half of every batch is corrupted by this entry, `"noc-candidates/rain"` say; of several, every image draws one.
+        Corrupt half of every batch by this entry, such as `"noc-candidates/rain"`; of several, every image draws one.
         With `suite` and no corruption, by all that count in the suite. Levels and severities are drawn too.
     noise
         Every image is moved to a random place in the L-infinity ball of this radius, as in 0.1, anew in every epoch; a
@@ -76,11 +76,11 @@ def train(
         `"augmix-jsd"` adds the consistency loss of AugMix; `"ant"` learns its noise against the network. `Augmented`
         and `AdversarialTraining`, beside this function, have the weight of the loss and what is to be learned.
     architecture, epochs
-        Instead of the recipe's.
+        Override those of the recipe.
     start
-        A file with weights to go on from: fine-tuning, with the recipe's lower learning rate.
+        A file with weights to start from: fine-tuning, with the recipe's lower learning rate.
     seed
-        Decides over the first weights, the order of the images and all draws. On one device the same seed gives the
+        Determines the first weights, the order of the images and all draws. On one device the same seed gives the
         same weights.
     classes
         "imagenet-100" takes every tenth class of ImageNet.
@@ -201,15 +201,15 @@ def adapt(recipe: Recipe, architecture: str | None, epochs: int | None, is_fine_
 def first_weights(recipe: Recipe, images: TrainingImages, start: str | os.PathLike[str] | None, seed: int) -> nn.Module:
     """The network before its first step: drawn by the seed, or those of a file."""
     if start is not None:
-        found = open_model(os.fspath(start)).model
+        opened = open_model(os.fspath(start)).model
         classes, channels = len(images.class_names), images.pixels.shape[1]
-        wrong = differences(recipe.architecture, found.state_dict(), classes, channels)
+        wrong = differences(recipe.architecture, opened.state_dict(), classes, channels)
         if wrong:
             raise ValueError(
                 f"{os.fspath(start)} does not hold the weights of {recipe.architecture} with {classes} classes and "
                 f"{channels} channels: {wrong[0]}"
             )
-        return found
+        return opened
     with torch.random.fork_rng(devices=[]):  # nobody else's generator moves
         torch.manual_seed(epoch_seed(seed, -1))
         network = build(recipe.architecture, len(images.class_names), images.pixels.shape[1])
@@ -239,7 +239,7 @@ def describe(
     seed: int,
     processes: int = 1,
 ) -> dict:
-    """Everything that decides over the weights, as plain data."""
+    """Everything that determines the weights, as plain data."""
     origin = {
         "recipe": recipe.settings(),
         "seed": seed,

@@ -54,7 +54,7 @@ class Corrupted:
         return each_its_way(images, ids, integers(keys, "entry", low=0, high=len(ways) - 1), ways)
 
     def settings(self) -> dict[str, Any]:
-        """What decides over the weights, as plain data."""
+        """What determines the weights, as plain data."""
         suite, content = self.suite, self.suite.to_dict()["entries"]
         return {f"{suite.name}/{e}": {"size": suite.size_of(e), **content[e]} for e in self.entries}
 
@@ -86,7 +86,7 @@ class Noise:
         return sample_ball(pixels, ids, self.radius, self.norm, seed=seed, bounds=self.bounds).mul_(255)
 
     def settings(self) -> dict[str, Any]:
-        """What decides over the weights, as plain data."""
+        """What determines the weights, as plain data."""
         return {"radius": self.radius, "norm": str(self.norm), "bounds": self.bounds}
 
 
@@ -95,7 +95,7 @@ class Augmented:
     """Every image is augmented by a scheme, anew in every epoch.
 
     With a `consistency` above 0, every image is seen three times, as it is and augmented twice; the loss is the
-    cross-entropy of the first, and so many times the Jensen-Shannon divergence of all three, as AugMix is trained.
+    cross-entropy of the first, plus `consistency` times the Jensen-Shannon divergence of all three, as in AugMix.
     """
 
     scheme: Scheme
@@ -120,7 +120,7 @@ class Augmented:
         return torch.stack([images.float(), *(view.float() for view in views)], dim=1)
 
     def settings(self) -> dict[str, Any]:
-        """What decides over the weights, as plain data."""
+        """What determines the weights, as plain data."""
         return {**self.scheme.settings(), **({"consistency": self.consistency} if self.consistency else {})}
 
 

@@ -54,9 +54,9 @@ def _correlate_plane(plane, rows, columns, before, dy, dx, weights, wide, out):
 
 def _width_of_border(columns: Tensor, width: int) -> int:
     """How many columns lie before the image's own, or before a repetition of it in a border that is wide enough."""
-    found, own = columns.numpy(), np.arange(width)
-    starts = np.flatnonzero(found[: found.size - width + 1] == 0)
-    return next(int(k) for k in starts if np.array_equal(found[k : k + width], own))
+    indices, unpadded = columns.numpy(), np.arange(width)
+    starts = np.flatnonzero(indices[: indices.size - width + 1] == 0)
+    return next(int(k) for k in starts if np.array_equal(indices[k : k + width], unpadded))
 
 
 @kernel

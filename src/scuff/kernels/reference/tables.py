@@ -14,8 +14,8 @@ __all__ = ["lookup", "mean_grey", "mix_channels", "mix_grey"]
 def lookup(pixels: Tensor, tables: Tensor) -> Tensor:
     """Replace uint8 (N, C, H, W) by `tables[n, c, value]`; tables are uint8 (N, C, 256), or (N, 1, 256) if shared."""
     n, channels = pixels.shape[:2]
-    found = tables.expand(n, channels, 256).gather(2, pixels.flatten(2).long())
-    return found.view(pixels.shape)
+    levels = tables.expand(n, channels, 256).gather(2, pixels.flatten(2).long())
+    return levels.view(pixels.shape)
 
 
 def _luma(pixels: Tensor) -> Tensor:

@@ -77,8 +77,8 @@ def take_pixels(pixels: Tensor, place: Tensor) -> Tensor:
     """
     n, channels = pixels.shape[:2]
     where = place.expand(n, -1, -1)[:, None]
-    found = pixels.flatten(2).gather(2, where.clamp(min=0).long().flatten(2).expand(-1, channels, -1))
-    return torch.where(where >= 0, found.view(n, channels, *place.shape[1:]), 0)
+    taken = pixels.flatten(2).gather(2, where.clamp(min=0).long().flatten(2).expand(-1, channels, -1))
+    return torch.where(where >= 0, taken.view(n, channels, *place.shape[1:]), 0)
 
 
 @kernel

@@ -113,8 +113,16 @@ def read_robust_accuracies(
     [0.9, 0.8]
     """
     radii = ["train_noise", "test_noise"]
-    options = {"optional": "run", "whole": ["copies", "run"], "numbers": radii, "ascending": [*radii, "run"]}
-    keys, (values,) = read_long(source, "accuracies", [[key] for key in KEYS], ["accuracy"], **options)  # type: ignore[arg-type]
+    keys, (values,) = read_long(
+        source,
+        "accuracies",
+        [[key] for key in KEYS],
+        ["accuracy"],
+        optional="run",
+        whole=["copies", "run"],
+        numbers=radii,
+        ascending=[*radii, "run"],
+    )
     copies, models, train, test, runs = ([key for (key,) in axis] for axis in keys)
     return RobustAccuracies(
         tuple(map(str, models)),

@@ -78,7 +78,7 @@ def selection_table(overlaps: Overlaps, selection: Selection, shown: Shown = ide
         Column("largest overlap", "largest", fine),
         Column("with", "nearest"),
     ]
-    return Table.of("The chosen corruptions, with 95 % intervals", records, columns)
+    return Table.of("The chosen corruptions, with 95 % intervals where they are known", records, columns)
 
 
 def sweep_table(sweep: pd.DataFrame, shown: Shown | None = None) -> Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from itertools import product
 from numbers import Integral
 from typing import Any
 
@@ -76,25 +77,10 @@ def plan_mscr(study: MscrStudy) -> Plan[RobustAccuracies]:
     if before is not None:
         _join(settings, before)
     settings["options"] |= {"models": _model_words(settings["addresses"]), "runs": settings["runs"]}
-    protocol = Protocol(
-        store,
-        points,
-        contenders,
-        test_noise,
-        norm,
-        bounds,
-        study.offsets == "shared",
-        study.keep_originals,
-        study.test_share,
-        str(device),
-    )
-    cells = [
-        MscrCell(model, k, radius, run)
-        for run in runs
-        for model in contenders
-        for k in copies
-        for radius in train_noise
-    ]
+    noise = (test_noise, norm, bounds, study.offsets == "shared", study.keep_originals)
+    protocol = Protocol(store, points, contenders, *noise, study.test_share, str(device))
+    order = product(runs, contenders, copies, train_noise)
+    cells = [MscrCell(model, k, radius, run) for run, model, k, radius in order]
     return Plan(study, settings, MscrWork(settings, protocol, cells), store, engine)
 
 
