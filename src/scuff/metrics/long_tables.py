@@ -86,7 +86,7 @@ def read_long(
 def read_csv(path: Any, **options: Any) -> pd.DataFrame:
     """A CSV file as a table; one that is none is a ValueError that names it."""
     try:
-        return pd.read_csv(path, **options)
+        return pd.read_csv(path, float_precision="round_trip", **options)  # by default, pandas 2 is a bit off
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
         raise ValueError(f"cannot read {path} as a CSV table: {error}") from error
 
