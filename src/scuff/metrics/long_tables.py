@@ -12,6 +12,9 @@ import pandas as pd
 
 Place = str | os.PathLike[str]
 
+# Before version 3, pandas reads numbers a bit off unless it is told not to; after, it is exact and must not be told.
+EXACT_NUMBERS: dict[str, Any] = {"float_precision": "round_trip"} if int(pd.__version__.split(".")[0]) < 3 else {}
+
 
 def read_long(
     source: pd.DataFrame | Place,
@@ -86,7 +89,7 @@ def read_long(
 def read_csv(path: Any, **options: Any) -> pd.DataFrame:
     """A CSV file as a table; one that is none is a ValueError that names it."""
     try:
-        return pd.read_csv(path, float_precision="round_trip", **options)  # by default, pandas 2 is a bit off
+        return pd.read_csv(path, **EXACT_NUMBERS, **options)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
         raise ValueError(f"cannot read {path} as a CSV table: {error}") from error
 
