@@ -261,7 +261,7 @@ def test_a_killed_driver_is_started_again_and_nothing_is_computed_twice(nodes, f
     assert not (tmp_path / "hits.npz").exists()
     again = CliRunner().invoke(app, words)
     assert again.exit_code == 0, again.output
-    assert f"Models: 4 (1 seed), of which {len(before)} are there" in again.output
+    assert f"Models: 4 (1 seed), {len(before)} trained already" in again.output
     assert all(path.stat().st_mtime_ns == written for path, written in before.items())
     same_cells(tmp_path, alone[0])
     trained = read_journals(Store(tmp_path))[-1]["cells"]["train"]
