@@ -249,7 +249,7 @@ def test_a_killed_driver_is_started_again_and_nothing_is_computed_twice(nodes, f
     words = command(fashion, tmp_path, nodes.address)
     driver = subprocess.Popen([sys.executable, "-m", "scuff", *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     models = tmp_path / "models"
-    for _ in range(1200):
+    for _ in range(3600):
         if list(models.rglob("*.safetensors")) or driver.poll() is not None:
             break
         time.sleep(0.05)
