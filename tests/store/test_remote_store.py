@@ -179,7 +179,9 @@ for number in range(times):
 
 
 def start_writer(*what):
-    writer = subprocess.Popen([sys.executable, "-c", WRITER], stdin=subprocess.PIPE)
+    # As clients of S3 do by default, writers try again when the server of the tests trips over two requests at once.
+    patient = {**os.environ, "AWS_MAX_ATTEMPTS": "5"}
+    writer = subprocess.Popen([sys.executable, "-c", WRITER], stdin=subprocess.PIPE, env=patient)
     writer.stdin.write(pickle.dumps(what))
     writer.stdin.close()
     return writer
