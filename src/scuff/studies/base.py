@@ -148,10 +148,11 @@ class Plan(Generic[R]):
         return self.work.cost()
 
 
-def as_function(study: Callable[P, Study[R]]) -> Callable[P, R]:
+def as_function(study: Callable[P, Study[R]], name: str | None = None) -> Callable[P, R]:
     """A study as one call: `scuff.studies.overlap(...)` plans, runs and returns the result.
 
-    Types, defaults and completion are those of the dataclass; the docstring lists its options.
+    Types, defaults and completion are those of the dataclass; the docstring lists its options. It is called as the
+    study is, or by a `name` of its own.
     """
 
     def function(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -160,7 +161,7 @@ def as_function(study: Callable[P, Study[R]]) -> Callable[P, R]:
     cls: Any = study
     parameters = [f"{name}\n    {described.help}" for name, described in options_of(cls).items()]
     about = inspect.cleandoc(cls.__doc__ or "")
-    function.__name__ = function.__qualname__ = cls.name
+    function.__name__ = function.__qualname__ = name or cls.name
     function.__module__ = cls.__module__
     function.__doc__ = "\n".join([about, "", "Parameters", "----------", *parameters])
     signature = inspect.signature(cls).replace(return_annotation=inspect.Signature.empty)
@@ -271,11 +272,6 @@ def _named(value: Any, objects: list[str]) -> Any:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [_named(item, objects) for item in value]
     return value
-
-
-def find_study(store: "Store", studies: Iterable[type[Study[Any]]]) -> type[Study[Any]] | None:
-    """The first of some studies whose settings a folder holds."""
-    return next((study for study in studies if store.exists(study.file)), None)
 
 
 def _load(address: str) -> Any:

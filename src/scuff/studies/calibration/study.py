@@ -57,5 +57,4 @@ class CalibrationStudy(Study["tuple[Suite, pd.DataFrame]"]):
     std: Std = None
 
 
-calibrate_suite = as_function(CalibrationStudy)
-calibrate_suite.__name__ = calibrate_suite.__qualname__ = "calibrate_suite"
+calibrate_suite = as_function(CalibrationStudy, "calibrate_suite")
