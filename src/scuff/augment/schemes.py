@@ -15,12 +15,14 @@ from typing import Any
 from scuff.augment.ant import AdversarialNoise, open_generator
 from scuff.augment.augmix import AugMix
 from scuff.augment.autoaugment import AutoAugment
+from scuff.augment.corruption import RandomCorruption
 from scuff.augment.noise import GaussianNoise, PatchGaussian, UniformNoise
 from scuff.augment.powerset import powerset, subset_address, subset_number, subset_of
 from scuff.augment.randaugment import RandAugment
 from scuff.augment.scheme import NoAugmentation, Scheme
 
-_CLASSES = (NoAugmentation, AugMix, AutoAugment, RandAugment, PatchGaussian, GaussianNoise, UniformNoise)
+_NOISES = (PatchGaussian, GaussianNoise, UniformNoise)
+_CLASSES = (NoAugmentation, AugMix, AutoAugment, RandAugment, *_NOISES, RandomCorruption)
 KINDS: dict[str, type[Scheme]] = {one.kind: one for one in _CLASSES}
 
 
@@ -151,6 +153,7 @@ _READERS: dict[Any, Callable[[str], Any]] = {
     "float": float,
     "str": str,
     "tuple[str, ...]": lambda text: tuple(text.split("+")),
+    "tuple[int, ...]": lambda text: tuple(map(int, text.split("+"))),
 }
 
 
@@ -158,6 +161,6 @@ def _write(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple):
-        return "+".join(value)
+        return "+".join(map(str, value))
     short = f"{value:g}" if isinstance(value, float) else str(value)
     return short if not isinstance(value, float) or float(short) == value else repr(value)
