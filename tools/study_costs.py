@@ -27,7 +27,7 @@ from PIL import Image
 
 from scuff.cli.costs import show_bytes
 from scuff.data import Points
-from scuff.durations import show_duration
+from scuff.words import show_duration
 from scuff.engine.cost import NOW, StudyCost
 from scuff.environment import environment, find_device
 from scuff.evaluation import plan_evaluation
