@@ -33,9 +33,9 @@ class WideResNet(nn.Module):
         super().__init__()
         widths = (16, 16 * widen, 32 * widen, 64 * widen)
         self.conv1 = nn.Conv2d(channels, widths[0], 3, padding=1, bias=False)
-        for number in (1, 2, 3):
-            group = _group(Block, depth, widths[number - 1], widths[number], stride=1 if number == 1 else 2)
-            self.add_module(f"block{number}", nn.Sequential(OrderedDict(layer=group)))
+        self.block1 = nn.Sequential(OrderedDict(layer=_group(Block, depth, widths[0], widths[1], stride=1)))
+        self.block2 = nn.Sequential(OrderedDict(layer=_group(Block, depth, widths[1], widths[2], stride=2)))
+        self.block3 = nn.Sequential(OrderedDict(layer=_group(Block, depth, widths[2], widths[3], stride=2)))
         self.bn1 = nn.BatchNorm2d(widths[3])
         self.fc = nn.Linear(widths[3], classes)
         nn.init.zeros_(self.fc.bias)
