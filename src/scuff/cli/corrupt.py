@@ -133,11 +133,11 @@ def _tell_cost(plan: Plan, place: Engine) -> None:
     from scuff.cli.costs import print_costs
     from scuff.durations import show_duration
     from scuff.engine import LocalEngine, Needs
-    from scuff.export import estimate_study
+    from scuff.export import estimate
 
     if not plan.tasks:
         return
-    cost = estimate_study(plan)
+    cost = estimate(plan)
     if not cost.bytes:
         typer.echo("None of the pictures that were tried can be read: no estimate.")
         return

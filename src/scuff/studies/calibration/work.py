@@ -22,10 +22,9 @@ from scuff.corruptions import get
 from scuff.design.calibration.calibrate import Calibration, calibrate
 from scuff.door import corrupt
 from scuff.engine import Advance, Run, needs_of
-from scuff.engine.cost import NOW, StudyCost, is_here
-from scuff.environment import environment
+from scuff.engine.cost import IN_MEMORY, Estimate, StudyCost
 from scuff.evaluation import plan_evaluation
-from scuff.evaluation.cost import IN_MEMORY, measure_rates, task_cost
+from scuff.evaluation.cost import Tests
 from scuff.ranges import Range
 from scuff.store import Settings, Store, save_settings
 from scuff.studies.calibration.bench import ClosedBench
@@ -98,12 +97,11 @@ class CalibrationWork:
 
     def cost(self) -> StudyCost:
         """The searches that are left, each of about as many passes over the images as usual."""
-        bench, device, missing = self.bench, torch.device(self.bench.device), self.missing()
-        machine = environment(device)["device"]
+        bench, estimate, missing = self.bench, Estimate(torch.device(self.bench.device)), self.missing()
         if not missing:
-            return StudyCost((), machine)
+            return estimate.total()
         cut = {"resize": bench.cut.resize, "crop": bench.cut.crop} if bench.cut else {}
-        model, images = bench.classifier.name, len(bench.source)
+        model = bench.classifier.name
         evaluation = plan_evaluation(
             {model: bench.classifier},
             self.suite,
@@ -112,13 +110,11 @@ class CalibrationWork:
             only=missing,
             **cut,  # type: ignore[arg-type]
         )
-        rates = measure_rates(evaluation, device, evaluation.cells)
-        how = NOW if is_here(device) else f"not measured: there is no {device.type} here"
-        parts = []
+        tests, cells = Tests(evaluation, estimate), {cell.entry: cell for cell in evaluation.cells}
         for entry in missing:
-            seconds = USUAL_PASSES * images * rates.task(entry, [model])
-            parts.append(replace(task_cost(seconds, BYTES_PER_ENTRY, device, how, entry), kind="calibrate"))
-        return StudyCost(tuple(parts), machine, rates.warm_up)
+            seconds = partial(lambda cell: USUAL_PASSES * tests.seconds(cell, [model]), cells[entry])
+            estimate.add("calibrate", seconds, BYTES_PER_ENTRY, entry)
+        return estimate.total()
 
     def describe(self) -> Iterator[str]:
         """Entries, data and model."""

@@ -19,9 +19,8 @@ from scuff.evaluation.tasks import MODELS
 from scuff.metrics.overlap.scores import Overlaps, overlaps
 from scuff.store import Settings, Store, find_file
 from scuff.studies.cells import TrainingCell, find_trained
+from scuff.studies.cost import estimate_tests, estimate_trainings
 from scuff.studies.overlap.results import collect, read_overlap
-from scuff.studies.testing_cost import estimate_tests
-from scuff.studies.training_cost import estimate_trainings
 from scuff.studies.trainings import run_trainings
 from scuff.suites import Suite
 
@@ -106,7 +105,7 @@ class OverlapWork:
         borrowed = {self.store.address(name) for name in self.borrowed}
         trainings = estimate_trainings([cell for cell in self.missing() if cell.out not in borrowed], self.store)
         tests = estimate_tests(self.store, self.plan_tests, self.cells, list(self._models()))
-        return StudyCost(trainings.parts + tests.parts, tests.machine, trainings.warm_up + tests.warm_up)
+        return trainings + tests
 
     def describe(self) -> Iterator[str]:
         """Corruptions, data, recipe, models and tests."""
