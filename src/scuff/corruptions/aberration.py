@@ -11,8 +11,7 @@ from scuff import random
 from scuff.corruptions.draws import Shape
 from scuff.corruptions.registry import MINTUN, register
 from scuff.kernels.constants import constant
-from scuff.ops import spline
-from scuff.ops.warp import pixel_grid
+from scuff.ops.warp import pixel_grid, read_separable, sum_reads
 
 
 def _rounded(levels: Tensor) -> Tensor:
@@ -34,7 +33,7 @@ def chromatic_abberation(pixels: Tensor, angle: Tensor, *, amount: float) -> Ten
     shift = 0.01 * amount * min(height, width)
     at_rows = rows[:, 0] - shift * torch.cos(angle)[..., None]
     at_columns = columns[0] - shift * torch.sin(angle)[..., None]
-    return _rounded(spline.read_separable(pixels.float(), at_rows, at_columns))
+    return _rounded(read_separable(pixels.float(), at_rows, at_columns))
 
 
 def _draw_order(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
@@ -53,7 +52,7 @@ def transverse_chromatic_abberation(pixels: Tensor, order: Tensor, *, amount: fl
             place = (torch.arange(length, device=pixels.device) + offset) * ((length - 1) / max(zoomed - 1, 1))
             places.append(place.clamp(max=length - 1))
         at.append(torch.stack(places)[order])
-    return _rounded(spline.read_separable(pixels.float(), *at))
+    return _rounded(read_separable(pixels.float(), *at))
 
 
 ROTATIONS = 21
@@ -71,4 +70,4 @@ def circular_motion_blur(x: Tensor, *, amount: float) -> Tensor:
     at_rows, at_columns = cosine * dy - sine * dx + 0.5 * (height - 1), sine * dy + cosine * dx + 0.5 * (width - 1)
     weights = [math.exp(-2.0 * t * t) for t in times]
     shares = constant(tuple(weight / sum(weights) for weight in weights), x.device)
-    return spline.sum_reads(x, at_rows, at_columns, shares)
+    return sum_reads(x, at_rows, at_columns, shares)

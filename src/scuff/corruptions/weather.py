@@ -12,8 +12,8 @@ from scuff.corruptions.registry import HENDRYCKS, register
 from scuff.kernels.constants import constant
 from scuff.ops import edges, filters
 from scuff.ops.colour import luma, shift_value
-from scuff.ops.plasma import plasma, plasma_size
 from scuff.ops.resize import clipped_zoom
+from scuff.ops.textures import plasma_size
 
 
 def _draw_snow(keys: Tensor, shape: Shape, *, mean: float, std: float) -> dict[str, Tensor]:
@@ -75,7 +75,7 @@ def frost(x: Tensor, texture: Tensor, corner: Tensor, *, keep: float, ice: float
 def _draw_fog(keys: Tensor, shape: Shape, *, decay: float) -> dict[str, Tensor]:
     _, height, width = shape
     size = plasma_size(height, width)
-    cloud = plasma(random.uniform(keys, "cloud", (size, size), -1.0, 1.0), decay)
+    cloud = kernels.plasma(random.uniform(keys, "cloud", (size, size), -1.0, 1.0), decay)
     return {"cloud": cloud[:, None, :height, :width]}
 
 
