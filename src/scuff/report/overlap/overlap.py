@@ -14,6 +14,7 @@ from scuff.design.overlap.nonoverlapping import THRESHOLD
 from scuff.metrics import Accuracies
 from scuff.metrics.words import name_some
 from scuff.report import parts
+from scuff.report.figure import Figure
 from scuff.report.overlap import designs, figures
 from scuff.report.overlap.scores import COVERED, OverlapScores, measure_overlap
 from scuff.report.page import Page, Verdicts
@@ -180,7 +181,8 @@ def _coverage_section(scores: OverlapScores) -> Section:
 
 def _nearest_parts(scores: OverlapScores) -> list[Part]:
     """Which corruptions a benchmark covers by overlaps, and how surely."""
-    shown, records, dots = scores.shown, [], []
+    shown, records = scores.shown, []
+    dots: list[Figure] = []
 
     def label(row: Any) -> str:
         return f"overlap {hundredths(row.overlap)} with {shown.get(row.nearest, NOTHING)}"

@@ -72,7 +72,7 @@ def resized(suite: Suite, entries: Sequence[str], name: str, side: int) -> Suite
     scaled = {}
     for entry in entries:
         corruption = get(suite.corruption(entry))
-        scaled[entry] = suite.entries[entry] | corruption.scaled(suite.parameters(entry), side / suite.size)
+        scaled[entry] = {**suite.entries[entry], **corruption.scaled(suite.parameters(entry), side / suite.size)}
     return _with_entries(replace(suite, name=name, version=1, size=side, severities=None), scaled)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -115,7 +116,8 @@ class CalibrationWork:
         if not missing:
             return StudyCost((), machine)
         resize, crop = (bench.cut.resize, bench.cut.crop) if bench.cut else (None, None)
-        model, options = bench.classifier.name, {"only": missing, "resize": resize, "crop": crop}
+        options: dict[str, Any] = {"only": missing, "resize": resize, "crop": crop}
+        model = bench.classifier.name
         evaluation = plan_evaluation({model: bench.classifier}, self.suite, bench.source, IN_MEMORY, **options)
         rates = measure_rates(evaluation, device, evaluation.cells)
         how = NOW if is_here(device) else f"not measured: there is no {device.type} here"
