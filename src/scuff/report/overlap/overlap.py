@@ -12,7 +12,6 @@ import pandas as pd
 
 from scuff.design.overlap.nonoverlapping import THRESHOLD
 from scuff.metrics import Accuracies
-from scuff.metrics.words import name_some
 from scuff.report import parts
 from scuff.report.figure import Figure
 from scuff.report.overlap import designs, figures
@@ -24,7 +23,7 @@ from scuff.store import Store, read_settings
 from scuff.studies.base import again_from
 from scuff.studies.overlap.study import OverlapStudy
 from scuff.tables import Cell, Column, Table
-from scuff.words import NOTHING, bracketed, count, fine, hundredths, listed, plain, sentence, short_names
+from scuff.words import NOTHING, bracketed, count, fine, hundredths, listed, name_some, plain, sentence, short_names
 
 MOST_PAIRS = 30  # in the table of the strongest overlaps
 
