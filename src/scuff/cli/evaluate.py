@@ -87,8 +87,8 @@ def _estimate(plan: Plan, engine: str) -> None:
 
 def _conclude(plan: Plan, timing: Timing, baseline: str) -> None:
     from scuff.cli.scores import print_scores
-    from scuff.durations import show_duration
     from scuff.evaluation import read_evaluation
+    from scuff.words import show_duration
 
     if timing.predictions:
         typer.echo(
