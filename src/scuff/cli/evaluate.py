@@ -161,8 +161,8 @@ def _estimate(plan: Plan, device: str | None, compile: bool, engine: str) -> Non
 
 def _conclude(plan: Plan, timing: Timing, baseline: str) -> None:
     from scuff.cli.scores import print_scores
-    from scuff.durations import show_duration
     from scuff.evaluation import read_evaluation
+    from scuff.words import show_duration
 
     if timing.predictions:
         typer.echo(

@@ -14,11 +14,11 @@ from scuff.evaluation.plan import SETTINGS
 from scuff.metrics import Resampling, mfr
 from scuff.metrics.evaluation.tables import CLEAN as CLEAN_ROWS
 from scuff.metrics.validity.shifts import CORRUPTED, NATURAL, REFERENCE, SCORE, Shifts
-from scuff.metrics.words import name_some
 from scuff.store import Settings, Store, read_columns, read_rows, read_settings
 from scuff.studies.validity.cells import CLEAN, NO_LEVEL, Cell, make_shifts
 from scuff.suites import Suite
 from scuff.suites.suite import suite_from_dict
+from scuff.words import name_some
 
 Folder = str | os.PathLike[str]
 Pairs = Mapping[str, Sequence[tuple[Folder, Folder | None]]]  # benchmark: its folders, each with that of its reference

@@ -37,9 +37,9 @@ import pandas as pd
 
 from scuff.metrics.validity.shift_tables import model_names, read_named_table, to_numbers
 from scuff.metrics.validity.shifts import CORRUPTED, NATURAL, REFERENCE, SCORE, Shifts
-from scuff.metrics.words import name_some, near_names
 from scuff.studies.validity.cells import CLEAN, NO_LEVEL, Cell, check_severities, make_shifts
 from scuff.suites import list_suites, load_suite
+from scuff.words import name_some, near_names
 
 UNITS = {"fraction": 1.0, "percent": 100.0}
 CORRUPTION, SEVERITY = "{corruption}", "{severity}"
