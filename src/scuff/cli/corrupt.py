@@ -16,8 +16,8 @@ from scuff.cli.options import (
     Severity,
     Validation,
     whole_numbers,
-    words,
 )
+from scuff.options import words
 
 if TYPE_CHECKING:
     from scuff.engine import Engine

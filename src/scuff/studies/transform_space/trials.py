@@ -17,7 +17,7 @@ from scuff.evaluation import plan_evaluation
 from scuff.evaluation.plan import Plan as EvaluationPlan
 from scuff.evaluation.run import expect_tests, run_tests
 from scuff.evaluation.tasks import MODELS
-from scuff.metrics.overlap.accuracies import CLEAN
+from scuff.metrics.evaluation.tables import CLEAN
 from scuff.store import read_columns_of_each
 from scuff.studies.cells import TrainingCell, find_trained
 from scuff.studies.cost import estimate_tests, estimate_trainings
