@@ -8,7 +8,7 @@ from pathlib import Path
 
 from scuff.corruptions import get
 from scuff.design import find_categories
-from scuff.design.overlap.files import read_categories
+from scuff.design.overlap.categories import read_categories
 from scuff.metrics import overlaps
 from scuff.studies.overlap.results import read_overlap
 from scuff.suites import Suite, list_suites, load_suite
