@@ -22,8 +22,8 @@ from typing import Annotated, Any
 import typer
 
 from scuff.cli.options import Address, DryRun, EngineName, Share
+from scuff.options import AS_IN_PYTHON, REQUIRED, Option, command_defaults, flag_of, options_of
 from scuff.studies.base import Plan, Study
-from scuff.studies.options import AS_IN_PYTHON, REQUIRED, Option, command_defaults, flag_of, options_of
 
 Show = Callable[..., None]
 Prepare = Callable[[dict[str, Any], dict[str, Any]], None]

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from scuff.options import REPEATED, TEXT, WHOLE, WHOLES, Kind, Option, numbers
 from scuff.studies.base import Study, as_function, study
-from scuff.studies.options import REPEATED, TEXT, WHOLE, WHOLES, Kind, Option, numbers
-from scuff.studies.vocabulary import Seed, Severities
+from scuff.vocabulary import Seed, Severities
 
 if TYPE_CHECKING:
     import pandas as pd
