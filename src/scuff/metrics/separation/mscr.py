@@ -214,7 +214,7 @@ def running_mscr(accuracies: RobustAccuracies, copies: int | None = None) -> pd.
     return pd.concat(frames, ignore_index=True)
 
 
-# --- intervals -------------------------------------------------------------------------------------------------------
+# --- intervals --------------------------------------------------------------------------------------------------------
 
 
 def _over_runs(value: float, each: np.ndarray, interval: Interval, level: float) -> Score:
