@@ -211,7 +211,12 @@ def histogram(groups: Groups) -> Figure:
             f"{number(low)} to {number(high)}<br>{count(int(points), 'point')}, {name}"
             for low, high, points in zip(edges[:-1], edges[1:], counts, strict=True)
         ]
-        bars = {"type": "bar", "name": name, "textposition": "none", "x": significant((edges[1:] + edges[:-1]) / 2)}
+        bars: dict[str, Any] = {
+            "type": "bar",
+            "name": name,
+            "textposition": "none",
+            "x": significant((edges[1:] + edges[:-1]) / 2),
+        }
         bars |= {"y": counts.tolist(), "width": float(edges[1] - edges[0])}
         traces.append(bars | {"marker": {"color": f"@series{place}", "pattern": pattern(place)}} | labels(texts))
     description = "Histogram of the distances to the nearest point of another class; the table below has quantiles."
@@ -253,7 +258,11 @@ def cumulative(groups: Groups) -> Figure:
         traces.append(trace | labels(texts))
     marked = np.quantile(np.concatenate([*groups.values()]), MARKED)
     texts = [f"{100 * share:g} % quantile: {number(d)}" for share, d in zip(MARKED, marked, strict=True)]
-    dots = {"x": significant(marked), "y": [100 * share for share in MARKED], "name": "quantiles of all points"}
+    dots: dict[str, Any] = {
+        "x": significant(marked),
+        "y": [100 * share for share in MARKED],
+        "name": "quantiles of all points",
+    }
     dots |= {"mode": "markers", "marker": {"color": "@ink", "symbol": "diamond", "size": 8}}
     description = "Cumulative distribution of the distances to the nearest point of another class."
     title = "Share of points that are that near"
