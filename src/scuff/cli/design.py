@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from scuff.cli.calibration import calibrate_command
-from scuff.cli.options import Seed, words
+from scuff.cli.options import Seed
 from scuff.cli.transform_space import dissimilar_command
+from scuff.options import words
 
 if TYPE_CHECKING:
     from scuff.metrics import Overlaps

@@ -20,7 +20,7 @@ import pandas as pd
 
 from scuff.metrics.long_tables import read_csv
 from scuff.metrics.validity.shifts import LEAST_MODELS, TABLES, Shifts
-from scuff.metrics.words import name_some, near_names
+from scuff.words import name_some, near_names
 
 WORDS = ("model", "clean", "family", "standard")
 MOST_RARE = 3  # columns that are named for lacking most values

@@ -9,13 +9,12 @@ from typing import Any
 
 from scuff.design.overlap.nonoverlapping import THRESHOLD
 from scuff.metrics import Accuracies
-from scuff.metrics.words import name_some
 from scuff.report.overlap.scores import OverlapScores, measure_overlap
 from scuff.report.overlap.sections import overlap_sections
 from scuff.report.overlap.tables import listed_names
 from scuff.report.page import Page, Verdicts
 from scuff.store import Store, read_settings
-from scuff.words import bracketed, count, fine, hundredths, listed, plain
+from scuff.words import bracketed, count, fine, hundredths, listed, name_some, plain
 
 
 def page(directory: str, *, threshold: float = THRESHOLD) -> Page:

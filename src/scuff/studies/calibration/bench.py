@@ -17,8 +17,7 @@ from scuff.evaluation.clock import Clock
 from scuff.evaluation.predict import BatchLimit, Distort, predict
 from scuff.evaluation.runner import suitable_batch
 from scuff.metrics import Score, bootstrap
-from scuff.models import Classifier
-from scuff.models.closed import close_model
+from scuff.models import Classifier, close_model
 from scuff.pictures import Cut
 from scuff.store import Settings
 

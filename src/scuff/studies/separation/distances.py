@@ -143,7 +143,8 @@ class SeparationWork:
         elif isinstance(result, Neighbours):
             arrays: dict[str, Any] = {name: getattr(result, name) for name in ("distances", "rows", "points")}
             file = io.BytesIO()
-            np.savez_compressed(file, **arrays, **({} if points.is_test is None else {"is_test": points.is_test}))
+            arrays |= {} if points.is_test is None else {"is_test": points.is_test}
+            np.savez_compressed(file, **arrays)
             self.store.write(NEAREST, file.getvalue())
         else:
             names = ("distance", "epsilon_min", "rows", "labels", "points", "dropped")

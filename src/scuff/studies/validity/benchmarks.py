@@ -10,10 +10,10 @@ from scuff.corruptions import get
 from scuff.design import find_categories
 from scuff.design.overlap.files import read_categories
 from scuff.metrics import overlaps
-from scuff.metrics.words import name_some
 from scuff.studies.overlap.results import read_overlap
 from scuff.suites import Suite, list_suites, load_suite
 from scuff.suites.suite import ABOUT_ENTRY
+from scuff.words import name_some
 
 FAMILIES = "families"  # categories are the families in the registry of corruptions
 ALL = "all"  # the benchmark of all corruptions

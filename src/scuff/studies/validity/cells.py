@@ -13,7 +13,7 @@ import pandas as pd
 
 from scuff.metrics.validity.shift_tables import read_shifts
 from scuff.metrics.validity.shifts import CORRUPTED, SCORE, Shifts
-from scuff.metrics.words import name_some
+from scuff.words import name_some
 
 CLEAN = "clean"
 NO_LEVEL = 0  # the severity of images that have none

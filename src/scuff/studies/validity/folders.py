@@ -12,10 +12,10 @@ from scuff.data.natural import SUBSETS
 from scuff.evaluation.plan import SETTINGS
 from scuff.metrics import Resampling, mfr
 from scuff.metrics.evaluation.tables import CLEAN
-from scuff.metrics.words import name_some
 from scuff.store import Settings, Store, read_columns, read_rows, read_settings
 from scuff.suites import Suite
 from scuff.suites.suite import suite_from_dict
+from scuff.words import name_some
 
 Folder = str | os.PathLike[str]
 

@@ -29,8 +29,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from scuff.metrics.words import near_names
 from scuff.studies.validity.cells import check_severities
+from scuff.words import near_names
 
 UNITS = {"fraction": 1.0, "percent": 100.0}
 CORRUPTION, SEVERITY = "{corruption}", "{severity}"

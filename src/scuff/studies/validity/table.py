@@ -14,10 +14,10 @@ import pandas as pd
 
 from scuff.metrics.validity.shift_tables import model_names, read_named_table, to_numbers
 from scuff.metrics.validity.shifts import CORRUPTED, NATURAL, REFERENCE, SCORE, Shifts
-from scuff.metrics.words import name_some, near_names
 from scuff.studies.validity.cells import CLEAN, NO_LEVEL, Cell, make_shifts
 from scuff.studies.validity.mapping import COLUMN, CORRUPTION, SEVERITY, UNITS, TableMapping, read_mapping
 from scuff.suites import list_suites, load_suite
+from scuff.words import name_some, near_names
 
 WORD, ANYTHING = r"[\w -]+", ".+"  # valid names of corruptions in a column; names that may have been meant
 ROLES = {CLEAN: "clean", CORRUPTED: "{}", NATURAL: "natural.{}", REFERENCE: "natural.{}.clean", SCORE: "scores.{}"}
