@@ -6,7 +6,7 @@ Machine Learning Classifiers", 2022):
     2r = min { ||x_i - x_j||_p : labels of i and j differ }        epsilon_min = r
 
 Balls of a radius below r around points of different classes do not touch: noise in them leaves a classifier no excuse.
-The search is exact (see `metrics.neighbours`), and the result does not depend on the device, the number of cores or
+The search is exact (see `neighbours`), and the result does not depend on the device, the number of cores or
 the order of work. Of several pairs that are equally far apart, the one whose smaller row comes first is named,
 then the one whose larger row does.
 """
