@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ import torch
 from scuff.arrays import reading_arrays
 from scuff.data import Points, open_points
 from scuff.engine import Progress, Run
-from scuff.engine.cost import CellCost, StudyCost, is_here, kind_of
+from scuff.engine.cost import Estimate, StudyCost
 from scuff.environment import environment
 from scuff.metrics.norms import parse_norm
 from scuff.metrics.separation.classes import (
@@ -165,20 +166,15 @@ class SeparationWork:
 
     def cost(self) -> StudyCost:
         """Every search that is left, timed for a few seconds and taken to go on at that pace."""
-        kind = kind_of(self.device)
-        units = 1 if kind == "gpu" else torch.get_num_threads()
-        parts = []
+        estimate = Estimate(self.device)
         for search in self.searches():
             if self.store is None or not self.store.exists(search.file):
-                seconds, how = self._time(search)
                 size = 0 if self.store is None else search.size
-                parts.append(CellCost("search", 1, seconds, size, kind, how, search.what, units))
-        return StudyCost(tuple(parts), environment(self.device)["device"])
+                estimate.add("search", partial(self._time, search), size, search.what)
+        return estimate.total()
 
     def _time(self, search: Search) -> tuple[float, str]:
         """Seconds that a search takes, and how this was found out."""
-        if not is_here(self.device):
-            return math.nan, f"not measured: there is no {self.device.type} here"
         steps: list[tuple[float, int, int]] = []  # when, how many pairs were done, and of how many
         began = time.perf_counter()
 

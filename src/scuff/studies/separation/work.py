@@ -18,19 +18,16 @@ import numpy as np
 import torch
 
 from scuff.engine import Run, needs_of
-from scuff.engine.cost import NOW, CellCost, StudyCost, in_this_folder, is_here, kind_of, seconds_before, time_warm
-from scuff.environment import environment
+from scuff.engine.cost import Estimate, StudyCost
 from scuff.metrics.norms import norm_name
 from scuff.metrics.separation.robust_accuracies import RobustAccuracies
-from scuff.pool import threads_limited
 from scuff.store import Settings
+from scuff.studies.cost import Trial, try_recipe
 from scuff.studies.separation import cells as mscr
 from scuff.studies.separation.cells import MscrCell, Protocol
 from scuff.studies.separation.distances import describe_points
 from scuff.studies.separation.models import Estimator, Network
 from scuff.studies.separation.results import collect
-from scuff.studies.training_cost import Trial, try_recipe
-from scuff.training.fit import count_steps
 
 FIRST_POINTS = 500  # points that an estimator is fitted to at first
 TRIAL_SECONDS = 2.0  # a fit that takes longer is not repeated with more points
@@ -84,38 +81,28 @@ class MscrWork:
 
     def cost(self) -> StudyCost:
         """The trainings with their tests that are left. Nothing is written."""
-        protocol, device = self.protocol, torch.device(self.protocol.device)
-        before = seconds_before(protocol.store, "fit") if len(protocol.contenders) == 1 else None
+        protocol = self.protocol
+        journals = protocol.store if len(protocol.contenders) == 1 else None
+        estimate = Estimate(torch.device(protocol.device), journals, threads=1)
         alike: dict[tuple, list[MscrCell]] = defaultdict(list)  # cells that take the same time
         for cell in self.missing():
             alike[cell.model, cell.copies, cell.train_noise > 0].append(cell)
-        parts, warm_up = [], 0.0
-        with threads_limited(1 if device.type == "cpu" else None):
-            for cells in alike.values():
-                cell, contender = cells[0], protocol.contenders[cells[0].model]
-                train, test = protocol.split(cell.run)
-                random = np.random.default_rng(0).binomial(cell.copies, 0.8, (len(protocol.test_noise), len(test)))
-                size: float = len(mscr.pack_result(random, test))  # if most copies are recognised
-                trial = None
-                if isinstance(contender, Network):
-                    measures = before is None and is_here(device)
-                    where = device if measures else torch.device("cpu")  # where only sizes are asked for
-                    trial = try_recipe(protocol.images(train), contender.model, where)
-                    weights = trial.size({"recipe": contender.model.settings()})
-                    size += weights / len(self.settings["copies"])  # all numbers of copies share them
-                if before is not None:
-                    seconds, how = before[0] / before[1], in_this_folder(before[1])
-                elif isinstance(contender, Estimator):
-                    seconds, how = _time_estimator(protocol, cell, contender)
-                elif not is_here(device):
-                    seconds, how = math.nan, f"not measured: there is no {device.type} here"
-                else:
-                    seconds, more = _time_network(protocol, cell, trial)
-                    warm_up, how = max(warm_up, more), NOW
-                kind = "cpu" if isinstance(contender, Estimator) else kind_of(device)
-                parts.append(CellCost("fit", len(cells), seconds, size, kind, how, cell.model))
+        for cells in alike.values():
+            cell, contender = cells[0], protocol.contenders[cells[0].model]
+            _, test = protocol.split(cell.run)
+            right = np.random.default_rng(0).binomial(cell.copies, 0.8, (len(protocol.test_noise), len(test)))
+            size: float = len(mscr.pack_result(right, test))  # if most copies are recognised
+            if isinstance(contender, Network):  # whose weights are shared by all numbers of copies
+                weights = _trial(protocol, cell, torch.device("cpu")).size({"recipe": contender.model.settings()})
+                size += weights / len(self.settings["copies"])
+            if isinstance(contender, Estimator):
+                fit, device = partial(_time_estimator, protocol, cell, contender), torch.device("cpu")
+                estimate.add("fit", fit, size, cell.model, cells=len(cells), device=device)
+            else:
+                train = partial(_time_network, protocol, cell, estimate)
+                estimate.add("fit", train, size, cell.model, cells=len(cells))
         mscr.forget()
-        return StudyCost(tuple(parts), environment(device)["device"], warm_up)
+        return estimate.total()
 
 
 def _time_estimator(protocol: Protocol, cell: MscrCell, contender: Estimator) -> tuple[float, str]:
@@ -135,17 +122,21 @@ def _time_estimator(protocol: Protocol, cell: MscrCell, contender: Estimator) ->
         share = min(1.0, 2 * share)
 
 
-def _time_network(protocol: Protocol, cell: MscrCell, trial: Trial | None) -> tuple[float, float]:
-    """Seconds of a cell, and those that the first one takes longer; without a trial, of a model trained already."""
-    device, (train, test) = torch.device(protocol.device), protocol.split(cell.run)
-    training = warm_up = 0.0
-    if trial is None:
-        classifier = protocol.contenders[cell.model].model.on(device)
-    else:
-        step, warm_up = trial.step()
-        images = count_steps(trial.recipe, len(train)) * trial.recipe.batch_size
-        training = images * (step + trial.treating(protocol.treatment(cell)))
+def _trial(protocol: Protocol, cell: MscrCell, device: torch.device) -> Trial:
+    """A trial with training images of a network."""
+    return try_recipe(protocol.images(protocol.split(cell.run)[0]), protocol.contenders[cell.model].model, device)
+
+
+def _time_network(protocol: Protocol, cell: MscrCell, estimate: Estimate) -> float:
+    """Seconds of a cell: its training, if there is one, and its tests."""
+    device, (train, test) = estimate.device, protocol.split(cell.run)
+    training, contender = 0.0, protocol.contenders[cell.model]
+    if isinstance(contender, Network):
+        trial = _trial(protocol, cell, device)
+        training = trial.seconds(estimate, protocol.treatment(cell), len(train))
         classifier = mscr.on_device(trial.classifier(), trial.recipe, device)
+    else:
+        classifier = contender.model.on(device)
     few = test[: TESTED_IMAGES.get(device.type, TESTED_IMAGES["cpu"])]
-    testing, more = time_warm(lambda: mscr.count_right(protocol, cell, classifier, few), device)
-    return training + testing * len(test) / len(few), warm_up + more
+    testing = estimate.time(cell, lambda: lambda: mscr.count_right(protocol, cell, classifier, few))
+    return training + testing * len(test) / len(few)
