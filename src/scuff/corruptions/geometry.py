@@ -192,10 +192,7 @@ def grid_distortion(pixels: Tensor, down: Tensor, across: Tensor) -> Tensor:
 
 
 def _draw_lens(keys: Tensor, shape: Shape, *, bend: Range | float, shift: float) -> dict[str, Tensor]:
-    return {
-        "bend": pick(keys, bend),
-        "offset": torch.round(random.uniform(keys, "offset", (2,), -shift, shift)),
-    }
+    return {"bend": pick(keys, bend), "offset": torch.round(random.uniform(keys, "offset", (2,), -shift, shift))}
 
 
 @syn2nat(draw=_draw_lens, lengths=("shift",), ranges=("bend",))
