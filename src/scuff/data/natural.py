@@ -7,7 +7,7 @@ ImageNet's validation pictures.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,16 +30,19 @@ def open_by_wordnet(benchmark: str, path: Path) -> Source:
     classes = subset(benchmark) if benchmark in SUBSETS else None
     expected = wordnet_ids() if classes is None else [wordnet_ids()[k] for k in classes.classes]
     remedy = f"it should have a folder for each of {len(expected)} WordNet ids; give the folder that holds these"
-    names, folders = _list_classes(path, expected, f"class of {benchmark}", remedy)
+    names, folders = _list_classes(path, expected.__contains__, f"class of {benchmark}", remedy)
     labels, class_names = number_among(folders, wordnet_ids())
     return picture_source(benchmark, StoredPictures(path, names), labels, class_names, classes)
 
 
 def open_imagenet_v2(path: Path) -> Source:
     """ImageNet-V2: a folder per class index, without leading zeros: sorting the names would number them wrongly."""
-    expected = [*map(str, range(len(wordnet_ids())))]
     remedy = "give the folder of one variant, such as imagenetv2-matched-frequency-format-val"
-    names, folders = _list_classes(path, expected, "class index from 0 to 999", remedy)
+
+    def is_class(folder: str) -> bool:
+        return folder.isdecimal() and int(folder) < len(wordnet_ids())
+
+    names, folders = _list_classes(path, is_class, "class index from 0 to 999", remedy)
     labels = np.array([int(folder) for folder in folders])
     return picture_source("imagenet-v2", StoredPictures(path, names), labels, wordnet_ids())
 
@@ -102,12 +105,12 @@ def _is_imagenet(source: Source) -> bool:
     return source.class_names == wordnet_ids() or (numbers and len(source.class_names) <= len(wordnet_ids()))
 
 
-def _list_classes(path: Path, expected: Sequence[str], what: str, remedy: str) -> tuple[list[str], list[str]]:
-    """The pictures in a folder per class, and the folder of each; refused if one is none of the expected."""
+def _list_classes(path: Path, is_class: Callable[[str], bool], what: str, remedy: str) -> tuple[list[str], list[str]]:
+    """The pictures in a folder per class, and the folder of each; refused if one is no class."""
     check_folder(path)
     names = find_pictures(path)
     folders = class_folders(path, names)
-    strange = sorted(set(folders) - set(expected))
+    strange = sorted(folder for folder in set(folders) if not is_class(folder))
     if strange:
         raise ValueError(f"{path} has {len(strange)} folders that are no {what} ({strange[0]}, ...); {remedy}")
     return names, folders

@@ -181,7 +181,7 @@ def whole_labels(name: str, labels: np.ndarray | Sequence[int]) -> np.ndarray:
     """Labels as int64 (N,), counted from 0; a column of them will do."""
     labels = np.asarray(labels)
     if labels.dtype.kind not in "iu":
-        raise ValueError(f"{name}: expected whole numbers as labels, got {labels.dtype}; number the classes from 0")
+        raise ValueError(f"{name}: labels must be whole numbers, got {labels.dtype}; number the classes from 0")
     per_image = math.prod(labels.shape[1:])
     if per_image != 1:
         raise ValueError(f"{name}: expected one label per image, got {per_image}; use numpy.argmax if one-hot")
