@@ -54,7 +54,7 @@ def open_arrays(path: Path) -> ArrayFile:
 
 
 @contextlib.contextmanager
-def reading_arrays(path: Path) -> Iterator[None]:
+def reading_arrays(path: Path | str) -> Iterator[None]:
     """Turn everything that numpy and zipfile raise on a broken file into one error that names it."""
     try:
         yield
