@@ -25,11 +25,12 @@ class ImageModule(nn.Module):
         """The images, changed. Without ids, each is identified by its content."""
 
     def forward(self, *inputs: Any, ids: Ids = None, **named: Any) -> Any:
-        if len(inputs) == 1 and isinstance(inputs[0], Mapping):
-            inputs, named = (), {**inputs[0], **named}
+        if len(inputs) == 1 and isinstance(inputs[0], Mapping) and not named:
+            return self(ids=ids, **inputs[0])
         if bool(inputs) == bool(named) or (named and "image" not in named):
             raise TypeError("expected images, perhaps followed by labels, or image=... and whatever belongs to it")
         if named:
             return {**named, "image": self.change(named["image"], ids)}
-        changed = self.change(inputs[0], ids)
-        return changed if len(inputs) == 1 else (changed, *inputs[1:])
+        images, *others = inputs
+        changed = self.change(images, ids)
+        return (changed, *others) if others else changed

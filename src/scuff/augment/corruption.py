@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -70,7 +71,7 @@ class RandomCorruption(Scheme):
         entries = integers(keys, "entry", low=0, high=len(cells) - 1).long()
         counts = torch.tensor([len(levels) for _, _, levels in cells], device=images.device)
         levels = (uniform(keys, "level") * counts[entries]).long().clamp(max=counts[entries] - 1)
-        ways = [
+        ways: list[Callable[..., Tensor]] = [
             partial(corrupt, name=entry, severity=level, suite=suite, seed=seed, check=False)
             for suite, entry, levels in cells
             for level in levels

@@ -13,7 +13,7 @@ from __future__ import annotations
 import io
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -101,7 +101,7 @@ def complete_shifts(
     )
 
 
-def read_named_table(source: Place | bytes, words: Sequence[str]) -> pd.DataFrame:
+def read_named_table(source: Place | bytes, words: Collection[str]) -> pd.DataFrame:
     """A CSV table in which some columns are words, even if they look like numbers or missing values.
 
     >>> read_named_table(b"model,val\\n121,0.5\\nNone,\\n", ["model"]).values.tolist()
