@@ -21,15 +21,10 @@ from scuff.augment.noise import GaussianNoise, PatchGaussian, UniformNoise
 from scuff.augment.randaugment import RandAugment
 from scuff.augment.scheme import NoAugmentation, Scheme
 
-<<<<<<< HEAD
 _NOISES = (PatchGaussian, GaussianNoise, UniformNoise)
 _CLASSES = (NoAugmentation, AugMix, AutoAugment, RandAugment, *_NOISES, RandomCorruption)
-KINDS: dict[str, type[Scheme]] = {one.kind: one for one in _CLASSES}
-=======
-_CLASSES = (NoAugmentation, AugMix, AutoAugment, RandAugment, PatchGaussian, GaussianNoise, UniformNoise)
 KINDS: dict[str, type[Scheme]] = {scheme.kind: scheme for scheme in _CLASSES}
 SUBSETS = 2 ** len(NINE)
->>>>>>> main
 
 
 def open_scheme(address: str) -> Scheme:
