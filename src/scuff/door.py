@@ -173,7 +173,7 @@ def _corrupt_batch(batch: Tensor, plan: Resolved, seed: int, ids: Ids, scale: bo
     ids = ids_tensor(ids, batch)
     if plan.choices:
         drawn = integers(image_keys(plan.entry, None, ids, seed), "level", low=0, high=len(plan.choices) - 1)
-        options = {"seed": seed, "scale": scale, "as_published": as_published}
+        options: dict[str, Any] = {"seed": seed, "scale": scale, "as_published": as_published}
         return each_its_way(batch, ids, drawn, [partial(_corrupt_batch, plan=p, **options) for p in plan.choices])
     parameters = scaled_parameters(plan, min(batch.shape[-2:])) if scale else plan.parameters
     keys = image_keys(plan.entry, plan.level, ids, seed)
