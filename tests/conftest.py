@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 from chromium import find_chromium
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 NEEDED = {  # packages that a file of tests cannot do without
     "test_data.py": ["datasets"],
@@ -80,7 +80,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # The same examples in every run; more of them by HYPOTHESIS_EXAMPLES=1000 make test.
 EXAMPLES = int(os.environ.get("HYPOTHESIS_EXAMPLES", "50"))
-settings.register_profile("same", derandomize=True, deadline=None, max_examples=EXAMPLES, database=None)
+settings.register_profile(
+    "same",
+    derandomize=True,
+    deadline=None,
+    max_examples=EXAMPLES,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],  # a busy machine is no mistake
+)
 settings.load_profile("same")
 
 

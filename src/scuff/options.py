@@ -51,7 +51,7 @@ class Option:
     kind
         How it is written on the command line. None: Python only.
     metavar, flag
-        What help calls its value, and the flag if it is not `--name-of-the-field`.
+        What help calls its value, and the flag if it is not `--name-of-the-field`; a second after a slash negates it.
     is_argument
         Whether it is an argument of the command, written without a flag.
     resume

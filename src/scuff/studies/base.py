@@ -228,7 +228,7 @@ class Again:
     notes: tuple[str, ...] = ()
 
 
-def again(study: type[Study[Any]], options: Mapping[str, Any], out: str) -> Again:
+def again(study: Any, options: Mapping[str, Any], out: str) -> Again:
     """The command line of a study from the options in its settings; `out` is where its folder is now."""
     arguments: list[str] = []
     flags: list[str] = []
@@ -244,7 +244,7 @@ def again(study: type[Study[Any]], options: Mapping[str, Any], out: str) -> Agai
         if described.is_argument:
             arguments += words
         else:
-            flag = flag_of(name, described)
+            flag = flag_of(name, described).partition("/")[0]
             flags += [part for word in words for part in (flag, word)] if words else [flag]
     note = f"Given as Python objects, so put files or addresses in their place: {', '.join(objects)}."
     return Again(shlex.join(["scuff", *study.command.split(), *arguments, *flags]), (note,) if objects else ())

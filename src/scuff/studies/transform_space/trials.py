@@ -17,12 +17,11 @@ from scuff.evaluation import plan_evaluation
 from scuff.evaluation.plan import Plan as EvaluationPlan
 from scuff.evaluation.run import expect_tests, run_tests
 from scuff.evaluation.tasks import MODELS
-from scuff.metrics.overlap.accuracies import CLEAN
+from scuff.metrics.evaluation.tables import CLEAN
 from scuff.store import read_columns_of_each
 from scuff.studies.cells import TrainingCell, find_trained
+from scuff.studies.cost import estimate_tests, estimate_trainings
 from scuff.studies.sources import check_classes, choose_seeds, open_test_source
-from scuff.studies.testing_cost import estimate_tests
-from scuff.studies.training_cost import estimate_trainings
 from scuff.studies.transform_space.distances import DistanceWork
 from scuff.studies.transform_space.files import short_name
 from scuff.studies.transform_space.plan import recipe_of
