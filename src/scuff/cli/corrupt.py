@@ -90,6 +90,8 @@ def _announce(plan: Plan) -> None:
     typer.echo(
         f"To make: {plan.missing} {UNITS[plan.settings['layout']]}; existing: {plan.work.outputs - plan.missing}."
     )
+    if plan.work.stale:
+        typer.echo(f"Made again: {plan.work.stale}, which are damaged, unconfirmed or of a source that has changed.")
 
 
 def _tell_cost(plan: Plan, place: Engine) -> None:
