@@ -43,8 +43,8 @@ class Work:
     """All outputs of an export, and what is left to do: `prepare`, then `do` for each task, then `finish`.
 
     `finish` returns the seals of what it writes. `stale` counts what is left to do although there is a file: it is
-    damaged, or its source has changed. A large export has millions of tasks: `tasks` makes them one by one, when they are needed. `left_out` names the
-    sources that finished outputs lack, because they could not be read.
+    damaged, or its source has changed. A large export has millions of tasks: `tasks` makes them one by one, when they
+    are needed. `left_out` names the sources that finished outputs lack, because they could not be read.
     """
 
     outputs: int
