@@ -51,7 +51,7 @@ def fill(out: Tensor, loop: Callable, *arguments: Any, scratch: Callable[[], tup
     target = out.numpy()
 
     def work(start: int, stop: int) -> None:
-        columns = [x[start:stop] if len(x) > 1 else repeat(x[0]) for x in given]
+        columns = [repeat(x[0]) if len(x) == 1 else x[start:stop] for x in given]
         # Small images want a loop with next to no Python in it. The endless columns end with the images.
         for values in zip(*columns, *map(repeat, scratch()), target[start:stop], strict=False):
             loop(*values)
