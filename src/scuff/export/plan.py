@@ -15,6 +15,7 @@ import scuff
 from scuff.arrays import ArrayFile, open_arrays
 from scuff.data.folders import class_folders, number_classes
 from scuff.door import resolve_still
+from scuff.engine.journal import FOLDER
 from scuff.export.arrays import UNPACKED, ArrayJob, plan_arrays, tidy, unpack
 from scuff.export.folder import plan_folder
 from scuff.export.images import ArrayImages, FolderImages, Name, PictureJob, check_names
@@ -29,6 +30,7 @@ from scuff.store import Settings, check_settings
 from scuff.suites import Levels, Suite, load_suite
 
 SAVES = ("png", "jpeg")
+RESERVED = {FOLDER, "labels"}  # what the destination holds beside corruptions
 LAYOUTS = {"folder": ("folder", "webdataset"), "array": ("npy", "npz", "webdataset")}  # the first is the default
 
 
@@ -76,6 +78,8 @@ def plan_of(asked: ExportOptions) -> Plan:
     for entry, severities in levels.items():
         for severity in severities:
             resolve_still(entry, severity, suite=suite)  # names and parameters fail here, not in a worker
+    for entry in RESERVED.intersection(levels):
+        raise ValueError(f"{entry} in the destination is for other files; give the entry of that name another one")
     if asked.save not in SAVES:
         raise ValueError(f"save must be {' or '.join(SAVES)}, got {asked.save!r}")
     source, store = check_places(asked.source, asked.destination)
