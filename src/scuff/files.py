@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 LONGEST_NAME = 150  # bytes, which leaves room for what is added to a name
-NAME_RULE = f"text without / \\ : or control characters, of 1 to {LONGEST_NAME} bytes, and no dot or blank before it"
+NAME_RULE = f"text without / \\ : or control characters, at most {LONGEST_NAME} bytes, no dot or blank in front"
 _SCHEME = re.compile(r"(s3a?|gs|gcs|az|abfss?|https?|s?ftp|ssh|hdfs|webhdfs|oss|oci|hf|memory|file|local):(?!//)")
 
 

@@ -91,7 +91,7 @@ def _announce(plan: Plan) -> None:
         f"To make: {plan.missing} {UNITS[plan.settings['layout']]}; existing: {plan.work.outputs - plan.missing}."
     )
     if plan.work.stale:
-        typer.echo(f"Made again: {plan.work.stale}, which are damaged, unconfirmed or of a source that has changed.")
+        typer.echo(f"Of these, {plan.work.stale} exist, but they or their sources have changed since: made again.")
 
 
 def _tell_cost(plan: Plan, place: Engine) -> None:
