@@ -26,6 +26,8 @@ from multiprocessing.connection import Connection
 from multiprocessing.queues import SimpleQueue
 from typing import Any
 
+from scuff.plugins import load_plugins, loaded_plugins
+
 GRACE = 1.0  # seconds that a task has to reach the end of its file
 
 _stopping = threading.Event()  # in a worker: set when the main process wants to end, or has ended
@@ -56,7 +58,7 @@ class Pool:
             assert numbers is not None
             numbers.put(_visible_gpus(gpus)[number % gpus])
         # As bytes, which a worker reads when it is ready to be stopped: what they hold may take its time to import.
-        initial = (self._lifeline, pickle.dumps(work), numbers)
+        initial = (self._lifeline, loaded_plugins(), pickle.dumps(work), numbers)
         self._executor = ProcessPoolExecutor(processes, context, initializer=_start_worker, initargs=initial)
 
     def submit(self, task: Any) -> Future:
@@ -86,7 +88,7 @@ def _do(task: Any) -> tuple[Any, float]:
     return result, time.perf_counter() - began
 
 
-def _start_worker(lifeline: Connection, work: bytes, gpus: SimpleQueue | None) -> None:
+def _start_worker(lifeline: Connection, plugins: list[str], work: bytes, gpus: SimpleQueue | None) -> None:
     global _work
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_follow, args=(lifeline,), daemon=True).start()
@@ -97,6 +99,7 @@ def _start_worker(lifeline: Connection, work: bytes, gpus: SimpleQueue | None) -
     import torch
 
     torch.set_num_threads(1)
+    load_plugins(plugins)
     _work = pickle.loads(work)
 
 

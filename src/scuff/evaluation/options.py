@@ -8,16 +8,16 @@ from scuff.options import REPEATED, REQUIRED, SWITCH, TEXT, WHOLE, Option
 from scuff.vocabulary import Device, EngineOption, Mean, Only, ProgressOption, Resize, Seed, Severities, Std
 
 if TYPE_CHECKING:
-    from scuff.data import CorruptedSource, Source
     from scuff.suites import Suite
 
 MODELS = (
-    "torchvision:NAME, timm:NAME, onnx:FILE, FILE.safetensors, FILE.pt or package.module:object; OTHER=MODEL gives it "
-    "another name. In Python also a torch module, a callable or a Classifier, a list of these, or a mapping from names."
+    "torchvision:NAME, timm:NAME, onnx:FILE, FILE.safetensors, FILE.pt, FILE.pt2, package.module:object or "
+    "package.module:Class@FILE.pt; OTHER=MODEL gives it another name. In Python also a torch module, a callable or a Classifier, a list of these, or a mapping from names."
 )
 DATA = (
     "Images: fashion, cifar10:DIR, folder:DIR, npz:FILE, hf:DIR, imagenet-a:DIR, ...; or published corrupted images: "
-    "cifar10-c:DIR, imagenet-c:DIR."
+    "cifar10-c:DIR, imagenet-c:DIR; or package.module:object. In Python also a Source, a torch Dataset or DataLoader, or "
+    "a pair (images, labels)."
 )
 
 
@@ -36,7 +36,7 @@ class EvaluationOptions:
             command_default=None,
         ),
     ]
-    data: Annotated["str | Source | CorruptedSource", Option(DATA, TEXT, "SOURCE")]
+    data: Annotated[Any, Option(DATA, TEXT, "SOURCE")]
     out: Annotated[
         str | os.PathLike[str] | None,
         Option(
@@ -54,7 +54,7 @@ class EvaluationOptions:
     )
     limit: Annotated[int | None, Option("Number of images, evenly spread over the data.", WHOLE, "N")] = None
     clean: Annotated[
-        "str | Source | None", Option("Clean counterpart of published corrupted images.", TEXT, "SOURCE")
+        Any, Option("Clean counterpart of published corrupted images.", TEXT, "SOURCE")
     ] = None
     classes: Annotated[
         str | None, Option("Class subset: imagenet-a, imagenet-r or objectnet; others do not count.", TEXT, "NAME")

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
-import importlib
 import inspect
-import operator
 import os
 import re
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,12 +20,12 @@ from scuff.models.checkpoint import SUFFIXES, open_checkpoint
 from scuff.models.classifier import PREPROCESSING, Classifier, Closed, address_of
 from scuff.models.onnx_file import open_onnx
 from scuff.models.zoos import open_timm, open_torchvision
+from scuff.plugins import ADDRESS, current_folder_importable, import_object
 
 ZOOS = {"torchvision": open_torchvision, "timm": open_timm}
 SCHEMES = (*ZOOS, "onnx")  # what may stand before a colon instead of a package
 FORMS = "torchvision:NAME, timm:NAME, onnx:FILE, FILE.safetensors, FILE.pt, FILE.pth, package.module:object"
 
-_PYTHON = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 NAME = re.compile(r"\w[\w.-]{0,99}", re.ASCII)
 
 
@@ -101,7 +97,7 @@ def is_python_address(address: str) -> bool:
     >>> is_python_address("sklearn.svm:SVC"), is_python_address("torchvision:resnet50")
     (True, False)
     """
-    return _PYTHON.fullmatch(address) is not None and address.partition(":")[0] not in SCHEMES
+    return ADDRESS.fullmatch(address) is not None and address.partition(":")[0] not in SCHEMES
 
 
 def _open_address(address: str) -> Classifier:
@@ -114,7 +110,7 @@ def _open_address(address: str) -> Classifier:
     if address.endswith(SUFFIXES):
         return open_checkpoint(address)
     if is_python_address(address):
-        with _current_folder_importable():  # what makes a model may import more
+        with current_folder_importable():  # what makes a model may import more
             return open_object(import_object(address), address)
     if "=" in address:
         raise ValueError(f"expected NAME=ADDRESS with a NAME of letters, digits and . _ - only, got {address!r}")
@@ -131,26 +127,6 @@ def _hint(address: str) -> str:
 
 
 # --- Python objects ---------------------------------------------------------------------------------------------------
-
-
-def import_object(address: str) -> Any:
-    """`package.module:object`, where the current folder counts as a place of packages."""
-    module, _, name = address.partition(":")
-    with _current_folder_importable():
-        try:
-            imported = importlib.import_module(module)
-        except ModuleNotFoundError as error:
-            if error.name is None or not f"{module}.".startswith(f"{error.name}."):
-                raise  # the module is there; what it imports is not
-            near = difflib.get_close_matches(module, SCHEMES, n=1)
-            hint = f"did you mean {near[0]}:{name}?" if near else f"looked in {os.getcwd()} and among the packages"
-            raise ValueError(f"no module is called {error.name!r} ({address}); {hint}") from error
-        try:
-            return operator.attrgetter(name)(imported)
-        except AttributeError as error:
-            near = difflib.get_close_matches(name, dir(imported), n=3)
-            hint = f"; did you mean {', '.join(near)}?" if near else ""
-            raise ValueError(f"module {module} has no {name!r}{hint}") from error
 
 
 def open_object(thing: Any, address: str = "") -> Classifier:
@@ -188,17 +164,6 @@ def _makes_a_model(thing: Any) -> bool:
             f"{address_of(thing)} needs arguments ({', '.join(required)}); write a function without any that makes it"
         )
     return not required
-
-
-@contextlib.contextmanager
-def _current_folder_importable() -> Iterator[None]:
-    folder = os.getcwd()
-    sys.path.insert(0, folder)
-    importlib.invalidate_caches()
-    try:
-        yield
-    finally:
-        sys.path.remove(folder)
 
 
 # --- without weights --------------------------------------------------------------------------------------------------
