@@ -1,7 +1,7 @@
 """Code of the user's: plug-ins, which are plain Python files, and objects by their address `module:name`.
 
 A plug-in is imported as the module of its name, so that `mine.py` may register corruptions and metrics, and whatever
-else it holds has an address: `mine:Net` for a model, `mine:images` for data. Worker processes import the same files.
+else it holds has an address: `mine:Net` for a model, `mine:images` for data. Worker processes import the same modules.
 """
 
 from __future__ import annotations
@@ -22,21 +22,41 @@ from typing import Any
 PROJECT = "pyproject.toml"
 ADDRESS = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")  # package.module:object
 
-_loaded: list[str] = []
+_files: list[str] = []
+_modules: list[str] = []
 
 
-def loaded_plugins() -> list[str]:
-    """The files that were loaded, for processes that must load them too."""
-    return [*_loaded]
+def plugin_files() -> list[str]:
+    """The plug-ins that were loaded, as they were given."""
+    return [*_files]
+
+
+def own_modules() -> list[str]:
+    """The modules of plug-ins and all others that have registered something: worker processes must import them too."""
+    return [*_modules]
+
+
+def note_module(name: str) -> None:
+    """Remember a module that registers something."""
+    if name not in _modules and name.partition(".")[0] != __package__:
+        _modules.append(name)
+
+
+def import_modules(names: Iterable[str]) -> None:
+    """Import them in a worker process. What cannot be imported there is told when something of it is needed."""
+    for name in names:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
 
 
 def load_plugins(files: Iterable[str | os.PathLike[str]]) -> None:
     """Import Python files, each once and under its own name."""
     for file in files:
         path = Path(file).expanduser().resolve()
-        if str(path) not in _loaded:
-            _load(path)
-            _loaded.append(str(path))
+        _load(path)
+        note_module(path.stem)
+        if os.fspath(file) not in _files:
+            _files.append(os.fspath(file))
 
 
 def project_plugins(folder: str | os.PathLike[str] = ".") -> list[Path]:
