@@ -82,7 +82,9 @@ def _load(path: Path) -> None:
     if not path.is_file():
         raise ValueError(f"there is no plug-in {path}")
     if path.suffix != ".py" or not path.stem.isidentifier():
-        raise ValueError(f"a plug-in is a Python file, whose name is a name in Python, as in my_corruptions.py; got {path}")
+        raise ValueError(
+            f"a plug-in is a Python file, whose name is a name in Python, as in my_corruptions.py; got {path}"
+        )
     if str(path.parent) not in sys.path:
         sys.path.append(str(path.parent))  # what it imports may lie beside it
     importlib.invalidate_caches()

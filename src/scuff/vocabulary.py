@@ -40,9 +40,7 @@ ProgressOption = Annotated["Progress | None", Option("Called with (what is being
 Data = Annotated[Any, Option(TRAINING_IMAGES, TEXT, "DATA", resume="noted")]
 Out = Annotated[str | os.PathLike[str], Option(PLACE, TEXT, "DIR", resume="noted")]
 MaybeOut = Annotated[str | os.PathLike[str] | None, Option(PLACE, TEXT, "DIR", resume="noted")]
-Test = Annotated[
-    Any, Option("Test images. Default: the test split of the data.", TEXT, "DATA", resume="noted")
-]
+Test = Annotated[Any, Option("Test images. Default: the test split of the data.", TEXT, "DATA", resume="noted")]
 Limit = Annotated[int | None, Option("Number of test images, evenly spread.", WHOLE, "N")]
 Resize = Annotated[int | None, Option("Resize each picture's shorter side to this first.", WHOLE, "PIXELS")]
 Crop = Annotated[int | None, Option("Then crop the central square of this size.", WHOLE, "PIXELS")]

@@ -101,7 +101,9 @@ def _main(
       scuff progress runs/noc --watch    watch a study, from any machine that sees its folder
 
     Own corruptions, metrics, models and data: scuff COMMAND --plugin FILE.py, or [tool.scuff] plugins = ["FILE.py"] in
-    pyproject.toml; see docs/plugins.md. Each command explains itself: scuff COMMAND --help. Long ones can be interrupted and run again to resume.
+    pyproject.toml; see docs/plugins.md.
+
+    Each command explains itself: scuff COMMAND --help. Long ones can be interrupted and run again to resume.
 
     \b
     Exit codes:

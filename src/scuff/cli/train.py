@@ -10,11 +10,15 @@ import typer
 
 from scuff.cli.options import Classes, Device, DryRun
 from scuff.options import words
+from scuff.vocabulary import TRAINING_IMAGES
 
 
 def train_command(
     data: str = typer.Option(
-        ..., "--data", metavar="DATA", help="Training images: fashion, cifar10:DIR, folder:DIR, npz:FILE, hf:DIR, package.module:object."
+        ...,
+        "--data",
+        metavar="DATA",
+        help=TRAINING_IMAGES,
     ),
     out: str = typer.Option(
         ..., metavar="FILE.safetensors", help="File for the weights; any fsspec path, as s3://bucket/net.safetensors."

@@ -173,7 +173,9 @@ def get(name: str) -> Corruption:
     if name not in _registry:
         near = difflib.get_close_matches(name, _registry, n=3, cutoff=0.5)
         hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(sorted(_registry))}."
-        raise KeyError(f"no corruption is called {name!r}; {hint} One of your own needs --plugin FILE.py, or an import")
+        if not difflib.get_close_matches(name, _registry, cutoff=0.8):
+            hint += " One of your own needs --plugin FILE.py, or the import of its module"
+        raise KeyError(f"no corruption is called {name!r}; {hint}")
     return _registry[name]
 
 

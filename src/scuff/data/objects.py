@@ -35,8 +35,8 @@ def open_object(thing: Any, name: str | None = None, split: str = "test") -> Sou
         return _from_pair(name, thing)
     if isinstance(thing, (str, bytes)) or not (hasattr(thing, "__getitem__") or hasattr(thing, "__iter__")):
         raise ValueError(
-            f"data must be an address, as in 'cifar10:DIR', or a Source, got {type(thing).__name__}; a torch Dataset or "
-            "DataLoader of (image, label), or a pair (images, labels), will do as well"
+            f"data must be an address, as in 'cifar10:DIR', or a Source, got {type(thing).__name__}; a torch "
+            "Dataset or DataLoader of (image, label), or a pair (images, labels), will do as well"
         )
     return _from_items(name, thing)
 
@@ -173,11 +173,11 @@ def _read(name: str, pairs: Iterator[tuple[Any, Any]], count: int) -> tuple[np.n
                 f"{each.shape}; resize and crop them in the dataset, or give folder:DIR, which does so itself"
             )
         if position == count:
-            break
+            raise ValueError(f"{name} says that it has {count} images, but gives more")
         pixels[position] = each
         labels.append(np.asarray(label))
-    if position + 1 != count:
-        raise ValueError(f"{name} says that it has {count} images, but gives {'more' if position == count else position + 1}")
+    if len(labels) != count:
+        raise ValueError(f"{name} says that it has {count} images, but gives {len(labels)}")
     try:
         return pixels, np.stack(labels)
     except (ValueError, TypeError) as error:
@@ -188,7 +188,7 @@ def _check_memory(name: str, needed: int) -> None:
     free = available_memory()
     if needed > free // 2:
         raise ValueError(
-            f"{name}: all images together take {needed / 2**30:.1f} GiB, and {free / 2**30:.1f} GiB of memory are free; "
+            f"{name}: all images together take {needed / 2**30:.1f} GiB, and {free / 2**30:.1f} GiB are free; "
             "make them smaller or fewer, or give folder:DIR, which is read piece by piece"
         )
 

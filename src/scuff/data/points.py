@@ -95,7 +95,8 @@ def open_points(
     ----------
     data
         A table, as `FILE.csv` or as a DataFrame; arrays, as `FILE.npz` or as a pair (x, labels); or images, at any
-        address of `open_source`, as a Source, or as a torch Dataset or DataLoader. Of data with two splits both are taken, the training points first.
+        address of `open_source`, as a Source, or as a torch Dataset or DataLoader. Of data with two splits both are
+        taken, the training points first.
     label
         The column of a table that holds the classes, words or numbers. Default: the one called label, class, target or
         y, else the last.

@@ -126,7 +126,9 @@ class _Actors:
         if self._unwilling >= UNWILLING and time.monotonic() - self._refused < WORKER_START_SECONDS:
             return len(self._idle)
         for _ in range(min(self._slots, self._most) - self.count() - len(self._coming)):
-            actor = self._class.remote(self._work, max(1, int(self._needs["CPU"])), os.getcwd(), list(sys.path), own_modules())
+            actor = self._class.remote(
+                self._work, max(1, int(self._needs["CPU"])), os.getcwd(), list(sys.path), own_modules()
+            )
             self._coming[actor.where.remote()] = _Hired(actor, time.monotonic())
         return len(self._idle)
 

@@ -12,12 +12,13 @@ if TYPE_CHECKING:
 
 MODELS = (
     "torchvision:NAME, timm:NAME, onnx:FILE, FILE.safetensors, FILE.pt, FILE.pt2, package.module:object or "
-    "package.module:Class@FILE.pt; OTHER=MODEL gives it another name. In Python also a torch module, a callable or a Classifier, a list of these, or a mapping from names."
+    "package.module:Class@FILE.pt; OTHER=MODEL gives it another name. In Python also a torch module, a callable or a "
+    "Classifier, a list of these, or a mapping from names."
 )
 DATA = (
-    "Images: fashion, cifar10:DIR, folder:DIR, npz:FILE, hf:DIR, imagenet-a:DIR, ...; or published corrupted images: "
-    "cifar10-c:DIR, imagenet-c:DIR; or package.module:object. In Python also a Source, a torch Dataset or DataLoader, or "
-    "a pair (images, labels)."
+    "Images: fashion, cifar10:DIR, folder:DIR, npz:FILE, hf:DIR, imagenet-a:DIR, ..., package.module:object; or "
+    "published corrupted images: cifar10-c:DIR, imagenet-c:DIR. In Python also a Source, a torch Dataset or DataLoader,"
+    " or a pair (images, labels)."
 )
 
 
@@ -53,9 +54,7 @@ class EvaluationOptions:
         False
     )
     limit: Annotated[int | None, Option("Number of images, evenly spread over the data.", WHOLE, "N")] = None
-    clean: Annotated[
-        Any, Option("Clean counterpart of published corrupted images.", TEXT, "SOURCE")
-    ] = None
+    clean: Annotated[Any, Option("Clean counterpart of published corrupted images.", TEXT, "SOURCE")] = None
     classes: Annotated[
         str | None, Option("Class subset: imagenet-a, imagenet-r or objectnet; others do not count.", TEXT, "NAME")
     ] = None

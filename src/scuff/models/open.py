@@ -16,7 +16,7 @@ from torch import nn
 
 from scuff.failures import explaining_errors
 from scuff.models.architectures import list_architectures
-from scuff.models.checkpoint import SUFFIXES, open_checkpoint
+from scuff.models.checkpoint import SUFFIXES, load_weights, open_checkpoint
 from scuff.models.classifier import PREPROCESSING, Classifier, Closed, address_of
 from scuff.models.onnx_file import open_onnx
 from scuff.models.zoos import open_timm, open_torchvision
@@ -24,7 +24,10 @@ from scuff.plugins import ADDRESS, current_folder_importable, import_object
 
 ZOOS = {"torchvision": open_torchvision, "timm": open_timm}
 SCHEMES = (*ZOOS, "onnx")  # what may stand before a colon instead of a package
-FORMS = "torchvision:NAME, timm:NAME, onnx:FILE, FILE.safetensors, FILE.pt, FILE.pth, package.module:object"
+FORMS = (
+    "torchvision:NAME, timm:NAME, onnx:FILE, FILE.safetensors, FILE.pt, FILE.pth, FILE.pt2, package.module:object, "
+    "package.module:Class@FILE"
+)
 
 NAME = re.compile(r"\w[\w.-]{0,99}", re.ASCII)
 
@@ -41,9 +44,10 @@ def open_model(
     ----------
     model
         An address: `torchvision:resnet50`, `timm:resnet50`, `onnx:FILE`, a state dict `FILE.safetensors`, `.pt` or
-        `.pth`, on this machine or as in `s3://bucket/FILE.pt`, or `package.module:object`; `NAME=ADDRESS` gives it a
-        name. Or an object: a Classifier, a torch module, or any callable from float images (N, C, H, W) in [0, 1] to
-        logits (N, K). A module is copied as it is now.
+        `.pth`, a program of TorchScript or `torch.export` (`.pt`, `.pt2`), on this machine or as in
+        `s3://bucket/FILE.pt`, `package.module:object`, or `package.module:Class@FILE` for the weights of a class of
+        your own; `NAME=ADDRESS` gives it a name. Or an object: a Classifier, a torch module, or any callable from float
+        images (N, C, H, W) in [0, 1] to logits (N, K). A module is copied as it is now.
     name
         What its rows are called: letters, digits and . _ - only. By default the last part of the address.
     mean, std
@@ -107,11 +111,14 @@ def _open_address(address: str) -> Classifier:
     if scheme == "onnx" or address.endswith(".onnx"):
         graph = open_onnx(Path(rest if scheme == "onnx" else address))
         return Classifier(graph, input_size=graph.size, channels=graph.channels)
+    code, at, weights = address.partition("@")
+    if at and weights and is_python_address(code):
+        return load_weights(_open_address(code), weights)
     if address.endswith(SUFFIXES):
         return open_checkpoint(address)
     if is_python_address(address):
         with current_folder_importable():  # what makes a model may import more
-            return open_object(import_object(address), address)
+            return open_object(import_object(address, SCHEMES), address)
     if "=" in address:
         raise ValueError(f"expected NAME=ADDRESS with a NAME of letters, digits and . _ - only, got {address!r}")
     raise ValueError(f"expected the address of a model, one of {FORMS}, got {address!r}{_hint(address)}")
@@ -180,7 +187,7 @@ def close_model(classifier: Classifier) -> Classifier:
     settings = tuple(getattr(classifier, key) for key in PREPROCESSING)
     address, fingerprint = _findable(classifier.address), classifier.fingerprint()
     closed = Closed(address, _open_network, fingerprint, classifier.parameter_count(), settings)
-    is_code = is_python_address(classifier.address)  # what that makes may be different every time
+    is_code = is_python_address(classifier.address.partition("@")[0])  # what that makes may be different every time
     if is_code and replace(classifier, model=_open_network(address)).fingerprint() != fingerprint:
         return classifier
     return replace(classifier, model=closed, device=torch.device("cpu"))
@@ -190,6 +197,9 @@ def _findable(address: str) -> str:
     """An address that means the same in another folder."""
     if address.startswith("onnx:"):
         return f"onnx:{os.path.abspath(address.removeprefix('onnx:'))}"
+    code, _, weights = address.partition("@")
+    if is_python_address(code) and os.path.isfile(weights):
+        return f"{code}@{os.path.abspath(weights)}"
     return os.path.abspath(address) if os.path.isfile(address) else address
 
 

@@ -30,8 +30,8 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, Protocol, TypeVar, dataclass_transform
 
 import scuff
-from scuff.plugins import plugin_files
 from scuff.options import OBJECT, REQUIRED, describe, flag_of, options_of, takes_options
+from scuff.plugins import plugin_files
 from scuff.vocabulary import Device, EngineOption, ProgressOption
 
 if TYPE_CHECKING:
