@@ -29,7 +29,9 @@ class Program(nn.Module):
 
     def __init__(self, inner: nn.Module, content: bytes, batch: int | None = None) -> None:
         super().__init__()
-        self.inner, self.batch = inner.requires_grad_(False), batch
+        self.inner, self.batch = inner, batch
+        for parameter in inner.parameters():  # of which TorchScript's copies would have a history
+            parameter.requires_grad_(False)
         self.training = False
         self.register_buffer("digest", torch.tensor(list(hashlib.blake2b(content, digest_size=16).digest())).byte())
 
