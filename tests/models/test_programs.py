@@ -100,7 +100,7 @@ def test_weights_go_into_a_classifier_that_a_function_makes(net):
         ("own_net:bigger@w.pt", r"w.pt are not those of Net: size mismatch for head.weight"),
         ("own_net:brightness@w.pt", "only torch modules have weights to load"),
         ("own_net:Net@script.pt", "script.pt holds a program, which needs no class"),
-        ("w.pt", "no architecture of ours.*for a class of your own, open package.module:Class@FILE"),
+        ("w.pt", "no architecture of ours.*and open package.module:Class@FILE"),
     ],
 )
 def test_weights_that_do_not_suit(net, address, words):

@@ -160,8 +160,8 @@ def _identify(architecture: str | None, state: Mapping[str, Tensor]) -> tuple[st
     recognised = recognise(state)
     if recognised is None:
         raise ValueError(
-            f"these are the weights of no architecture of ours: {explain_strangeness(state)}; for a class of your own, "
-            "open package.module:Class@FILE"
+            f"these are the weights of no architecture of ours: {explain_strangeness(state)}; write a function or "
+            "class that builds the network, and open package.module:Class@FILE"
         )
     return recognised
 
