@@ -36,9 +36,9 @@ def own_modules() -> list[str]:
     return [*_modules]
 
 
-def note_module(name: str) -> None:
+def note_module(name: str | None) -> None:
     """Remember a module that registers something."""
-    if name not in _modules and name.partition(".")[0] != __package__:
+    if name and name not in _modules and name.partition(".")[0] != __package__:
         _modules.append(name)
 
 
