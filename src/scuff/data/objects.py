@@ -86,9 +86,10 @@ def _from_pair(name: str, pair: tuple) -> Source:
 
 
 def _from_items(name: str, items: Any) -> Source:
-    dataset = items.dataset if isinstance(items, DataLoader) else items
+    dataset: Any = items.dataset if isinstance(items, DataLoader) else items
+    sampler: Any = items.sampler if isinstance(items, DataLoader) and _is_map(dataset) else dataset
     try:
-        count = len(items.sampler) if isinstance(items, DataLoader) and _is_map(dataset) else len(dataset)
+        count = len(sampler)
     except TypeError as error:
         raise ValueError(
             f"{name} has no length, so that nobody knows where it ends; give its class a __len__, or collect its "

@@ -27,6 +27,8 @@ class Program(nn.Module):
     A program that was exported for a fixed number of images gets as many; what the last batch lacks is black.
     """
 
+    digest: Tensor
+
     def __init__(self, inner: nn.Module, content: bytes, batch: int | None = None) -> None:
         super().__init__()
         self.inner, self.batch = inner, batch
