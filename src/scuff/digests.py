@@ -14,7 +14,7 @@ import numpy as np
 from scuff.files import file_digest, file_stamp, write_by_rename
 
 READERS = 8  # files at once: disks and networks answer sooner together, and hashing needs no lock of Python's
-WORTH_IT = 256 << 20  # bytes, from which on digests are remembered: reading less takes a moment
+WORTH_IT = 16 << 20  # bytes, from which on digests are remembered: reading less takes a moment
 
 
 def digest_files(root: str | os.PathLike[str], names: Sequence[str]) -> np.ndarray:

@@ -68,5 +68,5 @@ def _parse(store: Store, name: str, content: bytes, columns: list[str] | None = 
         if is_changed(content):
             raise ValueError(CHANGED)
         return pq.read_table(io.BytesIO(content), columns=columns).replace_schema_metadata(None)
-    except (ValueError, OSError) as error:  # pyarrow's errors are of both kinds
+    except (ValueError, OSError, pa.ArrowException) as error:
         raise damaged(store, name, error, "evaluation") from error
