@@ -44,6 +44,7 @@ def evaluate_command(
     from scuff.cli.jobs import chosen_engine, resumable_job
     from scuff.evaluation import plan_evaluation, run_plan
 
+    place = chosen_engine(engine, address, None)
     plan = plan_evaluation(**{"suite": None} | options)
     _check_baseline(plan, baseline)
     _announce(plan)
@@ -51,7 +52,7 @@ def evaluate_command(
         _estimate(plan, engine)
         return
     with resumable_job() as advance:
-        timing = run_plan(plan, engine=chosen_engine(engine, address, None), progress=advance)
+        timing = run_plan(plan, engine=place, progress=advance)
     _conclude(plan, timing, baseline)
 
 
