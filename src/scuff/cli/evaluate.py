@@ -45,7 +45,8 @@ def evaluate_command(
     from scuff.evaluation import plan_evaluation, run_plan
 
     place = chosen_engine(engine, address, None)
-    plan = plan_evaluation(**{"suite": None} | options)
+    with resumable_job() as advance:
+        plan = plan_evaluation(**{"suite": None} | options, progress=advance)
     _check_baseline(plan, baseline)
     _announce(plan)
     if dry_run:
@@ -66,10 +67,13 @@ def _check_baseline(plan: Plan, baseline: str) -> None:
 
 
 def _announce(plan: Plan) -> None:
+    from scuff.cli.jobs import tell_unreadable
+
     missing = sum(map(len, plan.missing().values()))
     total = len(plan.cells) * len(plan.classifiers)
     typer.echo(f"Models: {', '.join(plan.classifiers)}")
     typer.echo(f"Data: {plan.settings['source']}, {plan.settings['images']} images")
+    tell_unreadable(plan.images.unreadable)
     typer.echo(f"Suite: {plan.suite.name}, version {plan.suite.version}")
     typer.echo(f"Cells: {total}, of which {total - missing} exist already; in {plan.store.root}")
 
