@@ -44,7 +44,7 @@ def plan_separation(study: SeparationStudy) -> Plan[Separation]:
     engine, device = open_engine_of(study)
     work = SeparationWork(study, open_study_points(study), device)
     work.check_folder()
-    return Plan(study, work.depends_on, work, work.store, engine)
+    return Plan(study, {**work.depends_on, **left_out_of(work.points)}, work, work.store, engine)
 
 
 def open_study_points(study: SeparationStudy | MscrStudy) -> Points:
