@@ -100,14 +100,14 @@ def train_command(
     from scuff.training.distributed import find_team, leave
     from scuff.training.images import open_training_source
 
-    team, images = find_team(), data
+    team, images = find_team(), None
     if skip_unreadable:  # else they are refused where all processes agree on what to do
         images, options["classes"] = readable(open_training_source(data, classes), skip=True), None
         if team.is_first:
             tell_unreadable(images.unreadable)
     with training_job(team.rank) as advance:
         path = train(
-            images,
+            images or data,
             recipe,
             out,
             **options,  # type: ignore[arg-type]
