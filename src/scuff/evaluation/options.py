@@ -4,6 +4,7 @@ import os
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from scuff.files import check_out
 from scuff.options import REPEATED, REQUIRED, SWITCH, TEXT, WHOLE, Option
 from scuff.vocabulary import (
     Device,
@@ -19,16 +20,17 @@ from scuff.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from scuff.data import CorruptedSource, Source
     from scuff.suites import Suite
 
 MODELS = (
-    "torchvision:NAME, timm:NAME, onnx:FILE, FILE.safetensors, FILE.pt or package.module:object; OTHER=MODEL gives it "
-    "another name. In Python also a torch module, a callable or a Classifier, a list of these, or a mapping from names."
+    "torchvision:NAME, timm:NAME, onnx:FILE, FILE.safetensors, FILE.pt, FILE.pt2, package.module:object or "
+    "package.module:Class@FILE.pt; OTHER=MODEL gives it another name. In Python also a torch module, a callable or a "
+    "Classifier, a list of these, or a mapping from names."
 )
 DATA = (
-    "Images: fashion, cifar10:DIR, folder:DIR, npz:FILE, hf:DIR, imagenet-a:DIR, ...; or published corrupted images: "
-    "cifar10-c:DIR, imagenet-c:DIR."
+    "Images: fashion, cifar10:DIR, folder:DIR, npz:FILE, hf:DIR, imagenet-a:DIR, ..., package.module:object; or "
+    "published corrupted images: cifar10-c:DIR, imagenet-c:DIR. In Python also a Source, a torch Dataset or DataLoader,"
+    " or a pair (images, labels)."
 )
 
 
@@ -47,7 +49,7 @@ class EvaluationOptions:
             command_default=None,
         ),
     ]
-    data: Annotated["str | Source | CorruptedSource", Option(DATA, TEXT, "SOURCE")]
+    data: Annotated[Any, Option(DATA, TEXT, "SOURCE")]
     out: Annotated[
         str | os.PathLike[str] | None,
         Option(
@@ -64,9 +66,7 @@ class EvaluationOptions:
         False
     )
     limit: Annotated[int | None, Option("Number of images, evenly spread over the data.", WHOLE, "N")] = None
-    clean: Annotated[
-        "str | Source | None", Option("Clean counterpart of published corrupted images.", TEXT, "SOURCE")
-    ] = None
+    clean: Annotated[Any, Option("Clean counterpart of published corrupted images.", TEXT, "SOURCE")] = None
     classes: Annotated[
         str | None, Option("Class subset: imagenet-a, imagenet-r or objectnet; others do not count.", TEXT, "NAME")
     ] = None
@@ -90,3 +90,6 @@ class EvaluationOptions:
     ] = None
     engine: EngineOption = None
     progress: ProgressOption = None
+
+    def __post_init__(self) -> None:
+        check_out(self.out)
