@@ -169,6 +169,8 @@ def test_digests_are_remembered_until_a_file_changes(tmp_path, monkeypatch):
     assert read[20:] == ["7.bmp"]
     next((tmp_path / "cache").rglob("*.npy")).write_bytes(b"no array")
     assert np.array_equal(digest_files(folder, names), again)
+    (folder / "7.bmp").unlink()  # whoever needs it will say so
+    assert np.flatnonzero(digest_files(folder, names) != again).tolist() == [7]
 
 
 # --- names and places -------------------------------------------------------------------------------------------------
