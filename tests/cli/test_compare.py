@@ -32,7 +32,10 @@ def run(runs, monkeypatch):
 def test_the_verdict_is_in_words_and_names_its_correction(run):
     result = run("compare", "bad", "good")
     assert result.exit_code == 0, result.output
-    assert "Corrupted images: wide-resnet makes fewer errors than mlp; mlp 50.6 %, wide-resnet 17.7 %, difference -32.9" in result.output
+    assert (
+        "Corrupted images: wide-resnet makes fewer errors than mlp; mlp 50.6 %, wide-resnet 17.7 %, difference -32.9"
+        in result.output
+    )
     assert "p < 0.001." in result.output
     assert "(p < 0.05 after Holm's correction for 15 comparisons)" in result.output
     assert "of 8 classes" in result.output

@@ -61,8 +61,8 @@ def compare_command(
     typer.echo(ABOUT_P)
     named = {"value": "b_minus_a"}
     frames = {kind: getattr(found, kind).rename(columns=named) for kind in ("corruptions", "cells", "classes")}
-    means = {"overall": found.overall, "clean": found.clean}
-    means = {kind: three and dict(zip(("a", "b", "b_minus_a"), three, strict=True)) for kind, three in means.items()}
+    threes = {"overall": found.overall, "clean": found.clean}
+    means = {kind: three and dict(zip(("a", "b", "b_minus_a"), three, strict=True)) for kind, three in threes.items()}
     write_files({"a": found.a, "b": found.b, "verdict": verdict, **means, **frames}, frames["cells"], as_json, as_csv)
 
 

@@ -41,9 +41,9 @@ def corrupt_command(
     address: Address = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Corrupt a folder of pictures, or an array of images.
+    """Corrupt a folder of pictures, a picture, or an array of images.
 
-    A folder becomes DST/CORRUPTION/SEVERITY/ with the same tree below, or DST/CORRUPTION/ where there are no levels. An
+    A folder, or a picture, becomes DST/CORRUPTION/SEVERITY/ with the same tree below, or DST/CORRUPTION/ where there are no levels. An
     .npz (images, x or data; labels or y) or .npy becomes DST/CORRUPTION.npy and DST/labels.npy. Every image has its own
     random stream, so that results depend neither on the number of workers nor on the other images.
 
@@ -58,6 +58,7 @@ def corrupt_command(
     \b
     Examples:
       scuff corrupt photos/ out/ --only fog,snow --severity 1,3
+      scuff corrupt cat.jpg out/ --only fog
       scuff corrupt val/ imagenet-c/ --resize 256 --crop 224 --as-published
       scuff corrupt cifar10-test.npz cifar10-c/ --suite cifar10-c
       scuff corrupt val/ noc/ --suite imagenet-noc --resize 256 --crop 224
