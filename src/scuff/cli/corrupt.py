@@ -43,9 +43,9 @@ def corrupt_command(
 ) -> None:
     """Corrupt a folder of pictures, a picture, or an array of images.
 
-    A folder, or a picture, becomes DST/CORRUPTION/SEVERITY/ with the same tree below, or DST/CORRUPTION/ where there are no levels. An
-    .npz (images, x or data; labels or y) or .npy becomes DST/CORRUPTION.npy and DST/labels.npy. Every image has its own
-    random stream, so that results depend neither on the number of workers nor on the other images.
+    A folder, or a picture, becomes DST/CORRUPTION/SEVERITY/ with the same tree below, or DST/CORRUPTION/ where there
+    are no levels. An .npz (images, x or data; labels or y) or .npy becomes DST/CORRUPTION.npy and DST/labels.npy. Every
+    image has its own random stream, so that results depend neither on the number of workers nor on the other images.
 
     Interrupt it whenever you like: the same command resumes where it stopped. Files that cannot be read are skipped and
     listed at the end.
