@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from scuff.cli.files import Csv, Json, check_files, write_files
-from scuff.cli.options import Address, DryRun, EngineName
+from scuff.cli.options import Address, DryRun, EngineName, Repair
 from scuff.cli.study import options_command
 from scuff.evaluation.options import EvaluationOptions
 
@@ -25,6 +25,7 @@ def evaluate_command(
     engine: EngineName = "local",
     address: Address = None,
     baseline: Baseline = "alexnet",
+    repair: Repair = False,
     dry_run: DryRun = False,
     as_json: Json = None,
     as_csv: Csv = None,
@@ -45,9 +46,11 @@ def evaluate_command(
       scuff evaluate torchvision:resnet50 --data imagenet-a:imagenet-a --out runs/a
     """
     check_files(as_json, as_csv)
-    from scuff.cli.jobs import chosen_engine, resumable_job
+    from scuff.cli.jobs import chosen_engine, remove_damaged_cells, resumable_job
     from scuff.evaluation import plan_evaluation, run_plan
 
+    if repair:
+        remove_damaged_cells(options["out"], dry_run)
     plan = plan_evaluation(**{"suite": None} | options)
     _check_baseline(plan, baseline)
     _announce(plan)

@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 
 from torch import Tensor
 
+from scuff.plugins import note_module
 from scuff.ranges import Range
 
 Parameters = Mapping[str, Any]
@@ -142,6 +143,8 @@ def register(
 
     def add(apply: AnyApply) -> AnyApply:
         name = apply.__name__
+        if not name.isidentifier():  # suites name their entries after it, and these become folders
+            raise ValueError(f"a corruption needs the name of a function, got {name!r}")
         if name in _registry:
             raise ValueError(f"the corruption {name!r} is registered already, by {_registry[name].apply.__module__}")
         corruption = Corruption(
@@ -152,6 +155,7 @@ def register(
             if unknown:
                 raise ValueError(f"{name} has no parameter {', '.join(unknown)} to be {what}")
         _registry[name] = corruption
+        note_module(apply.__module__)
         return apply
 
     return add
@@ -170,7 +174,9 @@ def get(name: str) -> Corruption:
     _load_plugins()
     if name not in _registry:
         near = difflib.get_close_matches(name, _registry, n=3, cutoff=0.5)
-        hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(sorted(_registry))}"
+        hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(sorted(_registry))}."
+        if not difflib.get_close_matches(name, _registry, cutoff=0.8):
+            hint += " One of your own needs --plugin FILE.py, or the import of its module"
         raise KeyError(f"no corruption is called {name!r}; {hint}")
     return _registry[name]
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated
 
+from scuff.files import check_out
 from scuff.options import SWITCH, TEXT, WHOLE, Option
 from scuff.vocabulary import Crop, EngineOption, Only, Resize, Seed, Severities
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from scuff.suites import Suite
 
 SOURCE = (
-    "Folder of pictures of any sizes, at any depth, or one picture; or an array: an .npz with uint8 images (N, H, W, 3) "
+    "Folder of pictures of any sizes, at any depth, or a picture; or an array: an .npz with uint8 images (N, H, W, 3) "
     "or (N, H, W) under images, x or data, and perhaps labels under labels or y; or a .npy of images."
 )
 LAYOUT = (
@@ -55,3 +56,6 @@ class ExportOptions:
     progress: Annotated[
         Callable[[int, int], None] | None, Option("Called with (outputs made, outputs to make) as they get ready.")
     ] = None
+
+    def __post_init__(self) -> None:
+        check_out(self.destination)
