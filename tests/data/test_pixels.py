@@ -11,7 +11,7 @@ from PIL import Image
 
 from scuff.data import load_pixels, open_source
 from scuff.data import pixels as module
-from scuff.data.memory import available_memory
+from scuff.memory import available_memory
 from scuff.images import ImageError
 from scuff.pictures import Cut
 

@@ -31,11 +31,19 @@ from scuff.models.states import (
     recognise,
 )
 from scuff.pictures import Cut
+from scuff.readers import read_json
 from scuff.store import find_file
 from scuff.tensors import read_metadata, read_tensors, write_tensors
 
 SUFFIXES = (".safetensors", ".pt", ".pth")
-SETTINGS = ("mean", "std", "input_size", "class_names", "cut", "probabilities")  # JSON; the architecture is plain text
+SETTINGS = {  # in JSON; the architecture is plain text
+    "mean": list[float] | None,
+    "std": list[float] | None,
+    "input_size": int | None,
+    "class_names": list[str] | None,
+    "cut": dict[str, int | str | None] | None,
+    "probabilities": bool,
+}
 IMAGENET = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}
 
 
@@ -113,7 +121,9 @@ def open_checkpoint(path: str | os.PathLike[str]) -> Classifier:
 
 def read_origin(path: str | os.PathLike[str]) -> dict[str, Any] | None:
     """How the weights of a file were made, if it says so. The weights are not read for that."""
-    return json.loads(_reading(path, read_metadata).get("origin", "null"))
+    return read_json(
+        _reading(path, read_metadata).get("origin", "null"), f"the origin of {path}", dict[str, Any] | None
+    )
 
 
 def _identify(architecture: str | None, state: Mapping[str, Tensor]) -> tuple[str, int, int]:
@@ -139,12 +149,15 @@ def _fit(architecture: str, state: Mapping[str, Tensor]) -> tuple[int, int]:
 
 
 def _settings(path: Path | str, metadata: Mapping[str, str]) -> dict[str, Any]:
-    try:
-        settings = {key: json.loads(metadata[key]) for key in SETTINGS if key in metadata}
-        if "cut" in settings:
+    where = f"the metadata of {path}"
+    settings = {
+        key: read_json(metadata[key], f"{key} in {where}", SETTINGS[key]) for key in SETTINGS if key in metadata
+    }
+    if settings.get("cut") is not None:
+        try:
             settings["cut"] = Cut(**settings["cut"])
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"the metadata of {path} are not readable: {error}") from error
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{where} are not readable: {error}") from error
     return settings
 
 

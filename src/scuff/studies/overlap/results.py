@@ -5,10 +5,10 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Mapping, Sequence
-from zipfile import BadZipFile
 
 import numpy as np
 
+from scuff.arrays import BROKEN
 from scuff.evaluation.plan import Cell, Plan
 from scuff.metrics.overlap.accuracies import CLEAN, Accuracies
 from scuff.metrics.overlap.scores import overlaps
@@ -67,7 +67,7 @@ def read_overlap(directory: str | os.PathLike[str]) -> Accuracies:
             seeds = tuple(map(int, file["seeds"]))
         suites = tuple(suite_from_dict(content, SETTINGS) for content in settings["suites"])
         wanted = tuple(settings["seeds"])
-    except (BadZipFile, ValueError, KeyError, EOFError) as error:
+    except BROKEN as error:
         raise ValueError(
             f"{store.root}/{HITS} or {SETTINGS} is damaged ({error}); delete {HITS} and run the study again"
         ) from error

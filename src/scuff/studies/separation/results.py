@@ -7,11 +7,11 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 import pandas as pd
 
+from scuff.arrays import BROKEN
 from scuff.metrics.norms import parse_norm
 from scuff.metrics.separation.robust_accuracies import RobustAccuracies, read_robust_accuracies
 from scuff.store import Store, read_settings
@@ -64,7 +64,7 @@ def _read_right(store: Store, cell: MscrCell) -> np.ndarray:
     try:
         with np.load(io.BytesIO(store.read(cell.file)), allow_pickle=False) as file:
             return file["right"].astype(np.int64)
-    except (BadZipFile, ValueError, KeyError, EOFError) as error:
+    except BROKEN as error:
         raise ValueError(
             f"{store.root}/{cell.file} is damaged ({error}); delete it and run the same command again"
         ) from error

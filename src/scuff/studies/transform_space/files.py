@@ -6,11 +6,11 @@ import hashlib
 import io
 import re
 from collections.abc import Sequence
-from zipfile import BadZipFile
 
 import numpy as np
 import pandas as pd
 
+from scuff.arrays import BROKEN
 from scuff.store import Store
 
 MOST_LETTERS = 50  # of a scheme's name in the name of a file
@@ -28,7 +28,7 @@ def load_arrays(store: Store, name: str, keys: Sequence[str]) -> dict[str, np.nd
     try:
         with np.load(io.BytesIO(store.read(name)), allow_pickle=False) as file:
             return {key: file[key] for key in keys}
-    except (BadZipFile, ValueError, KeyError, EOFError) as error:
+    except BROKEN as error:
         raise _damaged(store, name, error) from error
 
 
