@@ -39,12 +39,11 @@ def read_json(content: str | bytes, where: str, form: Any = AnyMapping) -> Any:
     try:
         value = json.loads(content)
         _check_plain(value)
-        check_form(value, form)
     except RecursionError as error:
         raise ValueError(f"{where} is not readable as JSON: it is nested too deeply") from error
     except ValueError as error:
         raise ValueError(f"{where} is not readable as JSON: {error}") from error
-    return value
+    return _of_form(value, form, where)
 
 
 def read_yaml(content: str | bytes, where: str, form: Any = AnyMapping) -> Any:
@@ -60,11 +59,18 @@ def read_yaml(content: str | bytes, where: str, form: Any = AnyMapping) -> Any:
             raise ValueError(f"with its aliases written out {TOO_MANY}")
         value = None if node is None else loader.construct_document(node)
         _check_plain(value)
-        check_form(value, form)
     except RecursionError as error:
-        raise ValueError(f"{where} is not readable as YAML: it is nested too deeply") from error
+        raise ValueError(f"{where} is not valid YAML: it is nested too deeply") from error
     except (yaml.YAMLError, ValueError) as error:
-        raise ValueError(f"{where} is not readable as YAML: {error}") from error
+        raise ValueError(f"{where} is not valid YAML: {error}") from error
+    return _of_form(value, form, where)
+
+
+def _of_form(value: Any, form: Any, where: str) -> Any:
+    try:
+        check_form(value, form)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from error
     return value
 
 
@@ -74,14 +80,14 @@ def check_form(value: Any, form: Any, where: str = "") -> None:
     >>> check_form({"cells": {"train": {"done": "many"}}}, dict[str, dict[str, dict[str, int]]])
     Traceback (most recent call last):
     ...
-    ValueError: cells.train.done must be a whole number, got 'many'
+    ValueError: cells.train.done: expected a whole number, got 'many'
     """
     if not _fits(value, form):
-        raise ValueError(f"{where or 'it'} must be {_called(form)}, got {reprlib.repr(value)}")
+        raise ValueError(f"{where}{where and ': '}expected {_called(form)}, got {reprlib.repr(value)}")
     if is_typeddict(form):
         missing = [key for key in sorted(form.__required_keys__) if key not in value]
         if missing:
-            raise ValueError(f"{where or 'it'} lacks {', '.join(missing)}")
+            raise ValueError(f"{where}{where and ': '}{', '.join(missing)} is missing")
         inner = {key: kind for key, kind in get_type_hints(form).items() if key in value}
     elif isinstance(value, dict):
         names, kind = _arguments(form, dict, (Any, Any))

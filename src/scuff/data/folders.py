@@ -88,8 +88,9 @@ def _labels_of(file: Path, names: Sequence[str]) -> tuple[np.ndarray, tuple[str,
 
 
 def _read_json(file: Path) -> dict[str, str]:
-    """As in {"file": class index, ...}, or {"file": "class", ...}."""
-    table = read_json(file.read_bytes(), f"{file}", dict[str, int | str])
+    table = read_json(
+        file.read_bytes(), f"{file}, of the form {{file: class index or name, ...}}", dict[str, int | str]
+    )
     return {name: str(label) for name, label in table.items()}
 
 

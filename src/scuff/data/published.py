@@ -31,7 +31,7 @@ class Written(TypedDict, total=False):
     """What `scuff corrupt` says of its files, as far as it matters to a reader."""
 
     suite: str
-    severities: list[int | None]
+    severities: list[int | None] | None  # all that the suite has
 
 
 def open_published(name: str, path: Path) -> CorruptedSource:
@@ -87,7 +87,7 @@ def _written_levels(path: Path) -> Levels | None:
     settings = _read_settings(path)
     if not settings:
         return None
-    if "severities" not in settings:
+    if settings.get("severities") is None:
         raise ValueError(f"{path / SETTINGS} does not say which severities there are")
     return tuple(settings["severities"])
 

@@ -41,7 +41,7 @@ SETTINGS = {  # in JSON; the architecture is plain text
     "std": list[float] | None,
     "input_size": int | None,
     "class_names": list[str] | None,
-    "cut": dict[str, int | str | None] | None,
+    "cut": dict[str, int | str | bool | None] | None,
     "probabilities": bool,
 }
 IMAGENET = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}
@@ -149,15 +149,12 @@ def _fit(architecture: str, state: Mapping[str, Tensor]) -> tuple[int, int]:
 
 
 def _settings(path: Path | str, metadata: Mapping[str, str]) -> dict[str, Any]:
-    where = f"the metadata of {path}"
-    settings = {
-        key: read_json(metadata[key], f"{key} in {where}", SETTINGS[key]) for key in SETTINGS if key in metadata
-    }
-    if settings.get("cut") is not None:
-        try:
+    try:
+        settings = {key: read_json(metadata[key], key, SETTINGS[key]) for key in SETTINGS if key in metadata}
+        if settings.get("cut") is not None:
             settings["cut"] = Cut(**settings["cut"])
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{where} are not readable: {error}") from error
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"the metadata of {path} are not readable: {error}") from error
     return settings
 
 
