@@ -10,7 +10,7 @@ import json
 import reprlib
 from collections.abc import Hashable
 from types import UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Any, NotRequired, Required, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 import yaml
 
@@ -84,23 +84,26 @@ def check_form(value: Any, form: Any, where: str = "") -> None:
     """
     if not _fits(value, form):
         raise ValueError(f"{where}{where and ': '}expected {_called(form)}, got {reprlib.repr(value)}")
+    if get_origin(form) in (Union, UnionType):
+        form = next(kind for kind in get_args(form) if _fits(value, kind))
+    inner: dict[Any, Any] = {}
     if is_typeddict(form):
-        missing = [key for key in sorted(form.__required_keys__) if key not in value]
+        marks = {key: get_origin(kind) for key, kind in get_type_hints(form, include_extras=True).items()}
+        required = [k for k, mark in marks.items() if (mark is not NotRequired if form.__total__ else mark is Required)]
+        missing = [key for key in required if key not in value]
         if missing:
             raise ValueError(f"{where}{where and ': '}{', '.join(missing)} is missing")
         inner = {key: kind for key, kind in get_type_hints(form).items() if key in value}
-    elif isinstance(value, dict):
-        names, kind = _arguments(form, dict, (Any, Any))
+    elif get_origin(form) is dict:
+        names, kind = get_args(form)
         for key in value:
             check_form(key, names, f"the key {key!r}{where and ' of '}{where}")
-        inner = {} if kind is Any else dict.fromkeys(value, kind)
-    elif isinstance(value, list):
-        (kind,) = _arguments(form, list, (Any,))
-        inner = {} if kind is Any else dict.fromkeys(range(len(value)), kind)
-    else:
-        inner = {}
+        inner = dict.fromkeys(value, kind)
+    elif get_origin(form) is list:
+        inner = dict.fromkeys(range(len(value)), get_args(form)[0])
     for key, kind in inner.items():
-        check_form(value[key], kind, f"{where}.{key}" if where else str(key))
+        if kind is not Any:
+            check_form(value[key], kind, f"{where}.{key}" if where else str(key))
 
 
 def _fits(value: Any, form: Any) -> bool:
@@ -113,12 +116,6 @@ def _fits(value: Any, form: Any) -> bool:
     if isinstance(value, bool):
         return kind is bool
     return isinstance(value, (int, float) if kind is float else kind)
-
-
-def _arguments(form: Any, kind: type, otherwise: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What lists or mappings of a form contain, also if it is one of several."""
-    forms = get_args(form) if get_origin(form) in (Union, UnionType) else (form,)
-    return next((get_args(each) for each in forms if get_origin(each) is kind), otherwise)
 
 
 def _called(form: Any) -> str:

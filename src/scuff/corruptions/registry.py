@@ -93,7 +93,8 @@ class Corruption:
             ends = (value.low, value.high) if isinstance(value, Range) else (value,)
             if limit is not None and not all(is_number(end) and limit.contains(end) for end in ends):
                 kind = "a whole number" if limit.is_whole else "a number"
-                raise ValueError(f"{self.name}: {parameter} must be {kind} within {limit}, got {value}")
+                kind += ", or a range of them," if parameter in self.ranges else ""
+                raise ValueError(f"{self.name}: {parameter}: expected {kind} within {limit}, got {value}")
 
     def scaled(self, parameters: Parameters, factor: float) -> dict[str, Any]:
         """Multiply lengths by `factor`: real ones freely, whole ones rounded and at least 1; within their limits."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -55,7 +56,7 @@ def read_overlap(directory: str | os.PathLike[str]) -> Accuracies:
     store = Store(directory)
     if not store.exists(SETTINGS):
         raise ValueError(f"{store.root} is not the folder of an overlap study: there is no {SETTINGS} in it")
-    settings = read_settings(store, SETTINGS)
+    settings = read_settings(store, SETTINGS, TypedDict("Kept", {"suites": list[dict[str, Any]], "seeds": list[int]}))
     unfinished = f"the overlap study in {store.root} is not finished; run the same command again to go on"
     if not store.exists(HITS):
         raise ValueError(unfinished)

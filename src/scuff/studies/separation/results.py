@@ -6,7 +6,7 @@ import io
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -77,7 +77,7 @@ def read_mscr(directory: str | os.PathLike[str]) -> RobustAccuracies:
         raise ValueError(f"{store.root} is not the folder of a study of MSCR: there is no {SETTINGS} in it")
     if not store.exists(ACCURACIES):
         raise ValueError(f"the study in {store.root} is not finished; run the same command again to go on")
-    settings = read_settings(store, SETTINGS)
+    settings = read_settings(store, SETTINGS, TypedDict("Kept", {"epsilon_min": float, "norm": str | float}))
     try:
         table = pd.read_csv(io.BytesIO(store.read(ACCURACIES)))
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:

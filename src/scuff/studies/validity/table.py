@@ -231,7 +231,8 @@ def _check_percent(largest: Mapping[str, float]) -> None:
 def _left_out(models: pd.Index, include: Sequence[str] = ("",), exclude: Sequence[str] = ()) -> dict[str, str]:
     """The models that the mapping does not ask for, and why."""
     included, excluded = (
-        models[np.any([_found(e, models) for e in each] or [[False]], axis=0)] for each in (include, exclude)
+        models[np.any([np.zeros(len(models), bool), *(_found(e, models) for e in each)], axis=0)]
+        for each in (include, exclude)
     )
     if included.empty:
         raise ValueError(
