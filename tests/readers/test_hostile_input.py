@@ -13,7 +13,7 @@ import safetensors.torch
 import torch
 
 import scuff
-from scuff.corruptions import get, names
+from scuff.corruptions import get, names, registry
 from scuff.data import open_points, open_source
 from scuff.door import resolve
 from scuff.engine import read_statuses
@@ -186,7 +186,9 @@ def test_lengths_are_held_against_their_limits_on_large_images_too(tmp_path):
         scuff.corrupt(np.zeros((8, 8, 3), np.uint8), "gaussian_blur", suite=tmp_path / "my.yaml")
 
 
-def test_limits_of_a_plug_in_are_its_own():
+def test_limits_of_a_plug_in_are_its_own(monkeypatch):
+    monkeypatch.setattr(registry, "_registry", dict(registry._registry))
+
     @scuff.register(family="test", limits={"share": Range(0.0, 1.0)})
     def limited_fade(x, *, share, anything):
         return x * share
