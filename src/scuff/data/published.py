@@ -87,9 +87,10 @@ def _written_levels(path: Path) -> Levels | None:
     settings = _read_settings(path)
     if not settings:
         return None
-    if settings.get("severities") is None:
+    severities = settings.get("severities")
+    if severities is None:
         raise ValueError(f"{path / SETTINGS} does not say which severities there are")
-    return tuple(settings["severities"])
+    return tuple(severities)
 
 
 def _open_blocks(file: Path, levels: int, labels: np.ndarray) -> np.ndarray:

@@ -70,6 +70,13 @@ def _read_right(store: Store, cell: MscrCell) -> np.ndarray:
         ) from error
 
 
+class Kept(TypedDict):
+    """Settings that results are read with."""
+
+    epsilon_min: float
+    norm: str | float
+
+
 def read_mscr(directory: str | os.PathLike[str]) -> RobustAccuracies:
     """The accuracies of a study, as far as it is finished."""
     store = Store(directory)
@@ -77,7 +84,7 @@ def read_mscr(directory: str | os.PathLike[str]) -> RobustAccuracies:
         raise ValueError(f"{store.root} is not the folder of a study of MSCR: there is no {SETTINGS} in it")
     if not store.exists(ACCURACIES):
         raise ValueError(f"the study in {store.root} is not finished; run the same command again to go on")
-    settings = read_settings(store, SETTINGS, TypedDict("Kept", {"epsilon_min": float, "norm": str | float}))
+    settings = read_settings(store, SETTINGS, Kept)
     try:
         table = pd.read_csv(io.BytesIO(store.read(ACCURACIES)))
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
