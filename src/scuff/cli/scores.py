@@ -18,8 +18,13 @@ SCORES = ("clean_error", "mean_error", "mce", "relative_mce", "robustness_score"
 
 def print_scores(evaluation: Evaluation, baseline: str) -> None:
     """One column per model, which fits a terminal, and every score with its interval; of sequences, by difficulty."""
+    from scuff.report.evaluation.scores import baseline_misfit
+
     is_film = "frame" in evaluation.rows
     print_table((_sequence_table(evaluation) if is_film else _still_table(evaluation, baseline)).turned())
+    misfit = "" if is_film else baseline_misfit(evaluation, baseline)
+    if misfit:
+        typer.echo(misfit)
     typer.echo("In brackets: 95 % intervals; Wilson for clean errors, else by bootstrap over images.")
 
 

@@ -163,6 +163,13 @@ def _choose_cut(resize: int | None, crop: int | None, source: Source, classifier
     return next(iter(wishes.values()), Cut(256, 224))
 
 
+def image_side(source: Source, cut: Cut | None) -> int | None:
+    """The shorter side in pixels of images that are corrupted; None where they differ."""
+    if source.has_pictures:
+        return None if cut is None else cut.crop or cut.resize
+    return min(source.read([0]).shape[-2:])
+
+
 # --- suite ----------------------------------------------------------------------------------------------------------
 
 

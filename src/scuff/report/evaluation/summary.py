@@ -13,7 +13,7 @@ from scuff.report.evaluation.scores import Scores
 from scuff.report.parts import Section
 from scuff.report.settings import meanings
 from scuff.tables import Column, Table
-from scuff.words import Form, bracketed, fine, percent, plain, reference_name
+from scuff.words import Form, bracketed, fine, percent, plain, reference_name, sharp
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,8 @@ def summary_section(scores: Scores) -> Section:
         f"Lower is better{but}.{best} Click on a heading to sort the table. "
         'The scores are defined at the end, under "How to read this".'
     )
-    return parts.section("summary", "Summary", parts.table(summary_table(scores)), parts.note(note))
+    notes = [parts.note(text) for text in (scores.note, note) if text]
+    return parts.section("summary", "Summary", parts.table(summary_table(scores)), *notes)
 
 
 def summary_table(scores: Scores) -> Table:
@@ -76,8 +77,10 @@ def verdict(line: pd.Series, scores: Scores, baseline: str | None) -> str:
         kind = shown_kinds(scores.summary, scores.suite.name).get(key)
         if kind is not None and not math.isnan(line[key]):
             than = f", where {reference_name(baseline)} has 100" if key == "mce" else ""
-            between = bracketed(line[f"{key}_low"], line[f"{key}_high"], kind.form)
-            clauses.append(f"{kind.name.removesuffix(' %')} {kind.form(line[key])}\u00a0%{between}{than}")
+            low, high = line[f"{key}_low"], line[f"{key}_high"]
+            form = sharp(kind.form, low, high)
+            between = bracketed(low, high, form)
+            clauses.append(f"{kind.name.removesuffix(' %')} {form(line[key])}\u00a0%{between}{than}")
     is_partial = line["cells"] < line["cells_of_suite"]
     done = f" So far {line['cells']} of {line['cells_of_suite']} cells of the suite." if is_partial else ""
     return "; ".join(clauses) + "." + done
