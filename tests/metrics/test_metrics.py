@@ -118,6 +118,15 @@ def test_family_means_know_the_categories_of_a_suite():
         metrics.family_means(rows, {"fog": "weather"})
 
 
+def test_family_means_of_a_suite_without_categories_are_those_of_the_gallery():
+    suite = load_suite("cifar10-c")
+    rows = random_rows([(e, level) for e in suite.benchmark() for level in suite.levels(e)], suite.name)
+    scores = metrics.family_means(rows, resampling=QUICK)
+    noises = ("gaussian_noise", "shot_noise", "impulse_noise")
+    assert float(scores["noise"]) == pytest.approx(np.mean([plain_error(rows, e) for e in noises]), abs=1e-12)
+    assert sorted(metrics.family_means(random_rows(MINE), resampling=QUICK)) == ["weather"]  # no suite at all
+
+
 def test_robustness_score():
     rows = random_rows(MINE)
     clean, fog, snow = (1 - plain_error(rows, c) for c in ("clean", "fog", "snow"))

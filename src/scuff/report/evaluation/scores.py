@@ -13,6 +13,7 @@ from scuff import metrics
 from scuff.evaluation import CLEAN, Evaluation
 from scuff.metrics import Cells, Difference, Score
 from scuff.metrics.evaluation.corruption_error import Baseline
+from scuff.metrics.evaluation.own import with_own_scores
 from scuff.suites import Suite
 from scuff.words import reference_name
 
@@ -61,7 +62,7 @@ def measure(evaluation: Evaluation, baseline: str | None) -> Scores:
     suite = counted_suite(evaluation)
     cells = {model: metrics.read_cells(rows) for model, rows in metrics.by_model(evaluation.rows).items()}
     reference = find_baseline(evaluation, baseline, cells)
-    summary = metrics.summary(cells, baseline=reference, suite=suite)
+    summary = with_own_scores(metrics.summary(cells, baseline=reference, suite=suite), evaluation.rows)
     errors = _by_model({model: metrics.cell_errors(of_model) for model, of_model in cells.items()})
     order = list(suite.entries)  # which is not that of the files
     errors = errors[errors["corruption"] != CLEAN].sort_values(

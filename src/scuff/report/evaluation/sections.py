@@ -124,8 +124,10 @@ def images_section(evaluation: Evaluation, models: list[str], data: Any, directo
     except DataUnavailable as error:
         if data is not None:
             raise ValueError(f"the images cannot be shown: {error}") from error  # whoever named them wants to know
-        hint = f"Say where they are: scuff report {directory} --data SOURCE."
-        return parts.section(key, title, parts.text(f"The images cannot be shown: {error}. {hint}"))
+        hint = f" Say where they are: scuff report {directory} --data SOURCE."
+        if isinstance(error.__cause__, KeyError):  # it is a corruption that is missing
+            hint = ""
+        return parts.section(key, title, parts.text(f"The images cannot be shown: {error}.{hint}"))
     nothing = "No image is right when clean and wrong when corrupted." if has_clean else "No image is wrong."
     panels = [{"model": model, "cards": cards[model], "note": nothing} for model in models]
     about = f"{which} with the highest confidence when corrupted, exactly as the model saw them."
