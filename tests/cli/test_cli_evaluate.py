@@ -60,6 +60,40 @@ def evaluate(run, *arguments, models=("cli_test_nets:plain",), out="out"):
     )
 
 
+def test_repair_makes_damaged_cells_again(run):
+    few = ("--only", "contrast", "--severity", "2")
+    assert evaluate(run, *few).exit_code == 0
+    file = next(Path("out").glob("rows/*/contrast-2-*.parquet"))
+    whole = file.read_bytes()
+    middle = len(whole) // 3
+    file.write_bytes(whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :])
+    for failed in (evaluate(run, *few), run("report", "out")):
+        assert failed.exit_code == 2
+        assert f"{file.name} is damaged" in failed.output
+        assert "--repair" in failed.output
+    looked = evaluate(run, *few, "--repair", "--dry-run")
+    assert "to be made again" in looked.output
+    assert file.exists()
+    mended = evaluate(run, *few, "--repair")
+    assert mended.exit_code == 0
+    assert f"Damaged, removed and made again: out/rows/plain/{file.name}" in mended.output
+    assert file.read_bytes() == whole
+
+
+@pytest.mark.parametrize(
+    ("out", "words"), [("s3:x", "s3://x"), ("a::b", "::"), ("http://localhost:1/x", "nothing can be written to http")]
+)
+def test_odd_places_for_results_are_refused(run, out, words):
+    for failed in (
+        evaluate(run, out=out),
+        run("overlap", "cifar10-c", "--data", "fashion", "--recipe", "fashion", "--out", out),
+        run("train", "--data", "fashion", "--recipe", "fashion", "--out", f"{out}.safetensors"),
+    ):
+        assert failed.exit_code == 2
+        assert words in failed.output
+    assert {p.name for p in Path().iterdir()} <= {"cli_test_nets.py", "__pycache__"}
+
+
 def found(result, score):
     """What the table says about a score, model after model."""
     line = next(line for line in result.output.splitlines() if line.strip().startswith(score))

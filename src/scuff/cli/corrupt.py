@@ -90,6 +90,8 @@ def _announce(plan: Plan) -> None:
     typer.echo(
         f"To make: {plan.missing} {UNITS[plan.settings['layout']]}; existing: {plan.work.outputs - plan.missing}."
     )
+    if plan.work.stale:
+        typer.echo(f"Of these, {plan.work.stale} exist, but they or their sources have changed since: made again.")
 
 
 def _tell_cost(plan: Plan, place: Engine) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scuff.cli.options import Address, DryRun, EngineName
+from scuff.cli.options import Address, DryRun, EngineName, Repair
 from scuff.cli.study import options_command
 from scuff.evaluation.options import EvaluationOptions
 
@@ -24,6 +24,7 @@ def evaluate_command(
     engine: EngineName = "local",
     address: Address = None,
     baseline: Baseline = "alexnet",
+    repair: Repair = False,
     dry_run: DryRun = False,
 ) -> None:
     """Measure how robust models are: clean, and on every corruption of a suite at every severity.
@@ -41,9 +42,11 @@ def evaluate_command(
       scuff evaluate timm:vit_base_patch16_224 --suite imagenet-noc --data folder:val --out runs/noc --dry-run
       scuff evaluate torchvision:resnet50 --data imagenet-a:imagenet-a --out runs/a
     """
-    from scuff.cli.jobs import chosen_engine, resumable_job
+    from scuff.cli.jobs import chosen_engine, remove_damaged_cells, resumable_job
     from scuff.evaluation import plan_evaluation, run_plan
 
+    if repair:
+        remove_damaged_cells(options["out"], dry_run)
     plan = plan_evaluation(**{"suite": None} | options)
     _check_baseline(plan, baseline)
     _announce(plan)

@@ -33,6 +33,14 @@ def chosen_engine(
     return open_engine(name, address=address, workers=processes, share=share)
 
 
+def remove_damaged_cells(out: str | None, only_look: bool) -> None:
+    """What `--repair` does before a run is planned: cells that are gone are made again."""
+    from scuff.store import remove_damaged
+
+    for name in [] if out is None else remove_damaged(out, only_look):
+        typer.echo(f"Damaged, {'to be made' if only_look else 'removed and made'} again: {out}/{name}")
+
+
 @contextlib.contextmanager
 def resumable_job(*, goes_on: bool = True) -> Iterator[Advance]:
     """Show the progress of the block, and report failures in one line.

@@ -26,6 +26,7 @@ Address = Annotated[
     str | None, typer.Option("--address", metavar="HOST:PORT|auto", help="Ray cluster to use. Default: a new one here.")
 ]
 Share = Annotated[int, typer.Option("--share", metavar="N", help="Number of trainings that share a GPU.")]
+Repair = Annotated[bool, typer.Option("--repair", help="Make finished cells again whose files are damaged.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done and what it costs, and stop.")]
 
 

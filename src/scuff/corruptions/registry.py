@@ -165,6 +165,8 @@ def register(
 
     def add(apply: AnyApply) -> AnyApply:
         name = apply.__name__
+        if not name.isidentifier():  # suites name their entries after it, and these become folders
+            raise ValueError(f"a corruption needs the name of a function, got {name!r}")
         if name in _registry:
             raise ValueError(f"the corruption {name!r} is registered already, by {_registry[name].apply.__module__}")
         corruption = Corruption(

@@ -6,7 +6,6 @@ import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,10 +63,6 @@ class Points:
 
     def fingerprint(self) -> str:
         """A hash of points, labels, splits and names of classes and features. Other scales make other data."""
-        return self._fingerprint
-
-    @cached_property
-    def _fingerprint(self) -> str:
         about = (self.x.shape, self.x.dtype.str, self.class_names, self.features, self.is_test is None)
         state = hashlib.blake2b(repr(about).encode(), digest_size=8)
         for array in (self.x, self.labels, self.is_test):

@@ -7,7 +7,6 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -75,11 +74,10 @@ class Source:
         return self.class_names == tuple(map(str, range(len(self.class_names))))
 
     def fingerprint(self) -> str:
-        """A hash of labels, ids, classes and images: of an array's pixels, of picture files' names and sizes."""
-        return self._fingerprint
+        """A hash of labels, ids, classes and images as they are now: of pixels, or of picture files.
 
-    @cached_property
-    def _fingerprint(self) -> str:
+        Of many pictures, digests are remembered in the user's cache, by size, times and inode of their files.
+        """
         state = hashlib.blake2b(repr((len(self), self.classes)).encode(), digest_size=8)
         state.update(np.ascontiguousarray(self.labels))
         state.update(np.ascontiguousarray(self.ids))

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from scuff.arrays import feed
+from scuff.digests import digest_files
 from scuff.images import ImageError
 from scuff.pictures import Cut, failure_reason, read_picture
 
@@ -117,10 +118,9 @@ class StoredPictures:
         return StoredPictures(self.root, [self.names[k] for k in positions], self.border)
 
     def feed(self, state: Any) -> None:
-        """Add names and sizes in bytes to a hash: pictures that were exchanged are noticed without decoding them."""
-        for name in self.names:
-            state.update(f"{name}|{os.stat(os.path.join(self.root, name)).st_size}\n".encode())
-        state.update(repr(self.border).encode())
+        """Add names and contents of the files to a hash."""
+        state.update("\n".join([*self.names, repr(self.border)]).encode(errors="surrogateescape"))
+        state.update(digest_files(self.root, self.names))
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from scuff.pictures import Cut
 from scuff.store import Settings
 from scuff.suites import Levels, Suite, load_suite
 
-LOOKED_AT = 1000  # published pictures of a cell whose size is looked at, to notice that others have taken their place
+LOOKED_AT = 1000  # published pictures of a cell that are looked at, to notice that others have taken their place
 AS_THEY_ARE = Suite("none", 1, 1, {})  # what natural images are evaluated by
 
 Models = Any  # an address or a model, or several in a list, or by name in a mapping
@@ -101,7 +101,7 @@ def _check_counterpart(clean: Source, corrupted: Source) -> None:
 
 
 def published_fingerprint(source: Source) -> str:
-    """A hash of a published cell: of all pixels of an array, and of the sizes of some pictures, evenly spread.
+    """A hash of a published cell: of all pixels of an array, and of some pictures, evenly spread.
 
     ImageNet-C has 3.75 million files. That their names are the same in every cell is checked when it is opened.
     """

@@ -4,6 +4,7 @@ import os
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from scuff.files import check_out
 from scuff.options import REPEATED, REQUIRED, SWITCH, TEXT, WHOLE, Option
 from scuff.vocabulary import Device, EngineOption, Mean, Only, ProgressOption, Resize, Seed, Severities, Std
 
@@ -77,3 +78,6 @@ class EvaluationOptions:
     ] = None
     engine: EngineOption = None
     progress: ProgressOption = None
+
+    def __post_init__(self) -> None:
+        check_out(self.out)

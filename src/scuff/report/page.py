@@ -9,6 +9,7 @@ from importlib import resources
 from typing import Any
 
 import scuff
+from scuff.files import check_out
 from scuff.report.colours import DASHES, colour_rules, mark, themes
 from scuff.report.parts import Section, figures_of
 from scuff.store import find_file
@@ -53,7 +54,8 @@ class Page:
 
 def save_page(text: str, directory: str, out: str | os.PathLike[str] | None) -> str:
     """Write a page atomically and return its path: the file or folder `out`, by default that of the results."""
-    file = os.path.join(directory, NAME) if out is None else os.fspath(out)
+    check_out(out)
+    file = os.path.expanduser(os.path.join(directory, NAME) if out is None else os.fspath(out))
     if os.path.isdir(file) or file.endswith("/"):
         file = os.path.join(file, NAME)
     store, name = find_file(file)

@@ -31,7 +31,7 @@ from typing import Any
 
 import yaml
 
-from scuff.files import write_by_rename
+from scuff.files import NAME_RULE, is_file_name, write_by_rename
 from scuff.ranges import Range, is_number
 from scuff.readers import read_yaml
 
@@ -254,7 +254,7 @@ def _validate(suite: Suite) -> None:
         if not good:
             raise SuiteError(f"suite {suite.name!r}: {what}")
 
-    need(isinstance(suite.name, str) and suite.name != "" and "/" not in suite.name, "the name must be text without /")
+    need(is_file_name(suite.name), f"the name must be {NAME_RULE}")
     for key in ("version", "size", "severities"):
         value = getattr(suite, key)
         good = (type(value) is int and 1 <= value <= MOST.get(key, value)) or (key == "severities" and value is None)
@@ -265,7 +265,8 @@ def _validate(suite: Suite) -> None:
     need(isinstance(suite.draws_levels, bool), f"draws_levels must be true or false, got {suite.draws_levels!r}")
     need(isinstance(suite.entries, Mapping), f"entries must map names to parameters, got {suite.entries!r}")
     for entry, parameters in suite.entries.items():
-        need(isinstance(entry, str) and isinstance(parameters, Mapping), f"entry {entry!r} must map names to values")
+        need(is_file_name(entry), f"the name of an entry becomes a folder and must be {NAME_RULE}; got {entry!r}")
+        need(isinstance(parameters, Mapping), f"entry {entry!r} must map names to values")
         for parameter, value in parameters.items():
             where = f"{entry}.{parameter}"
             if parameter == "corruption":

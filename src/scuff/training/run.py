@@ -18,7 +18,7 @@ from scuff.augment.ant import AdversarialNoise, save_generator
 from scuff.data import Source
 from scuff.environment import find_device
 from scuff.failures import is_out_of_memory
-from scuff.files import as_place
+from scuff.files import as_place, check_out
 from scuff.models import build, open_model, read_origin, save_model
 from scuff.models.states import differences
 from scuff.store import find_file
@@ -90,6 +90,7 @@ def train(
     """
     with joined(device) as (team, device):
         with team.agreeing():
+            _check_out(out)
             recipe = adapt(find_recipe(recipe), architecture, epochs, start is not None)
             treatment = choose_treatment(corruption, suite, noise, augment)
             source = open_training_source(data, classes)
@@ -124,8 +125,7 @@ def train_on(
     with team.agreeing():
         if isinstance(seed, bool) or not isinstance(seed, int):
             raise ValueError(f"seed must be a whole number, got {seed!r}")
-        out = as_place(out)
-        _check_out(out)
+        out = _check_out(out)
         store, name = find_file(out)
         device = find_device(device)
         origin = describe(images.fingerprint, recipe, treatment, start, seed, team.size)
@@ -266,12 +266,15 @@ def _weights_of(path: str, stamp: str) -> str:
     return open_model(path).fingerprint()
 
 
-def _check_out(out: Path | str) -> None:
-    """Refuse a file that could not be written in the end."""
+def _check_out(out: str | os.PathLike[str]) -> Path | str:
+    """The place of the weights; one that could not be written in the end is refused."""
+    check_out(out)
+    out = as_place(out)
     if not str(out).endswith(".safetensors"):
         raise ValueError(f"expected a file name that ends in .safetensors, got {out}")
     if os.path.isdir(out):
         raise ValueError(f"{out} is a folder; expected the name of a file for the weights")
+    return out
 
 
 def check_origin(path: str | os.PathLike[str], origin: dict) -> None:

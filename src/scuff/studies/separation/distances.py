@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 import torch
 
-from scuff.arrays import reading_arrays
 from scuff.data import Points, open_points
 from scuff.engine import Progress, Run
 from scuff.engine.cost import Estimate, StudyCost
@@ -28,7 +27,7 @@ from scuff.metrics.separation.classes import (
     class_separations,
     nearest_other_class,
 )
-from scuff.store import Settings, Store, check_settings, read_settings, save_settings
+from scuff.store import Settings, Store, check_settings, read_arrays, read_settings, save_settings, write_arrays
 from scuff.studies.base import Plan, complete_settings, open_engine_of
 from scuff.studies.separation.study import MscrStudy, SeparationStudy
 
@@ -143,10 +142,8 @@ class SeparationWork:
             self.store.write(PAIRS, result.to_csv(index=False).encode())
         elif isinstance(result, Neighbours):
             arrays: dict[str, Any] = {name: getattr(result, name) for name in ("distances", "rows", "points")}
-            file = io.BytesIO()
             arrays |= {} if points.is_test is None else {"is_test": points.is_test}
-            np.savez_compressed(file, **arrays)
-            self.store.write(NEAREST, file.getvalue())
+            write_arrays(self.store, NEAREST, arrays, is_compressed=True)
         else:
             names = ("distance", "epsilon_min", "rows", "labels", "points", "dropped")
             settings = {
@@ -249,10 +246,7 @@ def read_is_test(directory: str | os.PathLike[str]) -> np.ndarray | None:
 
 def _read_nearest(directory: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     store = Store(directory)
-    if not store.exists(NEAREST):
-        return {}
-    with reading_arrays(f"{store.root}/{NEAREST}"):
-        return dict(np.load(io.BytesIO(store.read(NEAREST)), allow_pickle=False))
+    return read_arrays(store, NEAREST) if store.exists(NEAREST) else {}
 
 
 def _read_again(directory: str) -> Separation:

@@ -11,10 +11,9 @@ from typing import Any, TypedDict
 import numpy as np
 import pandas as pd
 
-from scuff.arrays import BROKEN
 from scuff.metrics.norms import parse_norm
 from scuff.metrics.separation.robust_accuracies import RobustAccuracies, read_robust_accuracies
-from scuff.store import Store, read_settings
+from scuff.store import Store, read_arrays, read_settings, write_arrays
 from scuff.studies.separation.cells import MscrCell
 from scuff.studies.separation.study import MscrStudy
 
@@ -52,22 +51,14 @@ def collect(store: Store, settings: Mapping[str, Any]) -> RobustAccuracies:
     radius, norm = settings["epsilon_min"], parse_norm(settings["norm"])
     accuracies = RobustAccuracies(models, train_noise, test_noise, values, radius, copies, runs, shares, norm)
     if shares is not None:
-        file = io.BytesIO()
-        np.savez_compressed(file, right=shares.astype(np.float16))
-        store.write(RIGHT, file.getvalue())
+        write_arrays(store, RIGHT, {"right": shares.astype(np.float16)}, is_compressed=True)
     store.write(ACCURACIES, accuracies.to_frame().to_csv(index=False).encode())
     return accuracies
 
 
 def _read_right(store: Store, cell: MscrCell) -> np.ndarray:
     """How many copies of each test point were recognised: (test noise, points)."""
-    try:
-        with np.load(io.BytesIO(store.read(cell.file)), allow_pickle=False) as file:
-            return file["right"].astype(np.int64)
-    except BROKEN as error:
-        raise ValueError(
-            f"{store.root}/{cell.file} is damaged ({error}); delete it and run the same command again"
-        ) from error
+    return read_arrays(store, cell.file, ["right"])["right"].astype(np.int64)
 
 
 class Kept(TypedDict):
@@ -92,5 +83,4 @@ def read_mscr(directory: str | os.PathLike[str]) -> RobustAccuracies:
     accuracies = read_robust_accuracies(table, epsilon_min=settings["epsilon_min"], norm=parse_norm(settings["norm"]))
     if len(accuracies.runs) > 1 or not store.exists(RIGHT):
         return accuracies
-    with np.load(io.BytesIO(store.read(RIGHT)), allow_pickle=False) as file:
-        return replace(accuracies, right=file["right"].astype(float))
+    return replace(accuracies, right=read_arrays(store, RIGHT, ["right"])["right"].astype(float))

@@ -32,14 +32,14 @@ from scuff.evaluation.run import run_tests
 from scuff.evaluation.tasks import split_tasks
 from scuff.metrics.evaluation.tables import CLEAN
 from scuff.models import Classifier
-from scuff.store import Settings, Store, read_columns, read_settings, save_settings
+from scuff.store import Settings, Store, read_arrays, read_columns, read_settings, save_settings, write_arrays
 from scuff.studies.base import Plan, check_folder, complete_settings, open_engine_of
 from scuff.studies.sources import open_test_source
 from scuff.studies.transform_space import cells
 from scuff.studies.transform_space.cells import EncodingCell, images_per_centre, missing_cells
 from scuff.studies.transform_space.cost import EncodingCost, few_images
 from scuff.studies.transform_space.features import open_extractor
-from scuff.studies.transform_space.files import centre_file, load_arrays, save_arrays, save_table
+from scuff.studies.transform_space.files import centre_file, save_table
 from scuff.studies.transform_space.plan import choose_precision, open_images, open_suite
 from scuff.studies.transform_space.study import DissimilarStudy
 from scuff.suites import Levels, Suite
@@ -204,7 +204,7 @@ class DissimilarWork:
             save_table(store, f"scans/{number}.csv", _with_distances(scan))
         save_table(store, SHIFTS, chosen.shifts)
         save_table(store, MEMBERS, chosen.picks)
-        save_arrays(store, DRAWN, error=chosen.candidate_errors, distance=chosen.candidate_distances)
+        write_arrays(store, DRAWN, {"error": chosen.candidate_errors, "distance": chosen.candidate_distances})
         store.write(SUITE, suite.to_yaml().encode())
         save_settings(store, SETTINGS, {**settings, "result": {key: getattr(chosen, key) for key in NUMBERS}})
         return chosen
@@ -279,7 +279,7 @@ def read_dissimilar(directory: str | os.PathLike[str]) -> Dissimilar:
     if result is None:
         raise ValueError(f"the search in {store.root} is not finished; run the same command again to go on")
     shifts, picks = (pd.read_csv(io.BytesIO(store.read(name))) for name in (SHIFTS, MEMBERS))
-    drawn = load_arrays(store, DRAWN, ["error", "distance"])
+    drawn = read_arrays(store, DRAWN, ["error", "distance"])
     result = {key: tuple(value) if isinstance(value, list) else value for key, value in result.items()}
     arrays = {"candidate_errors": drawn["error"], "candidate_distances": drawn["distance"]}
     return Dissimilar(tuple(dict.fromkeys(picks["corruption"])), shifts, picks, **arrays, **result)  # type: ignore[arg-type]
