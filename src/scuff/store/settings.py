@@ -19,9 +19,9 @@ NOTED_ONLY = ("scuff",)  # the version of this package: worth knowing, no reason
 def read_settings(store: Store, name: str, form: Any = AnyMapping) -> Any:
     """The settings in a file, which have a form (see `scuff.readers`)."""
     try:
-        return read_json(store.read(name), f"{store.root}/{name}", form)
+        return read_json(store.read(name), name, form)
     except ValueError as error:
-        raise ValueError(f"{error}; repair the file, or use another folder") from error
+        raise ValueError(f"{store.root}/{name} is not readable as settings ({error}); use another folder") from error
 
 
 def check_settings(
