@@ -45,6 +45,8 @@ class Source:
     `labels` and `ids` are int64 (N,). An image of an array has its position as id; a picture file has a hash of its
     path below the dataset's folder, so that its randomness stays its own when files come and go. `classes` is None
     where outputs of a model and classes are the same, and `cut` where pictures may be cut as the model wants it.
+    `unreadable` names pictures that were left out because they cannot be read, with the reasons; None before anyone has
+    looked.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Source:
     class_names: tuple[str, ...] = field(repr=False)
     classes: ClassMap | None = field(default=None, repr=False)
     cut: Cut | None = None
+    unreadable: Mapping[str, str] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not len(self.images) == len(self.labels) == len(self.ids):
