@@ -17,7 +17,10 @@ from typer.testing import CliRunner
 
 import scuff
 from scuff.cli import app, demo
+from scuff.models import read_origin
 from scuff.training import find_recipe
+
+WEIGHTS = Path(scuff.__file__).parent / "assets" / "demo"
 
 NETS = """
 import time
@@ -265,6 +268,47 @@ def test_the_demo_ends_with_the_name_of_its_report(run, tmp_path, monkeypatch):
     kept = results_in(tmp_path)
     assert run("demo", "--out", "out/demo").exit_code == 0
     assert results_in(tmp_path) == kept  # only the report is made again
+
+
+def test_the_demo_trains_nothing_because_its_weights_come_with_the_package(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(demo, "EVALUATED", demo.EVALUATED[2:3])
+    monkeypatch.setattr(demo, "TEST_IMAGES", 300)
+    monkeypatch.setattr(scuff.training.run, "fit", None)
+    result = run("demo", "--out", "demo")
+    assert result.exit_code == 0, result.output
+    assert "comes with the package; it was trained on clean images by scuff train --data fashion-32" in result.output
+    assert (tmp_path / "demo" / "small-cnn.safetensors").read_bytes() == (WEIGHTS / "standard.safetensors").read_bytes()
+    rows = scuff.read_evaluation(tmp_path / "demo" / "evaluation").rows
+    assert scuff.metrics.error(rows[rows["corruption"] == "clean"]).value < 0.2
+
+
+def test_weights_of_all_networks_of_the_demo_come_with_the_package(tmp_path):
+    """They are few bytes, and were made by what a training would be told now: data, recipe, corruption and seed."""
+    study = scuff.studies.OverlapStudy(demo.SUITE, demo.DATA, tmp_path, recipe=demo.RECIPE, only=demo.COMPARED)
+    cells = study.plan().work.cells
+    assert {Path(cell.out).name for cell in cells} == {file.name for file in WEIGHTS.iterdir()}
+    for cell in cells:
+        assert read_origin(WEIGHTS / Path(cell.out).name) == cell.origin()
+    assert sum(file.stat().st_size for file in WEIGHTS.iterdir()) < 400_000
+
+
+@pytest.mark.slow
+def test_the_documented_command_trains_the_network_of_the_demo(run, tmp_path):
+    result = run("train", "--data", demo.DATA, "--recipe", demo.RECIPE, "--out", "net.safetensors", "--device", "cpu")
+    assert result.exit_code == 0, result.output
+    trained, shipped = tmp_path / "net.safetensors", WEIGHTS / "standard.safetensors"
+    assert read_origin(trained) == read_origin(shipped)
+    rows = scuff.evaluate({"trained": trained, "shipped": shipped}, None, demo.DATA)
+    right = (rows["label"] == rows["prediction"]).groupby(rows["model"], observed=True).mean()
+    assert abs(right["trained"] - right["shipped"]) < 0.02
+
+
+@pytest.mark.parametrize("words", [("demo", "--out", "here"), ("report", "here")])
+def test_a_report_that_could_not_be_written_in_the_end_is_refused_at_the_start(words, run, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "plotly", None)  # as if it were not installed
+    result = run(*words)
+    assert (result.exit_code, list(tmp_path.glob("here"))) == (2, [])
+    assert 'needs the package plotly, which is not installed; run pip install "scuff[report]"' in result.output
 
 
 @pytest.mark.slow

@@ -49,16 +49,18 @@ def evaluate_command(
     from scuff.cli.jobs import chosen_engine, remove_damaged_cells, resumable_job
     from scuff.evaluation import plan_evaluation, run_plan
 
+    place = chosen_engine(engine, address, None)
     if repair:
         remove_damaged_cells(options["out"], dry_run)
-    plan = plan_evaluation(**{"suite": None} | options)
+    with resumable_job() as advance:
+        plan = plan_evaluation(**{"suite": None} | options, progress=advance)
     _check_baseline(plan, baseline)
     _announce(plan)
     if dry_run:
         _estimate(plan, engine)
         return
     with resumable_job() as advance:
-        timing = run_plan(plan, engine=chosen_engine(engine, address, None), progress=advance)
+        timing = run_plan(plan, engine=place, progress=advance)
     _conclude(plan, timing, baseline)
     if as_json or as_csv:
         from scuff.cli.scores import score_numbers
@@ -77,6 +79,8 @@ def _check_baseline(plan: Plan, baseline: str) -> None:
 
 
 def _announce(plan: Plan) -> None:
+    from scuff.cli.jobs import tell_unreadable
+
     missing = sum(map(len, plan.missing().values()))
     total = len(plan.cells) * len(plan.classifiers)
     from scuff.evaluation.remarks import doubts, input_words
@@ -84,6 +88,7 @@ def _announce(plan: Plan) -> None:
     for name, classifier in plan.classifiers.items():
         typer.echo(f"Model: {name}; {input_words(plan, classifier)}")
     typer.echo(f"Data: {plan.settings['source']}, {plan.settings['images']} images")
+    tell_unreadable(plan.images.unreadable)
     typer.echo(f"Suite: {plan.suite.name}, version {plan.suite.version}")
     typer.echo(f"Cells: {total}, of which {total - missing} exist already; in {plan.store.root}")
     for doubt in doubts(plan):

@@ -111,7 +111,7 @@ def _run(
     show: Callable[[Plan[Any], Any], None],
 ) -> None:
     """Plan, announce, run and show."""
-    from scuff.cli.jobs import chosen_engine, resumable_job
+    from scuff.cli.jobs import chosen_engine, resumable_job, tell_unreadable
 
     if where:
         engine, address, processes, share = (where[name] for name in ("engine", "address", "processes", "share"))
@@ -120,6 +120,7 @@ def _run(
         plan = study(**options, progress=advance).plan()
     for line in plan.work.describe():
         typer.echo(line)
+    tell_unreadable(plan.settings.get("unreadable"))
     if dry_run:
         from scuff.cli.costs import print_costs
 

@@ -41,6 +41,17 @@ def decode(open_file: Callable[[], Any], name: str, cut: Cut | None, border: int
         raise ImageError(f"cannot use the picture {name}: {failure_reason(error)}{remedy}") from error
 
 
+def try_decoding(open_file: Callable[[], Any]) -> str | None:
+    """The reason why a picture cannot be read, None if it can be."""
+    try:
+        read_picture(open_file(), is_trial=True)
+    except MemoryError:
+        raise
+    except Exception as error:  # Pillow's decoders raise whatever they please on a broken file
+        return failure_reason(error)
+    return None
+
+
 @dataclass(frozen=True, eq=False)
 class StoredArray:
     """Images (N, H, W) or (N, H, W, C), uint8, in memory or mapped from a file."""
@@ -113,6 +124,10 @@ class StoredPictures:
         path = self.name(position)
         return decode(lambda: path, path, cut, self.border)
 
+    def try_decoding(self, position: int) -> str | None:
+        """Why a picture cannot be read; None if it can be."""
+        return try_decoding(lambda: self.name(position))
+
     def take(self, positions: np.ndarray) -> StoredPictures:
         """Some of the pictures."""
         return StoredPictures(self.root, [self.names[k] for k in positions], self.border)
@@ -140,6 +155,10 @@ class StoredRows:
     def decode(self, position: int, cut: Cut | None) -> np.ndarray:
         """One picture as (H, W, 3)."""
         return decode(lambda: self._file(position), self.name(position), cut)
+
+    def try_decoding(self, position: int) -> str | None:
+        """Why a picture cannot be read; None if it can be."""
+        return try_decoding(lambda: self._file(position))
 
     def _file(self, position: int) -> io.BytesIO | str:
         encoded = self.dataset[int(position)][self.column]

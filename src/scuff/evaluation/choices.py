@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from scuff.data import CorruptedSource, Source, known_by_stems, open_source
+from scuff.data import CorruptedSource, Source, known_by_stems, open_source, readable
+from scuff.data.readable import Progress
 from scuff.door import resolve
 from scuff.metrics.evaluation.tables import CLEAN
 from scuff.models import Classifier, open_model
@@ -47,9 +48,24 @@ class EvaluatedImages:
         entry, levels = next(iter(self.source.entries.items()))
         return self.source.cell(entry, levels[0])
 
+    def readable(self, skip: bool = False, progress: Progress | None = None) -> EvaluatedImages:
+        """The same once all pictures have been tried; published ones are tried cell by cell."""
+        if not isinstance(self.source, Source):
+            if skip:
+                raise ValueError("skip_unreadable is for clean images; a published benchmark is evaluated as it is")
+            return self
+        source = readable(self.source, skip, progress)
+        return replace(self, source=source, clean=source)
+
+    @property
+    def unreadable(self) -> Mapping[str, str]:
+        """Pictures that were left out because they cannot be read, with the reasons."""
+        return {} if self.are_corrupted else self.source.unreadable or {}  # type: ignore[union-attr]
+
     def settings(self) -> Settings:
         """Where they come from, and a hash of what they are."""
         return {
+            **({"unreadable": dict(self.unreadable)} if self.unreadable else {}),
             "source": self.address,
             "source_fingerprint": self.source.fingerprint(),
             "clean": self.clean_address,

@@ -48,7 +48,13 @@ R_co = TypeVar("R_co", covariant=True)
 C = TypeVar("C", bound=type)
 
 NOT_KEPT = ("engine", "progress")  # options that say how a study runs, not what it asks
-ALWAYS_NOTED = ("device", "environment", "options", "scuff")  # worth knowing, no reason to refuse a folder
+ALWAYS_NOTED = (
+    "device",
+    "environment",
+    "options",
+    "scuff",
+    "unreadable",
+)  # worth knowing, and no more
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))

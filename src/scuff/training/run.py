@@ -15,7 +15,7 @@ from torch import nn
 
 from scuff.augment import Scheme
 from scuff.augment.ant import AdversarialNoise, save_generator
-from scuff.data import Source
+from scuff.data import Source, readable
 from scuff.environment import find_device
 from scuff.failures import is_out_of_memory
 from scuff.files import as_place, check_out
@@ -49,6 +49,7 @@ def train(
     start: str | os.PathLike[str] | None = None,
     seed: int = 0,
     classes: str | None = None,
+    skip_unreadable: bool = False,
     device: str | torch.device | None = None,
     progress: Progress | None = None,
 ) -> Path | str:
@@ -84,6 +85,8 @@ def train(
         same weights.
     classes
         "imagenet-100" takes every tenth class of ImageNet.
+    skip_unreadable
+        Go on without pictures that cannot be read, instead of listing them and stopping.
 
     In a program that torchrun has started several times, all processes train one network together: each calls this
     function with the same arguments, and the first of them writes the file.
@@ -93,7 +96,8 @@ def train(
             _check_out(out)
             recipe = adapt(find_recipe(recipe), architecture, epochs, start is not None)
             treatment = choose_treatment(corruption, suite, noise, augment)
-            source = open_training_source(data, classes)
+            _check_out(as_place(out))
+            source = readable(open_training_source(data, classes), skip_unreadable)
             _check_team(team, recipe, treatment)
         images = load_training_images(source, recipe, device, team)
         return train_on(images, recipe, out, treatment, start=start, seed=seed, device=device, progress=progress)

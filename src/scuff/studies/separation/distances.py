@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Required, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -30,6 +30,7 @@ from scuff.metrics.separation.classes import (
 from scuff.store import Settings, Store, check_settings, read_arrays, read_settings, save_settings, write_arrays
 from scuff.studies.base import Plan, complete_settings, open_engine_of
 from scuff.studies.separation.study import MscrStudy, SeparationStudy
+from scuff.studies.sources import left_out_of
 
 SEPARATION = SeparationStudy.file
 PAIRS = "pairs.csv"  # of classes
@@ -42,14 +43,14 @@ def plan_separation(study: SeparationStudy) -> Plan[Separation]:
     engine, device = open_engine_of(study)
     work = SeparationWork(study, open_study_points(study), device)
     work.check_folder()
-    return Plan(study, work.depends_on, work, work.store, engine)
+    return Plan(study, {**work.depends_on, **left_out_of(work.points)}, work, work.store, engine)
 
 
 def open_study_points(study: SeparationStudy | MscrStudy) -> Points:
     """The points of a study; options of opening are for those that are not open yet."""
     options = {name: getattr(study, name) for name in ("label", "scale", "resize", "crop")}
     if not isinstance(study.data, Points):
-        return open_points(study.data, **options)
+        return open_points(study.data, **options, skip_unreadable=study.skip_unreadable, progress=study.progress)
     if any(value is not None for value in options.values()):
         raise ValueError(f"{', '.join(options)} are for data that are not opened yet; {study.data.name} is")
     return study.data
@@ -151,6 +152,7 @@ class SeparationWork:
                 "class_names": points.class_names,
                 "is_image": points.x.dtype == np.uint8,
                 **(points.origin or {"data": points.name}),
+                **left_out_of(points),
                 **self.depends_on,
                 "seconds": round(seconds, 3),
                 "environment": environment(self.device),
@@ -204,12 +206,24 @@ def describe_points(points: Points) -> str:
 # --- the folder -------------------------------------------------------------------------------------------------------
 
 
+class Found(TypedDict, total=False):
+    """What the settings say of the separation, if it was computed."""
+
+    norm: Required[str | float]
+    distance: float
+    epsilon_min: float
+    rows: list[int]
+    labels: list[int]
+    points: int
+    dropped: list[int]
+
+
 def read_separation(directory: str | os.PathLike[str]) -> Settings:
     """What `separation.json` says: the distance, the pair that attains it, and what it was computed from."""
     store = Store(directory)
     if not store.exists(SEPARATION):
         raise ValueError(f"there is no {SEPARATION} in {store.root}; scuff separation DATA --out {store.root} makes it")
-    return read_settings(store, SEPARATION)
+    return read_settings(store, SEPARATION, Found)
 
 
 def read_pairs(directory: str | os.PathLike[str]) -> pd.DataFrame | None:

@@ -34,7 +34,7 @@ from scuff.metrics.evaluation.tables import CLEAN
 from scuff.models import Classifier
 from scuff.store import Settings, Store, read_arrays, read_columns, read_settings, save_settings, write_arrays
 from scuff.studies.base import Plan, check_folder, complete_settings, open_engine_of
-from scuff.studies.sources import open_test_source
+from scuff.studies.sources import left_out_of, open_test_source, tried
 from scuff.studies.transform_space import cells
 from scuff.studies.transform_space.cells import EncodingCell, images_per_centre, missing_cells
 from scuff.studies.transform_space.cost import EncodingCost, few_images
@@ -63,7 +63,7 @@ def plan_dissimilar(study: DissimilarStudy) -> Plan[Dissimilar]:
     replace(suites["candidate"], name=study.suite_name)  # refuses what no suite may be called
     check_count(len(chosen["candidate"]), study.size)
     train = open_images(study)
-    test = open_test_source(study.data, study.test, None)
+    test = tried(study, open_test_source(study.data, study.test, None))
     classifiers, extractors = open_models(study.models), open_models(study.extractors)
     for extractor in extractors.values():
         open_extractor(extractor, train)
@@ -103,6 +103,7 @@ def plan_dissimilar(study: DissimilarStudy) -> Plan[Dissimilar]:
         "name": study.suite_name,
         "seed": study.seed,
         "precision": precision,
+        **left_out_of(train, test),
     }
     settings = json.loads(json.dumps(complete_settings(study, settings, device)))
     check_folder(study, store, settings)
