@@ -405,7 +405,7 @@ def test_two_pictures_of_one_result_are_refused(pictures, tmp_path):
     [
         ("gone", "out", "no file or folder"),
         ("empty", "out", "no pictures in"),
-        ("pictures/notes.txt", "out", r"expected a folder of pictures, a \.npz or a \.npy"),
+        ("pictures/notes.txt", "out", r"expected a folder of pictures, a picture .*, a \.npz or a \.npy"),
         ("pictures", "pictures", "inside each other"),
         ("pictures", "pictures/cats/out", "inside each other"),
         ("pictures/cats", "pictures", "inside each other"),
