@@ -28,9 +28,9 @@ from scuff.words import count, listed, plain
 
 def page(directory: str) -> Page:
     """The page about the distances in a folder, with errors and correlations if it has them."""
-    from scuff.studies.transform_space.correlation import CORRELATIONS, ERRORS
     from scuff.studies.transform_space.distances import read_distance_study
     from scuff.studies.transform_space.files import read_table
+    from scuff.studies.transform_space.trials import CORRELATIONS, ERRORS
 
     store = Store(directory)
     settings = read_settings(store, DistancesStudy.file)

@@ -23,11 +23,11 @@ def save_arrays(store: Store, name: str, **arrays: np.ndarray) -> None:
     store.write(name, file.getvalue())
 
 
-def load_arrays(store: Store, name: str, keys: Sequence[str]) -> dict[str, np.ndarray]:
+def load_arrays(store: Store, name: str, *keys: str) -> list[np.ndarray]:
     """Arrays of an .npz file."""
     try:
         with np.load(io.BytesIO(store.read(name)), allow_pickle=False) as file:
-            return {key: file[key] for key in keys}
+            return [file[key] for key in keys]
     except (BadZipFile, ValueError, KeyError, EOFError) as error:
         raise _damaged(store, name, error) from error
 
@@ -64,9 +64,6 @@ def _damaged(store: Store, name: str, error: Exception) -> ValueError:
     return ValueError(f"{store.root}/{name} is damaged ({error}); delete it and run the same again")
 
 
-# --- names ------------------------------------------------------------------------------------------------------------
-
-
 def short_name(name: str) -> str:
     """A scheme's name as letters, digits and . _ - only, not too long, and different for different names.
 
@@ -80,8 +77,3 @@ def short_name(name: str) -> str:
 def centre_file(resampling: int, *entry: str) -> str:
     """The centres of an entry at all severities; `entry` is its name, or its role and its name."""
     return f"centres/{resampling}/{'/'.join(entry)}.npz"
-
-
-def scheme_file(resampling: int, name: str) -> str:
-    """The distances of a scheme."""
-    return f"schemes/{resampling}/{short_name(name)}.npz"
