@@ -18,9 +18,8 @@ import pandas as pd
 import torch
 
 from scuff.data import Source
-from scuff.design.transform_space.dissimilar import check_count, check_wanted, find_dissimilar
+from scuff.design.transform_space.dissimilar import Dissimilar, check_count, check_wanted, find_dissimilar
 from scuff.design.transform_space.groups import LEAST_REFERENCE_LEVELS, LEVELS, ROLES, Scan
-from scuff.design.transform_space.result import Dissimilar
 from scuff.engine import Progress, Run
 from scuff.engine.cost import StudyCost
 from scuff.evaluation import plan_evaluation

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd  # noqa: F401  (of the base class)
 
     from scuff.augment import Scheme
-    from scuff.design.transform_space.result import Dissimilar  # noqa: F401  (of the base class)
+    from scuff.design.transform_space.dissimilar import Dissimilar  # noqa: F401  (of the base class)
     from scuff.evaluation.choices import Models
     from scuff.metrics.transform_space.distances import Distances  # noqa: F401  (of the base class)
     from scuff.suites import Suite
