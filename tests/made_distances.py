@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 import scuff
-from scuff.augment.powerset import powerset
+from scuff.augment import powerset
 from scuff.design import Dissimilar
 from scuff.metrics import Distances, scheme_correlations
 from scuff.store import Store, save_settings

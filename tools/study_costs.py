@@ -27,7 +27,6 @@ from PIL import Image
 
 from scuff.cli.costs import show_bytes
 from scuff.data import Points
-from scuff.durations import show_duration
 from scuff.engine.cost import NOW, StudyCost
 from scuff.environment import environment, find_device
 from scuff.evaluation import plan_evaluation
@@ -40,6 +39,7 @@ from scuff.pictures import Cut, find_pictures
 from scuff.studies import DistancesStudy, MscrStudy, OverlapStudy
 from scuff.studies.separation.protocols import find_protocol
 from scuff.suites import load_suite
+from scuff.words import show_duration
 
 BEGIN, END = "<!-- costs: begin (written by tools/study_costs.py) -->", "<!-- costs: end -->"
 PICTURES, SIZE = 256, (500, 375)  # that links point to, and how large ImageNet's are on average

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 Form = Callable[[float], str]  # how a number is written
 
@@ -108,6 +110,51 @@ def listed(words: Sequence[str]) -> str:
     'a, b and c'
     """
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def name_some(names: Sequence[Any], most: int = 3) -> str:
+    """Names in a sentence, not too many of them.
+
+    >>> name_some(["a", "b"]), name_some(range(9)), name_some([])
+    ('a, b', '0, 1, 2 and 6 more', 'none')
+    """
+    names = list(map(str, names))
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return (", ".join(names[:most]) or "none") + more
+
+
+def near_names(name: str, known: Iterable[str], *, cutoff: float = 0.6, most: int = 5) -> str:
+    """What may have been meant by a name that is not known.
+
+    >>> near_names("clena", ["clean", "model"]), near_names("q", ["clean", "model"])
+    ('did you mean clean?', 'there are clean, model')
+    """
+    known = list(known)
+    near = difflib.get_close_matches(name, known, n=3, cutoff=cutoff)
+    return f"did you mean {', '.join(near)}?" if near else f"there are {name_some(known, most)}"
+
+
+def join_notes(notes: Iterable[str]) -> str:
+    """Several notes as one, each said once; those that are empty are left out.
+
+    >>> join_notes(["few models", "", "few models", "no interval"])
+    'few models; no interval'
+    """
+    return "; ".join(dict.fromkeys(filter(None, notes)))
+
+
+def show_duration(seconds: float) -> str:
+    """Seconds in words, as precisely as people want them.
+
+    >>> show_duration(0.2), show_duration(12.3), show_duration(5400), show_duration(1e6)
+    ('1 s', '12 s', '1.5 h', '11.6 days')
+    """
+    minute, hour, day = 60, 3600, 86400
+    if seconds < 2 * minute:
+        return f"{max(seconds, 1):.0f} s"
+    if seconds < hour:
+        return f"{seconds / minute:.0f} min"
+    return f"{seconds / hour:.1f} h" if seconds < 2 * day else f"{seconds / day:.1f} days"
 
 
 def sentence(text: str) -> str:

@@ -32,9 +32,8 @@ from scuff.augment import (
 )
 from scuff.augment.augmix import OVERLAPPING, mix_chains
 from scuff.augment.operations import operate
-from scuff.augment.powerset import subset_number, subset_of
 from scuff.augment.scheme import NoAugmentation, Scheme
-from scuff.augment.schemes import KINDS, scheme_address
+from scuff.augment.schemes import KINDS, scheme_address, subset_number, subset_of
 
 ADDRESSES = (
     "none",

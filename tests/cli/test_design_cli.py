@@ -15,7 +15,7 @@ from scuff.cli import Verbs
 from scuff.cli.design import design_app
 from scuff.design import Selection
 from scuff.metrics import Accuracies, overlaps
-from scuff.report.overlap.sentences import explain_selection
+from scuff.report.overlap.designs import explain_selection
 from scuff.suites import load_suite
 
 ENTRIES = ("fog", "frost", "snow", "zoom_blur", "glass_blur", "shot_noise", "impulse_noise")

@@ -20,7 +20,7 @@ from skimage import color, filters
 
 import scuff
 from scuff.corruptions import blur, digital, weather
-from scuff.ops.plasma import plasma
+from scuff.kernels import plasma
 
 SUITES = {"imagenet-c": pictures_224, "cifar10-c": pictures_32}
 CASES = [(suite, severity) for suite in SUITES for severity in range(1, 6)]

@@ -13,7 +13,7 @@ from scipy import stats
 from scuff.design import Predictive, find_predictive
 from scuff.design.validity import predictive
 from scuff.design.validity import search as predictive_search
-from scuff.design.validity.held_out import split_models
+from scuff.design.validity.predictive import split_models
 from scuff.metrics import Shifts, complete_shifts
 
 NATURAL = ("n0", "n1")

@@ -11,7 +11,7 @@ import pytest
 from test_design_validity import loop, make_shifts
 
 from scuff.design import trends
-from scuff.design.validity.cells import draw_benchmarks, even_cells, uneven_cells
+from scuff.design.validity.groups import draw_benchmarks, even_cells, uneven_cells
 from scuff.design.validity.trends import EVERY_CELL, draw_side, find_comparisons
 from scuff.metrics import Resampling
 

@@ -8,7 +8,7 @@ import torch
 from PIL import Image
 
 from scuff import kernels
-from scuff.kernels.boxes import box_windows
+from scuff.kernels.reference.pixels import box_windows
 from scuff.ops.borders import padded_index
 
 SIZES = [(1, 1), (2, 5), (17, 9), (33, 47)]

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from scuff import kernels
-from scuff.ops import spline
+from scuff.ops import warp
 
 SIZES = [(0, 3, 9, 8), (1, 1, 1, 1), (2, 3, 2, 5), (2, 1, 17, 9), (3, 3, 33, 47)]
 
@@ -69,7 +69,7 @@ def test_sum_spline_reads(shape: tuple[int, ...]) -> None:
 def test_spline_reads_give_the_pixels_back() -> None:
     x = torch.rand(2, 3, 13, 1, generator=_generator())
     rows, columns = torch.meshgrid(torch.arange(-1.0, 14.0), torch.zeros(1), indexing="ij")
-    y = spline.sum_reads(x, rows[None], columns[None], torch.ones(1))
+    y = warp.sum_reads(x, rows[None], columns[None], torch.ones(1))
     assert torch.allclose(y[:, :, 1:-1], x, atol=1e-5)
     assert bool((y[:, :, [0, -1]] == 0).all())  # black outside
 

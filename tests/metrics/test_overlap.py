@@ -14,7 +14,7 @@ from published_tables import NOC, TABLE_7, TABLE_8
 from scipy import stats
 
 from scuff.metrics import Accuracies, Resampling, overlap, overlaps, read_accuracies, read_overlaps, robustness_scores
-from scuff.metrics.overlap import uncertainty
+from scuff.metrics.overlap import accuracies as accuracy_tables
 from scuff.suites import load_suite
 
 FEW = Resampling(count=20)
@@ -217,7 +217,7 @@ def test_bootstrap_over_images_against_a_loop(monkeypatch):
         assert (found.low[i, j], found.high[i, j]) == pytest.approx((low, high), abs=1e-12)
     assert found.n == 60
     assert found.interval == "bootstrap over images 90 %, 50 resamples, seed 3, without the randomness of training"
-    monkeypatch.setattr(uncertainty, "VALUES", 150)  # blocks of two columns, and of nine resamples
+    monkeypatch.setattr(accuracy_tables, "VALUES", 150)  # blocks of two columns, and of nine resamples
     for ours, theirs in zip(_matrices(overlaps(table, resampling=resampling)), _matrices(found), strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-12)
 

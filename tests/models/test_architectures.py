@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from scuff.models import build, list_architectures
-from scuff.models.recognise import recognise, shapes_of
+from scuff.models.states import recognise, shapes_of
 
 # Trainable parameters. ImageNet networks: torchvision's tables of weights (num_params). ResNets with the stem for 32
 # pixels: those numbers less 1000 x width + 1000 of the classifier and less 64 x 3 x (49 - 9) of the first convolution,

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from scuff.models import Classifier, build, close_model, open_model, save_model
-from scuff.models.closed import Closed
+from scuff.models.classifier import Closed
 
 IMAGES = torch.rand(4, 1, 16, 16, generator=torch.Generator().manual_seed(0))
 MEAN, STD = (0.4,), (0.3,)

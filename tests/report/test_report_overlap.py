@@ -20,9 +20,8 @@ from scuff.metrics import Accuracies
 from scuff.report import page as report
 from scuff.report import write_report
 from scuff.report.colours import themes
-from scuff.report.overlap.overlap import overlap_page, overlap_verdicts
+from scuff.report.overlap.overlap import overlap_page, overlap_sections, overlap_verdicts
 from scuff.report.overlap.scores import find_benchmarks, measure_overlap, turned
-from scuff.report.overlap.sections import overlap_sections
 from scuff.report.settings import all_facts
 from scuff.studies import OverlapStudy
 from scuff.studies.base import again

@@ -206,7 +206,7 @@ def test_of_many_schemes_those_with_names_and_the_nearest_have_a_row():
 
 
 def test_short_names_of_all_subsets_differ_and_fit():
-    from scuff.augment.powerset import powerset
+    from scuff.augment import powerset
 
     names = [short_name(scheme) for scheme in powerset()]
     assert len(set(names)) == 512

@@ -7,7 +7,7 @@ from tool_modules import ROOT, load_tool
 
 from scuff.design import find_categories
 from scuff.metrics import read_overlaps
-from scuff.studies.validity.mapping import read_mapping
+from scuff.studies.validity.table import read_mapping
 
 PAGE = ROOT / "docs" / "results" / "validity-imagenet.md"
 

@@ -10,10 +10,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from scuff import options as kinds
 from scuff.cli import app
-from scuff.studies import options as kinds
+from scuff.options import AS_IN_PYTHON, REQUIRED, command_defaults, options_of
 from scuff.studies.base import Study, again, join
-from scuff.studies.options import AS_IN_PYTHON, REQUIRED, command_defaults, options_of
 from scuff.studies.overlap.study import OverlapStudy
 from scuff.studies.validity import study as validity_study
 

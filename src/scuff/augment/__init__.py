@@ -5,10 +5,9 @@ from scuff.augment.autoaugment import AutoAugment
 from scuff.augment.losses import consistency_loss, jensen_shannon
 from scuff.augment.module import Augment
 from scuff.augment.noise import GaussianNoise, PatchGaussian, UniformNoise
-from scuff.augment.powerset import powerset
 from scuff.augment.randaugment import RandAugment
 from scuff.augment.scheme import NoAugmentation, Scheme
-from scuff.augment.schemes import expand_schemes, open_scheme
+from scuff.augment.schemes import expand_schemes, open_scheme, powerset
 
 __all__ = [
     "NINE",

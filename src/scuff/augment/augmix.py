@@ -22,20 +22,11 @@ from scuff.augment.operations import operate
 from scuff.augment.scheme import Scheme
 from scuff.balls import gamma_variates
 from scuff.kernels.constants import constant
+from scuff.kernels.operation_codes import WARPS
 from scuff.random import bernoulli, integers, uniform
 from scuff.ranges import is_number
 
-NINE = (
-    "shear_x",
-    "shear_y",
-    "translate_x",
-    "translate_y",
-    "rotate",
-    "solarize",
-    "equalize",
-    "autocontrast",
-    "posterize",
-)
+NINE = (*WARPS, "solarize", "equalize", "autocontrast", "posterize")
 OVERLAPPING = ("color", "contrast", "brightness", "sharpness")  # with the benchmark's corruptions: off by default
 
 LOWEST_LEVEL = 0.1
@@ -182,7 +173,7 @@ def _values(magnitudes: list[Magnitude], which: Tensor, level: Tensor, minus: Te
     """The values of operations at levels: float64 like `level`."""
 
     def of(name: str, dtype: torch.dtype) -> Tensor:
-        return constant(tuple(getattr(one, name) for one in magnitudes), which.device, dtype)[which]
+        return constant(tuple(getattr(magnitude, name) for magnitude in magnitudes), which.device, dtype)[which]
 
     value = of("rate", torch.float64) * level
     value = torch.where(of("whole", torch.bool), value.trunc(), value)

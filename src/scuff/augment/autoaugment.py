@@ -10,12 +10,10 @@ import torch
 from torch import Tensor
 
 from scuff.augment import conventions
-from scuff.augment.conventions import CIFAR_MEAN, GREY, IMAGENET_MEAN, Amount, Amounts
+from scuff.augment.conventions import CIFAR_MEAN, GREY, IMAGENET_MEAN, Amount, Amounts, Steps, draw_values
 from scuff.augment.operations import operate
-from scuff.augment.patches import cutout, draw_centres
 from scuff.augment.policies import POLICIES
-from scuff.augment.scheme import Scheme
-from scuff.augment.steps import Steps, draw_values
+from scuff.augment.scheme import Scheme, cutout, draw_centres
 from scuff.kernels.constants import constant
 from scuff.random import integers, uniform
 

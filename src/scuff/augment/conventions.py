@@ -7,8 +7,14 @@ keeps 4 bits or fewer of an image that it posterises, others 4 or more.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from scuff.kernels.constants import constant
+from scuff.random import bernoulli
 
 CIFAR_MEAN = (125, 123, 114)
 IMAGENET_MEAN = (124, 116, 104)
@@ -112,3 +118,33 @@ def tpu(operation: str, level: float, height: int, width: int) -> Amount:
     )
     half = Amount(int(4 * level * min(height, width) / 224))
     return {**amounts, "cutout": half, "solarize_add": Amount(min(int(11 * level), 255))}.get(operation, Amount())
+
+
+# --- what images draw -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What N images drew: places in `operations` and the values of these, (N, steps) each."""
+
+    operations: tuple[str, ...]
+    which: Tensor
+    values: Tensor
+
+    def __iter__(self):
+        """The operations and values of all images, step by step: (N,) each."""
+        return iter(zip(self.which.unbind(1), self.values.unbind(1), strict=True))
+
+
+def draw_values(keys: Tensor, amounts: Sequence[Amount], which: Tensor) -> Tensor:
+    """The values of operations that are given by their places in `amounts`: float64, (N, steps) like `which`.
+
+    All that is random about them is the sign.
+    """
+
+    def of(name: str) -> Tensor:
+        return constant(tuple(getattr(amount, name) for amount in amounts), keys.device, torch.float64)[which]
+
+    minus = bernoulli(keys, "sign", which.shape[1:], probability=0.5)
+    size = of("size")
+    return of("start") + torch.where(minus, -size, size)

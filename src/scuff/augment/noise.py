@@ -11,8 +11,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from scuff.augment.patches import draw_centres, patch_mask
-from scuff.augment.scheme import Scheme, each
+from scuff.augment.scheme import Scheme, draw_centres, each, patch_mask
 from scuff.random import normal, uniform
 from scuff.ranges import is_number
 

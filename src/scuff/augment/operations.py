@@ -27,6 +27,8 @@ translate_x, _y    pixels to the left; pixels up        moves, also by parts of 
 rotate             degrees counter-clockwise            turns about the centre
 =================  ===================================  ==============================================================
 
+Each is also a function of its own, for one operation on all images: `rotate(pixels, 30, fill=128)`.
+
 The formulas are those of Pillow's builds without fused multiply-adds (x86-64). Results do not depend on the device.
 """
 
@@ -34,6 +36,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -43,7 +46,6 @@ from scuff.kernels.constants import constant
 from scuff.kernels.operation_codes import CODES, OPERATIONS
 
 RESAMPLINGS = ("bilinear", "nearest")
-Number = float | Tensor
 Fill = float | Sequence[float]
 
 
@@ -100,87 +102,25 @@ def _levels(fill: Fill, channels: int) -> tuple[int, ...]:
 # --- one operation for all images -----------------------------------------------------------------------------------
 
 
-def _all(pixels: Tensor, name: str, value: Number = 0.0, resampling: str = "bilinear", fill: Fill = 0) -> Tensor:
-    count, device = len(pixels), pixels.device
-    if isinstance(value, Tensor):
-        values = value.to(device, torch.float64).expand(count)
-    else:
-        values = torch.full((count,), float(value), dtype=torch.float64, device=device)
-    which = torch.zeros(count, dtype=torch.int64, device=device)
+def operate_all(
+    name: str, pixels: Tensor, value: float | Tensor = 0.0, *, resampling: str = "bilinear", fill: Fill = 0
+) -> Tensor:
+    """All images meet one operation, with one value or one for each.
+
+    A tensor of bits is not looked at, since that would wait for the device: posterize drops fractions, and takes bits
+    as 0 (all black) at least and 8 at most.
+    """
+    if name == "posterize" and not isinstance(value, Tensor) and (value != int(value) or not 1 <= value <= 8):
+        raise ValueError(f"posterize keeps a whole number of 1..8 bits, got {value}")
+    values = torch.as_tensor(value, dtype=torch.float64, device=pixels.device).expand(len(pixels))
+    which = torch.zeros(len(pixels), dtype=torch.int64, device=pixels.device)
     return operate(pixels, (name,), which, values, resampling=resampling, fill=fill)
 
 
-def invert(pixels: Tensor) -> Tensor:
-    """255 - v."""
-    return _all(pixels, "invert")
-
-
-def solarize(pixels: Tensor, threshold: Number) -> Tensor:
-    """Invert levels that are not below the threshold: 0 inverts all, 256 none."""
-    return _all(pixels, "solarize", threshold)
-
-
-def posterize(pixels: Tensor, bits: Number) -> Tensor:
-    """Keep the upper 1..8 bits of every level.
-
-    A tensor of bits is not looked at, since that would wait for the device: a fraction is dropped, and bits are taken
-    as 0 (all black) at least and 8 at most.
-    """
-    if not isinstance(bits, Tensor) and (bits != int(bits) or not 1 <= bits <= 8):
-        raise ValueError(f"posterize keeps a whole number of 1..8 bits, got {bits}")
-    return _all(pixels, "posterize", bits)
-
-
-def brightness(pixels: Tensor, factor: Number) -> Tensor:
-    """Blend with black: factor 0 is black, 1 the image, above 1 brighter."""
-    return _all(pixels, "brightness", factor)
-
-
-def contrast(pixels: Tensor, factor: Number) -> Tensor:
-    """Blend with the image's mean grey: factor 0 is grey, 1 the image, above 1 more contrast."""
-    return _all(pixels, "contrast", factor)
-
-
-def color(pixels: Tensor, factor: Number) -> Tensor:
-    """Blend with the grey image: factor 0 is grey, 1 the image, above 1 more colourful."""
-    return _all(pixels, "color", factor)
-
-
-def sharpness(pixels: Tensor, factor: Number) -> Tensor:
-    """Blend with the smoothed image: factor 0 is smooth, 1 the image, above 1 sharper."""
-    return _all(pixels, "sharpness", factor)
-
-
-def autocontrast(pixels: Tensor) -> Tensor:
-    """Stretch the levels of each channel to 0..255."""
-    return _all(pixels, "autocontrast")
-
-
-def equalize(pixels: Tensor) -> Tensor:
-    """Flatten the histogram of each channel."""
-    return _all(pixels, "equalize")
-
-
-def shear_x(pixels: Tensor, slant: Number, *, resampling: str = "bilinear", fill: Fill = 0) -> Tensor:
-    """Move each row to the left, by `slant` pixels more than the row above it."""
-    return _all(pixels, "shear_x", slant, resampling, fill)
-
-
-def shear_y(pixels: Tensor, slant: Number, *, resampling: str = "bilinear", fill: Fill = 0) -> Tensor:
-    """Move each column up, by `slant` pixels more than the column on its left."""
-    return _all(pixels, "shear_y", slant, resampling, fill)
-
-
-def translate_x(pixels: Tensor, distance: Number, *, resampling: str = "bilinear", fill: Fill = 0) -> Tensor:
-    """Move to the left, by `distance` pixels."""
-    return _all(pixels, "translate_x", distance, resampling, fill)
-
-
-def translate_y(pixels: Tensor, distance: Number, *, resampling: str = "bilinear", fill: Fill = 0) -> Tensor:
-    """Move up, by `distance` pixels."""
-    return _all(pixels, "translate_y", distance, resampling, fill)
-
-
-def rotate(pixels: Tensor, degrees: Number, *, resampling: str = "bilinear", fill: Fill = 0) -> Tensor:
-    """Turn counter-clockwise about the centre; the size stays."""
-    return _all(pixels, "rotate", degrees, resampling, fill)
+invert, autocontrast, equalize = (partial(operate_all, name) for name in ("invert", "autocontrast", "equalize"))
+solarize, posterize = partial(operate_all, "solarize"), partial(operate_all, "posterize")
+brightness, contrast = partial(operate_all, "brightness"), partial(operate_all, "contrast")
+color, sharpness = partial(operate_all, "color"), partial(operate_all, "sharpness")
+shear_x, shear_y = partial(operate_all, "shear_x"), partial(operate_all, "shear_y")
+translate_x, translate_y = partial(operate_all, "translate_x"), partial(operate_all, "translate_y")
+rotate = partial(operate_all, "rotate")

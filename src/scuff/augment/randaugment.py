@@ -10,31 +10,17 @@ import torch
 from torch import Tensor
 
 from scuff.augment import conventions
-from scuff.augment.conventions import GREY, Amount
+from scuff.augment.conventions import GREY, Amount, Steps, draw_values
 from scuff.augment.operations import operate
-from scuff.augment.patches import cutout, draw_centres
-from scuff.augment.scheme import Scheme, each
-from scuff.augment.steps import Steps, draw_values
+from scuff.augment.scheme import Scheme, cutout, draw_centres, each
 from scuff.kernels.constants import constant
 from scuff.random import integers
 from scuff.ranges import is_number
 
 PAPER = (
-    "identity",
-    "autocontrast",
-    "equalize",
-    "rotate",
-    "solarize",
-    "color",
-    "posterize",
-    "contrast",
-    "brightness",
-    "sharpness",
-    "shear_x",
-    "shear_y",
-    "translate_x",
-    "translate_y",
-)
+    "identity", "autocontrast", "equalize", "rotate", "solarize", "color", "posterize", "contrast", "brightness",
+    "sharpness", "shear_x", "shear_y", "translate_x", "translate_y",
+)  # fmt: skip
 EXTRAS = ("cutout", "solarize_add")  # which the TPU program adds, with invert and without identity
 OPERATIONS = {"torchvision": PAPER, "tpu": (*PAPER[1:], "invert", *EXTRAS)}
 HIGHEST_LEVEL = 30

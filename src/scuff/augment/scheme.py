@@ -8,12 +8,14 @@ transforms are compared with each other, and how one is repeated.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar
 
+import torch
 from torch import Tensor
 
-from scuff.random import image_keys
+from scuff.random import image_keys, integers
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,6 @@ class Scheme(ABC):
 class NoAugmentation(Scheme):
     """Images as they are.
 
-    >>> import torch
     >>> pixels = torch.full((2, 3, 4, 4), 7, dtype=torch.uint8)
     >>> torch.equal(NoAugmentation()(pixels, torch.arange(2)), pixels)
     True
@@ -75,3 +76,36 @@ class NoAugmentation(Scheme):
 def each(value: Tensor) -> Tensor:
     """(N,) -> (N, 1, 1, 1), to meet images."""
     return value[:, None, None, None]
+
+
+# --- square patches at random places, cut at the border of the image ------------------------------------------------
+
+
+def draw_centres(keys: Tensor, size: Sequence[int], stream: str = "centre") -> tuple[Tensor, Tensor]:
+    """A row and a column for each image of this height and width, all places alike: int32 (N,) each."""
+    height, width = size
+    row = integers(keys, f"{stream} row", low=0, high=height - 1)
+    return row, integers(keys, f"{stream} column", low=0, high=width - 1)
+
+
+def patch_mask(centres: tuple[Tensor, Tensor], side: Tensor | float, size: Sequence[int]) -> Tensor:
+    """Where the patches are: bool (N, 1, H, W).
+
+    A patch reaches from floor(side / 2) before its centre to ceil(side / 2) - 1 after it, so that a whole `side` is
+    that number of pixels, and a real one stands for the next whole numbers. One number for all, or one for each (N,).
+
+    >>> mask = patch_mask((torch.tensor([0]), torch.tensor([2])), 3, (4, 4))
+    >>> mask[0, 0].int().tolist()
+    [[0, 1, 1, 1], [0, 1, 1, 1], [0, 0, 0, 0], [0, 0, 0, 0]]
+    """
+    half = each(side / 2) if isinstance(side, Tensor) else torch.tensor(side / 2)
+    before, after = half.floor(), half.ceil()
+    row, column = (each(centre) for centre in centres)
+    i = torch.arange(size[0], device=row.device)[:, None]
+    j = torch.arange(size[1], device=row.device)
+    return (i >= row - before) & (i < row + after) & (j >= column - before) & (j < column + after)
+
+
+def cutout(images: Tensor, centres: tuple[Tensor, Tensor], side: int, fill: Tensor) -> Tensor:
+    """Images (N, C, H, W) with a patch each in one colour; `fill` has the type of the images, and meets their shape."""
+    return torch.where(patch_mask(centres, side, images.shape[-2:]), fill, images)

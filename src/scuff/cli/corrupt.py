@@ -16,8 +16,8 @@ from scuff.cli.options import (
     Severity,
     Validation,
     whole_numbers,
-    words,
 )
+from scuff.options import words
 
 if TYPE_CHECKING:
     from scuff.engine import Engine
@@ -131,9 +131,9 @@ def _announce(plan: Plan) -> None:
 def _tell_cost(plan: Plan, place: Engine) -> None:
     """Estimate the cost from a few images that are really corrupted."""
     from scuff.cli.costs import print_costs
-    from scuff.durations import show_duration
     from scuff.engine import LocalEngine, Needs
     from scuff.export import estimate_study
+    from scuff.words import show_duration
 
     if not plan.tasks:
         return

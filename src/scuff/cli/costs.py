@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from scuff.durations import show_duration
 from scuff.tables import Table
+from scuff.words import show_duration
 
 if TYPE_CHECKING:
     from scuff.engine.cost import CellCost, StudyCost

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from scuff.cli.calibration import calibrate_command
-from scuff.cli.options import Seed, words
+from scuff.cli.options import Seed
 from scuff.cli.transform_space import dissimilar_command
+from scuff.options import words
 
 if TYPE_CHECKING:
     from scuff.metrics import Overlaps
@@ -82,8 +83,7 @@ def nonoverlapping_command(
     """
     from scuff import design
     from scuff.cli.console import print_table
-    from scuff.report.overlap.sentences import explain_selection
-    from scuff.report.overlap.tables import selection_table, sweep_table
+    from scuff.report.overlap.designs import explain_selection, selection_table, sweep_table
 
     _check_ending(out, (".yaml", ".yml"))
     overlaps = choose(read_overlaps_of(source, suite or ()), words(only))
@@ -117,8 +117,7 @@ def categories_command(
     """
     from scuff.cli.console import print_table
     from scuff.design import find_categories
-    from scuff.report.overlap.sentences import explain_categories
-    from scuff.report.overlap.tables import groups_table, steps_table
+    from scuff.report.overlap.designs import explain_categories, groups_table, steps_table
 
     _check_ending(out, (".json", ".yaml", ".yml"))
     overlaps = choose(read_overlaps_of(source, ()), words(only))
@@ -163,8 +162,8 @@ def balanced_command(
     """
     from scuff import design
     from scuff.cli.console import print_table
-    from scuff.design.overlap.files import read_categories
-    from scuff.report.overlap.tables import groups_table
+    from scuff.design.overlap.categories import read_categories
+    from scuff.report.overlap.designs import groups_table
 
     _check_ending(out, (".yaml", ".yml") if count is None else (".json", ".yaml", ".yml"))
     overlaps = choose(read_overlaps_of(source, suite or ()), words(only))

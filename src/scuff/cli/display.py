@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from scuff.durations import show_duration
+from scuff.words import show_duration
 
 if TYPE_CHECKING:
     from rich.progress import Progress

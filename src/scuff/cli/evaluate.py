@@ -3,74 +3,27 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scuff.cli.options import (
-    Address,
-    Device,
-    DryRun,
-    EngineName,
-    Only,
-    Resize,
-    Seed,
-    Severity,
-    Validation,
-    decimals,
-    whole_numbers,
-    words,
-)
+from scuff.cli.options import Address, DryRun, EngineName
+from scuff.cli.study import options_command
+from scuff.evaluation.options import EvaluationOptions
 
 if TYPE_CHECKING:
     from scuff.evaluation import Plan, Timing
 
+Baseline = Annotated[str, typer.Option(metavar="alexnet|MODEL|none", help="Reference of corruption errors.")]
 
+
+@options_command(EvaluationOptions)
 def evaluate_command(
-    models: list[str] = typer.Argument(
-        ...,
-        metavar="MODEL...",
-        help="torchvision:NAME, timm:NAME, onnx:FILE, FILE.safetensors, FILE.pt or package.module:object; "
-        "OTHER=MODEL gives it another name.",
-    ),
-    data: str = typer.Option(
-        ...,
-        metavar="SOURCE",
-        help="Images: fashion, cifar10:DIR, folder:DIR, npz:FILE, hf:DIR, imagenet-a:DIR, ...; or published corrupted "
-        "images: cifar10-c:DIR, imagenet-c:DIR.",
-    ),
-    out: str = typer.Option(..., metavar="DIR", help="Folder for the results; any fsspec path, as s3://..."),
-    suite: str | None = typer.Option(
-        None, help="Name of a suite (see scuff list), or a suite file. Without one, images are evaluated as they are."
-    ),
-    only: Only = None,
-    severity: Severity = None,
-    validation: Validation = False,
-    limit: int | None = typer.Option(None, metavar="N", help="Number of images, evenly spread over the data."),
-    clean: str | None = typer.Option(None, metavar="SOURCE", help="Clean counterpart of published corrupted images."),
-    classes: str | None = typer.Option(None, metavar="NAME", help="Class subset: imagenet-a, imagenet-r or objectnet."),
-    resize: Resize = None,
-    crop: int | None = typer.Option(
-        None, metavar="PIXELS", help="Then crop the middle square. Default: as the models expect."
-    ),
-    seed: Seed = 0,
-    as_published: bool = typer.Option(
-        False, "--as-published", help="Compress corrupted images as the published ImageNet-C did (JPEG)."
-    ),
-    precision: str = typer.Option("float32", metavar="float32|bfloat16|float16", help="Precision of the models."),
-    mean: str | None = typer.Option(
-        None, metavar="NUMBERS", help="Normalisation: (pixel - mean) / std, for pixels in 0..1."
-    ),
-    std: str | None = typer.Option(None, metavar="NUMBERS", help="Normalisation, as in 0.229,0.224,0.225."),
-    device: Device = None,
-    batch_size: int | None = typer.Option(None, metavar="N", help="Batch size; halved when memory runs out."),
-    compile: bool = typer.Option(False, "--compile", help="Compile the models with torch.compile."),
-    workers: int | None = typer.Option(
-        None, metavar="N", help="Number of processes that decode pictures; 0 for none but this one."
-    ),
+    options: dict[str, Any],
+    *,
     engine: EngineName = "local",
     address: Address = None,
-    baseline: str = typer.Option("alexnet", metavar="alexnet|MODEL|none", help="Reference of corruption errors."),
+    baseline: Baseline = "alexnet",
     dry_run: DryRun = False,
 ) -> None:
     """Measure how robust models are: clean, and on every corruption of a suite at every severity.
@@ -91,41 +44,14 @@ def evaluate_command(
     from scuff.cli.jobs import chosen_engine, resumable_job
     from scuff.evaluation import plan_evaluation, run_plan
 
-    plan = plan_evaluation(
-        models,
-        suite,
-        data,
-        out,
-        clean=clean,
-        classes=classes,
-        only=words(only),
-        severities=whole_numbers(severity, "--severity"),
-        validation=validation,
-        seed=seed,
-        limit=limit,
-        resize=resize,
-        crop=crop,
-        as_published=as_published,
-        precision=precision,
-        mean=decimals(mean, "--mean"),
-        std=decimals(std, "--std"),
-    )
+    plan = plan_evaluation(**{"suite": None} | options)
     _check_baseline(plan, baseline)
     _announce(plan)
     if dry_run:
-        _estimate(plan, device, compile, engine)
+        _estimate(plan, engine)
         return
-
     with resumable_job() as advance:
-        timing = run_plan(
-            plan,
-            device=device,
-            batch_size=batch_size,
-            compile=compile,
-            workers=workers,
-            engine=chosen_engine(engine, address, None),
-            progress=advance,
-        )
+        timing = run_plan(plan, engine=chosen_engine(engine, address, None), progress=advance)
     _conclude(plan, timing, baseline)
 
 
@@ -147,7 +73,7 @@ def _announce(plan: Plan) -> None:
     typer.echo(f"Cells: {total}, of which {total - missing} exist already; in {plan.store.root}")
 
 
-def _estimate(plan: Plan, device: str | None, compile: bool, engine: str) -> None:
+def _estimate(plan: Plan, engine: str) -> None:
     from scuff.cli.costs import print_costs
     from scuff.evaluation.cost import estimate
 
@@ -156,13 +82,13 @@ def _estimate(plan: Plan, device: str | None, compile: bool, engine: str) -> Non
         level = "" if cell.severity is None else f" {cell.severity}"
         typer.echo(f"  {cell.entry}{level}: {', '.join(models)}")
     typer.echo(f"Predictions: {plan.settings['images'] * sum(map(len, missing.values()))}")
-    print_costs(estimate(plan, device, compile=compile), engine)
+    print_costs(estimate(plan, plan.how["device"], compile=plan.how["compile"]), engine)
 
 
 def _conclude(plan: Plan, timing: Timing, baseline: str) -> None:
     from scuff.cli.scores import print_scores
-    from scuff.durations import show_duration
     from scuff.evaluation import read_evaluation
+    from scuff.words import show_duration
 
     if timing.predictions:
         typer.echo(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from scuff.cli.study import study_command
-from scuff.studies.options import numbers
+from scuff.options import numbers
 from scuff.studies.separation.study import MscrStudy, SeparationStudy
 from scuff.tables import Table
 

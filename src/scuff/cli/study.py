@@ -16,14 +16,15 @@ from __future__ import annotations
 
 import inspect
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import typer
 
 from scuff.cli.options import Address, DryRun, EngineName, Share
+from scuff.options import AS_IN_PYTHON, REQUIRED, Option, command_defaults, flag_of, options_of
 from scuff.studies.base import Plan, Study
-from scuff.studies.options import AS_IN_PYTHON, REQUIRED, Option, command_defaults, flag_of, options_of
 
 Show = Callable[..., None]
 Prepare = Callable[[dict[str, Any], dict[str, Any]], None]
@@ -44,30 +45,58 @@ def study_command(
     to fill in options from others, as a protocol does. It may change both. Required options that it `fills_in` may be
     left out on the command line.
     """
-    declared = {name: option for name, option in options_of(study).items() if option.kind is not None}
-    defaults = command_defaults(study) | dict.fromkeys(fills_in)
     extra = _extra_options(study)
 
     def decorate(show: Show) -> Callable[..., None]:
-        shown = {p.name: (p.annotation, p.default) for p in _signature(show) if p.kind is p.KEYWORD_ONLY}
-
-        def command(**given: Any) -> None:
+        def run(options: dict[str, Any], **given: Any) -> None:
             dry_run = given.pop("dry_run")
             where = {name: given.pop(name) for name in extra if name != "dry_run"}
-            options = {name: _read(declared[name], name, given.pop(name)) for name in declared}
             if prepare is not None:
                 prepare(options, given)
             options = {name: value for name, value in options.items() if value is not None}
             _run(study, options, where, dry_run, lambda plan, result: show(plan, result, **given))
 
-        parameters = {
-            name: (_annotation(name, o, defaults[name]), _default(defaults[name])) for name, o in declared.items()
-        }
-        _give_signature(command, {**parameters, **shown, **extra})
-        command.__name__, command.__doc__ = show.__name__, show.__doc__
-        return command
+        return _command(study, show, run, extra, fills_in)
 
     return decorate
+
+
+def options_command(declared: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make a command of a function that is called with the declared options that were given, as a dictionary.
+
+    Keyword-only parameters of the function become further options of the command.
+    """
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        def run(options: dict[str, Any], **given: Any) -> None:
+            function({name: value for name, value in options.items() if value is not None}, **given)
+
+        return _command(declared, function, run)
+
+    return decorate
+
+
+def _command(
+    declared_by: type,
+    function: Callable[..., None],
+    run: Callable[..., None],
+    extra: Mapping[str, tuple[Any, Any]] = MappingProxyType({}),
+    fills_in: Sequence[str] = (),
+) -> Callable[..., None]:
+    """The command named and explained as `function`, which calls `run` with declared options and all others."""
+    declared = {name: option for name, option in options_of(declared_by).items() if option.kind is not None}
+    defaults = command_defaults(declared_by) | dict.fromkeys(fills_in)
+
+    def command(**given: Any) -> None:
+        run({name: _read(declared[name], name, given.pop(name)) for name in declared}, **given)
+
+    parameters = {
+        name: (_annotation(name, o, defaults[name]), _default(defaults[name])) for name, o in declared.items()
+    }
+    further = {p.name: (p.annotation, p.default) for p in _signature(function) if p.kind is p.KEYWORD_ONLY}
+    _give_signature(command, {**parameters, **further, **extra})
+    command.__name__, command.__doc__ = function.__name__, function.__doc__
+    return command
 
 
 def _run(

@@ -8,7 +8,8 @@ from typing import Any
 
 import typer
 
-from scuff.cli.options import Classes, Device, DryRun, words
+from scuff.cli.options import Classes, Device, DryRun
+from scuff.options import words
 
 
 def train_command(

@@ -1,7 +1,6 @@
 """The catalogue: importing this package registers every corruption, one module per family."""
 
 from scuff.corruptions import (  # noqa: F401  (registration)
-    aberration,
     blur,
     colours,
     digital,
@@ -9,12 +8,9 @@ from scuff.corruptions import (  # noqa: F401  (registration)
     geometry,
     light,
     noise,
-    obscure,
     patches,
-    perspective,
     sequences,
     sky,
-    tint,
     warps,
     weather,
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 from torch import Tensor
 
@@ -13,14 +15,18 @@ from scuff.ops import filters
 from scuff.ops.resize import clipped_zoom
 from scuff.ranges import Range
 
+hendrycks = partial(register, family="blur", reference=HENDRYCKS)
+noc = partial(register, family="blur", domain="real", reference=NOC)
+syn2nat = partial(register, family="blur", domain="byte", reference=SYN2NAT)
 
-@register(family="blur", lengths=("sigma",), reference=HENDRYCKS)
+
+@hendrycks(lengths=("sigma",))
 def gaussian_blur(x: Tensor, *, sigma: float) -> Tensor:
     """A Gaussian low-pass of standard deviation `sigma` pixels, cut at 4 sigma; edges repeat."""
     return filters.gaussian_blur(x, sigma)
 
 
-@register(family="blur", lengths=("radius",), reference=HENDRYCKS)
+@hendrycks(lengths=("radius",))
 def defocus_blur(x: Tensor, *, radius: float, softness: float) -> Tensor:
     """A lens out of focus: every point becomes a disk of `radius` pixels with an edge softened by a small Gaussian.
 
@@ -38,7 +44,7 @@ def _draw_glass(keys: Tensor, shape: Shape, *, reach: int, passes: int) -> dict[
     }
 
 
-@register(family="blur", draw=_draw_glass, lengths=("sigma", "reach"), reference=HENDRYCKS)
+@hendrycks(draw=_draw_glass, lengths=("sigma", "reach"))
 def glass_blur(x: Tensor, dx: Tensor, dy: Tensor, *, sigma: float, reach: int, passes: int) -> Tensor:
     """Frosted glass: blur, let every pixel copy a random neighbour `passes` times, blur again.
 
@@ -56,7 +62,7 @@ def _draw_angle(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     return {"angle": random.uniform(keys, "angle", (), -45.0, 45.0)}
 
 
-@register(family="blur", draw=_draw_angle, domain="byte", lengths=("radius", "sigma"), reference=HENDRYCKS)
+@hendrycks(draw=_draw_angle, domain="byte", lengths=("radius", "sigma"))
 def motion_blur(pixels: Tensor, angle: Tensor, *, radius: int, sigma: float) -> Tensor:
     """A camera that moves during the exposure, within 45 degrees of the horizontal.
 
@@ -67,7 +73,7 @@ def motion_blur(pixels: Tensor, angle: Tensor, *, radius: int, sigma: float) -> 
     return filters.imagemagick_bytes(levels).to(torch.uint8)
 
 
-@register(family="blur", reference=HENDRYCKS)
+@hendrycks()
 def zoom_blur(x: Tensor, *, steps: int, step: float) -> Tensor:
     """A camera that moves towards its subject: the mean of zooms by 1, 1 + step, ..., with `steps` factors in all.
 
@@ -83,11 +89,7 @@ def zoom_blur(x: Tensor, *, steps: int, step: float) -> Tensor:
 # --- kernels drawn per image ----------------------------------------------------------------------------------------
 
 
-def _draw_share(keys: Tensor, shape: Shape, *, share: Range | float) -> dict[str, Tensor]:
-    return {"share": pick(keys, share)}
-
-
-@register(family="blur", draw=_draw_share, domain="real", ranges=("share",), reference=NOC)
+@noc(draw=lambda keys, shape, *, share: {"share": pick(keys, share)}, ranges=("share",))
 def mixed_box_blur(x: Tensor, share: Tensor) -> Tensor:
     """A share of the picture replaced by its blur: five 3 x 3 means, black beyond the border."""
     blurred = x
@@ -108,11 +110,7 @@ def _pick_odd(keys: Tensor, size: Range | int) -> Tensor:
     return pick_whole(keys, _odd(size))
 
 
-def _draw_side(keys: Tensor, shape: Shape, *, size: Range | int) -> dict[str, Tensor]:
-    return {"side": _pick_odd(keys, size)}
-
-
-@register(family="blur", draw=_draw_side, domain="byte", lengths=("size",), ranges=("size",), reference=SYN2NAT)
+@syn2nat(draw=lambda keys, shape, *, size: {"side": _pick_odd(keys, size)}, lengths=("size",), ranges=("size",))
 def box_blur(pixels: Tensor, side: Tensor, *, size: Range | int) -> Tensor:
     """The mean over a square whose odd side each image draws for itself; an even one counts as the next odd one."""
     return kernels.box_mean(pixels, side, _odd(largest(size)))
@@ -124,17 +122,13 @@ def _draw_gaussian(keys: Tensor, shape: Shape, *, size: Range | int) -> dict[str
     return {"offsets": offsets, "weights": weights}
 
 
-@register(family="blur", draw=_draw_gaussian, domain="real", lengths=("size",), ranges=("size",), reference=SYN2NAT)
+@syn2nat(draw=_draw_gaussian, domain="real", lengths=("size",), ranges=("size",))
 def kernel_gaussian_blur(x: Tensor, offsets: Tensor, weights: Tensor) -> Tensor:
     """A Gaussian whose kernel's size each image draws; its deviation follows from the size by OpenCV's rule."""
     return filters.separable(x, offsets, weights, "mirror")
 
 
-def _draw_radius(keys: Tensor, shape: Shape, *, size: Range | int) -> dict[str, Tensor]:
-    return {"radius": _pick_odd(keys, size) // 2}
-
-
-@register(family="blur", draw=_draw_radius, domain="byte", lengths=("size",), ranges=("size",), reference=SYN2NAT)
+@syn2nat(draw=lambda keys, shape, *, size: {"radius": _pick_odd(keys, size) // 2}, lengths=("size",), ranges=("size",))
 def median_blur(pixels: Tensor, radius: Tensor, *, size: Range | int) -> Tensor:
     """The median over a square whose odd side each image draws for itself: small things vanish, edges stay.
 
@@ -155,7 +149,7 @@ def _draw_line(keys: Tensor, shape: Shape, *, size: Range | int) -> dict[str, Te
     return {"dy": dy - (size_ // 2)[:, None], "dx": dx - (size_ // 2)[:, None], "weights": weights}
 
 
-@register(family="blur", draw=_draw_line, domain="byte", lengths=("size",), ranges=("size",), reference=SYN2NAT)
+@syn2nat(draw=_draw_line, lengths=("size",), ranges=("size",))
 def line_blur(pixels: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
     """Motion: the mean along a short random line. It need not pass through the pixel, so the picture also shifts.
 
@@ -170,7 +164,7 @@ def _draw_sharpen(keys: Tensor, shape: Shape, *, alpha: Range | float, lightness
     return {"weights": -a * ring + (1.0 - ring) * (1.0 - a + a * (8.0 + light))}
 
 
-@register(family="blur", draw=_draw_sharpen, domain="byte", ranges=("alpha", "lightness"), reference=SYN2NAT)
+@syn2nat(draw=_draw_sharpen, ranges=("alpha", "lightness"))
 def sharpen(pixels: Tensor, weights: Tensor) -> Tensor:
     """Edges overdrawn: a pixel's lead over its eight neighbours is amplified, and the picture darkens a little."""
     return filters.correlate_3x3(pixels, weights)
@@ -182,7 +176,7 @@ def _draw_emboss(keys: Tensor, shape: Shape, *, strength: Range | float) -> dict
     return {"weights": torch.stack((-1.0 - s, -s, zero, -s, one, s, zero, s, 1.0 + s), dim=1)}
 
 
-@register(family="blur", draw=_draw_emboss, domain="byte", ranges=("strength",), reference=SYN2NAT)
+@syn2nat(draw=_draw_emboss, ranges=("strength",))
 def emboss(pixels: Tensor, weights: Tensor) -> Tensor:
     """The picture as a relief, lit from the top left: differences across the diagonal, added to it."""
     return filters.correlate_3x3(pixels, weights)

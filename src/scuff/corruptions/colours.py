@@ -1,16 +1,24 @@
-"""Colours of the whole picture: channels, hue, grey."""
+"""Colours: channels, hue and grey of the whole picture; film, palettes and dither, pixel by pixel."""
 
 from __future__ import annotations
+
+from functools import partial
 
 import torch
 from torch import Tensor
 
 from scuff import kernels, random
 from scuff.corruptions.draws import Shape, fair_signs, pick
-from scuff.corruptions.registry import NOC, SYN2NAT, register
+from scuff.corruptions.registry import MINTUN, NOC, SYN2NAT, register
 from scuff.kernels.constants import constant
+from scuff.ops.colour import shift_hue
 from scuff.ops.tables import map_components, map_levels, round8, trunc8
+from scuff.ops.textures import smoothstep
 from scuff.ranges import Range
+
+mintun = partial(register, family="tint", domain="byte", colour=True, reference=MINTUN)
+noc = partial(register, family="colour", domain="byte", colour=True, reference=NOC)
+syn2nat = partial(register, family="colour", domain="byte", colour=True, reference=SYN2NAT)
 
 
 def _one_of_three(keys: Tensor, stream: str) -> Tensor:
@@ -22,60 +30,44 @@ def _draw_tinge(keys: Tensor, shape: Shape, *, shift: Range | float) -> dict[str
     return {"shift": 255.0 * pick(keys, shift)[:, None] * _one_of_three(keys, "channel").float()}
 
 
-@register(family="colour", draw=_draw_tinge, domain="byte", colour=True, ranges=("shift",), reference=NOC)
+@noc(draw=_draw_tinge, ranges=("shift",))
 def color_distortion(pixels: Tensor, shift: Tensor) -> Tensor:
     """A cast of red, green or blue: one channel is raised. (Spelled color_disortion in the original.)"""
     return map_levels(pixels, lambda level: round8(level + shift[..., None]))
 
 
-def _draw_greyness(keys: Tensor, shape: Shape, *, share: Range | float) -> dict[str, Tensor]:
-    return {"share": pick(keys, share)}
-
-
-@register(family="colour", draw=_draw_greyness, domain="byte", colour=True, ranges=("share",), reference=NOC)
+@noc(draw=lambda keys, shape, *, share: {"share": pick(keys, share)}, ranges=("share",))
 def gray_scale(pixels: Tensor, share: Tensor) -> Tensor:
     """Colours that fade: a share of every pixel is replaced by its grey."""
     return kernels.mix_grey(pixels, share)
 
 
-def _draw_turn(keys: Tensor, shape: Shape, *, turn: Range | float) -> dict[str, Tensor]:
-    return {"turn": pick(keys, turn) * fair_signs(keys, "sign")}
-
-
-@register(family="colour", draw=_draw_turn, domain="byte", colour=True, ranges=("turn",), reference=NOC)
+@noc(draw=lambda keys, shape, *, turn: {"turn": pick(keys, turn) * fair_signs(keys, "sign")}, ranges=("turn",))
 def hue(pixels: Tensor, turn: Tensor) -> Tensor:
     """All hues turned on the colour circle, in Pillow's 256 steps; half a turn is the most."""
     step = torch.trunc(255.0 * turn)[:, None]
     return map_components(pixels, "pillow_hsv", (lambda h: (h + step).remainder(256.0).to(torch.uint8), None, None))
 
 
-def _draw_channel(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
-    return {"dropped": _one_of_three(keys, "channel")}
-
-
-@register(family="colour", draw=_draw_channel, domain="byte", colour=True, reference=SYN2NAT)
+@syn2nat(draw=lambda keys, shape: {"dropped": _one_of_three(keys, "channel")})
 def channel_dropout(pixels: Tensor, dropped: Tensor) -> Tensor:
     """One of the three channels lost: it becomes 0."""
     return map_levels(pixels, lambda level: torch.where(dropped[..., None], 0.0, level).to(torch.uint8))
 
 
-def _draw_shifts(keys: Tensor, shape: Shape, *, shift: Range | float) -> dict[str, Tensor]:
-    return {"shift": pick(keys, shift, "shift", (3,))}
-
-
-@register(family="colour", draw=_draw_shifts, domain="byte", colour=True, ranges=("shift",), reference=SYN2NAT)
+@syn2nat(draw=lambda keys, shape, *, shift: {"shift": pick(keys, shift, "shift", (3,))}, ranges=("shift",))
 def rgb_shift(pixels: Tensor, shift: Tensor) -> Tensor:
     """Each channel raised or lowered by an amount of its own, up to 200 levels."""
     return map_levels(pixels, lambda level: trunc8(level + shift[..., None]))
 
 
-@register(family="colour", domain="byte", reference=SYN2NAT)
+@syn2nat(colour=False)
 def invert_img(pixels: Tensor) -> Tensor:
     """The negative of the picture: every value becomes 255 less itself."""
     return 255 - pixels
 
 
-@register(family="colour", domain="byte", reference=SYN2NAT)
+@syn2nat(colour=False)
 def solarize(pixels: Tensor, *, threshold: int) -> Tensor:
     """Overexposed film: values from `threshold` on turn into their negative."""
     return map_levels(pixels, lambda level: torch.where(level >= threshold, 255.0 - level, level)[None].to(torch.uint8))
@@ -84,7 +76,7 @@ def solarize(pixels: Tensor, *, threshold: int) -> Tensor:
 SEPIA = ((402, 787, 194), (357, 702, 172), (279, 547, 134))  # .393 .769 .189 and so on, in OpenCV's 1024ths
 
 
-@register(family="colour", domain="byte", colour=True, reference=SYN2NAT)
+@syn2nat()
 def to_sepia(pixels: Tensor) -> Tensor:
     """The brown of old photographs: one mixture of the channels for each of them."""
     return kernels.mix_channels(pixels, constant(SEPIA, pixels.device, torch.int32))
@@ -100,14 +92,7 @@ def _draw_hsv(
     }
 
 
-@register(
-    family="colour",
-    draw=_draw_hsv,
-    domain="byte",
-    colour=True,
-    ranges=("hue", "saturation", "value"),
-    reference=SYN2NAT,
-)
+@syn2nat(draw=_draw_hsv, ranges=("hue", "saturation", "value"))
 def hue_saturation_value(pixels: Tensor, hue: Tensor, saturation: Tensor, value: Tensor) -> Tensor:
     """Hue, saturation and value shifted, each by its own amount: in half degrees, and in levels."""
     return map_components(
@@ -134,7 +119,7 @@ def _draw_jitter(keys: Tensor, shape: Shape, *, strength: float) -> dict[str, Te
     }
 
 
-@register(family="colour", draw=_draw_jitter, domain="byte", colour=True, reference=SYN2NAT)
+@syn2nat(draw=_draw_jitter)
 def color_jitter(pixels: Tensor, factors: Tensor, hue: Tensor, order: Tensor) -> Tensor:
     """Brightness, contrast, saturation and hue changed at random, one after the other in random order.
 
@@ -151,3 +136,94 @@ def color_jitter(pixels: Tensor, factors: Tensor, hue: Tensor, order: Tensor) ->
         shift = (lambda h: _turned(h, hue[:, None]), None, None)
         pixels = map_components(pixels, "hsv", shift, active=turn[:, 0] == 3)
     return pixels
+
+
+def _lightness(levels: Tensor) -> Tensor:
+    """.2126 R + .7152 G + .0722 B in [0, 1], with a channel axis of one."""
+    red, green, blue = levels[:, :1], levels[:, 1:2], levels[:, 2:]
+    return (0.2126 * red + 0.7152 * green + 0.0722 * blue) / 255.0
+
+
+def _wrapped(levels: Tensor) -> Tensor:
+    """Truncate, then wrap modulo 256: what an unclipped cast to bytes does."""
+    return torch.trunc(levels).to(torch.int32).remainder(256).to(torch.uint8)
+
+
+@mintun()
+def bleach_bypass(pixels: Tensor, *, amount: float) -> Tensor:
+    """Film developed without its bleach: harsh contrast over muted colours.
+
+    The original doubles in 8 bits (a value of 128 and more wraps) and does not clip. Both are kept.
+    """
+    v = pixels.float()
+    y, share = _lightness(v), 0.1 * amount
+    light = (10.0 * (y - 0.45)).clamp(0.0, 1.0)
+    dark_mix = (2.0 * v).remainder(256.0) * y / 255.0
+    light_mix = 1.0 - 2.0 * (1.0 - y) * (1.0 - v / 255.0)
+    return _wrapped((1.0 - share) * v + 255.0 * share * ((1.0 - light) * dark_mix + light * light_mix))
+
+
+@mintun()
+def technicolor(pixels: Tensor, *, amount: float) -> Tensor:
+    """Three-strip film: each channel is multiplied by the mattes of the other two. Values above 255 wrap: kept."""
+    v = pixels.float()
+    matte = 1.0 - (1.5 * v - 0.5 * v.sum(1, keepdim=True)) / 255.0
+    others = matte.roll(1, 1) * matte.roll(2, 1)
+    share = 0.1 * amount
+    return _wrapped((1.0 - share) * v + share * others * v)
+
+
+def _draw_palette(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
+    return {
+        "smoothness": random.uniform(keys, "smoothness", (), 0.25, 0.75),
+        "palette": random.integers(keys, "palette", (5, 3), low=0, high=254),
+    }
+
+
+@mintun(draw=_draw_palette)
+def pseudocolor(pixels: Tensor, smoothness: Tensor, palette: Tensor, *, amount: float) -> Tensor:
+    """Lightness painted with a random palette of five colours, mixed in by a twentieth per unit.
+
+    One of the two ways between colours takes their difference in 8 bits, which wraps: the original's, and kept.
+    """
+    v = pixels.float()
+    y = 4.0 * _lightness(v)[:, 0]
+    segment = torch.floor(y).clamp(max=3.0)
+    q = (y - segment)[:, None]
+    colours = palette.float().mT[:, :, :, None]  # N x 3 x 5 x 1
+    index = segment.long().flatten(1)[:, None].expand(-1, 3, -1)
+    first = colours[..., 0].gather(2, index).view(v.shape)
+    step = colours[..., 0].gather(2, index + 1).view(v.shape) - first
+    k = smoothness[:, None, None, None]
+    painted = first + (1.0 - k) * q * step + k * smoothstep(q) * step.remainder(256.0)
+    share = 0.05 * amount
+    return ((1.0 - share) * v + share * painted).clamp(0.0, 255.0).to(torch.uint8)
+
+
+def _draw_sign(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
+    return {"sign": fair_signs(keys, "sign")}
+
+
+@mintun(draw=_draw_sign, domain="unit")
+def hue_shift(x: Tensor, sign: Tensor, *, amount: float) -> Tensor:
+    """All hues turned by a twentieth of the colour circle per unit, one way or the other."""
+    return shift_hue(x, 0.05 * amount * sign)
+
+
+@mintun(draw=_draw_sign)
+def color_balance(pixels: Tensor, sign: Tensor, *, amount: float) -> Tensor:
+    """Colours a tenth stronger or paler per unit, about the pixel's own grey."""
+    v = pixels.float()
+    red, green, blue = pixels.to(torch.int32).split(1, dim=1)
+    grey = ((19595 * red + 38470 * green + 7471 * blue + 32768) >> 16).float()
+    factor = 1.0 + 0.1 * amount * sign[:, None, None, None]
+    return torch.trunc(grey + factor * (v - grey)).clamp(0, 255).to(torch.uint8)
+
+
+@mintun(colour=False)
+def color_dither(pixels: Tensor, *, amount: float) -> Tensor:
+    """Few levels per channel, 14 less one per unit, the error passed on along the row.
+
+    Meant as Floyd-Steinberg's two-dimensional dither; the original's error never leaves its row. Kept.
+    """
+    return kernels.dither_rows(pixels, 14 - int(amount))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 from torch import Tensor
 
@@ -14,8 +16,12 @@ from scuff.ops.colour import scale_saturation
 from scuff.ops.tables import map_levels, round8
 from scuff.ranges import Range
 
+hendrycks = partial(register, family="digital", reference=HENDRYCKS)
+noc = partial(register, family="digital", domain="byte", reference=NOC)
+syn2nat = partial(register, family="digital", domain="byte", reference=SYN2NAT)
 
-@register(family="digital", reference=HENDRYCKS)
+
+@hendrycks()
 def contrast(x: Tensor, *, gain: float) -> Tensor:
     """Flat light: the distance of each channel from its own mean over the image shrinks to `gain`."""
     # summed in float64: the mean must not depend on how a device splits the sum
@@ -23,7 +29,7 @@ def contrast(x: Tensor, *, gain: float) -> Tensor:
     return (x - mean).mul_(gain).add_(mean)
 
 
-@register(family="digital", colour=True, reference=HENDRYCKS)
+@hendrycks(colour=True)
 def saturate(x: Tensor, *, gain: float, shift: float) -> Tensor:
     """Colours paler or stronger: the saturation of HSV becomes gain * S + shift. A shift tints neutral greys red."""
     return scale_saturation(x, gain, shift)
@@ -37,7 +43,7 @@ def _draw_elastic(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     }
 
 
-@register(family="digital", draw=_draw_elastic, lengths=("alpha", "sigma", "jitter"), reference=HENDRYCKS)
+@hendrycks(draw=_draw_elastic, lengths=("alpha", "sigma", "jitter"))
 def elastic_transform(
     x: Tensor, pull: Tensor, dx: Tensor, dy: Tensor, *, alpha: float, sigma: float, jitter: float
 ) -> Tensor:
@@ -65,45 +71,33 @@ def elastic_transform(
     return kernels.sample_bilinear(x, rows + alpha * field[:, 0], columns + alpha * field[:, 1], border="reflect")
 
 
-@register(family="digital", domain="byte", reference=HENDRYCKS)
+@hendrycks(domain="byte")
 def pixelate(pixels: Tensor, *, fraction: float) -> Tensor:
     """A picture from too few pixels: shrunk to `fraction` of its sides by box means, then enlarged again."""
     height, width = pixels.shape[-2:]
     return kernels.pixelate(pixels, max(1, int(height * fraction)), max(1, int(width * fraction)))
 
 
-@register(family="digital", domain="byte", colour=True, reference=HENDRYCKS)
+@hendrycks(domain="byte", colour=True)
 def jpeg_compression(pixels: Tensor, *, quality: int) -> Tensor:
     """Lossy storage: through a JPEG file of the given quality and back."""
     return jpeg.jpeg(pixels, quality)
 
 
-def _draw_levels(keys: Tensor, shape: Shape, *, levels: Range | int) -> dict[str, Tensor]:
-    return {"levels": pick_whole(keys, levels).float()}
-
-
-@register(family="digital", draw=_draw_levels, domain="byte", ranges=("levels",), reference=NOC)
+@noc(draw=lambda keys, shape, *, levels: {"levels": pick_whole(keys, levels).float()}, ranges=("levels",))
 def quantization(pixels: Tensor, levels: Tensor) -> Tensor:
     """Too few bits: every value becomes the nearest multiple of 1 / `levels`, so that `levels` + 1 are left."""
     steps = levels[:, None]
     return map_levels(pixels, lambda level: round8(255.0 * torch.round(steps * level / 255.0) / steps))
 
 
-def _draw_factor(keys: Tensor, shape: Shape, *, factor: Range | float) -> dict[str, Tensor]:
-    return {"shrink": pick(keys, factor)}
-
-
-@register(family="digital", draw=_draw_factor, domain="byte", ranges=("factor",), reference=NOC)
+@noc(draw=lambda keys, shape, *, factor: {"shrink": pick(keys, factor)}, ranges=("factor",))
 def thumbnail_resize(pixels: Tensor, shrink: Tensor, *, factor: Range | float) -> Tensor:
     """A thumbnail blown up: shrunk by a factor of its own, and enlarged again, both by Pillow's bilinear filter."""
     return resize.through_thumbnail(pixels.float(), shrink, largest(factor)).to(torch.uint8)
 
 
-def _draw_size(keys: Tensor, shape: Shape, *, size: Range | int) -> dict[str, Tensor]:
-    return {"side": pick_whole(keys, size)}
-
-
-@register(family="digital", draw=_draw_size, domain="real", ranges=("size",), reference=NOC)
+@noc(draw=lambda keys, shape, *, size: {"side": pick_whole(keys, size)}, domain="real", ranges=("size",))
 def block_mean(x: Tensor, side: Tensor, *, size: Range | int) -> Tensor:
     """Coarse pixels: means of squares of 2, 3 or 4 pixels. Rows and columns left over repeat the outer squares."""
     height, width = x.shape[-2:]
@@ -122,7 +116,7 @@ def _block_of(length: int, side: int, device: torch.device) -> Tensor:
     return torch.div(torch.arange(length, device=device) - before, side, rounding_mode="floor").clamp(0, blocks - 1)
 
 
-@register(family="digital", domain="byte", reference=SYN2NAT)
+@syn2nat()
 def downscale(pixels: Tensor, *, fraction: float) -> Tensor:
     """Pixels left out: shrunk to `fraction` and enlarged again, nearest pixels both times."""
     rows, columns = (
@@ -137,11 +131,7 @@ def _kept(length: int, fraction: float) -> tuple[int, ...]:
     return tuple(min(int((j * small // length) * (1.0 / fraction)), length - 1) for j in range(length))
 
 
-def _draw_quality(keys: Tensor, shape: Shape, *, quality: Range | int) -> dict[str, Tensor]:
-    return {"quality": pick_whole(keys, quality)}
-
-
-@register(family="digital", draw=_draw_quality, domain="byte", colour=True, ranges=("quality",), reference=SYN2NAT)
+@syn2nat(draw=lambda keys, shape, *, quality: {"quality": pick_whole(keys, quality)}, colour=True, ranges=("quality",))
 def swapped_jpeg(pixels: Tensor, quality: Tensor) -> Tensor:
     """Through a JPEG of very low quality and back, with red and blue exchanged for the encoder.
 
@@ -151,7 +141,7 @@ def swapped_jpeg(pixels: Tensor, quality: Tensor) -> Tensor:
     return jpeg.jpeg(pixels, quality, swapped=True)
 
 
-@register(family="digital", domain="byte", reference=SYN2NAT)
+@syn2nat()
 def posterize(pixels: Tensor, *, bits: int) -> Tensor:
     """Only the highest `bits` of every value are kept, the others become 0."""
     return pixels & (256 - (256 >> bits))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -13,6 +14,8 @@ from scuff.corruptions.registry import MINTUN, register
 from scuff.kernels.constants import constant
 from scuff.ops import textures
 from scuff.ops.warp import pixel_grid
+
+mintun = partial(register, family="field", reference=MINTUN)
 
 
 def _add(x: Tensor, field: Tensor, levels: float | Tensor) -> Tensor:
@@ -28,7 +31,7 @@ def _draw_wave(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     return {"frequency": frequency, "phase": random.uniform(keys, "phase", (), 0.0, 2 * math.pi)}
 
 
-@register(family="field", draw=_draw_wave, reference=MINTUN)
+@mintun(draw=_draw_wave)
 def single_frequency_greyscale(x: Tensor, frequency: Tensor, phase: Tensor, *, amount: float) -> Tensor:
     """One sine wave over the whole image, in a random direction, the same in all channels: 19.6 levels per unit."""
     r, c = pixel_grid(x.shape[-2], x.shape[-1], x.device)
@@ -46,7 +49,7 @@ def _draw_rings(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     }
 
 
-@register(family="field", draw=_draw_rings, reference=MINTUN)
+@mintun(draw=_draw_rings)
 def cocentric_sine_waves(
     x: Tensor, centre: Tensor, petals: Tensor, sway: Tensor, width: Tensor, *, amount: float
 ) -> Tensor:
@@ -63,7 +66,7 @@ def _draw_plasma(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     }
 
 
-@register(family="field", draw=_draw_plasma, colour=True, reference=MINTUN)
+@mintun(draw=_draw_plasma, colour=True)
 def plasma_noise(x: Tensor, time: Tensor, rounds: Tensor, sharpness: Tensor, scale: Tensor, *, amount: float) -> Tensor:
     """Coloured waves folded into each other. The image also darkens: waves around 0 replace a share of it."""
     waves = torch.stack(textures.plasma_waves(time, rounds, sharpness, scale, *x.shape[-2:]), dim=1)
@@ -79,7 +82,7 @@ def _draw_voronoi(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     }
 
 
-@register(family="field", draw=_draw_voronoi, reference=MINTUN)
+@mintun(draw=_draw_voronoi)
 def voronoi_noise(x: Tensor, twist: Tensor, density: Tensor, size: Tensor, sign: Tensor, *, amount: float) -> Tensor:
     """Cells like those of a leaf, lighter or darker than the image by up to 12.75 levels per unit."""
     height, width = x.shape[-2:]
@@ -87,7 +90,7 @@ def voronoi_noise(x: Tensor, twist: Tensor, density: Tensor, size: Tensor, sign:
     return _add(x, textures.per_image(sign) * cells, 25.5 * amount)
 
 
-@register(family="field", draw=draw_caustics, reference=MINTUN)
+@mintun(draw=draw_caustics)
 def caustic_noise(x: Tensor, time: Tensor, size: Tensor, *, amount: float) -> Tensor:
     """The light net on the floor of a pool. It only brightens."""
     return _add(x, textures.caustics(time, size, *x.shape[-2:]), 25.5 * amount)
@@ -102,7 +105,7 @@ def _draw_perlin(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     }
 
 
-@register(family="field", draw=_draw_perlin, reference=MINTUN)
+@mintun(draw=_draw_perlin)
 def perlin_noise(x: Tensor, gradients: Tensor, order: Tensor, *, amount: float) -> Tensor:
     """Clouds of Perlin turbulence, mixed in by a twentieth per unit. They are light, so dark parts fade."""
     clouds = (0.5 * textures.perlin_turbulence(gradients, order, *x.shape[-2:]) + 0.5).clamp(0.0, 1.0)
@@ -113,13 +116,13 @@ def _draw_phases(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     return {"phases": random.uniform(keys, "phases", shape)}
 
 
-@register(family="field", draw=_draw_phases, reference=MINTUN)
+@mintun(draw=_draw_phases)
 def blue_noise(x: Tensor, phases: Tensor, *, amount: float) -> Tensor:
     """Noise whose amplitude rises with frequency, each channel for itself."""
     return _add(x, textures.spectrum_noise(phases, "blue"), 19.6 * amount)
 
 
-@register(family="field", draw=_draw_phases, reference=MINTUN)
+@mintun(draw=_draw_phases)
 def brownish_noise(x: Tensor, phases: Tensor, *, amount: float) -> Tensor:
     """Noise of the lowest frequencies, each channel for itself: soft blotches and a cast of colour."""
     return _add(x, textures.spectrum_noise(phases, "brownish"), 6.4 * amount)
@@ -140,7 +143,7 @@ def _draw_sparkles(keys: Tensor, shape: Shape, *, amount: float) -> dict[str, Te
     }
 
 
-@register(family="field", draw=_draw_sparkles, reference=MINTUN)
+@mintun(draw=_draw_sparkles)
 def sparkles(x: Tensor, centre: Tensor, count: Tensor, lengths: Tensor) -> Tensor:
     """Five stars of light with many rays; their reach grows with `amount`."""
     dark = torch.ones_like(x[:, 0])
@@ -158,7 +161,7 @@ def _draw_inverse_sparkles(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     }
 
 
-@register(family="field", draw=_draw_inverse_sparkles, reference=MINTUN)
+@mintun(draw=_draw_inverse_sparkles)
 def inverse_sparkles(x: Tensor, centre: Tensor, count: Tensor, lengths: Tensor, *, amount: float) -> Tensor:
     """The image seen through a star-shaped hole: away from it everything fades to white."""
     glow, profile = textures.rays(centre, count, lengths, *x.shape[-2:])

@@ -1,6 +1,9 @@
-"""The whole picture moved: shifted, turned, sheared, flipped, cut up and shuffled."""
+"""The whole picture moved: shifted, turned, sheared, flipped, seen from the side, cut up and shuffled."""
 
 from __future__ import annotations
+
+import math
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -14,6 +17,9 @@ from scuff.ops.tables import round8
 from scuff.ops.textures import per_image
 from scuff.ops.warp import pixel_grid
 from scuff.ranges import Range
+
+noc = partial(register, family="geometry", domain="byte", reference=NOC)
+syn2nat = partial(register, family="geometry", domain="byte", reference=SYN2NAT)
 
 # --- whole pixels, black outside ------------------------------------------------------------------------------------
 
@@ -30,9 +36,7 @@ def _draw_offset(keys: Tensor, shape: Shape, *, distance: Range | int) -> dict[s
     return {"offset": pick_whole(keys, distance, "severity", (2,)).float() * fair_signs(keys, "sign", (2,))}
 
 
-@register(
-    family="geometry", draw=_draw_offset, domain="byte", lengths=("distance",), ranges=("distance",), reference=NOC
-)
+@noc(draw=_draw_offset, lengths=("distance",), ranges=("distance",))
 def translation(pixels: Tensor, offset: Tensor) -> Tensor:
     """The picture shifted along both axes, by a whole number of pixels; what it leaves is black."""
     rows, columns = pixel_grid(pixels.shape[-2], pixels.shape[-1], pixels.device)
@@ -43,7 +47,7 @@ def _draw_angle(keys: Tensor, shape: Shape, *, degrees: Range | int) -> dict[str
     return {"angle": torch.deg2rad(pick_whole(keys, degrees).float() * fair_signs(keys, "sign"))}
 
 
-@register(family="geometry", draw=_draw_angle, domain="byte", ranges=("degrees",), reference=NOC)
+@noc(draw=_draw_angle, ranges=("degrees",))
 def shear(pixels: Tensor, angle: Tensor) -> Tensor:
     """Rows slid against each other, about the middle one; nearest pixels, black outside."""
     rows, columns = pixel_grid(pixels.shape[-2], pixels.shape[-1], pixels.device)
@@ -51,7 +55,7 @@ def shear(pixels: Tensor, angle: Tensor) -> Tensor:
     return _take(pixels, rows, torch.floor(columns + 0.5 + slide))
 
 
-@register(family="geometry", draw=_draw_angle, domain="byte", ranges=("degrees",), reference=NOC)
+@noc(draw=_draw_angle, ranges=("degrees",))
 def rotation(pixels: Tensor, angle: Tensor) -> Tensor:
     """The picture turned about its middle; nearest pixels, black outside."""
     height, width = pixels.shape[-2:]
@@ -68,7 +72,7 @@ def _draw_stretch(keys: Tensor, shape: Shape, *, cut: Range | int) -> dict[str, 
     return {"removed": removed, "down": random.bernoulli(keys, "axis", probability=0.5)}
 
 
-@register(family="geometry", draw=_draw_stretch, domain="byte", lengths=("cut",), ranges=("cut",), reference=NOC)
+@noc(draw=_draw_stretch, lengths=("cut",), ranges=("cut",))
 def stretch(pixels: Tensor, removed: Tensor, down: Tensor) -> Tensor:
     """The upper or the left part cut off, and what is left stretched over the whole picture again."""
     none = torch.zeros_like(removed)
@@ -101,11 +105,7 @@ def _scaled(factor: Tensor, offset: Tensor) -> Tensor:
     return torch.stack((factor, zero, offset[:, 1], zero, factor, offset[:, 0]), dim=1).view(-1, 2, 3)
 
 
-def _draw_factor(keys: Tensor, shape: Shape, *, factor: Range | float) -> dict[str, Tensor]:
-    return {"factor": pick(keys, factor)}
-
-
-@register(family="geometry", draw=_draw_factor, domain="byte", ranges=("factor",), reference=SYN2NAT)
+@syn2nat(draw=lambda keys, shape, *, factor: {"factor": pick(keys, factor)}, ranges=("factor",))
 def affines(pixels: Tensor, factor: Tensor) -> Tensor:
     """The picture shrunk about its middle to a share of its size; around it, its mirror image."""
     middle = constant(tuple((side - 1) / 2 for side in pixels.shape[-2:]), pixels.device)
@@ -113,11 +113,7 @@ def affines(pixels: Tensor, factor: Tensor) -> Tensor:
     return _affine(pixels, _scaled(grow, middle * (1.0 - grow[:, None])), "mirror")
 
 
-def _draw_turn(keys: Tensor, shape: Shape, *, degrees: Range | float) -> dict[str, Tensor]:
-    return {"angle": torch.deg2rad(pick(keys, degrees))}
-
-
-@register(family="geometry", draw=_draw_turn, domain="byte", ranges=("degrees",), reference=SYN2NAT)
+@syn2nat(draw=lambda keys, shape, *, degrees: {"angle": torch.deg2rad(pick(keys, degrees))}, ranges=("degrees",))
 def rotate(pixels: Tensor, angle: Tensor) -> Tensor:
     """The picture turned by any angle; in the corners, its mirror image."""
     height, width = pixels.shape[-2:]
@@ -133,7 +129,7 @@ def _draw_share(keys: Tensor, shape: Shape, *, share: Range | float) -> dict[str
     return {"offset": pick(keys, share, "severity", (2,)) * constant(tuple(map(float, shape[1:])), keys.device)}
 
 
-@register(family="geometry", draw=_draw_share, domain="byte", ranges=("share",), reference=SYN2NAT)
+@syn2nat(draw=_draw_share, ranges=("share",))
 def transpose(pixels: Tensor, offset: Tensor) -> Tensor:
     """The picture shifted by up to seven tenths of its sides, its mirror image following.
 
@@ -142,11 +138,7 @@ def transpose(pixels: Tensor, offset: Tensor) -> Tensor:
     return _affine(pixels, _scaled(torch.ones_like(offset[:, 0]), -offset), "mirror")
 
 
-def _draw_flip(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
-    return {"way": random.integers(keys, "way", low=0, high=2)}
-
-
-@register(family="geometry", draw=_draw_flip, domain="byte", reference=SYN2NAT)
+@syn2nat(draw=lambda keys, shape: {"way": random.integers(keys, "way", low=0, high=2)})
 def flip(pixels: Tensor, way: Tensor) -> Tensor:
     """Top and bottom exchanged, or left and right, or both."""
     height, width = pixels.shape[-2:]
@@ -156,11 +148,7 @@ def flip(pixels: Tensor, way: Tensor) -> Tensor:
     return kernels.take_pixels(pixels, (rows * width)[:, :, None] + columns[:, None])
 
 
-def _draw_pull(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
-    return {"pull": random.uniform(keys, "pull", (3, 2), -1.0, 1.0)}
-
-
-@register(family="geometry", draw=_draw_pull, domain="byte", lengths=("pull_by",), reference=SYN2NAT)
+@syn2nat(draw=lambda keys, shape: {"pull": random.uniform(keys, "pull", (3, 2), -1.0, 1.0)}, lengths=("pull_by",))
 def three_point_warp(pixels: Tensor, pull: Tensor, *, pull_by: float) -> Tensor:
     """An affine map that moves three points by up to `pull_by` pixels along each axis; edges are drawn out.
 
@@ -200,7 +188,7 @@ def _grid_line(factors: Tensor, length: int) -> Tensor:
     return line[:, torch.arange(length, device=line.device).clamp(max=line.shape[1] - 1)]  # the last one may repeat
 
 
-@register(family="geometry", draw=_draw_grid, domain="byte", reference=SYN2NAT)
+@syn2nat(draw=_draw_grid)
 def grid_distortion(pixels: Tensor, down: Tensor, across: Tensor) -> Tensor:
     """Five strips each way, each stretched or squeezed; the last few pixels jump back to the far edge."""
     height, width = pixels.shape[-2:]
@@ -214,9 +202,7 @@ def _draw_lens(keys: Tensor, shape: Shape, *, bend: Range | float, shift: float)
     }
 
 
-@register(
-    family="geometry", draw=_draw_lens, domain="byte", lengths=("shift",), ranges=("bend",), reference=SYN2NAT
-)  # fmt: skip
+@syn2nat(draw=_draw_lens, lengths=("shift",), ranges=("bend",))
 def optical_distortion(pixels: Tensor, bend: Tensor, offset: Tensor) -> Tensor:
     """A lens that bends straight lines: a barrel or a cushion, with its axis a few pixels off."""
     height, width = pixels.shape[-2:]
@@ -233,7 +219,7 @@ def _draw_shuffle(keys: Tensor, shape: Shape, *, cells: int) -> dict[str, Tensor
     return {"order": random.integers(keys, "order", (cells * cells,), low=0, high=2**30)}
 
 
-@register(family="geometry", draw=_draw_shuffle, domain="byte", reference=SYN2NAT)
+@syn2nat(draw=_draw_shuffle)
 def random_grid_shuffle(pixels: Tensor, order: Tensor, *, cells: int) -> Tensor:
     """A puzzle: the picture cut into `cells` x `cells` tiles, which change places with tiles of the same size."""
     height, width = pixels.shape[-2:]
@@ -257,3 +243,81 @@ def random_grid_shuffle(pixels: Tensor, order: Tensor, *, cells: int) -> Tensor:
 def _tile_of(limits: list[int], length: int, device: torch.device) -> Tensor:
     inner = constant(tuple(limits[1:-1]), device, torch.int64)
     return torch.bucketize(torch.arange(length, device=device), inner, right=True)
+
+
+LEAST_SIDE = 2.0
+
+
+def _draw_corners(keys: Tensor, shape: Shape, *, scale: Range | float) -> dict[str, Tensor]:
+    jitter = random.normal(keys, "corners", (4, 2)) * pick(keys, scale)[:, None, None]
+    return {"inset": jitter.abs().remainder(1.0)}
+
+
+@syn2nat(draw=_draw_corners, ranges=("scale",))
+def perspective(pixels: Tensor, inset: Tensor) -> Tensor:
+    """A view from the side: a random quadrangle of the picture pulled straight and enlarged to the full size.
+
+    In two steps, as in the original: the quadrangle is read on a grid of its own size, and that grid enlarged.
+    """
+    height, width = pixels.shape[-2:]
+    corners, tall, wide = _opened(_ordered_corners(inset.double(), height, width))
+    grid = torch.stack((1.0 / wide, 1.0 / tall, torch.ones_like(tall)), dim=1)
+    matrix = (warp.square_to_quadrangle(corners) * grid[:, None]).float()
+    side = math.ceil(math.hypot(height, width)) + 3  # no quadrangle has a longer one, even opened
+    extent = torch.stack((tall, wide), dim=1).to(torch.int32)
+    straight = kernels.bytes_to_unit(kernels.project(pixels, matrix, extent, side, side, "zeros"))
+    enlarged = ((wide < width) | (tall < height))[:, None]
+    straight = kernels.mix_windows(straight, *_opencv_windows(tall, height, enlarged), axis=2)
+    straight = kernels.mix_windows(straight, *_opencv_windows(wide, width, enlarged), axis=3)
+    return kernels.unit_to_bytes(straight, torch.empty_like(pixels), nearest=True)
+
+
+def _ordered_corners(inset: Tensor, height: int, width: int) -> Tensor:
+    """Top left, top right, bottom right, bottom left as (x, y): (N, 4, 2); named by where they have come to lie."""
+    outer = constant(((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)), inset.device, torch.float64)
+    points = (outer - inset).abs() * constant((float(width), float(height)), inset.device, torch.float64)
+    total, difference = points.sum(2), points[..., 1] - points[..., 0]
+    which = (total.argmin(1), difference.argmin(1), total.argmax(1), difference.argmax(1))
+    return points.gather(1, torch.stack(which, dim=1)[..., None].expand(-1, -1, 2))
+
+
+def _opened(corners: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The corners, with sides of at least two pixels, and the height and width of the grid that they span.
+
+    Two corners are often the same: a point may lie both farthest to the top left and farthest to the top right. If the
+    upper or the lower side is too short, all four corners move apart along x; if the left or the right one is, along y.
+    """
+    sizes = []
+    for axis, (a, b, c, d) in enumerate(((0, 1, 3, 2), (0, 3, 1, 2))):  # opposite sides ab and cd; a, c come first
+        lengths = _lengths(corners, a, b, c, d)
+        for _ in range(2):  # by whole steps, as the original: two are enough
+            apart = 0.5 * (LEAST_SIDE - torch.floor(lengths.amin(1))).clamp(min=0.0)
+            corners = corners.clone()
+            for corner, sign in ((a, -1.0), (b, 1.0), (c, -1.0), (d, 1.0)):
+                corners[:, corner, axis] += sign * apart
+            lengths = _lengths(corners, a, b, c, d)
+        sizes.append(torch.floor(lengths.amax(1)))
+    wide, tall = sizes
+    return corners, tall, wide
+
+
+def _lengths(corners: Tensor, a: int, b: int, c: int, d: int) -> Tensor:
+    """Of the sides ab and cd, (N, 2). A hair is added: sides that were opened are 2 pixels long but for a rounding."""
+    return torch.stack([(corners[:, j] - corners[:, i]).norm(dim=1) for i, j in ((a, b), (c, d))], dim=1) + 1e-6
+
+
+def _opencv_windows(size: Tensor, length: int, enlarged: Tensor) -> tuple[Tensor, Tensor]:
+    """How OpenCV resizes `size` (N,) pixels to `length`, for mix_windows: the first of two pixels, and their weights.
+
+    Its "area" rule if an axis is enlarged, which repeats pixels and mixes them only where they meet; else bilinear.
+    """
+    at = torch.arange(length, device=size.device, dtype=torch.float64)
+    q = (size.double() / length)[:, None]  # as OpenCV has it: where a step ends, the last bit decides
+    area = torch.floor(at * q)
+    share = at + 1.0 - (area + 1.0) / q
+    share = torch.where(share <= 0.0, 0.0, share - torch.floor(share))
+    plain = ((at + 0.5) * q - 0.5).clamp(min=0.0)
+    first = torch.where(enlarged, area, torch.floor(plain))
+    share = torch.where(enlarged, share, plain - torch.floor(plain))
+    share = torch.where(first + 1.0 < size[:, None], share, 0.0)  # the last pixel stands alone
+    return first.to(torch.int32), torch.stack((1.0 - share, share), dim=2).float()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 from torch import Tensor
 
@@ -12,6 +14,9 @@ from scuff.ops.tables import map_levels, round8, trunc8
 from scuff.ops.textures import per_image
 from scuff.ops.warp import pixel_grid
 from scuff.ranges import Range
+
+noc = partial(register, family="light", domain="byte", reference=NOC)
+syn2nat = partial(register, family="light", domain="byte", reference=SYN2NAT)
 
 
 def _draw_backlight(keys: Tensor, shape: Shape, *, shift: Range | float) -> dict[str, Tensor]:
@@ -24,7 +29,7 @@ def _draw_backlight(keys: Tensor, shape: Shape, *, shift: Range | float) -> dict
     }
 
 
-@register(family="light", draw=_draw_backlight, domain="real", ranges=("shift",), reference=NOC)
+@noc(draw=_draw_backlight, domain="real", ranges=("shift",))
 def backlight(x: Tensor, shift: Tensor, across: Tensor, column: Tensor, row: Tensor) -> Tensor:
     """One side of a straight line lighter, the other as much darker; the line is upright or level, near the middle."""
     rows, columns = pixel_grid(x.shape[-2], x.shape[-1], x.device)
@@ -36,48 +41,32 @@ def _draw_signed_shift(keys: Tensor, shape: Shape, *, shift: Range | float) -> d
     return {"shift": 255.0 * pick(keys, shift) * fair_signs(keys, "sign")}
 
 
-@register(family="light", draw=_draw_signed_shift, domain="byte", ranges=("shift",), reference=NOC)
+@noc(draw=_draw_signed_shift, ranges=("shift",))
 def level_shift(pixels: Tensor, shift: Tensor) -> Tensor:
     """Every value raised, or every value lowered, by the same amount."""
     return map_levels(pixels, lambda level: round8(level + shift[:, None]))
 
 
-def _draw_share(keys: Tensor, shape: Shape, *, share: Range | float) -> dict[str, Tensor]:
-    return {"share": pick(keys, share)}
-
-
-@register(family="light", draw=_draw_share, domain="byte", ranges=("share",), reference=NOC)
+@noc(draw=lambda keys, shape, *, share: {"share": pick(keys, share)}, ranges=("share",))
 def fade_to_mean(pixels: Tensor, share: Tensor) -> Tensor:
     """Less contrast: a share of every value is replaced by the mean over all pixels and channels."""
     mean = pixels.sum((1, 2, 3)).float() / max(pixels[:1].numel(), 1)
     return map_levels(pixels, lambda level: round8(level + share[:, None] * (mean[:, None] - level)))
 
 
-def _draw_shift(keys: Tensor, shape: Shape, *, shift: Range | float) -> dict[str, Tensor]:
-    return {"shift": 255.0 * pick(keys, shift)}
-
-
-@register(family="light", draw=_draw_shift, domain="byte", ranges=("shift",), reference=SYN2NAT)
+@syn2nat(draw=lambda keys, shape, *, shift: {"shift": 255.0 * pick(keys, shift)}, ranges=("shift",))
 def random_brightness(pixels: Tensor, shift: Tensor) -> Tensor:
     """Every value raised or lowered by up to nine tenths of the scale."""
     return map_levels(pixels, lambda level: trunc8(level + shift[:, None]))
 
 
-def _draw_gain(keys: Tensor, shape: Shape, *, gain: Range | float) -> dict[str, Tensor]:
-    return {"gain": pick(keys, gain)}
-
-
-@register(family="light", draw=_draw_gain, domain="byte", ranges=("gain",), reference=SYN2NAT)
+@syn2nat(draw=lambda keys, shape, *, gain: {"gain": pick(keys, gain)}, ranges=("gain",))
 def random_contrast(pixels: Tensor, gain: Tensor) -> Tensor:
     """Every value multiplied by one factor. There is no pivot, and a negative factor gives a black picture: kept."""
     return map_levels(pixels, lambda level: trunc8(gain[:, None] * level))
 
 
-def _draw_gamma(keys: Tensor, shape: Shape, *, gamma: Range | int) -> dict[str, Tensor]:
-    return {"gamma": pick_whole(keys, gamma).float() / 100.0}
-
-
-@register(family="light", draw=_draw_gamma, domain="byte", ranges=("gamma",), reference=SYN2NAT)
+@syn2nat(draw=lambda keys, shape, *, gamma: {"gamma": pick_whole(keys, gamma).float() / 100.0}, ranges=("gamma",))
 def random_gamma(pixels: Tensor, gamma: Tensor) -> Tensor:
     """A much darker picture: the power `gamma` / 100, from 3 to 10, of every value."""
     # in double precision: devices differ in the last bit of a power, and the fraction is dropped

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 from torch import Tensor
 
@@ -11,28 +13,28 @@ from scuff.corruptions.registry import HENDRYCKS, NOC, SYN2NAT, register
 from scuff.ops import colour
 from scuff.ranges import Range
 
+hendrycks = partial(register, family="noise", reference=HENDRYCKS)
+noc = partial(register, family="noise", domain="real", reference=NOC)
+syn2nat = partial(register, family="noise", reference=SYN2NAT)
+
 
 def _draw_normal(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     return {"noise": random.normal(keys, "noise", shape)}
 
 
-@register(family="noise", draw=_draw_normal, reference=HENDRYCKS)
+@hendrycks(draw=_draw_normal)
 def gaussian_noise(x: Tensor, noise: Tensor, *, std: float) -> Tensor:
     """Electronic noise in low light: x + std * n, with n standard normal for each pixel and channel."""
     return torch.add(x, noise, alpha=std)
 
 
-@register(family="noise", draw=_draw_normal, reference=HENDRYCKS)
+@hendrycks(draw=_draw_normal)
 def speckle_noise(x: Tensor, noise: Tensor, *, std: float) -> Tensor:
     """Multiplicative noise, as in radar and ultrasound: x + x * std * n. Black stays black."""
     return torch.addcmul(x, x, noise, value=std)
 
 
-def _draw_uniform(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
-    return {"u": random.uniform(keys, "photons", shape)}
-
-
-@register(family="noise", draw=_draw_uniform, reference=HENDRYCKS)
+@hendrycks(draw=lambda keys, shape: {"u": random.uniform(keys, "photons", shape)})
 def shot_noise(x: Tensor, u: Tensor, *, photons: float) -> Tensor:
     """The discreteness of light: a white pixel collects `photons` on average, Poisson(photons * x) / photons.
 
@@ -46,7 +48,7 @@ def _draw_impulses(keys: Tensor, shape: Shape, *, amount: float) -> dict[str, Te
     return {"replaced": u <= amount, "salt": u <= 0.5 * amount}
 
 
-@register(family="noise", draw=_draw_impulses, reference=HENDRYCKS)
+@hendrycks(draw=_draw_impulses)
 def impulse_noise(x: Tensor, replaced: Tensor, salt: Tensor) -> Tensor:
     """Salt and pepper from bit errors: a share `amount` of all values becomes 1 or 0, with equal chances."""
     return torch.where(replaced, salt.to(x.dtype), x)
@@ -64,7 +66,7 @@ def _draw_scaled_normal(keys: Tensor, shape: Shape, *, std: Range | float) -> di
     return {"noise": random.normal(keys, "noise", shape).mul_(each(pick(keys, std)))}
 
 
-@register(family="noise", draw=_draw_scaled_normal, domain="real", ranges=("std",), reference=NOC)
+@noc(draw=_draw_scaled_normal, ranges=("std",))
 def half_normal_noise(x: Tensor, noise: Tensor, *, folded: int) -> Tensor:
     """Gaussian noise that only brightens: x + |n|, with n of a standard deviation of its own for each image.
 
@@ -79,7 +81,7 @@ def _draw_salt_pepper(keys: Tensor, shape: Shape, *, probability: Range | float)
     return {"pepper": u <= half, "salt": u > 1.0 - half}
 
 
-@register(family="noise", draw=_draw_salt_pepper, domain="byte", ranges=("probability",), reference=NOC)
+@noc(draw=_draw_salt_pepper, domain="byte", ranges=("probability",))
 def salt_pepper(pixels: Tensor, pepper: Tensor, salt: Tensor) -> Tensor:
     """Dead and hot values: each becomes 0 or 255, with half of `probability` each, every channel for itself."""
     return pixels.masked_fill(pepper, 0).masked_fill(salt, 255)
@@ -89,7 +91,7 @@ def _draw_uniform_noise(keys: Tensor, shape: Shape, *, amplitude: Range | float)
     return {"noise": random.uniform(keys, "noise", shape, -1.0, 1.0).mul_(each(pick(keys, amplitude)))}
 
 
-@register(family="noise", draw=_draw_uniform_noise, domain="real", ranges=("amplitude",), reference=NOC)
+@noc(draw=_draw_uniform_noise, ranges=("amplitude",))
 def uniform_noise(x: Tensor, noise: Tensor) -> Tensor:
     """Noise between -a and a, all values alike; a is drawn per image. The original names it, but has no code for it."""
     return x + noise
@@ -100,7 +102,7 @@ def _draw_gauss(keys: Tensor, shape: Shape, *, variance: Range | float) -> dict[
     return {"noise": random.normal(keys, "noise", shape).mul_(each(std))}
 
 
-@register(family="noise", draw=_draw_gauss, ranges=("variance",), reference=SYN2NAT)
+@syn2nat(draw=_draw_gauss, ranges=("variance",))
 def gauss_noise(x: Tensor, noise: Tensor) -> Tensor:
     """Gaussian noise whose variance, in squared grey levels, each image draws for itself."""
     return x + noise
@@ -110,7 +112,7 @@ def _draw_factors(keys: Tensor, shape: Shape, *, factor: Range) -> dict[str, Ten
     return {"factor": pick(keys, factor, "factor", (1, *shape[1:]))}
 
 
-@register(family="noise", draw=_draw_factors, ranges=("factor",), reference=SYN2NAT)
+@syn2nat(draw=_draw_factors, ranges=("factor",))
 def multiplicative_noise(x: Tensor, factor: Tensor) -> Tensor:
     """Every pixel multiplied by a random factor of its own, which its channels share."""
     return x * factor
@@ -126,7 +128,7 @@ def _draw_iso(keys: Tensor, shape: Shape, *, color_shift: Range | float, intensi
     }
 
 
-@register(family="noise", draw=_draw_iso, colour=True, ranges=("color_shift", "intensity"), reference=SYN2NAT)
+@syn2nat(draw=_draw_iso, colour=True, ranges=("color_shift", "intensity"))
 def iso_noise(x: Tensor, intensity: Tensor, u: Tensor, turn: Tensor) -> Tensor:
     """A camera at high sensitivity: grains of light, and hues that wander from pixel to pixel.
 

@@ -1,21 +1,29 @@
-"""Patches laid over the picture: dashes, rhombi, discs, rectangles.
+"""Parts of the image hidden: cells, lines, holes; dashes, rhombi, discs, rectangles.
 
-Shapes are meant for 224 pixels. On another image they scale, and their number is chosen so that the same share of the
+Patches are meant for 224 pixels. On another image they scale, and their number is chosen so that the same share of the
 picture is covered.
 """
 
 from __future__ import annotations
 
+import math
+from functools import partial
+
 import torch
 from torch import Tensor
 
-from scuff import random
+from scuff import kernels, random
 from scuff.corruptions.draws import Shape, largest, pick_whole, whole_position
-from scuff.corruptions.registry import NOC, SYN2NAT, register
+from scuff.corruptions.registry import MINTUN, NOC, SYN2NAT, register
 from scuff.kernels.constants import constant
-from scuff.ops import stamps
+from scuff.ops import stamps, textures
 from scuff.ops.stamps import Pixels
+from scuff.ops.warp import pixel_grid
 from scuff.ranges import Range
+
+mintun = partial(register, family="obscure", reference=MINTUN)
+noc = partial(register, family="obscure", domain="byte", reference=NOC)
+syn2nat = partial(register, family="obscure", domain="byte", reference=SYN2NAT)
 
 
 def count_shapes(
@@ -73,7 +81,7 @@ def _draw_artifacts(keys: Tensor, shape: Shape, *, count: Range | int, scale: fl
     return _draw_dashes(keys, shape, count, scale)
 
 
-@register(family="obscure", draw=_draw_artifacts, domain="byte", lengths=("scale",), ranges=("count",), reference=NOC)
+@noc(draw=_draw_artifacts, lengths=("scale",), ranges=("count",))
 def artifacts(pixels: Tensor, places: Tensor, kinds: Tensor, grey: Tensor, *, scale: float) -> Tensor:
     """Transmission errors: short horizontal bars of one grey, most of them with dots to the left and to the right.
 
@@ -88,14 +96,7 @@ def _draw_vertical_artifacts(keys: Tensor, shape: Shape, *, count: Range | int, 
     return {**drawn, "places": drawn["places"].flip(2)}
 
 
-@register(
-    family="obscure",
-    draw=_draw_vertical_artifacts,
-    domain="byte",
-    lengths=("scale",),
-    ranges=("count",),
-    reference=NOC,
-)
+@noc(draw=_draw_vertical_artifacts, lengths=("scale",), ranges=("count",))
 def vertical_artifacts(pixels: Tensor, places: Tensor, kinds: Tensor, grey: Tensor, *, scale: float) -> Tensor:
     """Transmission errors as in `artifacts`, upright."""
     shapes = tuple(stamps.transposed(shape) for shape in stamps.dashes(scale))
@@ -107,7 +108,7 @@ def _draw_rhombi(keys: Tensor, shape: Shape, *, count: Range | int, scale: float
     return {**drawn, "grey": random.uniform(keys, "grey", drawn["kinds"].shape[1:])}
 
 
-@register(family="obscure", draw=_draw_rhombi, domain="byte", lengths=("scale",), ranges=("count",), reference=NOC)
+@noc(draw=_draw_rhombi, lengths=("scale",), ranges=("count",))
 def rhombus(pixels: Tensor, places: Tensor, kinds: Tensor, grey: Tensor, *, scale: float) -> Tensor:
     """Rhombi of 13 x 14 pixels, each of its own grey, the later ones on top."""
     return stamps.paint(pixels, stamps.topmost(places, kinds, (stamps.rhombus(scale),), *pixels.shape[-2:]), grey)
@@ -119,7 +120,7 @@ def _draw_arlequin(keys: Tensor, shape: Shape, *, count: Range | int, scale: flo
     return {**drawn, "colour": colour}
 
 
-@register(family="obscure", draw=_draw_arlequin, domain="byte", lengths=("scale",), ranges=("count",), reference=NOC)
+@noc(draw=_draw_arlequin, lengths=("scale",), ranges=("count",))
 def arlequin(pixels: Tensor, places: Tensor, kinds: Tensor, colour: Tensor, *, scale: float) -> Tensor:
     """A harlequin's coat: rhombi, all of one random colour."""
     return stamps.paint(pixels, stamps.topmost(places, kinds, (stamps.rhombus(scale),), *pixels.shape[-2:]), colour)
@@ -130,7 +131,7 @@ def _draw_discs(keys: Tensor, shape: Shape, *, count: Range | int, scale: float)
     return {**drawn, "grey": random.uniform(keys, "grey", drawn["kinds"].shape[1:])}
 
 
-@register(family="obscure", draw=_draw_discs, domain="byte", lengths=("scale",), ranges=("count",), reference=NOC)
+@noc(draw=_draw_discs, lengths=("scale",), ranges=("count",))
 def circle(pixels: Tensor, places: Tensor, kinds: Tensor, grey: Tensor, *, scale: float) -> Tensor:
     """Discs of 13 pixels, each of its own grey, the later ones on top."""
     return stamps.paint(pixels, stamps.topmost(places, kinds, (stamps.disc(scale),), *pixels.shape[-2:]), grey)
@@ -144,9 +145,7 @@ def _draw_holes(keys: Tensor, shape: Shape, *, count: Range | int, side: int) ->
     return {"places": places, "kinds": used.to(torch.int32) - 1}
 
 
-@register(
-    family="obscure", draw=_draw_holes, domain="byte", lengths=("side",), ranges=("count",), reference=SYN2NAT
-)  # fmt: skip
+@syn2nat(draw=_draw_holes, lengths=("side",), ranges=("count",))
 def coarse_dropout(pixels: Tensor, places: Tensor, kinds: Tensor, *, side: int) -> Tensor:
     """Small black squares, all over the picture."""
     page = stamps.topmost(places, kinds, (stamps.square(side),), *pixels.shape[-2:])
@@ -175,7 +174,7 @@ def _draw_obstruction(keys: Tensor, shape: Shape, *, side: Range | int) -> dict[
     return {"side": sides, "top": corner[:, 0], "left": corner[:, 1], "grey": random.uniform(keys, "grey")}
 
 
-@register(family="obscure", draw=_draw_obstruction, domain="byte", lengths=("side",), ranges=("side",), reference=NOC)
+@noc(draw=_draw_obstruction, lengths=("side",), ranges=("side",))
 def obstruction(pixels: Tensor, side: Tensor, top: Tensor, left: Tensor, grey: Tensor) -> Tensor:
     """Something in front of the scene: one grey square, somewhere."""
     return stamps.paint(pixels, _rectangle(pixels.shape, top, top + side, left, left + side), grey[:, None])
@@ -185,14 +184,7 @@ def _draw_thickness(keys: Tensor, shape: Shape, *, thickness: Range | int) -> di
     return {"thickness": pick_whole(keys, thickness)}
 
 
-@register(
-    family="obscure",
-    draw=_draw_thickness,
-    domain="byte",
-    lengths=("thickness",),
-    ranges=("thickness",),
-    reference=NOC,
-)
+@noc(draw=_draw_thickness, lengths=("thickness",), ranges=("thickness",))
 def grey_border(pixels: Tensor, thickness: Tensor) -> Tensor:
     """A frame around the picture: the outermost rows and columns become mid-grey."""
     height, width = pixels.shape[-2:]
@@ -200,7 +192,7 @@ def grey_border(pixels: Tensor, thickness: Tensor) -> Tensor:
     return stamps.paint(pixels, 1 - inner, torch.full((1, 1), 0.5, device=pixels.device))
 
 
-@register(family="obscure", domain="byte", lengths=("side",), reference=SYN2NAT)
+@syn2nat(lengths=("side",))
 def black_border(pixels: Tensor, *, side: int) -> Tensor:
     """Only the middle of the picture is left: everything outside a square of `side` pixels is black."""
     height, width = pixels.shape[-2:]
@@ -214,7 +206,7 @@ def _draw_cutout(keys: Tensor, shape: Shape, *, side: int) -> dict[str, Tensor]:
     return {"centre": whole_position(keys, "centre", 1, (0, shape[1]), (0, shape[2]))[:, 0]}
 
 
-@register(family="obscure", draw=_draw_cutout, domain="byte", lengths=("side",), reference=SYN2NAT)
+@syn2nat(draw=_draw_cutout, lengths=("side",))
 def cutout(pixels: Tensor, centre: Tensor, *, side: int) -> Tensor:
     """One large black square around a random point.
 
@@ -224,3 +216,69 @@ def cutout(pixels: Tensor, centre: Tensor, *, side: int) -> Tensor:
     top, left = (centre - side // 2).clamp(min=0).unbind(1)
     hole = _rectangle(pixels.shape, top, top + side, left, left + side)
     return stamps.paint(pixels, hole, torch.zeros(1, 1, device=pixels.device))
+
+
+GREY = 128.0 / 255.0
+
+
+def _cells_each_way(shape: Shape) -> int:
+    """How many cells of the smallest size fit between the corner and the farthest pixel."""
+    _, height, width = shape
+    return math.ceil(math.hypot(height, width) / max(1.0, 0.1 * min(height, width))) + 1
+
+
+def _draw_checkerboard(keys: Tensor, shape: Shape, *, amount: float) -> dict[str, Tensor]:
+    cells = 2 * _cells_each_way(shape) + 1
+    return {
+        "angle": random.uniform(keys, "angle", (), 0.0, 2 * math.pi),
+        "size": (random.uniform(keys, "size", (), 0.1, 0.25) * min(shape[1:])).clamp(min=1.0),
+        "hidden": random.bernoulli(keys, "hidden", (cells, cells), probability=0.1 * amount),
+    }
+
+
+@mintun(draw=_draw_checkerboard)
+def checkerboard_cutout(x: Tensor, angle: Tensor, size: Tensor, hidden: Tensor) -> Tensor:
+    """A turned chessboard of which a tenth of the black cells per unit of `amount` is grey.
+
+    Cells are numbered by truncation, so the two rows on either side of an axis share their fate: the original's.
+    """
+    r, c = pixel_grid(x.shape[-2], x.shape[-1], x.device)
+    sine, cosine = textures.per_image(torch.sin(angle)), textures.per_image(torch.cos(angle))
+    a, b = (cosine * r + sine * c) / textures.per_image(size), (cosine * c - sine * r) / textures.per_image(size)
+    black = (torch.floor(a) + torch.floor(b)).remainder(2.0) == 0
+    reach = hidden.shape[-1] // 2
+    place = (torch.trunc(a).long() + reach) * hidden.shape[-1] + torch.trunc(b).long() + reach
+    grey = black & hidden.flatten(1).gather(1, place.flatten(1)).view(black.shape)
+    return torch.where(grey[:, None], GREY, x)
+
+
+def _line_count(shape: Shape, amount: float) -> int:
+    _, height, width = shape
+    side = min(height, width)
+    return int(int(0.1 * amount * side) * (height * width / side**2))
+
+
+def _draw_lines(keys: Tensor, shape: Shape, *, amount: float) -> dict[str, Tensor]:
+    _, height, width = shape
+    count = _line_count(shape, amount)
+    u = random.uniform(keys, "lines", (count, 3))
+    spread = random.uniform(keys, "spread", (1,), 0.1, 1.0)
+    angle = random.uniform(keys, "angle", (1,), 0.0, 2 * math.pi) + 2 * math.pi * spread * (u[..., 2] - 0.5)
+    row, column, half = u[..., 0] * height, u[..., 1] * width, float(max(height, width))
+    down, across = half * torch.cos(angle), half * torch.sin(angle)
+    return {"ends": torch.trunc(torch.stack((row - down, column - across, row + down, column + across), dim=-1))}
+
+
+@mintun(draw=_draw_lines, domain="byte")
+def lines(pixels: Tensor, ends: Tensor) -> Tensor:
+    """Grey lines in about one direction, each a pixel wide and smooth; every line truncates to bytes.
+
+    `ends` (N, L, 4) are first and last row and column; their number is a tenth of the side per unit of `amount`.
+    """
+    return kernels.draw_lines(pixels, ends, 128.0)
+
+
+@mintun(draw=lambda keys, shape: {"phases": random.uniform(keys, "phases", (1, *shape[1:]))})
+def blue_noise_sample(x: Tensor, phases: Tensor, *, amount: float) -> Tensor:
+    """Pixels missing, evenly scattered: black where blue noise is below 0.3 amount - 2.5 deviations."""
+    return torch.where(textures.spectrum_noise(phases, "blue") > 0.3 * amount - 2.5, x, 0.0)

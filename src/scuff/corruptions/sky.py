@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -18,12 +19,15 @@ from scuff.ops.textures import per_image
 from scuff.ops.warp import pixel_grid
 from scuff.ranges import Range
 
+noc = partial(register, family="weather", domain="real", reference=NOC)
+syn2nat = partial(register, family="weather", domain="byte", reference=SYN2NAT)
+
 
 def _draw_drops(keys: Tensor, shape: Shape, *, count: Range | int, scale: float) -> dict[str, Tensor]:
     return draw_centres(keys, shape, count, scale, stamps.disc(scale), stamps.disc(1.0))
 
 
-@register(family="weather", draw=_draw_drops, domain="real", lengths=("scale",), ranges=("count",), reference=NOC)
+@noc(draw=_draw_drops, lengths=("scale",), ranges=("count",))
 def rain(x: Tensor, places: Tensor, kinds: Tensor, *, scale: float) -> Tensor:
     """Drops on a window: discs of 13 pixels, each of which takes what it covers halfway to white."""
     drops = stamps.coverage(places, kinds, (stamps.disc(scale),), *x.shape[-2:])
@@ -56,7 +60,7 @@ def _draw_puffs(keys: Tensor, shape: Shape, *, strength: Range | float) -> dict[
     return {"strength": f, "size": size, "places": centre.to(torch.int32), "used": torch.cat(used, dim=1)}
 
 
-@register(family="weather", draw=_draw_puffs, domain="byte", ranges=("strength",), reference=SYN2NAT)
+@syn2nat(draw=_draw_puffs, ranges=("strength",))
 def random_fog(
     pixels: Tensor, strength: Tensor, size: Tensor, places: Tensor, used: Tensor, *, opacity: float
 ) -> Tensor:
@@ -90,14 +94,7 @@ def _draw_streaks(keys: Tensor, shape: Shape, *, count: int, length: int) -> dic
 STREAK = 200.0
 
 
-@register(
-    family="weather",
-    draw=_draw_streaks,
-    domain="byte",
-    colour=True,
-    lengths=("length", "slant", "blur"),
-    reference=SYN2NAT,
-)
+@syn2nat(draw=_draw_streaks, colour=True, lengths=("length", "slant", "blur"))
 def random_rain(pixels: Tensor, places: Tensor, *, length: int, slant: int, blur: int) -> Tensor:
     """Light streaks over a scene that is blurred and three tenths darker.
 
@@ -115,7 +112,7 @@ def _draw_threshold(keys: Tensor, shape: Shape, *, amount: Range | float) -> dic
     return {"threshold": 127.5 * pick(keys, amount) + 85.0}
 
 
-@register(family="weather", draw=_draw_threshold, domain="byte", colour=True, ranges=("amount",), reference=SYN2NAT)
+@syn2nat(draw=_draw_threshold, colour=True, ranges=("amount",))
 def random_snow(pixels: Tensor, threshold: Tensor) -> Tensor:
     """Snow on the ground: whatever is darker than a threshold becomes two and a half times as light."""
 
@@ -134,7 +131,7 @@ def _draw_shadows(keys: Tensor, shape: Shape, *, count: Range | int) -> dict[str
     return {"corners": corners.unflatten(1, (most, VERTICES)), "count": pick_whole(keys, count)}
 
 
-@register(family="weather", draw=_draw_shadows, domain="byte", colour=True, ranges=("count",), reference=SYN2NAT)
+@syn2nat(draw=_draw_shadows, colour=True, ranges=("count",))
 def random_shadow(pixels: Tensor, corners: Tensor, count: Tensor) -> Tensor:
     """Shadows of something ragged: polygons of eight random corners, in which the picture is half as light.
 
@@ -173,15 +170,7 @@ def _draw_flare(keys: Tensor, shape: Shape, *, circles: Range | int) -> dict[str
     }
 
 
-@register(
-    family="weather",
-    draw=_draw_flare,
-    domain="real",
-    colour=True,
-    lengths=("radius",),
-    ranges=("circles",),
-    reference=SYN2NAT,
-)
+@syn2nat(draw=_draw_flare, domain="real", colour=True, lengths=("radius",), ranges=("circles",))
 def random_sun_flare(
     x: Tensor, sun: Tensor, places: Tensor, reach: Tensor, share: Tensor, colour: Tensor, *, radius: int
 ) -> Tensor:

@@ -1,8 +1,9 @@
-"""Pixels moved: lenses, water, creases, tilts."""
+"""Pixels moved, colours parted: lenses, water, creases, tilts, and hands that turn."""
 
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -12,11 +13,14 @@ from scuff.corruptions.draws import Shape, draw_caustics, fair_signs, position
 from scuff.corruptions.registry import MINTUN, register
 from scuff.kernels.constants import constant
 from scuff.ops import filters, textures
+from scuff.ops.tables import round8
 from scuff.ops.textures import per_image
-from scuff.ops.warp import pixel_grid
+from scuff.ops.warp import pixel_grid, read_separable, sum_reads
+
+mintun = partial(register, family="warp", reference=MINTUN)
 
 
-@register(family="warp", draw=draw_caustics, reference=MINTUN)
+@mintun(draw=draw_caustics)
 def caustic_refraction(x: Tensor, time: Tensor, size: Tensor, *, amount: float) -> Tensor:
     """The image under moving water: bent by the slopes of a caustic pattern, and lit by them."""
     height, width = x.shape[-2:]
@@ -45,7 +49,7 @@ def _draw_twirls(keys: Tensor, shape: Shape, *, amount: float) -> dict[str, Tens
     return {"twirl": fair_signs(keys, "twirl", (down, across)) * (math.pi / 20.0 * amount)}
 
 
-@register(family="warp", draw=_draw_twirls, reference=MINTUN)
+@mintun(draw=_draw_twirls)
 def pinch_and_twirl(x: Tensor, twirl: Tensor, *, amount: float) -> Tensor:
     """A grid of lenses that squeeze the image and turn it, each one way or the other."""
     height, width = x.shape[-2:]
@@ -73,7 +77,7 @@ def _draw_lenses(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     return {"centres": random.uniform(keys, "centres", (count, 2)) * sides}
 
 
-@register(family="warp", draw=_draw_lenses, reference=MINTUN)
+@mintun(draw=_draw_lenses)
 def fish_eye(x: Tensor, centres: Tensor, *, amount: float) -> Tensor:
     """Hundreds of small drops on the lens, one after the other, each bending what the earlier ones have bent.
 
@@ -90,7 +94,7 @@ def _draw_drop(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     }
 
 
-@register(family="warp", draw=_draw_drop, reference=MINTUN)
+@mintun(draw=_draw_drop)
 def water_drop(x: Tensor, centre: Tensor, wavelength: Tensor, phase: Tensor, *, amount: float) -> Tensor:
     """Round waves from one point, out to half the side."""
     height, width = x.shape[-2:]
@@ -110,7 +114,7 @@ def _draw_ripple(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     }
 
 
-@register(family="warp", draw=_draw_ripple, reference=MINTUN)
+@mintun(draw=_draw_ripple)
 def ripple(x: Tensor, wavelength: Tensor, phase: Tensor, *, amount: float) -> Tensor:
     """Waves down and across: each axis shifts as a sine of its own coordinate."""
     height, width = x.shape[-2:]
@@ -122,11 +126,7 @@ def ripple(x: Tensor, wavelength: Tensor, phase: Tensor, *, amount: float) -> Te
     return kernels.sample_bilinear(x, rows, columns, border="zeros")
 
 
-def _draw_scatter(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
-    return {"twist": random.uniform(keys, "twist", (), 0.0, 10.0)}
-
-
-@register(family="warp", draw=_draw_scatter, reference=MINTUN)
+@mintun(draw=lambda keys, shape: {"twist": random.uniform(keys, "twist", (), 0.0, 10.0)})
 def scatter(x: Tensor, twist: Tensor, *, amount: float) -> Tensor:
     """Every pixel read from a place up to a hundredth of the side per unit away, by a hash of its own place."""
     height, width = x.shape[-2:]
@@ -151,11 +151,7 @@ def _without_bars(x: Tensor, source_x: Tensor, source_y: Tensor) -> Tensor:
     return torch.where(inside[:, None], warped, x)
 
 
-def _draw_corners(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
-    return {"jitter": random.uniform(keys, "jitter", (4, 2), -1.0, 1.0)}
-
-
-@register(family="warp", draw=_draw_corners, reference=MINTUN)
+@mintun(draw=lambda keys, shape: {"jitter": random.uniform(keys, "jitter", (4, 2), -1.0, 1.0)})
 def quadrilateral_no_bars(x: Tensor, jitter: Tensor, *, amount: float) -> Tensor:
     """The four corners pulled apart by up to a thirtieth of the side per unit; gaps show the unwarped image."""
     height, width = x.shape[-2:]
@@ -172,11 +168,7 @@ def quadrilateral_no_bars(x: Tensor, jitter: Tensor, *, amount: float) -> Tensor
     return _without_bars(x, blend(0), blend(1))
 
 
-def _draw_perspective(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
-    return {"sign": fair_signs(keys, "sign", (6,))}
-
-
-@register(family="warp", draw=_draw_perspective, reference=MINTUN)
+@mintun(draw=lambda keys, shape: {"sign": fair_signs(keys, "sign", (6,))})
 def perspective_no_bars(x: Tensor, sign: Tensor, *, amount: float) -> Tensor:
     """A tilted view; gaps show the unwarped image. Only the signs are random, and the tilt itself has none."""
     height, width = x.shape[-2:]
@@ -187,3 +179,58 @@ def perspective_no_bars(x: Tensor, sign: Tensor, *, amount: float) -> Tensor:
     source_x = 2.0 ** (0.015 * amount * a) * at_x + 0.01 * amount * (b * at_y + c * width)
     source_y = 0.01 * amount * (d * at_x + f * height) + 2.0 ** (0.015 * amount * e) * at_y
     return _without_bars(x, source_x / denominator, source_y / denominator)
+
+
+def _draw_directions(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
+    return {"angle": random.uniform(keys, "angle", (3,), 0.0, 2 * math.pi)}
+
+
+@mintun(draw=_draw_directions, family="aberration", domain="byte", colour=True)
+def chromatic_abberation(pixels: Tensor, angle: Tensor, *, amount: float) -> Tensor:
+    """Each channel shifted its own way, a hundredth of the side per unit (the name's spelling is the original's).
+
+    Read by a spline that also smooths, black where it runs out of the image.
+    """
+    height, width = pixels.shape[-2:]
+    rows, columns = pixel_grid(height, width, pixels.device)
+    shift = 0.01 * amount * min(height, width)
+    at_rows = rows[:, 0] - shift * torch.cos(angle)[..., None]
+    at_columns = columns[0] - shift * torch.sin(angle)[..., None]
+    return round8(read_separable(pixels.float(), at_rows, at_columns))
+
+
+def _draw_order(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
+    return {"order": random.permutation(keys, "order", 3)}
+
+
+@mintun(draw=_draw_order, family="aberration", domain="byte", colour=True)
+def transverse_chromatic_abberation(pixels: Tensor, order: Tensor, *, amount: float) -> Tensor:
+    """Each channel magnified differently, by 0, 2.5 and 5 per cent per unit, in random order; all of them smoothed."""
+    at = []
+    for length in pixels.shape[-2:]:
+        places = []
+        for k in range(3):
+            zoomed = max(round(length * (1.0 + 0.025 * amount * k)), 1)
+            offset = (zoomed - length) // 2
+            place = (torch.arange(length, device=pixels.device) + offset) * ((length - 1) / max(zoomed - 1, 1))
+            places.append(place.clamp(max=length - 1))
+        at.append(torch.stack(places)[order])
+    return round8(read_separable(pixels.float(), *at))
+
+
+ROTATIONS = 21
+
+
+@mintun(family="aberration")
+def circular_motion_blur(x: Tensor, *, amount: float) -> Tensor:
+    """A camera that turns about its axis by up to 1.5 degrees per unit either way; corners fade to black."""
+    height, width = x.shape[-2:]
+    rows, columns = pixel_grid(height, width, x.device)
+    dy, dx = rows - 0.5 * (height - 1), columns - 0.5 * (width - 1)
+    times = [i / 10.0 - 1.0 for i in range(ROTATIONS)]
+    turns = [math.radians(1.5 * amount * t) for t in times]
+    sine, cosine = (constant(tuple(map(f, turns)), x.device)[:, None, None] for f in (math.sin, math.cos))
+    at_rows, at_columns = cosine * dy - sine * dx + 0.5 * (height - 1), sine * dy + cosine * dx + 0.5 * (width - 1)
+    weights = [math.exp(-2.0 * t * t) for t in times]
+    shares = constant(tuple(weight / sum(weights) for weight in weights), x.device)
+    return sum_reads(x, at_rows, at_columns, shares)

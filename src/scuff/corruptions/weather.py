@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from functools import lru_cache, partial
+from importlib import resources
+
+import numpy as np
 import torch
 from torch import Tensor
 
 from scuff import kernels, random
-from scuff.corruptions import overlays
 from scuff.corruptions.draws import Shape
 from scuff.corruptions.registry import HENDRYCKS, register
 from scuff.kernels.constants import constant
 from scuff.ops import edges, filters
 from scuff.ops.colour import luma, shift_value
-from scuff.ops.plasma import plasma, plasma_size
-from scuff.ops.resize import clipped_zoom
+from scuff.ops.resize import clipped_zoom, resample_bilinear
+from scuff.ops.textures import plasma_size
+
+hendrycks = partial(register, family="weather", reference=HENDRYCKS)
 
 
 def _draw_snow(keys: Tensor, shape: Shape, *, mean: float, std: float) -> dict[str, Tensor]:
@@ -23,7 +28,7 @@ def _draw_snow(keys: Tensor, shape: Shape, *, mean: float, std: float) -> dict[s
     }
 
 
-@register(family="weather", draw=_draw_snow, lengths=("zoom", "radius", "sigma"), reference=HENDRYCKS)
+@hendrycks(draw=_draw_snow, lengths=("zoom", "radius", "sigma"))
 def snow(
     x: Tensor, layer: Tensor, angle: Tensor, *, zoom: float, threshold: float, radius: int, sigma: float, keep: float
 ) -> Tensor:
@@ -54,14 +59,14 @@ def falling_snow(scene: Tensor, flakes: Tensor, angle: Tensor | float, radius: i
 
 def _draw_frost(keys: Tensor, shape: Shape, *, scale: float) -> dict[str, Tensor]:
     _, height, width = shape
-    texture = random.choice(keys, "texture", weights=overlays.FROST_WEIGHTS)
-    sizes = overlays.frost_sizes(scale, height, width, keys.device)
+    texture = random.choice(keys, "texture", weights=FROST_WEIGHTS)
+    sizes = frost_sizes(scale, height, width, keys.device)
     room = sizes[texture] - constant((height, width), keys.device, torch.int64)
     corner = (random.uniform(keys, "corner", (2,)) * room).long()
     return {"texture": texture, "corner": torch.minimum(corner, room - 1)}
 
 
-@register(family="weather", draw=_draw_frost, colour=True, lengths=("scale",), reference=HENDRYCKS)
+@hendrycks(draw=_draw_frost, colour=True, lengths=("scale",))
 def frost(x: Tensor, texture: Tensor, corner: Tensor, *, keep: float, ice: float, scale: float) -> Tensor:
     """Ice crystals on the lens: keep * x + ice * f, with f a random window of one of four frost textures.
 
@@ -69,17 +74,17 @@ def frost(x: Tensor, texture: Tensor, corner: Tensor, *, keep: float, ice: float
     their size relative to a 224-pixel image.
     """
     height, width = x.shape[-2:]
-    return keep * x + ice * overlays.frost_windows(texture, corner, scale, height, width)
+    return keep * x + ice * frost_windows(texture, corner, scale, height, width)
 
 
 def _draw_fog(keys: Tensor, shape: Shape, *, decay: float) -> dict[str, Tensor]:
     _, height, width = shape
     size = plasma_size(height, width)
-    cloud = plasma(random.uniform(keys, "cloud", (size, size), -1.0, 1.0), decay)
+    cloud = kernels.plasma(random.uniform(keys, "cloud", (size, size), -1.0, 1.0), decay)
     return {"cloud": cloud[:, None, :height, :width]}
 
 
-@register(family="weather", draw=_draw_fog, reference=HENDRYCKS)
+@hendrycks(draw=_draw_fog)
 def fog(x: Tensor, cloud: Tensor, *, strength: float) -> Tensor:
     """Fog as a plasma fractal: add `strength` times a cloud, then scale so that the image keeps its own maximum.
 
@@ -89,7 +94,7 @@ def fog(x: Tensor, cloud: Tensor, *, strength: float) -> Tensor:
     return torch.add(x, cloud, alpha=strength) * (brightest / (brightest + strength))
 
 
-@register(family="weather", reference=HENDRYCKS)
+@hendrycks()
 def brightness(x: Tensor, *, shift: float) -> Tensor:
     """Daylight that varies: the value of HSV moves by `shift`, hue and saturation stay."""
     return shift_value(x, shift)
@@ -103,7 +108,7 @@ def _draw_spatter(keys: Tensor, shape: Shape, *, mean: float, std: float) -> dic
     return {"layer": random.normal(keys, "drops", (1, *shape[1:]), mean, std)}
 
 
-@register(family="weather", draw=_draw_spatter, colour=True, lengths=("sigma", "mud"), reference=HENDRYCKS)
+@hendrycks(draw=_draw_spatter, colour=True, lengths=("sigma", "mud"))
 def spatter(x: Tensor, layer: Tensor, *, sigma: float, threshold: float, water: float, mud: float) -> Tensor:
     """Drops on the lens: rain that brightens (`water` > 0 is its strength) or mud that covers.
 
@@ -141,3 +146,48 @@ def _wet_relief(layer: Tensor) -> Tensor:
     lit = (drops * relief)[:, None]
     strongest = lit.amax((1, 2, 3), keepdim=True)
     return torch.where(strongest > 0, lit / strongest, 0.0)
+
+
+# Turquoise ripples, white needles, blue-grey grains, dark ferns. The original draws from five files of which two are
+# the same picture: the needles come up twice as often.
+FROST_FILES = ("frost-ripples.png", "frost-needles.png", "frost-grains.png", "frost-ferns.png")
+FROST_WEIGHTS = (0.2, 0.4, 0.2, 0.2)
+
+
+@lru_cache
+def _texture(name: str) -> np.ndarray:
+    from PIL import Image
+
+    with (resources.files("scuff.assets") / name).open("rb") as file:
+        return np.asarray(Image.open(file).convert("RGB"))
+
+
+@lru_cache(maxsize=8)
+def _frost(scale: float, height: int, width: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    """All textures in one padded float tensor (4, 3, H, W) in [0, 1], and their true sizes (4, 2).
+
+    A texture that would not cover the image at `scale` is enlarged until there is room for at least one window.
+    """
+    scaled = []
+    for name in FROST_FILES:
+        picture = _texture(name)
+        factor = max(scale, (height + 1) / picture.shape[0], (width + 1) / picture.shape[1])
+        if factor != 1.0:
+            picture = np.floor(resample_bilinear(picture, factor) + 0.5)
+        scaled.append(torch.from_numpy(picture.astype(np.float32) / 255.0).permute(2, 0, 1))
+    sizes = torch.tensor([t.shape[1:] for t in scaled])
+    table = torch.zeros(len(scaled), 3, int(sizes[:, 0].max()), int(sizes[:, 1].max()))
+    for row, texture in zip(table, scaled, strict=True):
+        row[:, : texture.shape[1], : texture.shape[2]] = texture
+    return table.to(device), sizes.to(device)
+
+
+def frost_sizes(scale: float, height: int, width: int, device: torch.device) -> Tensor:
+    """(4, 2) heights and widths of the textures as they serve an image of the given size."""
+    return _frost(scale, height, width, device)[1]
+
+
+def frost_windows(texture: Tensor, corner: Tensor, scale: float, height: int, width: int) -> Tensor:
+    """Cut a (3, height, width) window from texture `texture[n]` at row, column `corner[n]`: (N, 3, height, width)."""
+    table, _ = _frost(scale, height, width, texture.device)
+    return kernels.crop_windows(table, texture, corner[:, 0], corner[:, 1], height, width)

@@ -21,11 +21,9 @@ from scuff.design.overlap.nonoverlapping import Selection, find_nonoverlapping, 
 from scuff.design.transform_space.dissimilar import Dissimilar, find_dissimilar
 from scuff.design.transform_space.groups import Scan, average_spread, severity_groups
 from scuff.design.transform_space.sets import contribution, matched_sets
-from scuff.design.validity.cells import Group
-from scuff.design.validity.groups import nk_groups, spread_groups
+from scuff.design.validity.groups import Group, nk_groups, spread_groups
 from scuff.design.validity.predictive import Predictive, find_predictive
-from scuff.design.validity.result import GroupValidity
-from scuff.design.validity.scores import benchmark_correlations, group_validity
+from scuff.design.validity.scores import GroupValidity, benchmark_correlations, group_validity
 from scuff.design.validity.trends import trends
 
 __all__ = [

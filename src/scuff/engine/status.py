@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from scuff.durations import show_duration
 from scuff.engine.journal import read_journals
 from scuff.store import Store
+from scuff.words import show_duration
 
 SILENT = 90.0  # seconds without a word from a run that writes every few seconds: it was killed
 RECENT = 20  # points of the timeline from which speed is computed

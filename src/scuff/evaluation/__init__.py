@@ -8,7 +8,8 @@ repeated: existing cells are reused.
 from scuff.evaluation.choices import CLEAN, EvaluatedImages, open_images
 from scuff.evaluation.plan import Cell, Plan, plan_evaluation
 from scuff.evaluation.results import Evaluation, read_evaluation
-from scuff.evaluation.run import EvaluationStopped, Timing, evaluate, run_plan
+from scuff.evaluation.run import EvaluationStopped, evaluate, run_plan
+from scuff.evaluation.runner import Timing
 
 __all__ = [
     "CLEAN",

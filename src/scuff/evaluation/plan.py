@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import scuff
 from scuff.corruptions import get
-from scuff.data import CorruptedSource, Source
+from scuff.data import Source
 from scuff.evaluation.choices import (
     CLEAN,
     EvaluatedImages,
-    Models,
     are_sequences,
     check_class_order,
     choose_cuts,
@@ -24,14 +23,17 @@ from scuff.evaluation.choices import (
     open_models,
     published_fingerprint,
 )
+from scuff.evaluation.options import EvaluationOptions
 from scuff.models import Classifier, close_model
 from scuff.models.classifier import PRECISIONS
+from scuff.options import takes_options
 from scuff.pictures import Cut
 from scuff.store import Settings, Store, check_settings
 from scuff.suites import Suite
 
 SETTINGS = "evaluation.json"
 NOTED_ONLY = ("source", "clean", "scuff")  # data may move: it is their fingerprint that must not change
+HOW_TO_RUN = ("device", "batch_size", "compile", "workers", "engine", "progress")
 MAY_JOIN = ("clean_fingerprint", "clean_cut")  # the clean counterpart of published data may come later
 
 
@@ -56,6 +58,7 @@ class Plan:
     cells: list[Cell]
     is_sequence: bool
     pixels: dict[Cell, str]  # of published cells, whose images are each their own: a hash
+    how: dict[str, Any]  # the options HOW_TO_RUN, which change no result
 
     def source(self, cell: Cell) -> Source:
         """The images of a cell, before the corruption if it is up to us, after it if they were published corrupted."""
@@ -105,15 +108,15 @@ class Plan:
 
     def check_folder(self) -> None:
         """Refuse a folder whose rows depend on something else. Without any rows in it, nothing is bound to it."""
-        there = self.store.names("rows", ".parquet")
-        if there:
+        finished = self.store.names("rows", ".parquet")
+        if finished:
             check_settings(self.store, SETTINGS, self.settings, NOTED_ONLY, MAY_JOIN)
         for model in self.classifiers:
-            own = {_without_hash(name): name for name in there if name.startswith(f"rows/{model}/")}
-            if own:
+            of_model = {_without_hash(name): name for name in finished if name.startswith(f"rows/{model}/")}
+            if of_model:
                 check_settings(self.store, f"models/{model}.json", self.about(model), ("environment", "address"))
             for wanted in (self.rows_name(model, cell) for cell in self.cells):
-                existing = own.get(_without_hash(wanted), wanted)
+                existing = of_model.get(_without_hash(wanted), wanted)
                 if existing != wanted:
                     raise ValueError(
                         f"{self.store.root}/{existing} was computed from other images than there are now; use another "
@@ -122,8 +125,10 @@ class Plan:
 
     def missing(self) -> dict[Cell, list[str]]:
         """The cells that are left to do, with the models that lack them."""
-        there = set(self.store.names("rows", ".parquet"))  # one look, where each may be a question to a far machine
-        missing = {cell: [m for m in self.classifiers if self.rows_name(m, cell) not in there] for cell in self.cells}
+        finished = set(self.store.names("rows", ".parquet"))  # one look, where each may be a question to a far machine
+        missing = {
+            cell: [m for m in self.classifiers if self.rows_name(m, cell) not in finished] for cell in self.cells
+        }
         return {cell: models for cell, models in missing.items() if models}
 
 
@@ -131,66 +136,50 @@ def _without_hash(name: str) -> str:
     return name.rpartition("-")[0]
 
 
-def plan_evaluation(
-    models: Models,
-    suite: Suite | str | os.PathLike[str] | None,
-    data: str | Source | CorruptedSource,
-    out: str | os.PathLike[str],
-    *,
-    clean: str | Source | None = None,
-    classes: str | None = None,
-    only: Sequence[str] | None = None,
-    severities: Sequence[int] | None = None,
-    validation: bool = False,
-    seed: int = 0,
-    limit: int | None = None,
-    resize: int | None = None,
-    crop: int | None = None,
-    as_published: bool = False,
-    precision: str = "float32",
-    mean: Sequence[float] | None = None,
-    std: Sequence[float] | None = None,
-) -> Plan:
-    """Plan an evaluation without computing anything; the arguments are those of `evaluate`."""
-    if precision not in PRECISIONS:
-        raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {precision!r}")
-    if isinstance(seed, bool) or not isinstance(seed, int):
-        raise ValueError(f"seed must be a whole number, got {seed!r}")
-    store = Store(out)
-    images = open_images(data, clean, classes, limit)
-    if images.are_corrupted and (as_published or seed):
+@takes_options(EvaluationOptions)
+def plan_evaluation(asked: EvaluationOptions) -> Plan:
+    """Plan an evaluation without computing anything."""
+    if asked.precision not in PRECISIONS:
+        raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {asked.precision!r}")
+    if isinstance(asked.seed, bool) or not isinstance(asked.seed, int):
+        raise ValueError(f"seed must be a whole number, got {asked.seed!r}")
+    if asked.out is None:
+        raise ValueError("out must say where the results go")
+    images = open_images(asked.data, asked.clean, asked.classes, asked.limit)
+    if images.are_corrupted and (asked.as_published or asked.seed):
         raise ValueError("published data are corrupted already: as_published and seed have nothing to act on")
-    suite = choose_suite(suite, images.source)
-    levels = choose_levels(suite, images.source, only, severities, validation)
+    suite = choose_suite(asked.suite, images.source)
+    levels = choose_levels(suite, images.source, asked.only, asked.severities, asked.validation)
     is_sequence = are_sequences(suite, levels)
-    if is_sequence and as_published:
+    if is_sequence and asked.as_published:
         raise ValueError("as_published is for single corruptions: ImageNet-P was published as films, not as JPEGs")
-    cells = [Cell(entry, severity) for entry, its in levels.items() for severity in its]
+    cells = [Cell(entry, severity) for entry, severities in levels.items() for severity in severities]
     if images.clean is not None and not is_sequence:
         cells.insert(0, Cell(CLEAN))
     # Without their weights: there may be hundreds of them, and those that are needed are opened where they are.
-    classifiers = open_models(models, mean, std, close_model)
+    classifiers = open_models(asked.models, asked.mean, asked.std, close_model)
     example = images.example()
     for classifier in classifiers.values():
         check_class_order(classifier, example)
-    cut, clean_cut = choose_cuts(resize, crop, images, classifiers.values())
+    cut, clean_cut = choose_cuts(asked.resize, asked.crop, images, classifiers.values())
     settings = {
         **images.settings(),
-        "limit": limit,
-        "classes": classes,
+        "limit": asked.limit,
+        "classes": asked.classes,
         "images": len(example),
         "class_names": list(example.class_names),
         "suite": suite.to_dict(),
         "families": {entry: get(suite.corruption(entry)).family for entry in suite.entries},
-        "seed": seed,
+        "seed": asked.seed,
         "cut": cut and asdict(cut),
         "clean_cut": clean_cut and asdict(clean_cut),
-        "as_published": as_published,
-        "precision": precision,
+        "as_published": asked.as_published,
+        "precision": asked.precision,
         "scuff": scuff.__version__,
     }
     fingerprints = {name: classifier.fingerprint() for name, classifier in classifiers.items()}
-    plan = Plan(store, settings, classifiers, fingerprints, suite, images, cells, is_sequence, {})
+    how = {name: getattr(asked, name) for name in HOW_TO_RUN}
+    plan = Plan(Store(asked.out), settings, classifiers, fingerprints, suite, images, cells, is_sequence, {}, how)
     if images.are_corrupted:
         plan.pixels.update({cell: published_fingerprint(plan.source(cell)) for cell in cells})
     plan.check_folder()

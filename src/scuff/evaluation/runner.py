@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,16 +18,47 @@ from scuff.evaluation.choices import CLEAN
 from scuff.evaluation.clock import Clock
 from scuff.evaluation.plan import Cell, Plan
 from scuff.evaluation.predict import BatchLimit, Columns, Distort, predict
+from scuff.evaluation.tasks import Task
 from scuff.models import Classifier
 from scuff.pictures import Cut
 from scuff.sequences import frames
 from scuff.store import write_rows
 
 LARGEST_BATCH = 2048  # beyond that, small images gain nothing
+SUMMED = ("predictions", "seconds", "corrupting", "predicting")
+
+
+@dataclass(frozen=True)
+class Timing:
+    """How a run or a task went: predictions made, seconds in all and of its parts, and where the pixels were kept."""
+
+    predictions: int = 0
+    seconds: float = 0.0
+    corrupting: float = 0.0
+    predicting: float = 0.0
+    pixels: str = "not needed"
+    batch_size: int = 0
+
+    @property
+    def per_second(self) -> float:
+        """Predictions per second: images x cells x models, decoding included."""
+        return self.predictions / max(self.seconds, 1e-9)
+
+    @property
+    def corrupting_share(self) -> float:
+        """Corrupting as a share of corrupting and predicting."""
+        return self.corrupting / max(self.corrupting + self.predicting, 1e-9)
+
+    def __add__(self, later: Timing) -> Timing:
+        sums = {name: getattr(self, name) + getattr(later, name) for name in SUMMED}
+        return replace(later, **sums)
 
 
 class Runner:
-    """Runs one cell after the other, and keeps between them whatever the next one can use."""
+    """Runs one cell after the other, and keeps between them whatever the next one can use.
+
+    It opens models and images with its first cell. A copy that is sent to another process begins anew there.
+    """
 
     def __init__(
         self,
@@ -42,6 +75,34 @@ class Runner:
         self.limit = BatchLimit(batch_size or 0)
         self._classifiers: dict[str, Classifier] = {}
         self._pixels: tuple[Source, Pixels, Tensor] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Runner, (replace(self.plan, how={}), self.device, self.limit.size, self.compile, self.workers)
+
+    def __call__(self, task: Task, advance: Advance) -> Timing:
+        """Run a task. Where its models fail together, they run one by one, so that a bad one takes no other with it."""
+        before, started = self.clock.seconds(), time.perf_counter()
+        try:
+            predictions = self.run(task.cell, task.models, advance)
+        except Exception:
+            if len(task.models) == 1:
+                raise
+            predictions = self._run_each(task, advance)
+        seconds = time.perf_counter() - started
+        after = self.clock.seconds()
+        corrupting, predicting = (after.get(part, 0.0) - before.get(part, 0.0) for part in ("corrupting", "predicting"))
+        return Timing(predictions, seconds, corrupting, predicting, self.kept, self.limit.size)
+
+    def _run_each(self, task: Task, advance: Advance) -> int:
+        predictions, errors = 0, []
+        for name in task.models:
+            try:
+                predictions += self.run(task.cell, (name,), advance)
+            except Exception as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
+        return predictions
 
     def run(self, cell: Cell, models: Sequence[str], advance: Advance) -> int:
         """Compute a cell for those models that lack it, write their rows, and say how many predictions that took."""

@@ -17,18 +17,9 @@ from scuff.kernels.dispatch import BACKENDS as BACKENDS
 from scuff.kernels.dispatch import backend_name as backend_name
 from scuff.kernels.dispatch import use_backend as use_backend
 from scuff.kernels.reference.colours import *
-from scuff.kernels.reference.drops import *
-from scuff.kernels.reference.edges import *
 from scuff.kernels.reference.filters import *
-from scuff.kernels.reference.medians import *
-from scuff.kernels.reference.mixing import *
 from scuff.kernels.reference.operations import *
 from scuff.kernels.reference.pixels import *
-from scuff.kernels.reference.poisson import *
 from scuff.kernels.reference.random import *
 from scuff.kernels.reference.shapes import *
-from scuff.kernels.reference.splines import *
-from scuff.kernels.reference.strokes import *
-from scuff.kernels.reference.tables import *
-from scuff.kernels.reference.textures import *
 from scuff.kernels.reference.warps import *

@@ -28,11 +28,9 @@ from scuff.metrics.evaluation.references import Reference, load_reference
 from scuff.metrics.evaluation.stability import flip_probability, mfr, mt5d, top5_distance
 from scuff.metrics.evaluation.tables import Cells, by_model, read_cells
 from scuff.metrics.intervals import Resampling, wilson
-from scuff.metrics.overlap.accuracies import Accuracies, read_accuracies
-from scuff.metrics.overlap.agreement import Agreement, agreement
-from scuff.metrics.overlap.balance import Balance, balance, spread
-from scuff.metrics.overlap.coverage import coverage, direct_coverage
-from scuff.metrics.overlap.scores import Overlaps, overlap, overlaps, read_overlaps, robustness_scores
+from scuff.metrics.overlap.accuracies import Accuracies, read_accuracies, robustness_scores
+from scuff.metrics.overlap.benchmarks import Balance, balance, coverage, direct_coverage, spread
+from scuff.metrics.overlap.scores import Agreement, Overlaps, agreement, overlap, overlaps, read_overlaps
 from scuff.metrics.score import Difference, Score, to_frame
 from scuff.metrics.separation.classes import (
     Neighbours,
@@ -51,81 +49,16 @@ from scuff.metrics.validity.scores import contributions, validity
 from scuff.metrics.validity.shift_tables import complete_shifts, read_shifts
 from scuff.metrics.validity.shifts import Shifts
 
-__all__ = [
-    "Accuracies",
-    "Agreement",
-    "Balance",
-    "Cells",
-    "Correlation",
-    "Difference",
-    "Distances",
-    "Effective",
-    "Neighbours",
-    "Overlaps",
-    "Reference",
-    "Resampling",
-    "RobustAccuracies",
-    "Score",
-    "Separation",
-    "Shifts",
-    "accuracy",
-    "accuracy_table",
-    "agreement",
-    "balance",
-    "bootstrap",
-    "bootstrap_difference",
-    "by_model",
-    "ce",
-    "cell_errors",
-    "class_separation",
-    "class_separations",
-    "closest_order",
-    "compare",
-    "complete_shifts",
-    "contributions",
-    "copies_effect",
-    "correlate",
-    "coverage",
-    "difference",
-    "differences",
-    "direct_coverage",
-    "ece",
-    "effective_robustness",
-    "error",
-    "example_films",
-    "example_rows",
-    "family_means",
-    "flip_probability",
-    "load_reference",
-    "mce",
-    "mean_error",
-    "mfr",
-    "mmd",
-    "mscr",
-    "mscr_scores",
-    "msd",
-    "mt5d",
-    "nearest_other_class",
-    "overlap",
-    "overlaps",
-    "ranks",
-    "read_accuracies",
-    "read_cells",
-    "read_distances",
-    "read_overlaps",
-    "read_robust_accuracies",
-    "read_shifts",
-    "reliability",
-    "residual_robustness",
-    "robustness_score",
-    "robustness_scores",
-    "running_mscr",
-    "scheme_correlations",
-    "scores",
-    "spread",
-    "summary",
-    "to_frame",
-    "top5_distance",
-    "validity",
-    "wilson",
-]
+# Any score, evaluations, and then a group for each question: overlap, separation, transform space and validity.
+__all__ = ["Difference", "Resampling", "Score", "bootstrap", "bootstrap_difference", "to_frame", "wilson"]
+__all__ += ["Cells", "Reference", "accuracy", "by_model", "ce", "cell_errors", "compare", "difference", "differences"]
+__all__ += ["ece", "error", "example_films", "example_rows", "family_means", "flip_probability", "load_reference"]
+__all__ += ["mce", "mean_error", "mfr", "mt5d", "ranks", "read_cells", "reliability", "residual_robustness"]
+__all__ += ["robustness_score", "scores", "summary", "top5_distance"]
+__all__ += ["Accuracies", "Agreement", "Balance", "Overlaps", "agreement", "balance", "coverage", "direct_coverage"]
+__all__ += ["overlap", "overlaps", "read_accuracies", "read_overlaps", "robustness_scores", "spread"]
+__all__ += ["Neighbours", "RobustAccuracies", "Separation", "accuracy_table", "class_separation", "class_separations"]
+__all__ += ["copies_effect", "mscr", "mscr_scores", "nearest_other_class", "read_robust_accuracies", "running_mscr"]
+__all__ += ["Distances", "closest_order", "mmd", "msd", "read_distances", "scheme_correlations"]
+__all__ += ["Correlation", "Effective", "Shifts", "complete_shifts", "contributions", "correlate"]
+__all__ += ["effective_robustness", "read_shifts", "validity"]

@@ -112,18 +112,17 @@ def subtract_together(pairs: Mapping[Key, tuple[Estimate, Estimate]], resampling
     """
     joined = {key: _side_by_side(*pair) for key, pair in pairs.items()}
     values_of = resample_values({key: both for key, (both, _) in joined.items()}, resampling)
-    return {key: _as_difference(*joined[key], *values, resampling) for key, values in values_of.items()}
-
-
-def _as_difference(
-    both: Estimate, paired: bool, value: np.ndarray, values: np.ndarray, resampling: Resampling
-) -> Difference:
-    score = _with_interval(both, value, values, resampling)
-    sign = np.sign(without_noise(value))
-    other = (np.sign(without_noise(values)) != sign) | (sign == 0)
-    share = float(np.mean(other)) if np.isfinite(score.low) else np.nan
-    interval = f"{'paired' if paired else 'unpaired'} {score.interval}" if np.isfinite(score.low) else score.interval
-    return Difference(score.value, score.low, score.high, score.n, interval, score.note, other_sign_share=share)
+    differences = {}
+    for key, (value, values) in values_of.items():
+        both, paired = joined[key]
+        score = _with_interval(both, value, values, resampling)
+        share, interval = np.nan, score.interval
+        if np.isfinite(score.low):
+            sign = np.sign(without_noise(value))
+            share = float(np.mean((np.sign(without_noise(values)) != sign) | (sign == 0)))
+            interval = f"{'paired' if paired else 'unpaired'} {interval}"
+        differences[key] = Difference(score.value, score.low, score.high, score.n, interval, score.note, share)
+    return differences
 
 
 def _side_by_side(a: Estimate, b: Estimate) -> tuple[Estimate, bool]:
@@ -157,12 +156,8 @@ def bootstrap(
 ) -> Score:
     """The score of any statistic of column means, with its bootstrap interval over images.
 
-    Parameters
-    ----------
-    columns
-        (images x columns) numbers: what each image adds to each mean.
-    statistic
-        Takes means (..., columns), returns (...). By default the mean of the first column.
+    `columns` are (images x columns) numbers: what each image adds to each mean. `statistic` takes means (..., columns)
+    and returns (...); by default the mean of the first column.
 
     >>> right = np.array([[1, 1], [1, 0], [1, 1], [0, 0]] * 50)  # on clean images, on corrupted ones
     >>> print(bootstrap(right, lambda means: means[..., 1] / means[..., 0]))
@@ -187,7 +182,7 @@ def bootstrap_difference(
     """
     if len(a) != len(b):
         raise ValueError(f"paired arrays must hold the same images, got {len(a)} and {len(b)}")
-    groups = [Group(np.asarray(columns, float), np.arange(len(columns))) for columns in (a, b)]
+    groups = (Group(np.asarray(columns, float), np.arange(len(columns))) for columns in (a, b))
     first, second = (Estimate((group,), statistic) for group in groups)
     return subtract_together({"": (first, second)}, resampling)[""]
 

@@ -7,7 +7,6 @@
 from scuff.models.architectures import build, list_architectures
 from scuff.models.checkpoint import read_origin, save_model
 from scuff.models.classifier import Classifier
-from scuff.models.closed import close_model
-from scuff.models.open import open_model
+from scuff.models.open import close_model, open_model
 
 __all__ = ["Classifier", "build", "close_model", "list_architectures", "open_model", "read_origin", "save_model"]

@@ -10,7 +10,7 @@ import io
 import json
 import os
 import pickle
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -22,28 +22,20 @@ from torch import Tensor, nn
 from scuff.files import as_place
 from scuff.models.architectures import ARCHITECTURES, MADE_FOR_IMAGENET
 from scuff.models.classifier import Classifier
-from scuff.models.recognise import (
+from scuff.models.states import (
     count_classes_and_channels,
     differences,
     explain_strangeness,
+    find_state,
     load_network,
     recognise,
 )
-from scuff.models.states import find_state
 from scuff.pictures import Cut
 from scuff.store import find_file
 from scuff.tensors import read_metadata, read_tensors, write_tensors
 
 SUFFIXES = (".safetensors", ".pt", ".pth")
-SETTINGS = (
-    "mean",
-    "std",
-    "input_size",
-    "class_names",
-    "cut",
-    "probabilities",
-)  # as JSON; the architecture is plain text
-
+SETTINGS = ("mean", "std", "input_size", "class_names", "cut", "probabilities")  # JSON; the architecture is plain text
 IMAGENET = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}
 
 
@@ -77,26 +69,16 @@ def save_model(
     if not isinstance(classifier.model, nn.Module):
         raise ValueError(f"only torch modules have weights to save, got {type(classifier.model).__name__}")
     state = find_state(classifier.model.state_dict())
-    architecture = _checked_architecture(architecture, state)
-    made = {} if origin is None else {"origin": json.dumps(origin, sort_keys=True)}
-    write_tensors(path, state, _metadata(architecture, classifier) | made)
-    return path
-
-
-def _checked_architecture(architecture: str | None, state: Mapping[str, Tensor]) -> str | None:
-    if architecture is None:
-        recognised = recognise(state)
-        return None if recognised is None else recognised[0]
-    _fit(architecture, state)
-    return architecture
-
-
-def _metadata(architecture: str | None, classifier: Classifier) -> dict[str, str]:
-    """What the file says of itself, all of it text."""
+    identity = recognise(state) if architecture is None else (architecture, *_fit(architecture, state))
     settings = {key: getattr(classifier, key) for key in SETTINGS}
-    plain = {k: asdict(v) if isinstance(v, Cut) else v for k, v in settings.items() if v not in (None, False)}
-    known = {} if architecture is None else {"architecture": architecture}
-    return {"format": "pt", **known, **{k: json.dumps(v) for k, v in plain.items()}}
+    metadata = {"format": "pt"} if identity is None else {"format": "pt", "architecture": identity[0]}
+    for key, value in settings.items():
+        if value not in (None, False):
+            metadata[key] = json.dumps(asdict(value) if isinstance(value, Cut) else value)
+    if origin is not None:
+        metadata["origin"] = json.dumps(origin, sort_keys=True)
+    write_tensors(path, state, metadata)
+    return path
 
 
 # --- reading --------------------------------------------------------------------------------------------------------
@@ -112,23 +94,26 @@ def open_checkpoint(path: str | os.PathLike[str]) -> Classifier:
     store, name = find_file(path)
     if not store.exists(name):
         raise ValueError(f"there is no file {path}")
-    state, metadata = _read_safetensors(path) if name.endswith(".safetensors") else (_read_pickle(path), {})
+    content, metadata = _reading(path, read_tensors) if name.endswith(".safetensors") else (_read_pickle(path), {})
+    state = find_state(content)
     if not state:
         raise ValueError(f"{path} holds no state dict: no tensors with names")
     try:
         name, classes, channels = _identify(metadata.get("architecture"), state)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
-    settings = _settings(path, metadata) if "architecture" in metadata else _usual_settings(name, classes, channels)
+    settings: dict[str, Any] = {}
+    if "architecture" in metadata:
+        settings = _settings(path, metadata)
+    elif (classes, channels) == (1000, 3):
+        own_size = {"input_size": 224, "cut": Cut(256, 224)} if name in MADE_FOR_IMAGENET else {}
+        settings = {**IMAGENET, **own_size}
     return Classifier(load_network(name, classes, channels, state), channels=channels, **settings)
 
 
 def read_origin(path: str | os.PathLike[str]) -> dict[str, Any] | None:
     """How the weights of a file were made, if it says so. The weights are not read for that."""
-    try:
-        return json.loads(read_metadata(path).get("origin", "null"))
-    except safetensors.SafetensorError as error:
-        raise ValueError(_unreadable(as_place(path), error)) from error
+    return json.loads(_reading(path, read_metadata).get("origin", "null"))
 
 
 def _identify(architecture: str | None, state: Mapping[str, Tensor]) -> tuple[str, int, int]:
@@ -163,30 +148,20 @@ def _settings(path: Path | str, metadata: Mapping[str, str]) -> dict[str, Any]:
     return settings
 
 
-def _usual_settings(name: str, classes: int, channels: int) -> dict[str, Any]:
-    if (classes, channels) != (1000, 3):
-        return {}
-    return {**IMAGENET, "input_size": 224, "cut": Cut(256, 224)} if name in MADE_FOR_IMAGENET else dict(IMAGENET)
-
-
-def _read_safetensors(path: Path | str) -> tuple[dict[str, Tensor], dict[str, str]]:
+def _reading(path: str | os.PathLike[str], read: Callable[..., Any]) -> Any:
     try:
-        state, metadata = read_tensors(path)
+        return read(path)
     except safetensors.SafetensorError as error:
-        raise ValueError(_unreadable(path, error)) from error
-    return find_state(state), metadata
+        reason = f"{error}; it may be cut short, or be something else"
+        raise ValueError(f"cannot read {as_place(path)} as safetensors: {reason}") from error
 
 
-def _unreadable(path: Path | str, error: Exception) -> str:
-    return f"cannot read {path} as safetensors: {error}; it may be cut short, or be something else"
-
-
-def _read_pickle(path: Path | str) -> dict[str, Tensor]:
-    """The state dict in what torch.save has written. Anything that would run code is refused."""
+def _read_pickle(path: Path | str) -> Any:
+    """What torch.save has written. Anything that would run code is refused."""
     store, name = find_file(path)
     content = store.address(name) if store.is_local else io.BytesIO(store.read(name))
     try:
-        return find_state(torch.load(content, map_location="cpu", weights_only=True))
+        return torch.load(content, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         raise ValueError(
             f"{path} holds more than tensors, and loading that could run code, or it is no file of torch.save; save "

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -20,14 +19,28 @@ from torch.nn import functional as F
 
 from scuff.failures import explaining_errors
 from scuff.images import FLOATS
-from scuff.models.absent import PREPROCESSING, Closed, reopen_model
-from scuff.models.onnx_file import OnnxModel
+from scuff.models.onnx_file import OnnxModel, open_onnx
 from scuff.models.states import plain_name
 from scuff.ops.colour import luma
 from scuff.pictures import Cut
 
 PRECISIONS = {"float32": None, "bfloat16": torch.bfloat16, "float16": torch.float16}
+PREPROCESSING = ("mean", "std", "input_size", "channels", "probabilities")  # what a fingerprint covers beside weights
 LEAST_PROBABILITY = 1e-30  # whose logarithm is still a number
+
+
+@dataclass(frozen=True)
+class Closed:
+    """In place of a network: where it is, how it is opened, and what its fingerprint was and covered."""
+
+    address: str
+    open_network: Callable[[str], Callable]  # a function of a module, so that it can be sent to other processes
+    fingerprint: str
+    parameters: int | None
+    preprocessing: tuple[Any, ...]
+
+    def __call__(self, images: Any) -> Any:
+        raise ValueError(f"the model at {self.address} is closed; call on(device) of its classifier, which opens it")
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +99,8 @@ class Classifier:
         put("mean", _numbers(self.mean))
         put("std", _numbers(self.std))
         put("class_names", None if self.class_names is None else tuple(self.class_names))
-        put("device", _device_of(self.model) if self.device is None else torch.device(self.device))
+        first = next(self.model.parameters(), None) if isinstance(self.model, nn.Module) else None
+        put("device", torch.device(self.device or ("cpu" if first is None else first.device)))
         _check(self)
         # Once and here, so that no call waits for a copy to the device.
         put("_affine", _affine(self.mean, self.std, self.device))
@@ -110,7 +124,7 @@ class Classifier:
         torch.compile. Other callables get their images on the device and are left alone. A closed model is opened.
         """
         if isinstance(self.model, Closed):
-            return reopen_model(self).on(device, precision, compile)
+            return self._reopened(self.model).on(device, precision, compile)
         device = torch.device(device)
         if device.type == "cuda" and not torch.cuda.is_available():
             raise ValueError(f"device {device} was asked for, but torch finds no CUDA device; use cpu")
@@ -122,7 +136,7 @@ class Classifier:
             if compile:
                 model = torch.compile(model)
         elif isinstance(model, OnnxModel) and device != self.device:
-            model = model.on(device)
+            model = open_onnx(model.path, device)
         return replace(self, model=model, device=device, precision=precision)
 
     def fingerprint(self) -> str:
@@ -133,7 +147,7 @@ class Classifier:
         settings = tuple(getattr(self, key) for key in PREPROCESSING)
         if isinstance(self.model, Closed):
             same = settings == self.model.preprocessing
-            return self.model.fingerprint if same else reopen_model(self).fingerprint()
+            return self.model.fingerprint if same else self._reopened(self.model).fingerprint()
         state = hashlib.blake2b(digest_size=8)
         state.update(repr(settings).encode())
         if isinstance(self.model, nn.Module):
@@ -153,9 +167,24 @@ class Classifier:
             return self.model.parameters
         return sum(p.numel() for p in self.model.parameters()) if isinstance(self.model, nn.Module) else None
 
+    def _reopened(self, closed: Closed) -> Classifier:
+        """The same with its weights; refused if they are no longer those that it was closed with."""
+        opened = replace(self, model=closed.open_network(closed.address))
+        as_it_was = replace(opened, **dict(zip(PREPROCESSING, closed.preprocessing, strict=True)))
+        if as_it_was.fingerprint() != closed.fingerprint:
+            raise ValueError(
+                f"the model {self.name or closed.address} is not what it was when it was opened first: "
+                f"{closed.address} has been written anew since; run the same command again"
+            )
+        return opened
+
     def _as_input(self, images: Tensor) -> Tensor:
         """Channels, size, layout of memory, and the scale of the values: what the model wants."""
-        _check_images(images)
+        if not isinstance(images, Tensor) or images.ndim != 4 or images.shape[1] not in (1, 3):
+            given = tuple(images.shape) if hasattr(images, "shape") else type(images).__name__
+            raise ValueError(f"expected a tensor of images (N, C, H, W) with C = 1 or 3, got {given}")
+        if images.dtype != torch.uint8 and images.dtype not in FLOATS:
+            raise ValueError(f"expected images as uint8, or as float in [0, 1], got {images.dtype}")
         x = images.to(self.device)
         if self.channels == 1 and x.shape[1] == 3:
             x = luma(x.float())
@@ -218,11 +247,6 @@ def _affine(mean: tuple | None, std: tuple | None, device: torch.device) -> dict
     }
 
 
-def _device_of(model: Callable) -> torch.device:
-    first = next(model.parameters(), None) if isinstance(model, nn.Module) else None
-    return torch.device("cpu") if first is None else first.device
-
-
 def _check(classifier: Classifier) -> None:
     def need(good: bool, what: str) -> None:
         if not good:
@@ -230,27 +254,15 @@ def _check(classifier: Classifier) -> None:
 
     mean, std, size, channels = classifier.mean, classifier.std, classifier.input_size, classifier.channels
     need(callable(classifier.model), f"expected a callable, got {type(classifier.model).__name__}")
-    need((mean is None) == (std is None), f"mean and std go together, got mean {mean} and std {std}")
+    given = f"got mean {mean} and std {std}"
+    need((mean is None) == (std is None), f"mean and std go together, {given}")
     if mean is not None and std is not None:
-        need(
-            len(mean) == len(std) and len(mean) in (1, 3),
-            f"mean and std need one number per channel, got mean {mean} and std {std}",
-        )
-        need(
-            all(math.isfinite(m) and abs(m) <= 1 for m in mean) and all(math.isfinite(s) and 0 < s <= 2 for s in std),
-            f"mean and std are those of pixels in [0, 1], got mean {mean} and std {std}; divide those of bytes by 255",
-        )
+        one_each = len(mean) == len(std) and len(mean) in (1, 3)
+        need(one_each, f"mean and std need one number per channel, {given}")
+        of_pixels = all(abs(m) <= 1 for m in mean) and all(0 < s <= 2 for s in std)  # which NaN is not
+        need(of_pixels, f"mean and std are those of pixels in [0, 1], {given}; divide those of bytes by 255")
         need(channels is None or len(mean) in (1, channels), f"{len(mean)} means do not suit {channels} channels")
     need(channels in (None, 1, 3), f"channels must be 1 or 3, got {channels}")
     need(size is None or (type(size) is int and size >= 1), f"input_size must be at least 1, got {size!r}")
-    precisions = ", ".join(PRECISIONS)
-    need(classifier.precision in PRECISIONS, f"precision must be one of {precisions}, got {classifier.precision!r}")
-
-
-def _check_images(images: Tensor) -> None:
-    """What can be seen without waiting for the device."""
-    if not isinstance(images, Tensor) or images.ndim != 4 or images.shape[1] not in (1, 3):
-        given = tuple(images.shape) if hasattr(images, "shape") else type(images).__name__
-        raise ValueError(f"expected a tensor of images (N, C, H, W) with C = 1 or 3, got {given}")
-    if images.dtype != torch.uint8 and images.dtype not in FLOATS:
-        raise ValueError(f"expected images as uint8, or as float in [0, 1], got {images.dtype}")
+    known = classifier.precision in PRECISIONS
+    need(known, f"precision must be one of {', '.join(PRECISIONS)}, got {classifier.precision!r}")

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from scuff.models.optional import import_package
-
 DTYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(double)": np.float64}
 QUIET = 3  # onnxruntime's level of messages: errors only
+
+
+def import_package(name: str, what: str) -> ModuleType:
+    """Import a package of the extra `models`; `what` is the address that asks for it."""
+    package = name.partition(".")[0]
+    try:
+        importlib.import_module(package)
+    except ModuleNotFoundError as error:
+        if error.name != package:
+            raise  # it is there, and itself lacks something: that is worth seeing
+        raise ValueError(f"{what} needs the package {package}; pip install 'scuff[models]' brings it") from error
+    return importlib.import_module(name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,23 +50,16 @@ class OnnxModel:
         if self.channels_last:
             array = array.transpose(0, 2, 3, 1)
         array = np.ascontiguousarray(array, DTYPES[self.session.get_inputs()[0].type])
-        output = self._run(array) if self.batch is None else self._run_in_batches(array)
-        return torch.from_numpy(output).to(images.device)
-
-    def _run(self, array: np.ndarray) -> np.ndarray:
-        return self.session.run([self.session.get_outputs()[0].name], {self.session.get_inputs()[0].name: array})[0]
-
-    def _run_in_batches(self, array: np.ndarray) -> np.ndarray:
-        """As many images at a time as the graph insists on; what is missing to the last batch is black."""
-        assert self.batch is not None
-        batches = max(1, math.ceil(len(array) / self.batch))
-        black = np.zeros((batches * self.batch - len(array), *array.shape[1:]), array.dtype)
-        pieces = np.split(np.concatenate([array, black]), batches)
-        return np.concatenate([self._run(piece) for piece in pieces])[: len(array)]
-
-    def on(self, device: torch.device) -> OnnxModel:
-        """The same model for another device."""
-        return open_onnx(self.path, device)
+        batches = 1
+        if (
+            self.batch is not None
+        ):  # as many images at a time as the graph insists on; what the last batch lacks is black
+            batches = max(1, math.ceil(len(array) / self.batch))
+            black = np.zeros((batches * self.batch - len(array), *array.shape[1:]), array.dtype)
+            array = np.concatenate([array, black])
+        name, output = self.session.get_inputs()[0].name, self.session.get_outputs()[0].name
+        outputs = [self.session.run([output], {name: piece})[0] for piece in np.split(array, batches)]
+        return torch.from_numpy(np.concatenate(outputs)[: len(images)]).to(images.device)
 
     def digest(self) -> bytes:
         """A hash of the file, and of the one beside it in which torch puts large weights."""

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
+import importlib
+import inspect
+import operator
 import os
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import torch
+from torch import nn
+
+from scuff.failures import explaining_errors
 from scuff.models.architectures import list_architectures
 from scuff.models.checkpoint import SUFFIXES, open_checkpoint
-from scuff.models.classifier import Classifier
-from scuff.models.objects import open_object, open_python
+from scuff.models.classifier import PREPROCESSING, Classifier, Closed, address_of
 from scuff.models.onnx_file import open_onnx
 from scuff.models.zoos import open_timm, open_torchvision
 
 ZOOS = {"torchvision": open_torchvision, "timm": open_timm}
-FORMS = (
-    "torchvision:NAME",
-    "timm:NAME",
-    "onnx:FILE",
-    "FILE.safetensors",
-    "FILE.pt",
-    "FILE.pth",
-    "package.module:object",
-)
+SCHEMES = (*ZOOS, "onnx")  # what may stand before a colon instead of a package
+FORMS = "torchvision:NAME, timm:NAME, onnx:FILE, FILE.safetensors, FILE.pt, FILE.pth, package.module:object"
 
 _PYTHON = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 NAME = re.compile(r"\w[\w.-]{0,99}", re.ASCII)
@@ -100,7 +101,7 @@ def is_python_address(address: str) -> bool:
     >>> is_python_address("sklearn.svm:SVC"), is_python_address("torchvision:resnet50")
     (True, False)
     """
-    return _PYTHON.fullmatch(address) is not None and address.partition(":")[0] not in (*ZOOS, "onnx")
+    return _PYTHON.fullmatch(address) is not None and address.partition(":")[0] not in SCHEMES
 
 
 def _open_address(address: str) -> Classifier:
@@ -113,10 +114,11 @@ def _open_address(address: str) -> Classifier:
     if address.endswith(SUFFIXES):
         return open_checkpoint(address)
     if is_python_address(address):
-        return open_python(address, (*ZOOS, "onnx"))
+        with _current_folder_importable():  # what makes a model may import more
+            return open_object(import_object(address), address)
     if "=" in address:
         raise ValueError(f"expected NAME=ADDRESS with a NAME of letters, digits and . _ - only, got {address!r}")
-    raise ValueError(f"expected the address of a model, one of {', '.join(FORMS)}, got {address!r}{_hint(address)}")
+    raise ValueError(f"expected the address of a model, one of {FORMS}, got {address!r}{_hint(address)}")
 
 
 def _hint(address: str) -> str:
@@ -126,3 +128,105 @@ def _hint(address: str) -> str:
         return f"; did you mean the module, {file.replace('/', '.')}:{thing}?"
     near = difflib.get_close_matches(address, list_architectures(), n=1, cutoff=0.6)
     return f"; did you mean torchvision:{near[0]}, or a file with weights of it?" if near else ""
+
+
+# --- Python objects ---------------------------------------------------------------------------------------------------
+
+
+def import_object(address: str) -> Any:
+    """`package.module:object`, where the current folder counts as a place of packages."""
+    module, _, name = address.partition(":")
+    with _current_folder_importable():
+        try:
+            imported = importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+                raise  # the module is there; what it imports is not
+            near = difflib.get_close_matches(module, SCHEMES, n=1)
+            hint = f"did you mean {near[0]}:{name}?" if near else f"looked in {os.getcwd()} and among the packages"
+            raise ValueError(f"no module is called {error.name!r} ({address}); {hint}") from error
+        try:
+            return operator.attrgetter(name)(imported)
+        except AttributeError as error:
+            near = difflib.get_close_matches(name, dir(imported), n=3)
+            hint = f"; did you mean {', '.join(near)}?" if near else ""
+            raise ValueError(f"module {module} has no {name!r}{hint}") from error
+
+
+def open_object(thing: Any, address: str = "") -> Classifier:
+    """A classifier, a torch module, what makes one of them when it is called with nothing, or a callable to logits."""
+    address = address or address_of(thing)
+    if _makes_a_model(thing):
+        with explaining_errors(address):
+            thing = thing()
+    if isinstance(thing, Classifier):
+        return thing if thing.address else replace(thing, address=address)
+    if not callable(thing):
+        raise ValueError(
+            f"{address} is of type {type(thing).__name__}; expected a Classifier, a torch module, a class or function "
+            "without required parameters that makes one, or a callable from images (N, C, H, W) to logits (N, K)"
+        )
+    # Grey images can be tripled where the first convolution takes three channels; else nobody knows.
+    modules = thing.modules() if isinstance(thing, nn.Module) else ()
+    first = next((module for module in modules if isinstance(module, nn.Conv2d)), None)
+    channels = 3 if first is not None and first.in_channels == 3 else None
+    classifier = Classifier(thing, channels=channels, address=address)
+    return classifier.on(classifier.device)
+
+
+def _makes_a_model(thing: Any) -> bool:
+    """Whether it is called to get a model. Anything that needs an argument is taken to be the model itself."""
+    if isinstance(thing, (Classifier, nn.Module)) or not callable(thing):
+        return False
+    try:
+        parameters = inspect.signature(thing).parameters.values()
+    except ValueError:  # something built in, which does not tell
+        return isinstance(thing, type)
+    required = [p.name for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    if required and isinstance(thing, type):
+        raise ValueError(
+            f"{address_of(thing)} needs arguments ({', '.join(required)}); write a function without any that makes it"
+        )
+    return not required
+
+
+@contextlib.contextmanager
+def _current_folder_importable() -> Iterator[None]:
+    folder = os.getcwd()
+    sys.path.insert(0, folder)
+    importlib.invalidate_caches()
+    try:
+        yield
+    finally:
+        sys.path.remove(folder)
+
+
+# --- without weights --------------------------------------------------------------------------------------------------
+
+
+def close_model(classifier: Classifier) -> Classifier:
+    """The same classifier without its weights in memory, if they can be had from its address again.
+
+    `fingerprint` and `parameter_count` still answer, and `on` opens it; nothing else changes. A model that is an object
+    of this process is returned as it is, and so is one that is made with other weights every time.
+    """
+    if not classifier.is_reopenable or isinstance(classifier.model, Closed):
+        return classifier
+    settings = tuple(getattr(classifier, key) for key in PREPROCESSING)
+    address, fingerprint = _findable(classifier.address), classifier.fingerprint()
+    closed = Closed(address, _open_network, fingerprint, classifier.parameter_count(), settings)
+    is_code = is_python_address(classifier.address)  # what that makes may be different every time
+    if is_code and replace(classifier, model=_open_network(address)).fingerprint() != fingerprint:
+        return classifier
+    return replace(classifier, model=closed, device=torch.device("cpu"))
+
+
+def _findable(address: str) -> str:
+    """An address that means the same in another folder."""
+    if address.startswith("onnx:"):
+        return f"onnx:{os.path.abspath(address.removeprefix('onnx:'))}"
+    return os.path.abspath(address) if os.path.isfile(address) else address
+
+
+def _open_network(address: str) -> Callable:
+    return open_model(address).model

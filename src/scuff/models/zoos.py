@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from scuff.models.classifier import Classifier
-from scuff.models.optional import import_package
+from scuff.models.onnx_file import import_package
 from scuff.pictures import Cut
 
 RANDOM = "random"  # NAME@random: untrained, always with the same weights
@@ -28,21 +28,14 @@ def open_torchvision(name: str) -> Classifier:
         names = ", ".join([*choices.__members__, RANDOM])
         raise ValueError(f"torchvision has no weights {tag!r} for {name}; there are {names}")
     weights = choices["DEFAULT" if tag in ("", RANDOM) else tag]
-    if tag == RANDOM:
-        module = _untrained(lambda: models.get_model(name, weights=None))
-    else:
-        module = _download(f"torchvision:{name}", lambda: models.get_model(name, weights=weights))
+    module = _make(
+        f"torchvision:{name}", tag, lambda trained: models.get_model(name, weights=weights if trained else None)
+    )
     steps = weights.transforms()
     size = getattr(module, "image_size", steps.crop_size[0])  # vision transformers insist on theirs
-    return Classifier(
-        module.eval(),
-        mean=steps.mean,
-        std=steps.std,
-        input_size=size,
-        channels=3,
-        class_names=weights.meta["categories"],
-        cut=Cut(max(size, steps.resize_size[0]), size, steps.interpolation.value),
-    )
+    cut = Cut(max(size, steps.resize_size[0]), size, steps.interpolation.value)
+    names = weights.meta["categories"]
+    return Classifier(module, mean=steps.mean, std=steps.std, input_size=size, channels=3, class_names=names, cut=cut)
 
 
 def open_timm(name: str) -> Classifier:
@@ -53,33 +46,22 @@ def open_timm(name: str) -> Classifier:
         raise ValueError(f"expected timm:NAME, timm:NAME.TAG or timm:NAME@random, got timm:{name}@{tag}")
     if ":" not in name and not timm.is_model(name):  # with a colon it is a place like hf-hub:timm/resnet18.a1_in1k
         raise ValueError(f"timm has no model called {name!r}{_near(name, timm.list_models())}")
-    if tag == RANDOM:
-        module = _untrained(lambda: timm.create_model(name, pretrained=False))
-    else:
-        module = _download(f"timm:{name}", lambda: timm.create_model(name, pretrained=True))
+    module = _make(f"timm:{name}", tag, lambda trained: timm.create_model(name, pretrained=trained))
     data = timm.data.resolve_model_data_config(module)
     channels, size, _ = data["input_size"]
     filter = data["interpolation"] if data["interpolation"] in ("bicubic", "lanczos", "nearest") else "bilinear"
-    return Classifier(
-        module.eval(),
-        mean=data["mean"],
-        std=data["std"],
-        input_size=size,
-        channels=channels,
-        cut=Cut(math.floor(size / data["crop_pct"]), size, filter),
-    )
+    cut = Cut(math.floor(size / data["crop_pct"]), size, filter)
+    return Classifier(module, mean=data["mean"], std=data["std"], input_size=size, channels=channels, cut=cut)
 
 
-def _untrained(make: Callable[[], nn.Module]) -> nn.Module:
-    """The same weights every time, without moving the caller's generator."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        return make()
-
-
-def _download(address: str, make: Callable[[], nn.Module]) -> nn.Module:
+def _make(address: str, tag: str, make: Callable[[bool], nn.Module]) -> nn.Module:
+    """The network, in evaluation mode: trained, or with the same random weights every time."""
+    if tag == RANDOM:
+        with torch.random.fork_rng(devices=[]):  # the caller's generator is not moved
+            torch.manual_seed(0)
+            return make(False).eval()
     try:
-        return make()
+        return make(True).eval()
     except (OSError, RuntimeError) as error:
         raise ValueError(
             f"cannot get the weights of {address}: {error}; without a network, put them into the cache first, or try "

@@ -10,6 +10,11 @@ from torch import Tensor
 from scuff.ops.warp import pixel_grid
 
 
+def plasma_size(height: int, width: int) -> int:
+    """The power of two that covers an image: 256 for 224 pixels, 64 for 64, 32 for 32."""
+    return 1 << max(height - 1, width - 1, 1).bit_length()
+
+
 def per_image(value: Tensor) -> Tensor:
     """(N,) -> (N, 1, 1), to meet fields (N, H, W)."""
     return value[:, None, None]

@@ -1,13 +1,11 @@
 """The last section of every page: what was set, the command that makes the same again, and how to read the numbers.
 
 `settings_section(facts, again, definitions)` is the section; `all_facts(settings)` turns the settings of a folder into
-facts; `meanings(page)` are its definitions, from glossary.yaml; `command_line` writes a command, where
-`scuff.studies.base.again_from(study, settings, out)` does not.
+facts; `meanings(page)` are its definitions, from glossary.yaml; `scuff.studies.base.again_from` is the command.
 """
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from importlib import resources
@@ -16,7 +14,6 @@ from typing import Any
 from scuff.report import parts
 from scuff.report.parts import Facts, Part, Section
 from scuff.studies.base import Again
-from scuff.suites import list_suites, load_suite
 from scuff.words import entry_name
 
 
@@ -80,33 +77,6 @@ def all_facts(settings: Mapping[str, Any], *, hidden: Collection[str] = (), most
     }
     facts = [fact for name, value in shown.items() for fact in _flat(name, value)]
     return [(entry_name(name[:1].upper() + name[1:]), text) for name, text in facts if text]
-
-
-def command_line(words: Sequence[str], options: Mapping[str, Any]) -> str:
-    """A command with its options, whose underscores are hyphens.
-
-    What is None or False was not given; True is a flag; a list is given once per value, a tuple with commas.
-
-    >>> command_line(["scuff", "overlap", "my suite"], {"only": ("fog", "snow"), "fine_tune": 3, "dry_run": True})
-    "scuff overlap 'my suite' --only fog,snow --fine-tune 3 --dry-run"
-    """
-    given = list(words)
-    for name, value in options.items():
-        flag = f"--{name.replace('_', '-')}"
-        if value is True:
-            given.append(flag)
-        elif isinstance(value, tuple):
-            given += [flag, ",".join(map(str, value))]
-        elif value is not None and value is not False:
-            given += [word for each in (value if isinstance(value, list) else [value]) for word in (flag, str(each))]
-    return shlex.join(given)
-
-
-def suite_word(suite: Mapping[str, Any]) -> str:
-    """A suite as commands take it: by its name, or as a file if it is none of ours."""
-    name = suite["suite"]
-    is_ours = name in list_suites() and load_suite(name).to_dict() == suite
-    return name if is_ours else f"{name}.yaml"
 
 
 def _flat(name: str, value: Any) -> Facts:

@@ -1,6 +1,6 @@
 """What a study is: a question, its options, and everything that follows from them.
 
-A study is a frozen dataclass whose fields are its options (`scuff.studies.options`). Written once, here and in
+A study is a frozen dataclass whose fields are its options (`scuff.options`). Written once, here and in
 `scuff.cli.study`, for all of them: the call from Python, the settings in its folder and what forbids resuming, running
 and reading, the command line, `--dry-run`, the "same again" line of a report, and which page a folder gets.
 
@@ -23,7 +23,6 @@ The planner opens what the options name, checks it, and returns a `Plan` whose `
 
 import dataclasses
 import importlib
-import inspect
 import os
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,8 +30,8 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, Protocol, TypeVar, dataclass_transform
 
 import scuff
-from scuff.studies.options import OBJECT, REQUIRED, describe, flag_of, options_of
-from scuff.studies.vocabulary import Device, EngineOption, ProgressOption
+from scuff.options import OBJECT, REQUIRED, describe, flag_of, options_of, takes_options
+from scuff.vocabulary import Device, EngineOption, ProgressOption
 
 if TYPE_CHECKING:
     import torch
@@ -151,22 +150,16 @@ class Plan(Generic[R]):
 def as_function(study: Callable[P, Study[R]], name: str | None = None) -> Callable[P, R]:
     """A study as one call: `scuff.studies.overlap(...)` plans, runs and returns the result.
 
-    Types, defaults and completion are those of the dataclass; the docstring lists its options. It is called as the
-    study is, or by a `name` of its own.
+    It is called as the study is, or by a `name` of its own.
     """
 
-    def function(*args: P.args, **kwargs: P.kwargs) -> R:
-        return study(*args, **kwargs).run()
+    def function(asked: Study[R]) -> R:
+        return asked.run()
 
     cls: Any = study
-    parameters = [f"{name}\n    {described.help}" for name, described in options_of(cls).items()]
-    about = inspect.cleandoc(cls.__doc__ or "")
     function.__name__ = function.__qualname__ = name or cls.name
-    function.__module__ = cls.__module__
-    function.__doc__ = "\n".join([about, "", "Parameters", "----------", *parameters])
-    signature = inspect.signature(cls).replace(return_annotation=inspect.Signature.empty)
-    function.__signature__ = signature  # type: ignore[attr-defined]
-    return function
+    function.__module__, function.__doc__ = cls.__module__, cls.__doc__
+    return takes_options(study)(function)
 
 
 # --- what planners share ----------------------------------------------------------------------------------------------
@@ -235,7 +228,7 @@ class Again:
     notes: tuple[str, ...] = ()
 
 
-def again(study: type[Study[Any]], options: Mapping[str, Any], out: str) -> Again:
+def again(study: Any, options: Mapping[str, Any], out: str) -> Again:
     """The command line of a study from the options in its settings; `out` is where its folder is now."""
     arguments: list[str] = []
     flags: list[str] = []
@@ -251,7 +244,7 @@ def again(study: type[Study[Any]], options: Mapping[str, Any], out: str) -> Agai
         if described.is_argument:
             arguments += words
         else:
-            flag = flag_of(name, described)
+            flag = flag_of(name, described).partition("/")[0]
             flags += [part for word in words for part in (flag, word)] if words else [flag]
     note = f"Given as Python objects, so put files or addresses in their place: {', '.join(objects)}."
     return Again(shlex.join(["scuff", *study.command.split(), *arguments, *flags]), (note,) if objects else ())

@@ -20,7 +20,7 @@ from scuff.environment import find_device
 from scuff.failures import is_out_of_memory
 from scuff.files import as_place
 from scuff.models import Classifier, build, open_model, read_origin, save_model
-from scuff.models.recognise import differences
+from scuff.models.states import differences
 from scuff.store import find_file
 from scuff.suites import Suite
 from scuff.training.adversarial_noise import AdversarialTraining

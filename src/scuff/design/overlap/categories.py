@@ -7,9 +7,11 @@ of corruptions in one category correlate by more than 0.5 on average.
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,6 +19,16 @@ import pandas as pd
 from scuff.metrics.overlap.scores import OverlapTable, read_overlaps
 
 MOST_ITERATIONS = 1000
+STEPS = [
+    "k",
+    "same",
+    "different",
+    "inertia",
+    "silhouette",
+    "hierarchical_same",
+    "hierarchical_silhouette",
+    "rand",
+]
 COMPARED = 15  # numbers of categories up to which the table of steps goes on, so that one sees what else could be
 
 
@@ -43,10 +55,8 @@ class Categories:
 
     def groups(self) -> dict[str, list[str]]:
         """The names in each category: {"1": [...], "2": [...]}."""
-        groups: dict[str, list[str]] = {str(number): [] for number in range(1, self.k + 1)}
-        for name, label in zip(self.names, self.labels, strict=True):
-            groups[str(label)].append(name)
-        return groups
+        labelled = list(zip(self.names, self.labels, strict=True))
+        return {str(k): [name for name, label in labelled if label == k] for k in range(1, self.k + 1)}
 
 
 def find_categories(
@@ -64,31 +74,48 @@ def find_categories(
     >>> find_categories(table).groups()
     {'1': ['a/blur', 'a/glass'], '2': ['a/fog', 'a/haze', 'a/mist']}
     """
+    from scipy.cluster import hierarchy
+    from sklearn.metrics import adjusted_rand_score
+
     overlaps = read_overlaps(overlaps)
     defined = overlaps.defined()
     count = len(defined.names)
     if count < 2:
         raise ValueError(f"categories need at least two corruptions with overlaps; got {count}")
-    pearson, tree = _pearson(defined.values), linkage(defined)
+    vectors = defined.values
+    pearson, tree = _pearson(vectors), linkage(defined)
     chosen, steps = None, []
     for k in range(2, count):
         if chosen is not None and k > COMPARED:
             break
-        labels, inertia = _k_means(defined.values, k, seed, restarts)
-        steps.append({"k": k, **_judge(defined.values, pearson, labels, inertia, _cut(tree, k))})
-        if chosen is None and steps[-1]["same"] > least_correlation:
+        labels, inertia = _k_means(vectors, k, seed, restarts)
+        in_tree = hierarchy.cut_tree(tree, k)[:, 0]
+        same, different = _means(pearson, labels)
+        tree_same, _ = _means(pearson, in_tree)
+        rand = float(adjusted_rand_score(labels, in_tree))
+        silhouettes = _silhouette(vectors, labels), _silhouette(vectors, in_tree)
+        steps.append((k, same, different, inertia, silhouettes[0], tree_same, silhouettes[1], rand))
+        if chosen is None and same > least_correlation:
             chosen = labels
-    numbers = _renumber(np.arange(count) if chosen is None else chosen)
-    columns = ["k", "same", "different", "inertia", "silhouette"]
-    columns += ["hierarchical_same", "hierarchical_silhouette", "rand"]
-    return Categories(
-        defined.names,
-        numbers,
-        max(numbers),
-        *_means(pearson, np.array(numbers)),
-        pd.DataFrame(steps, columns=columns),
-        overlaps.undefined,
-    )
+    first_seen: dict[int, int] = {}  # labels are numbered from 1 on, in the order in which they first occur
+    every = range(count) if chosen is None else chosen.tolist()
+    numbers = tuple(first_seen.setdefault(label, len(first_seen) + 1) for label in every)
+    same, different = _means(pearson, np.array(numbers))
+    table = pd.DataFrame(steps, columns=STEPS)
+    return Categories(defined.names, numbers, max(numbers), same, different, table, overlaps.undefined)
+
+
+def read_categories(path: str | os.PathLike[str]) -> dict[str, list[str]]:
+    """A file that maps categories to their corruptions, YAML or JSON."""
+    import yaml
+
+    try:
+        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))  # JSON is YAML, too
+    except yaml.YAMLError as error:
+        raise ValueError(f"cannot read {path}: {error}") from error
+    if not content or not isinstance(content, dict) or not all(isinstance(group, list) for group in content.values()):
+        raise ValueError(f"{path} must map categories to lists of corruptions, as scuff design categories writes them")
+    return {str(category): list(map(str, members)) for category, members in content.items()}
 
 
 def correlations(
@@ -141,30 +168,6 @@ def _k_means(vectors: np.ndarray, k: int, seed: int, restarts: int) -> tuple[np.
         return means.fit_predict(vectors), float(means.inertia_)
 
 
-def _cut(tree: np.ndarray, k: int) -> np.ndarray:
-    from scipy.cluster import hierarchy
-
-    return hierarchy.cut_tree(tree, k)[:, 0]
-
-
-def _judge(
-    vectors: np.ndarray, pearson: np.ndarray, labels: np.ndarray, inertia: float, others: np.ndarray
-) -> dict[str, float]:
-    """A line of the table of steps: one grouping, by K-means, against the other, from the tree."""
-    from sklearn.metrics import adjusted_rand_score
-
-    same, different = _means(pearson, labels)
-    return {
-        "same": same,
-        "different": different,
-        "inertia": inertia,
-        "silhouette": _silhouette(vectors, labels),
-        "hierarchical_same": _means(pearson, others)[0],
-        "hierarchical_silhouette": _silhouette(vectors, others),
-        "rand": float(adjusted_rand_score(labels, others)),
-    }
-
-
 def _silhouette(vectors: np.ndarray, labels: np.ndarray) -> float:
     from sklearn.metrics import silhouette_score
 
@@ -184,15 +187,6 @@ def _pearson(vectors: np.ndarray) -> np.ndarray:
 def _means(pearson: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
     """The mean over pairs with the same label, and with different ones, as far as they are defined."""
     rows, columns = np.triu_indices(len(labels), 1)
-    pairs, same = pearson[rows, columns], labels[rows] == labels[columns]
-    means = []
-    for wanted in (same, ~same):
-        values = pairs[wanted & ~np.isnan(pairs)]
-        means.append(float(values.mean()) if len(values) else np.nan)
-    return means[0], means[1]
-
-
-def _renumber(labels: np.ndarray) -> tuple[int, ...]:
-    """Labels from 1 on, in the order in which they first occur."""
-    numbers: dict[int, int] = {}
-    return tuple(numbers.setdefault(label, len(numbers) + 1) for label in labels.tolist())
+    pairs, is_same = pearson[rows, columns], labels[rows] == labels[columns]
+    same, different = (pairs[wanted & ~np.isnan(pairs)] for wanted in (is_same, ~is_same))
+    return (float(same.mean()) if len(same) else np.nan), (float(different.mean()) if len(different) else np.nan)

@@ -21,9 +21,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from scuff.design.overlap.balanced import Groups
-from scuff.design.validity.cells import Cell, Group, draw_benchmarks, even_cells, large_categories, uneven_cells
-from scuff.design.validity.result import GroupValidity
-from scuff.design.validity.scores import group_validity
+from scuff.design.validity.groups import Cell, Group, draw_benchmarks, even_cells, large_categories, uneven_cells
+from scuff.design.validity.scores import GroupValidity, group_validity
 from scuff.metrics.intervals import DEFAULT, Resampling
 from scuff.metrics.score import Difference
 from scuff.metrics.validity.shifts import Shifts

@@ -1,15 +1,185 @@
-"""Colours through a colour space of bytes and back."""
+"""Colours: bytes through tables and colour spaces, channels and whole images mixed, dither.
+
+Images are worked on with a pixel's channels side by side, the order in which pictures usually come.
+"""
 
 from __future__ import annotations
 
 import numpy as np
+import torch
 from torch import Tensor
 
-from scuff.kernels.colour_tables import HUE_STEPS, SATURATION_STEPS
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, compiled_unfused, inlined
-from scuff.kernels.numba_cpu.layout import new_pixels, side_by_side
-from scuff.kernels.threads import each_image
+from scuff.kernels.numba_cpu.compiling import (
+    F32,
+    INDEX,
+    compiled,
+    compiled_unfused,
+    fill,
+    fill_pixels,
+    inlined,
+)
+from scuff.kernels.reference.colours import HUE_STEPS, SATURATION_STEPS
+from scuff.kernels.threads import each_image, over_images
+
+U64, BYTE = np.uint64, np.uint64(255)
+
+
+@compiled
+def _lookup(pixels, tables, out):
+    channels = tables.shape[0]
+    for k in range(pixels.size):
+        out[k] = tables[k % channels, pixels[k]]
+
+
+@inlined
+def _eight(v, a, b, c):
+    """Eight bytes of a word, lowest first, through the tables a, b, c, a, b, c, a, b."""
+    low = a[v & BYTE] | b[v >> U64(8) & BYTE] << U64(8) | c[v >> U64(16) & BYTE] << U64(16)
+    middle = a[v >> U64(24) & BYTE] | b[v >> U64(32) & BYTE] << U64(8) | c[v >> U64(40) & BYTE] << U64(16)
+    return low | middle << U64(24) | a[v >> U64(48) & BYTE] << U64(48) | b[v >> U64(56)] << U64(56)
+
+
+@compiled
+def _lookup_by_words(pixels, red, green, blue, out):
+    """Eight values for each load and store of memory: three words hold eight pixels. Everything is uint64."""
+    for k in range(INDEX(0), INDEX(pixels.size), INDEX(3)):
+        out[k] = _eight(pixels[k], red, green, blue)
+        out[k + INDEX(1)] = _eight(pixels[k + INDEX(1)], blue, red, green)
+        out[k + INDEX(2)] = _eight(pixels[k + INDEX(2)], green, blue, red)
+
+
+@compiled
+def _is_identity(table):
+    for level in range(256):  # noqa: SIM110  (numba compiles loops, not generators)
+        if table[level] != level:
+            return False
+    return True
+
+
+@compiled
+def _lookup_all(pixels, tables, out, start, stop):
+    """Images `start` to `stop` of (N, words); the table of several channels may be one and the same."""
+    last = tables.shape[1] - 1
+    for i in range(start, stop):
+        if last == 0 and _is_identity(tables[i, 0]):
+            out[i] = pixels[i]
+        else:
+            _lookup_by_words(pixels[i], tables[i, 0], tables[i, min(1, last)], tables[i, last], out[i])
+
+
+@kernel
+def lookup(pixels: Tensor, tables: Tensor) -> Tensor:
+    n, channels, height, width = pixels.shape
+    source = pixels.permute(0, 2, 3, 1).reshape(n, height * width * channels)
+    out = torch.empty(source.shape, dtype=torch.uint8)
+    tables = tables.expand(n, -1, -1)[:, :channels]
+    if source.shape[1] % 24 == 0:
+        values, levels, entries = source.numpy().view(U64), out.numpy().view(U64), tables.numpy().astype(U64)
+        over_images(lambda start, stop: _lookup_all(values, entries, levels, start, stop), n)
+    else:
+        fill(out, _lookup, source, tables)
+    return out.view(n, height, width, channels).permute(0, 3, 1, 2)
+
+
+@inlined
+def _luma(pixels, k):
+    red, green, blue = np.int32(pixels[k]), np.int32(pixels[k + INDEX(1)]), np.int32(pixels[k + INDEX(2)])
+    return (19595 * red + 38470 * green + 7471 * blue + 32768) >> 16
+
+
+@compiled
+def _mean_grey(pixels):
+    total = 0
+    for k in range(INDEX(0), INDEX(pixels.size), INDEX(3)):
+        total += _luma(pixels, k)
+    return F32(total) / F32(pixels.size // 3)
+
+
+@kernel
+def mean_grey(pixels: Tensor, active: Tensor) -> Tensor:
+    source, out = pixels.permute(0, 2, 3, 1).contiguous().flatten(1).numpy(), torch.zeros(len(pixels))
+    chosen, target = active.numpy(), out.numpy()
+
+    def work(i: int) -> None:
+        if chosen[i]:
+            target[i] = _mean_grey(source[i])
+
+    each_image(work, len(pixels))
+    return out
+
+
+@compiled
+def _part(line, red, green, blue):
+    """A row's channels into arrays of their own, as float32: arithmetic on those works on several pixels at once."""
+    for j in range(INDEX(red.size)):
+        k = INDEX(3) * j
+        red[j], green[j], blue[j] = line[k], line[k + INDEX(1)], line[k + INDEX(2)]
+
+
+@compiled
+def _join(red, green, blue, line):
+    """Three channels in [0, 256) into a row of pixels; fractions are dropped."""
+    for j in range(INDEX(red.size)):
+        k = INDEX(3) * j
+        line[k], line[k + INDEX(1)] = np.uint8(np.int32(red[j])), np.uint8(np.int32(green[j]))
+        line[k + INDEX(2)] = np.uint8(np.int32(blue[j]))
+
+
+@inlined
+def _level(v):
+    """A real level as one whose fraction can be dropped."""
+    v += F32(0.5)
+    return F32(0.0) if v < F32(0.0) else F32(255.5) if v > F32(255.5) else v
+
+
+@compiled
+def _mix_grey(pixels, share, red, green, blue, out):
+    for i in range(pixels.shape[0]):
+        _part(pixels[i].reshape(-1), red, green, blue)
+        for j in range(red.size):
+            # in 65536ths, whole and below 2**24, so exact
+            grey = F32(19595.0) * red[j] + F32(38470.0) * green[j] + F32(7471.0) * blue[j] + F32(32768.0)
+            grey = np.floor(grey * F32(2.0**-16))
+            red[j] = _level(red[j] + share * (grey - red[j]))
+            green[j] = _level(green[j] + share * (grey - green[j]))
+            blue[j] = _level(blue[j] + share * (grey - blue[j]))
+        _join(red, green, blue, out[i].reshape(-1))
+
+
+def _three_rows(pixels: Tensor) -> tuple[np.ndarray, ...]:
+    return tuple(np.empty(pixels.shape[3], F32) for _ in range(3))
+
+
+@kernel
+def mix_grey(pixels: Tensor, share: Tensor) -> Tensor:
+    def mix(image, share, red, green, blue, out) -> None:
+        if share == 0.0:
+            out[:] = image
+        else:
+            _mix_grey(image, share, red, green, blue, out)
+
+    return fill_pixels(pixels, mix, share, scratch=lambda: _three_rows(pixels))
+
+
+@compiled
+def _mix_channels(pixels, mixture, red, green, blue, out):
+    a, b, c, d, e, f, g, h, k = mixture.ravel()
+    for i in range(pixels.shape[0]):
+        _part(pixels[i].reshape(-1), red, green, blue)
+        for j in range(red.size):
+            r, s, t = red[j], green[j], blue[j]
+            red[j] = _level(a * r + b * s + c * t)
+            green[j] = _level(d * r + e * s + f * t)
+            blue[j] = _level(g * r + h * s + k * t)
+        _join(red, green, blue, out[i].reshape(-1))
+
+
+@kernel
+def mix_channels(pixels: Tensor, mixture: Tensor) -> Tensor:
+    shares = mixture.numpy().astype(F32) * F32(1 / 1024)
+    return fill_pixels(pixels, _mix_channels, shares, scratch=lambda: _three_rows(pixels))
+
 
 # for each of 180 hues: which channel is high, which low, which between them, and how far, in 30ths
 _SIXTH = np.arange(256) // 30 % 6
@@ -100,16 +270,62 @@ def _map_pillow_hsv(pixels, tables, out):
 
 @kernel
 def map_colours(pixels: Tensor, space: str, tables: Tensor, active: Tensor) -> Tensor:
-    source, (out, target) = side_by_side(pixels), new_pixels(pixels)
-    entries, chosen = tables.contiguous().numpy(), active.numpy()
     mapping = {"hsv": _map_hsv, "hls": _map_hls, "pillow_hsv": _map_pillow_hsv}[space]
     steps = () if space == "pillow_hsv" else HUES
 
-    def work(i: int) -> None:
-        if chosen[i]:
-            mapping(source[i].reshape(-1), entries[i], *steps, target[i].reshape(-1))
+    def work(image, tables, active, out) -> None:
+        if active:
+            mapping(image.reshape(-1), tables, *steps, out.reshape(-1))
         else:
-            target[i] = source[i]
+            out[:] = image
 
-    each_image(work, len(pixels))
+    return fill_pixels(pixels, work, tables, active)
+
+
+BLOCK = 1024  # values: their sums stay in the fastest cache until the last layer has been added
+
+
+@compiled_unfused
+def _mix_bytes(pixels, others, shares, out, start, stop):
+    """Images `start` to `stop` of (N, C * H * W)."""
+    for n in range(start, stop):
+        for first in range(0, out.shape[1], BLOCK):
+            sums, values, share = out[n, first : first + BLOCK], pixels[n, first : first + BLOCK], shares[0, n]
+            for k in range(INDEX(sums.size)):
+                sums[k] = values[k] * share
+            for layer in range(others.shape[0]):
+                values, share = others[layer, n, first : first + BLOCK], shares[layer + 1, n]
+                for k in range(INDEX(sums.size)):
+                    sums[k] += values[k] * share
+
+
+@kernel
+def mix_bytes(pixels: Tensor, others: Tensor, shares: Tensor) -> Tensor:
+    out = torch.empty(pixels.shape, dtype=torch.float32)
+    source, target = pixels.contiguous().flatten(1).numpy(), out.flatten(1).numpy()
+    layers, weights = others.contiguous().flatten(2).numpy(), shares.contiguous().numpy()
+    over_images(lambda start, stop: _mix_bytes(source, layers, weights, target, start, stop), len(pixels))
     return out
+
+
+@compiled
+def _dither(image, quantised, out):
+    channels, height, width = image.shape
+    for c in range(channels):
+        for i in range(height):
+            error = 0
+            for j in range(width):
+                current = np.int64(image[c, i, j])
+                if i > 0:
+                    current = min(max(current + (7 * error >> 4), 0), 255)
+                if i < height - 1:
+                    current = min(max(current + (error >> 4), 0), 255)
+                level = quantised[current]
+                out[c, i, j] = level
+                error = current - level
+
+
+@kernel
+def dither_rows(pixels: Tensor, levels: int) -> Tensor:
+    quantised = 255 * (levels * np.arange(256) >> 8) // (levels - 1)
+    return fill(torch.empty_like(pixels, memory_format=torch.contiguous_format), _dither, pixels, quantised)

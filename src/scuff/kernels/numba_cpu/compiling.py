@@ -1,12 +1,16 @@
-"""How loops are compiled: without the GIL, kept on disk where that is possible, multiply-adds fused."""
+"""How loops are compiled and run: without the GIL, kept on disk where that is possible, multiply-adds fused."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from numba import njit
+from torch import Tensor
+
+from scuff.kernels.threads import over_images
 
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 F32 = np.float32
@@ -34,3 +38,40 @@ def _compiled(function: Callable, **options: Any) -> Callable:
 
 
 inlined = njit(inline="always")  # for small helpers: LLVM does not vectorise a loop around a call
+
+
+def fill(out: Tensor, loop: Callable, *arguments: Any, scratch: Callable[[], tuple] = tuple) -> Tensor:
+    """Fill a batch image by image, on several threads: `loop(*arguments, *scratch, image)`. Returns `out`.
+
+    A tensor among the arguments has a row for each image, or a single one that they share; anything else is handed on
+    as it is. `scratch` makes the arrays that a thread uses again for each of its images.
+    """
+    target = out.numpy()
+    given = [argument.contiguous().numpy() if isinstance(argument, Tensor) else argument for argument in arguments]
+    by_image = [isinstance(argument, Tensor) for argument in arguments]
+
+    def work(start: int, stop: int) -> None:
+        room = scratch()
+        for i in range(start, stop):
+            own = [x[i if len(x) > 1 else 0] if rows else x for x, rows in zip(given, by_image, strict=True)]
+            loop(*own, *room, target[i])
+
+    over_images(work, len(out))
+    return out
+
+
+def fill_pixels(
+    pixels: Tensor, loop: Callable, *arguments: Any, size: Sequence[int] = (), scratch: Callable[[], tuple] = tuple
+) -> Tensor:
+    """`fill` a new batch of bytes from another: both have a pixel's channels side by side, (H, W, C).
+
+    That is the order in which pictures usually come: then nothing is copied. The result, (N, C, *size), has it too.
+    """
+    n, channels, *sides = pixels.shape
+    out = torch.empty(n, *(size or sides), channels, dtype=torch.uint8)
+    return fill(out, loop, pixels.permute(0, 2, 3, 1), *arguments, scratch=scratch).permute(0, 3, 1, 2)
+
+
+def per_plane(rows: Tensor, channels: int) -> Tensor:
+    """What images need, one row each, for each of their channels; a row that all share stays one."""
+    return rows.repeat_interleave(channels, 0) if len(rows) > 1 else rows

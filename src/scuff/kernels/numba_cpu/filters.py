@@ -6,10 +6,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from scuff.kernels.borders import fold
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, compiled
-from scuff.kernels.numba_cpu.layout import new_pixels, side_by_side
-from scuff.kernels.threads import each_image, over_images
+from scuff.kernels.numba_cpu.compiling import (
+    F32,
+    INDEX,
+    compiled,
+    fill,
+    fill_pixels,
+    per_plane,
+)
 
 
 @compiled
@@ -62,20 +68,15 @@ def _width_of_border(columns: Tensor, width: int) -> int:
 @kernel
 def correlate(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
     n, channels, height, width = x.shape
-    out = torch.empty(x.shape)
-    source, target = x.contiguous().numpy(), out.numpy()
-    across, down, before = columns.numpy(), rows.numpy(), _width_of_border(columns, width)
-    ys, xs, ws = dy.contiguous().numpy(), dx.contiguous().numpy(), weights.contiguous().numpy()
+    across, before = columns.numpy(), _width_of_border(columns, width)
+    taps = [per_plane(tap, channels) for tap in (dy, dx, weights)]
 
-    def work(start: int, stop: int) -> None:
-        wide = np.empty((height, across.size), F32)
-        for i in range(start, stop):
-            k = i if len(ys) > 1 else 0
-            for c in range(channels):
-                _correlate_plane(source[i, c], down, across, before, ys[k], xs[k], ws[k], wide, target[i, c])
+    def scratch() -> tuple[np.ndarray]:
+        return (np.empty((height, across.size), F32),)
 
-    over_images(work, n)
-    return out
+    out = torch.empty(n * channels, height, width)
+    fill(out, _correlate_plane, x.flatten(0, 1), rows.numpy(), across, before, *taps, scratch=scratch)
+    return out.unflatten(0, (n, channels))
 
 
 @compiled
@@ -89,22 +90,18 @@ def _round_to_bytes(levels, out):
 @kernel
 def correlate_bytes(pixels: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
     """A row is correlated as it lies in memory, channels side by side: shifts are that many times longer."""
-    n, channels, height, width = pixels.shape
-    source, (out, target) = side_by_side(pixels), new_pixels(pixels)
+    channels, height, width = pixels.shape[1:]
     down, before = rows.numpy(), channels * _width_of_border(columns, width)
     across = (columns.numpy()[:, None] * channels + np.arange(channels)).ravel()
-    ys, xs, ws = dy.contiguous().numpy(), (dx * channels).contiguous().numpy(), weights.contiguous().numpy()
 
-    def work(start: int, stop: int) -> None:
-        wide, levels = np.empty((height, across.size), F32), np.empty((height, width * channels), F32)
-        for i in range(start, stop):
-            k = i if len(ys) > 1 else 0
-            image = source[i].reshape(height, width * channels)
-            _correlate_plane(image, down, across, before, ys[k], xs[k], ws[k], wide, levels)
-            _round_to_bytes(levels.reshape(-1), target[i].reshape(-1))
+    def work(image, dy, dx, weights, wide, levels, out) -> None:
+        _correlate_plane(image.reshape(levels.shape), down, across, before, dy, dx, weights, wide, levels)
+        _round_to_bytes(levels.reshape(-1), out.reshape(-1))
 
-    over_images(work, n)
-    return out
+    def scratch() -> tuple[np.ndarray, np.ndarray]:
+        return np.empty((height, across.size), F32), np.empty((height, width * channels), F32)
+
+    return fill_pixels(pixels, work, dy, dx * channels, weights, scratch=scratch)
 
 
 @compiled
@@ -124,17 +121,9 @@ def _resample_plane(plane, rows, row_shares, columns, column_shares, out):
 
 @kernel
 def resample(x: Tensor, rows: Tensor, row_shares: Tensor, columns: Tensor, column_shares: Tensor) -> Tensor:
-    n, channels = x.shape[:2]
-    out = torch.empty(n, channels, len(rows), len(columns))
-    source, target = x.contiguous().numpy(), out.numpy()
+    out = torch.empty(x.shape[:2].numel(), len(rows), len(columns))
     plan = [t.numpy() for t in (rows, row_shares, columns, column_shares)]
-
-    def work(i: int) -> None:
-        for c in range(channels):
-            _resample_plane(source[i, c], *plan, target[i, c])
-
-    each_image(work, n)
-    return out
+    return fill(out, _resample_plane, x.flatten(0, 1), *plan).unflatten(0, x.shape[:2])
 
 
 @compiled
@@ -188,8 +177,117 @@ def _sample_zeros(image, rows, columns, out):
 @kernel
 def sample_bilinear(x: Tensor, rows: Tensor, columns: Tensor, border: str) -> Tensor:
     out = torch.empty(*x.shape[:2], *rows.shape[1:])
-    source, target = x.contiguous().numpy(), out.numpy()
-    ys, xs = rows.contiguous().numpy(), columns.contiguous().numpy()
-    sample, edge = (_sample_zeros, ()) if border == "zeros" else (_sample, (0.0 if border == "mirror" else 0.5,))
-    each_image(lambda i: sample(source[i], ys[i], xs[i], *edge, target[i]), len(x))
-    return out
+    if border == "zeros":
+        return fill(out, _sample_zeros, x, rows, columns)
+    return fill(out, _sample, x, rows, columns, 0.0 if border == "mirror" else 0.5)
+
+
+@compiled
+def _running_totals(values, channels, totals):
+    """totals[k] is the sum of the values before k that belong to the same channel."""
+    if channels == 1:
+        total = np.int32(0)
+        for k in range(values.size):
+            totals[k] = total
+            total += values[k]
+        totals[values.size] = total
+        return
+    red, green, blue = np.int32(0), np.int32(0), np.int32(0)  # in registers: four times as fast
+    k = INDEX(0)
+    for _ in range(values.size // 3):
+        totals[k], totals[k + INDEX(1)], totals[k + INDEX(2)] = red, green, blue
+        red += values[k]
+        green += values[k + INDEX(1)]
+        blue += values[k + INDEX(2)]
+        k += INDEX(3)
+    totals[k], totals[k + INDEX(1)], totals[k + INDEX(2)] = red, green, blue
+
+
+@compiled
+def _box_mean(pixels, size, rows, columns, reach, down, wide, along, out):
+    """Sums over the window's rows, for a whole row of values, slide down; sums along them are differences of totals.
+
+    `rows` and `columns` are the image's indices with `reach` mirrored ones on either side; a window begins size // 2
+    before its pixel. `down`, `wide` (with the mirrored ends) and `along` are scratch.
+    """
+    height, width, channels = pixels.shape
+    count, ends = width * channels, reach * channels
+    first, begin, step = reach - size // 2, (reach - size // 2) * channels, size * channels
+    # sums are whole, so a quarter more never lifts one over the next boundary, and makes up for the division's rounding
+    half, inverse = F32(size * size / 2 + 0.25), F32(1.0 / (size * size))
+    down[:] = 0
+    for t in range(size - 1):
+        line = pixels[rows[first + t]].reshape(-1)
+        for k in range(count):
+            down[k] += line[k]
+    for i in range(height):
+        line = pixels[rows[first + i + size - 1]].reshape(-1)
+        for k in range(count):
+            down[k] += line[k]
+        wide[ends : ends + count] = down
+        for j in range(reach):
+            for c in range(channels):
+                wide[j * channels + c] = down[columns[j] * channels + c]
+                wide[ends + count + j * channels + c] = down[columns[reach + width + j] * channels + c]
+        _running_totals(wide, channels, along)
+        target, low, high = out[i].reshape(-1), along[begin : begin + count], along[begin + step : begin + step + count]
+        for k in range(count):
+            target[k] = np.uint8(np.int32((F32(np.int32(high[k] - low[k])) + half) * inverse))
+        line = pixels[rows[first + i]].reshape(-1)
+        for k in range(count):
+            down[k] -= line[k]
+
+
+@kernel
+def box_mean(pixels: Tensor, size: Tensor, largest: int) -> Tensor:
+    _, channels, height, width = pixels.shape
+    reach = largest // 2
+    rows, columns = (fold(torch.arange(-reach, n + reach), n, "mirror").numpy() for n in (height, width))
+
+    def scratch() -> tuple[np.ndarray, ...]:
+        return tuple(np.empty((width + more) * channels, np.int32) for more in (0, 2 * reach, 2 * reach + 1))
+
+    return fill_pixels(pixels, _box_mean, size.long(), rows, columns, reach, scratch=scratch)
+
+
+@compiled
+def _median(plane, radius, counts, lines, out):
+    """`below` is how many of the window's values are less than the present median `m`; `lines` are where rows begin."""
+    height, width = plane.shape
+    flat, size = plane.reshape(-1), INDEX(2 * radius + 1)
+    half = (2 * radius + 1) ** 2 // 2
+    for i in range(height):
+        for t in range(2 * radius + 1):
+            lines[t] = min(max(i + t - radius, 0), height - 1) * width
+        counts[:] = 0
+        for t in range(size):
+            for dx in range(-radius, radius + 1):
+                counts[flat[lines[t] + INDEX(min(max(dx, 0), width - 1))]] += 1
+        m, below = INDEX(0), 0
+        for j in range(width):
+            if j > 0:
+                leaves, enters = INDEX(max(j - 1 - radius, 0)), INDEX(min(j + radius, width - 1))
+                for t in range(size):
+                    old, new = flat[lines[t] + leaves], flat[lines[t] + enters]
+                    counts[old] -= 1
+                    counts[new] += 1
+                    below += np.int64(new < m) - np.int64(old < m)
+            while below > half:
+                m -= INDEX(1)
+                below -= counts[m]
+            while below + counts[m] <= half:
+                below += counts[m]
+                m += INDEX(1)
+            out[i, j] = m
+
+
+@kernel
+def median(pixels: Tensor, radius: Tensor, largest: int) -> Tensor:
+    n, channels, height, width = pixels.shape
+
+    def scratch() -> tuple[np.ndarray, np.ndarray]:
+        return np.empty(256, np.int64), np.empty(2 * largest + 1, INDEX)
+
+    out = torch.empty(n * channels, height, width, dtype=torch.uint8)
+    fill(out, _median, pixels.flatten(0, 1), per_plane(radius, channels), scratch=scratch)
+    return out.unflatten(0, (n, channels))

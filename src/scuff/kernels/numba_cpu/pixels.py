@@ -6,9 +6,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from scuff.kernels.boxes import box_windows
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import compiled
+from scuff.kernels.numba_cpu.compiling import compiled, fill
+from scuff.kernels.reference.pixels import box_windows
 from scuff.kernels.threads import each_image
 
 _UNIT = np.arange(256, dtype=np.float32) / np.float32(255.0)
@@ -47,14 +47,11 @@ def _unit_to_bytes(batch, shift, out):
 
 @kernel
 def unit_to_bytes(batch: Tensor, out: Tensor, nearest: bool = False) -> Tensor:
-    source, target = batch.contiguous().numpy(), out.numpy()
-    shift = np.float32(0.5 if nearest else 0.0)
-    each_image(lambda i: _unit_to_bytes(source[i], shift, target[i]), len(batch))
-    return out
+    return fill(out, _unit_to_bytes, batch, np.float32(0.5 if nearest else 0.0))
 
 
 @compiled
-def _local_copies(pixels, dy, dx, reach):
+def _local_copies(dy, dx, reach, pixels):
     channels, height, width = pixels.shape
     for h in range(height - reach, reach, -1):
         for w in range(width - reach, reach, -1):
@@ -65,10 +62,7 @@ def _local_copies(pixels, dy, dx, reach):
 
 @kernel
 def local_copies(pixels: Tensor, dy: Tensor, dx: Tensor, reach: int) -> Tensor:
-    out = pixels.clone(memory_format=torch.contiguous_format)
-    target, ys, xs = out.numpy(), dy.contiguous().numpy(), dx.contiguous().numpy()
-    each_image(lambda i: _local_copies(target[i], ys[i], xs[i], reach), len(out))
-    return out
+    return fill(pixels.clone(memory_format=torch.contiguous_format), _local_copies, dy, dx, reach)
 
 
 @compiled
@@ -136,8 +130,6 @@ def pixelate(pixels: Tensor, rows: int, columns: int) -> Tensor:
     column_of = ((2 * np.arange(width) + 1) * columns // (2 * width)).astype(np.int32)
     spread = (column_of[:, None] * channels + channel).ravel()
     plan = (channels, first, np.repeat(count, channels), np.repeat(weight, channels), *_windows(height, rows))
-    lines = pixels.permute(0, 2, 3, 1).contiguous()
-    out = torch.empty_like(lines)
-    source, target = lines.flatten(2).numpy(), out.flatten(2).numpy()
-    each_image(lambda i: _pixelate(source[i], *plan, row_of, spread, target[i]), len(pixels))
-    return out.permute(0, 3, 1, 2)
+    lines = pixels.permute(0, 2, 3, 1).flatten(2)
+    out = fill(torch.empty(lines.shape, dtype=torch.uint8), _pixelate, lines, *plan, row_of, spread)
+    return out.unflatten(2, (width, channels)).permute(0, 3, 1, 2)

@@ -1,4 +1,4 @@
-"""Shapes on a blank page: stamps, one upon the other, and polygons; and pages laid over pictures."""
+"""What is drawn: stamps one upon the other, polygons, lines; and Canny's edges."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import compiled
-from scuff.kernels.numba_cpu.layout import new_pixels, side_by_side
-from scuff.kernels.threads import each_image, over_images
+from scuff.kernels.numba_cpu.compiling import (
+    F32,
+    compiled,
+    compiled_unfused,
+    fill,
+    fill_pixels,
+)
 
 
 @compiled
@@ -31,10 +35,7 @@ def stamp(
     rows: Tensor, columns: Tensor, kinds: Tensor, dy: Tensor, dx: Tensor, height: int, width: int, count: bool = False
 ) -> Tensor:
     out = torch.empty(len(rows), height, width, dtype=torch.int32)
-    places = [t.contiguous().numpy() for t in (rows, columns, kinds)]
-    offsets, target = [t.numpy() for t in (dy, dx)], out.numpy()
-    each_image(lambda i: _stamp(*(p[i] for p in places), *offsets, count, target[i]), len(rows))
-    return out
+    return fill(out, _stamp, rows, columns, kinds, dy.numpy(), dx.numpy(), count)
 
 
 @compiled
@@ -53,9 +54,7 @@ def _count_discs(rows, columns, radii, count):
 @kernel
 def count_discs(rows: Tensor, columns: Tensor, radii: Tensor, height: int, width: int) -> Tensor:
     out = torch.empty(len(rows), height, width, dtype=torch.int32)
-    places, target = [t.contiguous().numpy() for t in (rows, columns, radii)], out.numpy()
-    each_image(lambda i: _count_discs(*(p[i] for p in places), target[i]), len(rows))
-    return out
+    return fill(out, _count_discs, rows, columns, radii)
 
 
 @compiled
@@ -75,16 +74,13 @@ def _paint_colour(page, colours, out):
 
 @kernel
 def paint(pixels: Tensor, page: Tensor, colours: Tensor) -> Tensor:
-    source, (out, target) = side_by_side(pixels), new_pixels(pixels)
-    pages, palette = page.contiguous().numpy(), colours.contiguous().numpy()
     brush = _paint_grey if pixels.shape[1] == 1 else _paint_colour
 
-    def work(i: int) -> None:
-        target[i] = source[i]
-        brush(pages[i].reshape(-1), palette[i if len(palette) > 1 else 0], target[i].reshape(-1))
+    def work(image, page, colours, out) -> None:
+        out[:] = image
+        brush(page.reshape(-1), colours, out.reshape(-1))
 
-    each_image(work, len(pixels))
-    return out
+    return fill_pixels(pixels, work, page, colours)
 
 
 @compiled
@@ -123,14 +119,102 @@ def _fill_polygon(corners, inside, out):
 
 @kernel
 def fill_polygons(corners: Tensor, count: Tensor, height: int, width: int) -> Tensor:
+    def work(polygons, count, inside, out) -> None:
+        for p in range(count):
+            _fill_polygon(polygons[p], inside, out)
+
     out = torch.zeros(len(corners), height, width, dtype=torch.bool)
-    source, counts, target = corners.contiguous().numpy(), count.numpy(), out.numpy()
+    return fill(out, work, corners, count, scratch=lambda: (np.empty(width, np.bool_),))
 
-    def work(start: int, stop: int) -> None:
-        inside = np.empty(width, np.bool_)
-        for i in range(start, stop):
-            for p in range(counts[i]):
-                _fill_polygon(source[i, p], inside, target[i])
 
-    over_images(work, len(corners))
-    return out
+@compiled_unfused
+def _draw(image, r0, c0, r1, c1, level):
+    """Draw one line on (C, H, W), row by row; it runs down rather than across."""
+    channels, height, width = image.shape
+    dr, dc = r1 - r0, c1 - c0
+    length = max(np.sqrt(dr * dr + dc * dc), F32(1e-6))
+    slope = dc / dr if dr != 0.0 else F32(0.0)
+    lowest, highest = max(int(min(c0, c1)), 0), min(int(max(c0, c1)), width - 1)
+    for i in range(max(int(min(r0, r1)), 0), min(int(max(r0, r1)), height - 1) + 1):
+        down = (F32(i) - r0) * dc
+        middle = int(c0 + (F32(i) - r0) * slope)
+        for j in range(max(middle - 1, lowest), min(middle + 2, highest) + 1):  # never farther than 1.42 away
+            cover = F32(1.0) - abs(down - (F32(j) - c0) * dr) / length
+            if cover > 0.0:
+                for c in range(channels):
+                    image[c, i, j] = int((F32(1.0) - cover) * F32(image[c, i, j]) + level * cover)
+
+
+@compiled_unfused
+def _draw_lines(ends, level, image):
+    flipped = image.transpose(0, 2, 1)
+    for k in range(len(ends)):
+        r0, c0, r1, c1 = ends[k]
+        if abs(r1 - r0) >= abs(c1 - c0):
+            _draw(image, r0, c0, r1, c1, level)
+        else:
+            _draw(flipped, c0, r0, c1, r1, level)
+
+
+@kernel
+def draw_lines(pixels: Tensor, ends: Tensor, level: float) -> Tensor:
+    return fill(pixels.clone(memory_format=torch.contiguous_format), _draw_lines, ends, F32(level))
+
+
+@compiled
+def _flood(weak, strong, kept):
+    height, width = weak.shape
+    stack = np.empty((height * width, 2), np.int32)
+    top = 0
+    for i in range(height):
+        for j in range(width):
+            if strong[i, j] and weak[i, j]:
+                kept[i, j] = True
+                stack[top, 0], stack[top, 1] = i, j
+                top += 1
+    while top > 0:
+        top -= 1
+        i, j = stack[top, 0], stack[top, 1]
+        for y in range(max(i - 1, 0), min(i + 2, height)):
+            for x in range(max(j - 1, 0), min(j + 2, width)):
+                if weak[y, x] and not kept[y, x]:
+                    kept[y, x] = True
+                    stack[top, 0], stack[top, 1] = y, x
+                    top += 1
+
+
+@kernel
+def link_edges(weak: Tensor, strong: Tensor) -> Tensor:
+    return fill(torch.zeros_like(weak), _flood, weak, strong)
+
+
+@compiled
+def _sweep(distance, i, j, sign):
+    """Relax (i, j) against the eight chamfer neighbours that a scan in direction `sign` has already left behind."""
+    height, width = distance.shape
+    best = distance[i, j]
+    for dy, dx, step in (
+        (0, -1, 1.0), (-1, 0, 1.0), (-1, -1, 1.4), (-1, 1, 1.4),
+        (-1, -2, 2.1969), (-1, 2, 2.1969), (-2, -1, 2.1969), (-2, 1, 2.1969),
+    ):  # fmt: skip
+        y, x = i + sign * dy, j + sign * dx
+        if 0 <= y < height and 0 <= x < width:
+            best = min(best, distance[y, x] + np.float32(step))
+    distance[i, j] = best
+
+
+@compiled
+def _chamfer(edges, cap, distance):
+    height, width = edges.shape
+    for i in range(height):
+        for j in range(width):
+            distance[i, j] = np.float32(0.0) if edges[i, j] else cap
+            _sweep(distance, i, j, 1)
+    for i in range(height - 1, -1, -1):
+        for j in range(width - 1, -1, -1):
+            _sweep(distance, i, j, -1)
+
+
+@kernel
+def chamfer_distance(edges: Tensor, cap: float) -> Tensor:
+    return fill(torch.empty(edges.shape, dtype=torch.float32), _chamfer, edges, np.float32(cap))

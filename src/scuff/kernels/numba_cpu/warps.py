@@ -1,16 +1,27 @@
-"""Bytes read elsewhere: at points between pixels, or as weighted windows of a row or column."""
+"""Pixels read elsewhere: between pixels, as windows, by splines, through drops of glass."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, compiled_unfused
-from scuff.kernels.numba_cpu.layout import new_pixels, side_by_side
-from scuff.kernels.threads import each_image, over_images
+from scuff.kernels.numba_cpu.compiling import (
+    F32,
+    INDEX,
+    compiled,
+    compiled_unfused,
+    fill,
+    fill_pixels,
+    inlined,
+    per_plane,
+)
+from scuff.kernels.threads import each_image
 
+ONE, TWO, THREE = INDEX(1), INDEX(2), INDEX(3)
 FAR = F32(1e6)
 BORDERS = {"zeros": 0, "edge": 1, "mirror": 2, "reflect": 3}
 
@@ -83,17 +94,10 @@ def _remap(pixels, rows, columns, border, scratch, out):
 
 @kernel
 def remap(pixels: Tensor, rows: Tensor, columns: Tensor, border: str) -> Tensor:
-    source, (out, target) = side_by_side(pixels), new_pixels(pixels, *rows.shape[1:])
-    number = np.int32(BORDERS[border])
-    ys, xs = rows.contiguous().numpy(), columns.contiguous().numpy()
+    def scratch() -> tuple:
+        return (_scratch(rows.shape[2]),)
 
-    def work(start: int, stop: int) -> None:
-        scratch = _scratch(rows.shape[2])
-        for i in range(start, stop):
-            _remap(source[i], ys[i], xs[i], number, scratch, target[i])
-
-    over_images(work, len(pixels))
-    return out
+    return fill_pixels(pixels, _remap, rows, columns, np.int32(BORDERS[border]), size=rows.shape[1:], scratch=scratch)
 
 
 def _scratch(width: int) -> tuple[np.ndarray, ...]:
@@ -117,17 +121,16 @@ def _project(pixels, matrix, rows, columns, border, at_y, at_x, scratch, out):
 
 @kernel
 def project(pixels: Tensor, matrix: Tensor, extent: Tensor, height: int, width: int, border: str) -> Tensor:
-    source, (out, target) = side_by_side(pixels), new_pixels(pixels, height, width)
-    number, maps, used = np.int32(BORDERS[border]), matrix.contiguous().numpy(), extent.numpy()
+    number = np.int32(BORDERS[border])
 
-    def work(start: int, stop: int) -> None:
-        at_y, at_x, scratch = np.empty(width, F32), np.empty(width, F32), _scratch(width)
-        for i in range(start, stop):
-            rows, columns = min(int(used[i, 0]), height), min(int(used[i, 1]), width)
-            _project(source[i], maps[i], rows, columns, number, at_y, at_x, scratch, target[i])
+    def work(image, matrix, used, at_y, at_x, scratch, out) -> None:
+        rows, columns = min(int(used[0]), height), min(int(used[1]), width)
+        _project(image, matrix, rows, columns, number, at_y, at_x, scratch, out)
 
-    over_images(work, len(pixels))
-    return out
+    def scratch() -> tuple:
+        return np.empty(width, F32), np.empty(width, F32), _scratch(width)
+
+    return fill_pixels(pixels, work, matrix, extent, size=(height, width), scratch=scratch)
 
 
 @compiled
@@ -151,14 +154,12 @@ def _take_colour(pixels, place, out):
 
 @kernel
 def take_pixels(pixels: Tensor, place: Tensor) -> Tensor:
-    source, (out, target) = side_by_side(pixels), new_pixels(pixels, *place.shape[1:])
-    places, take = place.contiguous().numpy(), _take_grey if pixels.shape[1] == 1 else _take_colour
+    take = _take_grey if pixels.shape[1] == 1 else _take_colour
 
-    def work(i: int) -> None:
-        take(source[i].reshape(-1), places[i if len(places) > 1 else 0].reshape(-1), target[i].reshape(-1))
+    def work(image, place, out) -> None:
+        take(image.reshape(-1), place.reshape(-1), out.reshape(-1))
 
-    each_image(work, len(pixels))
-    return out
+    return fill_pixels(pixels, work, place, size=place.shape[1:])
 
 
 @compiled_unfused
@@ -194,16 +195,120 @@ def _mix_rows(plane, first, weights, wide, out):
 def mix_windows(x: Tensor, first: Tensor, weights: Tensor, axis: int) -> Tensor:
     n, channels, *sides = x.shape
     sides[axis - 2] = first.shape[1]
-    out = torch.empty(n, channels, *sides)
-    source, target = x.contiguous().numpy(), out.numpy()
-    starts, shares = first.contiguous().numpy(), weights.contiguous().numpy()
-    mix = _mix_rows if axis == 2 else _mix_columns
+    plans = (per_plane(first, channels), per_plane(weights, channels))
 
-    def work(start: int, stop: int) -> None:
-        wide = np.empty(x.shape[3] + weights.shape[2], F32)
-        for i in range(start, stop):
-            for c in range(channels):
-                mix(source[i, c], starts[i], shares[i], wide, target[i, c])
+    def scratch() -> tuple[np.ndarray]:
+        return (np.empty(x.shape[3] + weights.shape[2], F32),)
 
-    over_images(work, n)
+    out = torch.empty(n * channels, *sides)
+    fill(out, _mix_rows if axis == 2 else _mix_columns, x.flatten(0, 1), *plans, scratch=scratch)
+    return out.unflatten(0, (n, channels))
+
+
+@inlined
+def _cubic_weights(t):
+    """See the reference."""
+    near = F32(1.0) - t
+    return (
+        near * near * near * F32(1.0 / 6.0),
+        F32(2.0 / 3.0) - t * t * (F32(1.0) - F32(0.5) * t),
+        F32(2.0 / 3.0) - near * near * (F32(1.0) - F32(0.5) * near),
+        t * t * t * F32(1.0 / 6.0),
+    )
+
+
+@inlined
+def _mix(plane, at, a, b, c, d):
+    return a * plane[at] + b * plane[at + ONE] + c * plane[at + TWO] + d * plane[at + THREE]
+
+
+@compiled
+def _sum_reads(planes, wide, rows, columns, weights, out):
+    """`planes` (C, tall * wide) are one padded picture."""
+    tall, step = planes.shape[1] // wide, INDEX(wide)
+    out[:] = F32(0.0)
+    for i in range(out.shape[1]):
+        for s in range(len(weights)):
+            for j in range(out.shape[2]):
+                y, x = rows[s, i, j], columns[s, i, j]
+                if 0.0 <= y <= tall - 4 and 0.0 <= x <= wide - 4:
+                    first = INDEX(int(y) * wide + int(x))
+                    second, third = first + step, first + TWO * step
+                    fourth = third + step
+                    p, q, r, t = _cubic_weights(y - F32(int(y)))
+                    a, b, c, d = _cubic_weights(x - F32(int(x)))
+                    for k in range(len(planes)):
+                        plane = planes[k]
+                        read = p * _mix(plane, first, a, b, c, d) + q * _mix(plane, second, a, b, c, d)
+                        read += r * _mix(plane, third, a, b, c, d) + t * _mix(plane, fourth, a, b, c, d)
+                        out[k, i, j] += weights[s] * read
+
+
+@kernel
+def sum_spline_reads(padded: Tensor, rows: Tensor, columns: Tensor, weights: Tensor) -> Tensor:
+    points = [t.contiguous().numpy() for t in (rows, columns, weights)]
+    out = torch.empty(*padded.shape[:2], *rows.shape[1:])
+    return fill(out, _sum_reads, padded.flatten(2), padded.shape[3], *points)
+
+
+@inlined
+def _shift(offset, depth, index):
+    """See the reference."""
+    slant = np.sqrt((index * index - F32(1.0)) * offset * offset + index * index * depth * depth)
+    return depth * offset * (slant - depth) / (depth * slant + offset * offset)
+
+
+@compiled
+def _refract(centres, radius, index, margin, canvas):
+    """`canvas` (C, H, W) holds one picture inside `margin` black pixels; coordinates are the picture's."""
+    channels, height, width = canvas.shape[0], canvas.shape[1] - 2 * margin, canvas.shape[2] - 2 * margin
+    side = 2 * margin - 2
+    patch = np.empty((channels, side, side), F32)
+    y, x = np.empty(side, F32), np.empty(side, F32)
+    for k in range(len(centres)):
+        cy, cx = centres[k]
+        top, left = int(cy) + 2 - margin, int(cx) + 2 - margin
+        patch[:] = canvas[:, top + margin : top + margin + side, left + margin : left + margin + side]
+        for i in range(max(top, 0), min(top + side, height)):
+            dy = F32(i) - cy
+            chord = radius * radius - dy * dy
+            if chord <= 0.0:
+                continue
+            half = np.sqrt(chord)
+            start, stop = max(math.ceil(cx - half), 0), min(int(cx + half) + 1, width)
+            for j in range(start, stop):  # where each pixel reads: this loop vectorises, the next one cannot
+                dx = F32(j) - cx
+                depth = np.sqrt(max(chord - dx * dx, F32(1e-12)))
+                y[j - start] = F32(i - top) - _shift(dy, depth, index)
+                x[j - start] = F32(j - left) - _shift(dx, depth, index)
+            for j in range(start, stop):
+                row, column = INDEX(y[j - start]), INDEX(x[j - start])
+                down, across = y[j - start] - F32(row), x[j - start] - F32(column)
+                for c in range(channels):
+                    a, b = patch[c, row, column], patch[c, row, column + ONE]
+                    upper = a + across * (b - a)
+                    a, b = patch[c, row + ONE, column], patch[c, row + ONE, column + ONE]
+                    canvas[c, i + margin, j + margin] = upper + down * (a + across * (b - a) - upper)
+
+
+@kernel
+def refract_drops(x: Tensor, centres: Tensor, radius: float, index: float) -> Tensor:
+    height, width = x.shape[-2:]
+    margin = math.ceil(radius) + 2
+    out = torch.nn.functional.pad(x, (margin, margin, margin, margin))
+    fill(out, _refract, centres, F32(radius), F32(index), margin)
+    return out[..., margin : margin + height, margin : margin + width]
+
+
+@kernel
+def crop_windows(table: Tensor, which: Tensor, top: Tensor, left: Tensor, height: int, width: int) -> Tensor:
+    """Slices are copied whole rows at a time; a gather would look up every pixel."""
+    out = torch.empty(len(which), table.shape[1], height, width)
+    places = list(zip(which.tolist(), top.tolist(), left.tolist(), strict=True))
+
+    def work(i: int) -> None:
+        texture, row, column = places[i]
+        out[i] = table[texture, :, row : row + height, column : column + width]
+
+    each_image(work, len(places))
     return out

@@ -1,16 +1,56 @@
-"""Colours through a colour space of bytes and back."""
+"""Colours: bytes through tables and colour spaces, channels and whole images mixed, dither."""
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from scuff.kernels.colour_tables import HUE_STEPS, SATURATION_STEPS
 from scuff.kernels.constants import constant
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.reference.tables import lookup
 
-__all__ = ["map_colours"]
+__all__ = ["dither_rows", "lookup", "map_colours", "mean_grey", "mix_bytes", "mix_channels", "mix_grey"]
+
+
+@kernel
+def lookup(pixels: Tensor, tables: Tensor) -> Tensor:
+    """Replace uint8 (N, C, H, W) by `tables[n, c, value]`; tables are uint8 (N, C, 256), or (N, 1, 256) if shared."""
+    n, channels = pixels.shape[:2]
+    levels = tables.expand(n, channels, 256).gather(2, pixels.flatten(2).long())
+    return levels.view(pixels.shape)
+
+
+def _luma(pixels: Tensor) -> Tensor:
+    red, green, blue = pixels.to(torch.int32).split(1, dim=1)
+    return (19595 * red + 38470 * green + 7471 * blue + 32768) >> 16
+
+
+@kernel
+def mean_grey(pixels: Tensor, active: Tensor) -> Tensor:
+    """The mean of Pillow's rounded luma over each image of uint8 RGB, float32 (N,); 0 for those not `active` (N,)."""
+    height, width = pixels.shape[-2:]
+    return torch.where(active, _luma(pixels).sum((1, 2, 3)).float() / (height * width), 0.0)
+
+
+@kernel
+def mix_grey(pixels: Tensor, share: Tensor) -> Tensor:
+    """v + share * (grey - v), rounded, for uint8 RGB and `share` (N,); grey is Pillow's rounded luma."""
+    grey, levels = _luma(pixels).float(), pixels.float()
+    return torch.floor(levels + share[:, None, None, None] * (grey - levels) + 0.5).clamp_(0, 255).to(torch.uint8)
+
+
+@kernel
+def mix_channels(pixels: Tensor, mixture: Tensor) -> Tensor:
+    """Each channel of uint8 RGB as a mixture of all three: int32 (3, 3), in 1024ths, rounded."""
+    red, green, blue = pixels.to(torch.int32)[:, :, None].unbind(1)
+    shares = mixture[..., None, None]
+    levels = (shares[:, 0] * red + shares[:, 1] * green + shares[:, 2] * blue + 512) >> 10
+    return levels.clamp_(0, 255).to(torch.uint8)
+
+
+# what OpenCV's integer colour conversion divides by, in 4096ths
+HUE_STEPS = np.array([0, *(round((180 << 12) / (6.0 * spread)) for spread in range(1, 256))], dtype=np.int32)
+SATURATION_STEPS = np.array([0, *(round((255 << 12) / room) for room in range(1, 256))], dtype=np.int32)
 
 Planes = tuple[Tensor, Tensor, Tensor]
 
@@ -114,3 +154,36 @@ _SPACES = {
     "hls": (_to_hls, _from_hls),
     "pillow_hsv": (_to_pillow_hsv, _from_pillow_hsv),
 }
+
+
+@kernel
+def mix_bytes(pixels: Tensor, others: Tensor, shares: Tensor) -> Tensor:
+    """Images and versions of them, mixed: float32 (N, C, H, W), not rounded.
+
+    `pixels` is uint8 (N, C, H, W), `others` uint8 (L, N, C, H, W). `shares` is float32 (L + 1, N), that of `pixels`
+    first. Each product is rounded before it is added, and they are added in this order: bit-equal in every back end.
+    """
+    own, *theirs = shares[..., None, None, None].unbind(0)
+    mixed = pixels * own
+    for other, share in zip(others, theirs, strict=True):
+        mixed += other * share  # not addcmul: a fused product and sum would be rounded once, and only on some devices
+    return mixed
+
+
+@kernel
+def dither_rows(pixels: Tensor, levels: int) -> Tensor:
+    """Quantise uint8 (N, C, H, W) to `levels` >= 2 levels, passing the error on to the right. Equal in every back end.
+
+    The next pixel gets 7/16 of the error, but not in the first row, then 1/16, but not in the last row; it is rounded
+    down and clipped to a byte after each.
+    """
+    v = pixels.int()
+    row = torch.arange(v.shape[-2], device=v.device)
+    above, below = row > 0, row < len(row) - 1
+    out, error = [], torch.zeros_like(v[..., 0])
+    for current in v.unbind(-1):
+        current = torch.where(above, (current + (7 * error >> 4)).clamp(0, 255), current)
+        current = torch.where(below, (current + (error >> 4)).clamp(0, 255), current)
+        out.append(255 * (levels * current >> 8) // (levels - 1))
+        error = current - out[-1]
+    return torch.stack(out, dim=-1).to(torch.uint8)

@@ -13,7 +13,7 @@ from torch import Tensor
 from scuff.kernels.affine import affine_maps
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.operation_codes import BLENDS, CODES, LOOKUPS, WARPS
-from scuff.kernels.reference.tables import lookup
+from scuff.kernels.reference.colours import lookup
 
 __all__ = ["operate"]
 

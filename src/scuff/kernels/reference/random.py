@@ -1,4 +1,4 @@
-"""Philox 4x32-10 on int64 tensors, and the distributions made from its words."""
+"""Philox 4x32-10 on int64 tensors, the distributions made from its words, and clouds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
 
-__all__ = ["derive_keys", "integers", "normal", "uniform", "words"]
+__all__ = ["derive_keys", "integers", "normal", "plasma", "poisson_quantile", "uniform", "words"]
+
 
 _LOW32 = 0xFFFFFFFF
 
@@ -65,3 +66,62 @@ def normal(keys: Tensor, stream: int, count: int) -> Tensor:
 def integers(keys: Tensor, stream: int, count: int, low: int, high: int) -> Tensor:
     """int32, uniform on low..high with both ends included: (N, count). Bit-equal in every back end."""
     return (low + (words(keys, stream, count) * (high - low + 1) >> 32)).to(torch.int32)
+
+
+@kernel
+def poisson_quantile(u: Tensor, rate: Tensor) -> Tensor:
+    """The smallest count (float32) whose Poisson distribution function reaches u: a Poisson draw if u is uniform.
+
+    `u` in (0, 1] and `rate` >= 0 are float32 tables (N, count).
+
+    Search upward from 6.5 standard deviations below the mean, where less than 1e-9 of the mass is left out.
+    """
+    u, rate = u.double(), rate.double()
+    count = poisson_start(rate)
+    mass = poisson_mass(rate, count)
+    total = mass.clone()
+    while True:
+        active = (u > total) & ((count < rate) | (mass > 1e-10))
+        if not bool(active.any()):
+            return count.float()
+        count = torch.where(active, count + 1, count)
+        mass = torch.where(active, mass * rate / count, mass)
+        total = torch.where(active, total + mass, total)
+
+
+def poisson_start(rate: Tensor) -> Tensor:
+    return torch.floor(rate - 6.5 * torch.sqrt(rate) - 3.0).clamp(min=0.0)
+
+
+def poisson_mass(rate: Tensor, count: Tensor) -> Tensor:
+    """P(X = count), with Stirling's series arranged so that nothing large cancels; exact at 0, where searches start."""
+    k = count.clamp(min=1.0)
+    series = (1.0 / 12.0 - (1.0 / 360.0 - 1.0 / 1260.0 / (k * k)) / (k * k)) / k
+    log_mass = k * torch.log(rate / k) + (k - rate) - 0.5 * torch.log(2.0 * math.pi * k) - series
+    return torch.where(count == 0, torch.exp(-rate), torch.exp(log_mass))
+
+
+@kernel
+def plasma(noise: Tensor, decay: float) -> Tensor:
+    """Diamond-square clouds in [0, 1] on a torus, from noise in [-1, 1], (N, S, S) with S a power of two.
+
+    Each place of the map is set once: the mean of four neighbours plus its own noise times w^2. The amplitude w starts
+    at 100 and is divided by `decay` at each halving of the grid, so the power falls by decay^2 per octave.
+    """
+    height = torch.zeros_like(noise)
+    step, amplitude = noise.shape[-1], 100.0
+    while step >= 2:
+        half, power = step // 2, amplitude * amplitude
+        corners = height[:, ::step, ::step]
+        below = torch.roll(corners, -1, 1)
+        right = torch.roll(corners, -1, 2)
+        centres = (corners + below + right + torch.roll(below, -1, 2)) * 0.25
+        centres = centres + power * noise[:, half::step, half::step]
+        height[:, half::step, half::step] = centres
+        edges = (centres + torch.roll(centres, 1, 1) + corners + right) * 0.25
+        height[:, ::step, half::step] = edges + power * noise[:, ::step, half::step]
+        edges = (centres + torch.roll(centres, 1, 2) + corners + below) * 0.25
+        height[:, half::step, ::step] = edges + power * noise[:, half::step, ::step]
+        step, amplitude = half, amplitude / decay
+    low = height.amin((1, 2), keepdim=True)
+    return (height - low) / (height.amax((1, 2), keepdim=True) - low)

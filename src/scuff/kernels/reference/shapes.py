@@ -1,13 +1,15 @@
-"""Shapes on a blank page: stamps, one upon the other, and polygons; and pages laid over pictures."""
+"""What is drawn: stamps one upon the other, polygons, lines; and Canny's edges."""
 
 from __future__ import annotations
+
+import math
 
 import torch
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
 
-__all__ = ["count_discs", "fill_polygons", "paint", "stamp"]
+__all__ = ["chamfer_distance", "count_discs", "draw_lines", "fill_polygons", "link_edges", "paint", "stamp"]
 
 
 @kernel
@@ -86,3 +88,67 @@ def fill_polygons(corners: Tensor, count: Tensor, height: int, width: int) -> Te
             outline |= beside & (2 * cross.abs() <= longer)
         covered |= (inside | outline) & (p < count)[:, None, None]
     return covered
+
+
+@kernel
+def draw_lines(pixels: Tensor, ends: Tensor, level: float) -> Tensor:
+    """Draw lines of grey `level` over uint8 (N, C, H, W), one after the other, each truncated to bytes.
+
+    `ends` (N, L, 4) are whole numbers in float32: first row and column, last row and column. A line covers a pixel in
+    its bounding box by one less their distance, if that is above 0. Equal in every back end while products of
+    coordinates stay below 2**24.
+    """
+    height, width = pixels.shape[-2:]
+    r = torch.arange(height, dtype=torch.float32, device=pixels.device)[:, None]
+    c = torch.arange(width, dtype=torch.float32, device=pixels.device)
+    drawn = pixels.float()
+    for k in range(ends.shape[1]):
+        r0, c0, r1, c1 = ends[:, k, :, None, None].unbind(1)
+        dr, dc = r1 - r0, c1 - c0
+        length = torch.sqrt(dr * dr + dc * dc).clamp(min=1e-6)
+        cover = 1.0 - ((r - r0) * dc - (c - c0) * dr).abs() / length
+        inside = (r >= torch.minimum(r0, r1)) & (r <= torch.maximum(r0, r1))
+        inside = inside & (c >= torch.minimum(c0, c1)) & (c <= torch.maximum(c0, c1))
+        cover = torch.where(inside, cover.clamp(min=0.0), 0.0)[:, None]
+        drawn = torch.floor((1.0 - cover) * drawn + level * cover)
+    return drawn.to(torch.uint8)
+
+
+@kernel
+def link_edges(weak: Tensor, strong: Tensor) -> Tensor:
+    """Keep each 8-connected component of `weak` (bool, N x H x W) that touches `strong`: Canny's hysteresis."""
+    kept = (strong & weak).float()[:, None]
+    mask = weak.float()[:, None]
+    while True:
+        grown = kept
+        for _ in range(8):
+            grown = torch.nn.functional.max_pool2d(grown, 3, stride=1, padding=1) * mask
+        if torch.equal(grown, kept):
+            return kept[:, 0] > 0
+        kept = grown
+
+
+CHAMFER_STEPS = tuple(
+    (dy, dx, {1: 1.0, 2: 1.4, 5: 2.1969}[dy * dy + dx * dx])
+    for dy in range(-2, 3)
+    for dx in range(-2, 3)
+    if dy * dy + dx * dx in (1, 2, 5)
+)
+
+
+@kernel
+def chamfer_distance(edges: Tensor, cap: float) -> Tensor:
+    """Distance (float32) to the nearest True of (N, H, W), by the 5 x 5 chamfer 1, 1.4, 2.1969; never above `cap`.
+
+    Relax every pixel against its 16 chamfer neighbours; a step costs at least 1, so `cap` rounds are enough.
+    """
+    n, h, w = edges.shape
+    distance = torch.full((n, h + 4, w + 4), cap, dtype=torch.float32, device=edges.device)
+    inner = distance[:, 2 : h + 2, 2 : w + 2]
+    inner.masked_fill_(edges, 0.0)
+    for _ in range(math.ceil(cap)):
+        best = inner.clone()
+        for dy, dx, step in CHAMFER_STEPS:
+            torch.minimum(best, distance[:, 2 + dy : h + 2 + dy, 2 + dx : w + 2 + dx] + step, out=best)
+        inner.copy_(best)
+    return inner.clone()

@@ -1,7 +1,8 @@
-"""Bytes read elsewhere: at points between pixels, or as weighted windows of a row or column."""
+"""Pixels read elsewhere: between pixels, as windows, by splines, through drops of glass."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -10,7 +11,8 @@ from torch import Tensor
 from scuff.kernels.constants import constant
 from scuff.kernels.dispatch import kernel
 
-__all__ = ["mix_windows", "project", "remap", "take_pixels"]
+__all__ = ["crop_windows", "mix_windows", "project", "refract_drops", "remap", "sum_spline_reads", "take_pixels"]
+
 
 FAR = 1e6  # beyond any image, and safe to multiply and to convert to a whole number
 
@@ -96,3 +98,101 @@ def mix_windows(x: Tensor, first: Tensor, weights: Tensor, axis: int) -> Tensor:
         place = (first + tap).clamp(max=width - 1).long()[:, None, None, :].expand(n, channels, height, -1)
         total = total + weights[:, None, None, :, tap] * x.gather(3, place)
     return total
+
+
+@kernel
+def sum_spline_reads(padded: Tensor, rows: Tensor, columns: Tensor, weights: Tensor) -> Tensor:
+    """Weighted sum over s of cubic B-spline reads at real coordinates rows[s], columns[s], shared by all images.
+
+    `rows` and `columns` are (S, H', W'), `weights` is (S,). `padded` is float32 (N, C, H + 3, W + 3): what the spline
+    mixes, with one more pixel before the image and two after it, so that every read finds its 4 x 4 pixels. A read
+    outside [0, H - 1] x [0, W - 1] is black. Reads are summed in a fixed order.
+    """
+    tall, wide = padded.shape[-2:]
+    flat: Tensor = padded.flatten(2)
+    total: Any = 0.0
+    for y, x, weight in zip(rows, columns, weights, strict=True):
+        inside = (y >= 0) & (y <= tall - 4) & (x >= 0) & (x <= wide - 4)
+        y, x = torch.where(inside, y, 0.0), torch.where(inside, x, 0.0)
+        top, left = torch.floor(y), torch.floor(x)
+        corner, read = (top.long() * wide + left.long()).flatten(), 0.0
+        for i, down in enumerate(cubic_weights(y - top)):
+            for j, across in enumerate(cubic_weights(x - left)):
+                tap = flat.index_select(2, corner + (i * wide + j)).unflatten(2, y.shape)
+                read = read + (down * across) * tap
+        total = total + weight * torch.where(inside, read, 0.0)
+    return total
+
+
+def cubic_weights(t: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Weights of pixels -1, 0, 1 and 2 for a read at t in [0, 1); they sum to 1.
+
+    >>> [round(float(w), 4) for w in cubic_weights(torch.tensor(0.0))]
+    [0.1667, 0.6667, 0.1667, 0.0]
+    """
+    near = 1.0 - t
+    return (
+        near**3 / 6.0,
+        2.0 / 3.0 - t * t + t**3 / 2.0,
+        2.0 / 3.0 - near * near + near**3 / 2.0,
+        t**3 / 6.0,
+    )
+
+
+@kernel
+def refract_drops(x: Tensor, centres: Tensor, radius: float, index: float) -> Tensor:
+    """Lay balls of glass on float32 (N, C, H, W), one after the other: each bends what the earlier ones have bent.
+
+    `centres` (N, D, 2) are rows and columns in [0, H] x [0, W]. A pixel within `radius` of a centre is read, bilinearly
+    and black outside, from nearer to that centre: a ray through glass of refractive `index` >= 1 shifts along each axis
+    for itself; see `scuff.kernels.reference.drops`.
+    """
+    channels, height, width = x.shape[1:]
+    reach = math.ceil(radius)
+    margin = reach + 2  # what lies outside is black, and no read goes farther out
+    canvas = torch.nn.functional.pad(x, (margin, margin, margin, margin))
+    wide = width + 2 * margin
+    flat = canvas.flatten(2)  # shares the canvas, which is ours to write into
+    step = torch.arange(-reach, reach + 1, device=x.device)
+    for centre in centres.unbind(1):
+        cy, cx = centre[:, 0, None, None], centre[:, 1, None, None]
+        row, column = torch.floor(cy).long() + step[:, None], torch.floor(cx).long() + step
+        dy, dx = row - cy, column - cx
+        depth = radius**2 - dy * dy - dx * dx
+        within = (depth > 0) & (row >= 0) & (row < height) & (column >= 0) & (column < width)
+        z = torch.sqrt(depth.clamp(min=1e-12))
+        bent = _read(flat, row + margin - _shift(dy, z, index), column + margin - _shift(dx, z, index), wide)
+        place = ((row + margin) * wide + column + margin).flatten(1)[:, None].expand(-1, channels, -1)
+        flat.scatter_(2, place, torch.where(within.flatten(1)[:, None], bent, flat.gather(2, place)))
+    return canvas[..., margin : margin + height, margin : margin + width]
+
+
+def _shift(offset: Tensor, depth: Tensor, index: float) -> Tensor:
+    """How far a ray through a ball of glass shifts along one axis.
+
+    That is depth * tan(a - b), where tan a = offset / depth and sin a = index * sin b, written without angles.
+    """
+    slant = torch.sqrt((index * index - 1.0) * offset * offset + index * index * depth * depth)
+    return depth * offset * (slant - depth) / (depth * slant + offset * offset)
+
+
+def _read(flat: Tensor, rows: Tensor, columns: Tensor, wide: int) -> Tensor:
+    """Bilinear reads (N, C, P) from flattened canvases at their coordinates (N, S, S)."""
+    top, left = torch.floor(rows), torch.floor(columns)
+    down, across = (rows - top).flatten(1)[:, None], (columns - left).flatten(1)[:, None]
+    corner = (top.long() * wide + left.long()).flatten(1)[:, None].expand(-1, flat.shape[1], -1)
+    upper = (1.0 - across) * flat.gather(2, corner) + across * flat.gather(2, corner + 1)
+    lower = (1.0 - across) * flat.gather(2, corner + wide) + across * flat.gather(2, corner + wide + 1)
+    return (1.0 - down) * upper + down * lower
+
+
+@kernel
+def crop_windows(table: Tensor, which: Tensor, top: Tensor, left: Tensor, height: int, width: int) -> Tensor:
+    """Window n of the result (N, C, height, width) is cut from `table[which[n]]` at row top[n], column left[n]."""
+    _, channels, tall, wide = table.shape
+    rows = top[:, None] + torch.arange(height, device=table.device)
+    columns = left[:, None] + torch.arange(width, device=table.device)
+    place = (rows[:, :, None] * wide + columns[:, None, :]).flatten(1)
+    plane = which[:, None] * channels + torch.arange(channels, device=table.device)
+    index = plane[:, :, None] * (tall * wide) + place[:, None, :]
+    return table.reshape(-1)[index].view(-1, channels, height, width)

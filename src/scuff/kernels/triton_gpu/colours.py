@@ -1,4 +1,4 @@
-"""Colours through a colour space and back, in registers."""
+"""Colours through a colour space and back, in registers; dither."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from scuff.kernels.colour_tables import HUE_STEPS, SATURATION_STEPS
 from scuff.kernels.constants import constant
 from scuff.kernels.dispatch import KERNELS, kernel
+from scuff.kernels.reference.colours import HUE_STEPS, SATURATION_STEPS
 from scuff.kernels.triton_gpu.launching import launch
 
-LANES = 512
+LANES, ROWS = 512, 32
 
 
 @triton.jit
@@ -78,3 +78,33 @@ def map_colours(pixels: Tensor, space: str, tables: Tensor, active: Tensor) -> T
         pixels, tables.contiguous(), active.to(torch.uint8), *steps, out, height * width,
         LIGHTNESS=space == "hls", LANES=LANES,
     )  # fmt: skip
+
+
+@triton.jit
+def _dither_kernel(pixels, out, rows, height, width, levels, LANES: tl.constexpr):
+    """A lane walks along its row."""
+    row = tl.program_id(0).to(tl.int64) * LANES + tl.arange(0, LANES)
+    wanted = row < rows
+    above, below = row % height > 0, row % height < height - 1
+    pixels += row * width
+    out += row * width
+    error = tl.zeros((LANES,), tl.int32)
+    for column in range(width):
+        current = tl.load(pixels + column, mask=wanted, other=0).to(tl.int32)
+        moved = tl.minimum(tl.maximum(current + (7 * error >> 4), 0), 255)
+        current = tl.where(above, moved, current)
+        moved = tl.minimum(tl.maximum(current + (error >> 4), 0), 255)
+        current = tl.where(below, moved, current)
+        quantised = 255 * (levels * current >> 8) // (levels - 1)
+        tl.store(out + column, quantised.to(tl.uint8), mask=wanted)
+        error = current - quantised
+
+
+@kernel
+def dither_rows(pixels: Tensor, levels: int) -> Tensor:
+    pixels = pixels.contiguous()
+    height, width = pixels.shape[-2:]
+    out = torch.empty_like(pixels)
+    rows = pixels.shape[:-1].numel()
+    sizes = (rows, height, width, levels)
+    return launch(_dither_kernel, (triton.cdiv(rows, ROWS),), out, pixels, out, *sizes, LANES=ROWS, num_warps=1)

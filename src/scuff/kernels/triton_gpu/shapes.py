@@ -1,4 +1,4 @@
-"""Polygons: every pixel asks every edge."""
+"""What is drawn: polygons and lines; and Canny's edges. Whole-numbered results, equal to the reference's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.triton_gpu.launching import launch
 
-LANES = 1024
+LANES, TILE = 1024, 16
 
 
 @triton.jit
@@ -45,3 +45,78 @@ def fill_polygons(corners: Tensor, count: Tensor, height: int, width: int) -> Te
         _polygons_kernel, (triton.cdiv(height * width, LANES), n), out,
         corners.contiguous(), count.contiguous(), out, polygons, vertices, height, width, LANES=LANES,
     ).bool()  # fmt: skip
+
+
+@triton.jit
+def _draw_kernel(pixels, ends, out, channels, height, width, count, level, TILE: tl.constexpr):
+    """A program holds one tile of one plane and draws the lines that may touch it."""
+    plane = tl.program_id(0).to(tl.int64)
+    tiles = tl.cdiv(width, TILE)
+    top, left = tl.program_id(1) // tiles * TILE, tl.program_id(1) % tiles * TILE
+    row, column = top + tl.arange(0, TILE)[:, None], left + tl.arange(0, TILE)[None, :]
+    wanted = (row < height) & (column < width)
+    at = plane * height * width + row * width + column
+    drawn = tl.load(pixels + at, mask=wanted, other=0).to(tl.float32)
+    r, c = row.to(tl.float32), column.to(tl.float32)
+    ends += plane // channels * count * 4
+    for k in range(count):
+        r0, c0 = tl.load(ends + 4 * k), tl.load(ends + 4 * k + 1)
+        r1, c1 = tl.load(ends + 4 * k + 2), tl.load(ends + 4 * k + 3)
+        dr, dc = r1 - r0, c1 - c0
+        length = tl.maximum(tl.sqrt_rn(dr * dr + dc * dc), 1e-6)
+        if tl.abs((top + TILE // 2 - r0) * dc - (left + TILE // 2 - c0) * dr) <= TILE * length:
+            cover = 1.0 - tl.div_rn(tl.abs((r - r0) * dc - (c - c0) * dr), length)
+            inside = (r >= tl.minimum(r0, r1)) & (r <= tl.maximum(r0, r1))
+            inside = inside & (c >= tl.minimum(c0, c1)) & (c <= tl.maximum(c0, c1))
+            mixed = tl.floor((1.0 - cover) * drawn + level * cover)
+            drawn = tl.where(inside & (cover > 0.0), mixed, drawn)
+    tl.store(out + at, drawn.to(tl.int32).to(tl.uint8), mask=wanted)
+
+
+@kernel
+def draw_lines(pixels: Tensor, ends: Tensor, level: float) -> Tensor:
+    pixels = pixels.contiguous()
+    n, channels, height, width = pixels.shape
+    out = torch.empty_like(pixels)
+    return launch(
+        _draw_kernel, (n * channels, triton.cdiv(height, TILE) * triton.cdiv(width, TILE)), out,
+        pixels, ends.contiguous(), out, channels, height, width, ends.shape[1], level, TILE=TILE, num_warps=1,
+        enable_fp_fusion=False,  # a fused multiply-add could round to another whole number
+    )  # fmt: skip
+
+
+@triton.jit
+def _flood_kernel(weak, kept, height, width, LANES: tl.constexpr):
+    """`kept` is padded by one pixel; rounds repeat until a whole sweep adds no pixel."""
+    size = height * width
+    wide = width + 2
+    weak += tl.program_id(0).to(tl.int64) * size
+    kept += tl.program_id(0).to(tl.int64) * (height + 2) * wide
+    added = 1
+    while added > 0:
+        fresh = tl.zeros((LANES,), tl.int32)
+        for start in range(0, size, LANES):
+            p = start + tl.arange(0, LANES)
+            inside = p < size
+            at = (p // width + 1) * wide + p % width + 1
+            mine = tl.load(kept + at, mask=inside, other=1)
+            open_ = inside & (mine == 0) & (tl.load(weak + p, mask=inside, other=0) != 0)
+            near = tl.load(kept + at - wide - 1, mask=open_, other=0) | tl.load(kept + at - wide, mask=open_, other=0)
+            near |= tl.load(kept + at - wide + 1, mask=open_, other=0) | tl.load(kept + at - 1, mask=open_, other=0)
+            near |= tl.load(kept + at + 1, mask=open_, other=0) | tl.load(kept + at + wide - 1, mask=open_, other=0)
+            near |= tl.load(kept + at + wide, mask=open_, other=0) | tl.load(kept + at + wide + 1, mask=open_, other=0)
+            grow = open_ & (near != 0)
+            tl.store(kept + at, grow.to(tl.uint8), mask=grow)
+            fresh += grow.to(tl.int32)
+            tl.debug_barrier()  # the next tile and the next round must see what was stored here
+        added = tl.sum(fresh, axis=0)
+
+
+@kernel
+def link_edges(weak: Tensor, strong: Tensor) -> Tensor:
+    n, height, width = weak.shape
+    kept = torch.nn.functional.pad((weak & strong).to(torch.uint8), (1, 1, 1, 1)).contiguous()
+    if weak.numel():
+        with torch.cuda.device_of(weak):
+            _flood_kernel[(n,)](weak.to(torch.uint8).contiguous(), kept, height, width, LANES=2048)
+    return kept[:, 1:-1, 1:-1] != 0

@@ -1,6 +1,7 @@
 """Accuracies of models that were each trained on some corruption, tested on images with each corruption.
 
-Overlap, coverage and balance are functions of this table. A study makes one; a table of your own will do:
+Overlap, coverage and balance are functions of this table, and `estimate` gives all of them their intervals: Student's
+over seeds, or the bootstrap over test images. A study makes a table; one of your own will do:
 
     trained_on,tested_on,seed,accuracy
     standard,clean,0,0.94
@@ -11,20 +12,23 @@ Overlap, coverage and balance are functions of this table. A study makes one; a 
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from scuff.metrics.evaluation.tables import CLEAN
+from scuff.metrics.evaluation.tables import CLEAN as CLEAN
+from scuff.metrics.intervals import DEFAULT, Resampling, percent, resample_means, student_half_width
 from scuff.metrics.long_tables import read_long
 from scuff.suites import Suite
 
 STANDARD = "standard"  # the model that was trained on clean images only
 COLUMNS = ("trained_on", "tested_on", "accuracy")
+VALUES = 1 << 24  # of a block of columns: 128 MiB. This bounds the memory; results do not depend on it
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,10 +124,90 @@ def read_accuracies(source: AccuracyTable, suites: Sequence[Suite] = ()) -> Accu
     return Accuracies(rows, columns, values, tuple(map(int, seeds)), suites=tuple(suites))
 
 
+def robustness_scores(accuracies: AccuracyTable) -> pd.DataFrame:
+    """What is left of each model's accuracy, R = A_c / A_clean: models x tests, the mean over seeds.
+
+    >>> table = Accuracies(("standard", "a/fog"), ("clean", "a/fog"), np.array([[[0.9, 0.45], [0.8, 0.72]]]))
+    >>> robustness_scores(table)["a/fog"].round(3).to_dict()
+    {'standard': 0.5, 'a/fog': 0.9}
+    """
+    accuracies = read_accuracies(accuracies)
+    clean = accuracies.values[..., [accuracies.column(CLEAN)]]
+    check_clean(clean, accuracies.trained_on)
+    return pd.DataFrame((accuracies.values / clean).mean(axis=0), accuracies.trained_on, accuracies.tested_on)
+
+
+def check_clean(clean: np.ndarray, models: Sequence[str]) -> None:
+    """Refuse a model that is always wrong on clean images: its robustness is not defined."""
+    bad = np.argwhere(clean == 0)
+    if len(bad):
+        raise ValueError(
+            f"the model of {models[bad[0][1]]} has no right answer on clean images, with which robustness scores "
+            "compare; was it trained?"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Estimated:
+    """Several statistics of one table, and the ends of their intervals: arrays of one shape."""
+
+    value: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    n: int  # seeds, or images
+    interval: str
+
+
+def estimate(
+    accuracies: Accuracies,
+    statistic: Callable[[np.ndarray], np.ndarray],
+    resampling: Resampling = DEFAULT,
+    mirrored: bool = False,
+) -> Estimated:
+    """Statistics of accuracies (..., models, tests), as one array (..., k), with their intervals.
+
+    Several seeds: the mean of what each seed gives, and Student's interval of that mean; it holds the randomness of
+    training. One seed: the bootstrap over test images, all models and tests on the same ones; it does not. One seed of
+    which it is not known which images were right: NaN. `mirrored` as in `metrics.estimate.Estimate`.
+
+    >>> values = np.array([[[0.9, 0.5]], [[0.9, 0.6]], [[0.9, 0.7]]])
+    >>> scores = estimate(Accuracies(("standard",), ("clean", "a/fog"), values, (0, 1, 2)), lambda a: a[..., 0, 1:])
+    >>> scores.value.round(3).tolist(), scores.high.round(3).tolist(), scores.interval
+    ([0.6], [0.848], 'Student t over seeds 95 %, 3 seeds')
+    """
+    each = statistic(accuracies.values)
+    value, seeds, images = each.mean(axis=0), len(each), 0 if accuracies.hits is None else accuracies.hits.shape[-1]
+    if seeds > 1:
+        half = student_half_width(each, resampling.level)
+        interval = f"Student t over seeds {percent(resampling.level)}, {seeds} seeds"
+        return Estimated(value, value - half, value + half, seeds, interval)
+    if accuracies.hits is None or images < 2:
+        why = "one image" if images else "without a record of which images were right"
+        return Estimated(value, value * np.nan, value * np.nan, 1, f"no interval: one seed, {why}")
+    resampled = _resample(accuracies.hits[0], statistic, resampling)
+    tail = (1 - resampling.level) / 2
+    ends = np.nanquantile(np.where(np.isfinite(resampled), resampled, np.nan), [tail, 1 - tail], axis=0)
+    low, high = ends.reshape(2, *value.shape)  # which numpy forgets if there are no statistics
+    if mirrored:
+        low, high = 2 * value - high, 2 * value - low
+    return Estimated(value, low, high, images, f"{resampling}, without the randomness of training")
+
+
+def _resample(hits: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray], resampling: Resampling) -> np.ndarray:
+    """The statistics of all resamples, (count, k), from hits (models, tests, images)."""
+    models, tests, images = hits.shape
+    rows = hits.reshape(models * tests, images)
+    means = np.empty((resampling.count, len(rows)))
+    step = max(1, VALUES // images)
+    for start in range(0, len(rows), step):
+        part = slice(start, start + step)
+        means[:, part] = resample_means(rows[part].T.astype(float), resampling)  # the same images for every part
+    blocks = np.array_split(means, math.ceil(means.size / VALUES))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.concatenate([statistic(block.reshape(-1, models, tests)) for block in blocks])
+
+
 def _place(names: tuple[str, ...], name: str, what: str) -> int:
     if name not in names:
         raise ValueError(f"there is no {what} {name!r}; there are {', '.join(names)}")
     return names.index(name)
-
-
-__all__ = ["CLEAN", "STANDARD", "Accuracies", "AccuracyTable", "read_accuracies"]

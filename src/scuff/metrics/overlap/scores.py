@@ -13,8 +13,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -23,8 +24,15 @@ from scuff.files import write_by_rename
 from scuff.metrics.evaluation.tables import CLEAN
 from scuff.metrics.intervals import DEFAULT, Resampling
 from scuff.metrics.long_tables import read_csv
-from scuff.metrics.overlap.accuracies import COLUMNS, STANDARD, Accuracies, AccuracyTable, read_accuracies
-from scuff.metrics.overlap.uncertainty import estimate
+from scuff.metrics.overlap.accuracies import (
+    COLUMNS,
+    STANDARD,
+    Accuracies,
+    AccuracyTable,
+    check_clean,
+    estimate,
+    read_accuracies,
+)
 from scuff.metrics.score import Score
 from scuff.suites import Suite
 
@@ -131,12 +139,16 @@ def overlaps(
     kept = [name for name in names if name not in undefined]
     rows, columns = np.triu_indices(len(kept), 1)
     scores = estimate(_square(accuracies, kept), lambda a: _mean_gains(a, use)[..., rows, columns], resampling)
-    matrices = []
-    for pairs in (scores.value, scores.low, scores.high):
-        matrix = np.eye(len(kept))
-        matrix[rows, columns] = matrix[columns, rows] = np.maximum(pairs, 0)
-        matrices.append(_put(matrix, names, kept))
-    return Overlaps(names, *matrices, undefined, scores.interval, scores.n, accuracies.suites)  # type: ignore[call-arg, arg-type]
+    places = np.array([names.index(name) for name in kept], int)
+
+    def matrix(pairs: np.ndarray) -> np.ndarray:
+        values = np.full((len(names), len(names)), np.nan)
+        values[places, places] = 1
+        values[places[rows], places[columns]] = values[places[columns], places[rows]] = np.maximum(pairs, 0)
+        return values
+
+    value, low, high = map(matrix, (scores.value, scores.low, scores.high))
+    return Overlaps(names, value, low, high, undefined, scores.interval, scores.n, accuracies.suites)
 
 
 def overlap(
@@ -159,19 +171,6 @@ def overlap(
     return overlaps(accuracies, names, use=use, least_gain=least_gain, resampling=resampling).score(a, b)
 
 
-def robustness_scores(accuracies: AccuracyTable) -> pd.DataFrame:
-    """What is left of each model's accuracy, R = A_c / A_clean: models x tests, the mean over seeds.
-
-    >>> table = Accuracies(("standard", "a/fog"), ("clean", "a/fog"), np.array([[[0.9, 0.45], [0.8, 0.72]]]))
-    >>> robustness_scores(table)["a/fog"].round(3).to_dict()
-    {'standard': 0.5, 'a/fog': 0.9}
-    """
-    accuracies = read_accuracies(accuracies)
-    clean = accuracies.values[..., [accuracies.column(CLEAN)]]
-    _check_clean(clean, accuracies.trained_on)
-    return pd.DataFrame((accuracies.values / clean).mean(axis=0), accuracies.trained_on, accuracies.tested_on)
-
-
 OverlapTable: TypeAlias = Overlaps | AccuracyTable  # whatever `read_overlaps` takes
 
 
@@ -189,7 +188,7 @@ def read_overlaps(source: OverlapTable, suites: Sequence[Suite] = ()) -> Overlap
         return source
     if isinstance(source, Accuracies):
         return overlaps(source)
-    frame: Any = source if isinstance(source, pd.DataFrame) else read_csv(source)
+    frame = source if isinstance(source, pd.DataFrame) else read_csv(source)
     if any(name in COLUMNS for name in frame):
         return overlaps(read_accuracies(frame, suites))
     if not isinstance(source, pd.DataFrame) or len(frame.columns) == len(frame) + 1:  # first column: names
@@ -211,6 +210,68 @@ def read_overlaps(source: OverlapTable, suites: Sequence[Suite] = ()) -> Overlap
     undefined = {name: f"the matrix has no scores of {name}" for name, none in zip(names, empty, strict=True) if none}
     ends = np.where(np.eye(len(names)) > 0, values, np.nan)  # the diagonal is 1 by definition
     return Overlaps(names, values, ends, ends, undefined, "no intervals in a matrix that was read", 0, tuple(suites))
+
+
+# --- agreement of two matrices, such as those of two seeds, recipes or networks -------------------------------------
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far two matrices of overlaps agree, over the pairs of corruptions for which both have a score.
+
+    >>> print(Agreement(28, 0.98, 0.95, 0.01, 0.07, ("fog", "snow"), 0.964, 0.1))
+    28 pairs: Pearson 0.98, Spearman 0.95; mean difference 0.01, largest 0.07 (fog, snow); 96 % on the same side of 0.1
+    """
+
+    pairs: int
+    pearson: float
+    spearman: float
+    mean_difference: float  # of absolute values
+    largest_difference: float
+    largest_pair: tuple[str, str]
+    same_side: float  # the share of pairs that are below the threshold in both, or in neither
+    threshold: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.pairs} pairs: Pearson {self.pearson:.2f}, Spearman {self.spearman:.2f}; mean difference "
+            f"{self.mean_difference:.2f}, largest {self.largest_difference:.2f} ({', '.join(self.largest_pair)}); "
+            f"{100 * self.same_side:.0f} % on the same side of {self.threshold:g}"
+        )
+
+
+def agreement(a: OverlapTable, b: OverlapTable, threshold: float = 0.1) -> Agreement:
+    """Compare two matrices pair by pair. Correlations are NaN where all scores of a matrix are the same.
+
+    The threshold is that of a design: pairs on the same side of it make the same graph, and so the same benchmark.
+
+    >>> names = ["fog", "snow", "rain"]
+    >>> first = pd.DataFrame([[1, 0.5, 0], [0.5, 1, 0.2], [0, 0.2, 1]], names, names)
+    >>> second = pd.DataFrame([[1, 0.6, 0], [0.6, 1, 0.2], [0, 0.2, 1]], names, names)
+    >>> print(agreement(first, second))
+    3 pairs: Pearson 1.00, Spearman 1.00; mean difference 0.03, largest 0.10 (fog, snow); 100 % on the same side of 0.1
+    """
+    a, b = read_overlaps(a).defined(), read_overlaps(b).defined()
+    names = [name for name in a.names if name in b.names]
+    if len(names) < 2:
+        raise ValueError(f"two matrices are compared on the corruptions of both, at least two; they share {len(names)}")
+    pairs = list(combinations(names, 2))
+    x, y = (np.array([matrix.score(*pair).value for pair in pairs]) for matrix in (a, b))
+    off = np.abs(x - y)
+    return Agreement(
+        pairs=len(pairs),
+        pearson=_correlate(x, y),
+        spearman=_correlate(*(pd.Series(v).rank().to_numpy() for v in (x, y))),
+        mean_difference=float(off.mean()),
+        largest_difference=float(off.max()),
+        largest_pair=pairs[off.argmax()],
+        same_side=float(np.mean((x < threshold) == (y < threshold))),
+        threshold=threshold,
+    )
+
+
+def _correlate(x: np.ndarray, y: np.ndarray) -> float:
+    return np.nan if np.ptp(x) == 0 or np.ptp(y) == 0 else float(np.corrcoef(x, y)[0, 1])
 
 
 # --- the arithmetic -------------------------------------------------------------------------------------------------
@@ -236,7 +297,7 @@ def _mean_gains(a: np.ndarray, use: Use) -> np.ndarray:
 
 def _find_undefined(accuracies: Accuracies, names: Sequence[str], use: Use, least_gain: float) -> dict[str, str]:
     """The corruptions that gain too little from being trained with, and a sentence about each."""
-    _check_clean(accuracies.values[..., 0], accuracies.trained_on)
+    check_clean(accuracies.values[..., 0], accuracies.trained_on)
     gains = np.diagonal(_gains(accuracies.values, use), axis1=-2, axis2=-1)
     what = "robustness score" if use == "robustness" else "accuracy"
     undefined = {}
@@ -247,23 +308,6 @@ def _find_undefined(accuracies: Accuracies, names: Sequence[str], use: Use, leas
         elif least <= 0:
             undefined[name] = f"{text}, but by {least:.4f} with one of the seeds: nothing to divide by"
     return undefined
-
-
-def _put(matrix: np.ndarray, names: Sequence[str], kept: Sequence[str]) -> np.ndarray:
-    """The matrix of the kept names among all names, NaN elsewhere."""
-    whole = np.full((len(names), len(names)), np.nan)
-    places = [names.index(name) for name in kept]
-    whole[np.ix_(places, places)] = matrix
-    return whole
-
-
-def _check_clean(clean: np.ndarray, models: Sequence[str]) -> None:
-    bad = np.argwhere(clean == 0)
-    if len(bad):
-        raise ValueError(
-            f"the model of {models[bad[0][1]]} has no right answer on clean images, with which robustness scores "
-            "compare; was it trained?"
-        )
 
 
 def _check_matrix(values: np.ndarray, empty: np.ndarray, names: Sequence[str]) -> None:

@@ -23,7 +23,7 @@ from scuff.metrics.intervals import Resampling
 from scuff.metrics.transform_space.distances import Distances, Kind, read_distances
 from scuff.metrics.validity.correlation import spearman_p_value
 from scuff.metrics.validity.resampled import percentiles, resample_models, resampled
-from scuff.metrics.words import name_some
+from scuff.words import name_some
 
 BLOCK = 1 << 22  # distances computed at once: 32 MiB. Results do not depend on it
 LEAST_SCHEMES = 5  # of fewer, a rank correlation says nothing

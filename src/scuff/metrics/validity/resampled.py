@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from scuff.metrics.intervals import DEFAULT, Resampling
 from scuff.metrics.score import Score
 from scuff.metrics.validity.shifts import LEAST_MODELS
-from scuff.metrics.words import join_notes
+from scuff.words import join_notes
 
 Kind = Literal["pearson", "spearman", "partial"]
 VALUES = 1 << 20  # of all variables in a block of resamples: 8 MiB. This bounds the memory; results do not depend on it

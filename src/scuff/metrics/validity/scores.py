@@ -33,7 +33,7 @@ from scuff.metrics.validity.resampled import (
     weigh,
 )
 from scuff.metrics.validity.shifts import MEAN, Shifts
-from scuff.metrics.words import join_notes, near_names
+from scuff.words import join_notes, near_names
 
 KINDS = ("pearson", "spearman", "partial", "curved", "effective")
 DEGREES = {"partial": 1, "curved": 3}  # of the polynomial in clean accuracy

@@ -13,14 +13,14 @@ from __future__ import annotations
 import io
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 import pandas as pd
 
 from scuff.metrics.long_tables import read_csv
 from scuff.metrics.validity.shifts import LEAST_MODELS, TABLES, Shifts
-from scuff.metrics.words import name_some, near_names
+from scuff.words import name_some, near_names
 
 WORDS = ("model", "clean", "family", "standard")
 MOST_RARE = 3  # columns that are named for lacking most values
@@ -101,7 +101,7 @@ def complete_shifts(
     )
 
 
-def read_named_table(source: Place | bytes, words: Sequence[str]) -> pd.DataFrame:
+def read_named_table(source: Place | bytes, words: Collection[str]) -> pd.DataFrame:
     """A CSV table in which some columns are words, even if they look like numbers or missing values.
 
     >>> read_named_table(b"model,val\\n121,0.5\\nNone,\\n", ["model"]).values.tolist()

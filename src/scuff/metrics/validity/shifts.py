@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
-from scuff.metrics.words import name_some
+from scuff.words import name_some
 
 LEAST_MODELS = 5  # fewer correlate by chance: four models in one order out of 24 is no evidence
 CORRUPTED, NATURAL, REFERENCE, SCORE = "corrupted:", "natural:", "reference:", "score:"

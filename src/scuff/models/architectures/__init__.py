@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import difflib
+from collections.abc import Callable
+from functools import partial
 
 from torch import nn
 
-from scuff.models.architectures.densenet import densenet121, densenet121_32
-from scuff.models.architectures.resnet import resnet18, resnet18_32, resnet50, resnet50_32
-from scuff.models.architectures.small_cnn import small_cnn
-from scuff.models.architectures.wide_dropout import wide_resnet28_10_dropout
-from scuff.models.architectures.wide_resnet import wide_resnet28_10, wide_resnet40_2
+from scuff.models.architectures.densenet import DenseNet
+from scuff.models.architectures.resnet import BasicBlock, Bottleneck, ResNet
+from scuff.models.architectures.small_cnn import SmallCNN
+from scuff.models.architectures.wide_resnet import WideDropoutNet, WideResNet
+from scuff.words import near_names
 
-ARCHITECTURES = {
-    "small_cnn": small_cnn,
-    "resnet18": resnet18,
-    "resnet50": resnet50,
-    "densenet121": densenet121,
-    "resnet18_32": resnet18_32,
-    "resnet50_32": resnet50_32,
-    "densenet121_32": densenet121_32,
-    "wide_resnet28_10": wide_resnet28_10,
-    "wide_resnet28_10_dropout": wide_resnet28_10_dropout,
-    "wide_resnet40_2": wide_resnet40_2,
+ARCHITECTURES: dict[str, Callable[[int, int], nn.Module]] = {  # of the numbers of classes and channels
+    "small_cnn": SmallCNN,
+    "resnet18": partial(ResNet, BasicBlock, (2, 2, 2, 2)),
+    "resnet50": partial(ResNet, Bottleneck, (3, 4, 6, 3)),
+    "densenet121": DenseNet,
+    "resnet18_32": partial(ResNet, BasicBlock, (2, 2, 2, 2), small=True),
+    "resnet50_32": partial(ResNet, Bottleneck, (3, 4, 6, 3), small=True),
+    "densenet121_32": partial(DenseNet, small=True),
+    "wide_resnet28_10": partial(WideResNet, 28, 10),
+    "wide_resnet28_10_dropout": partial(WideDropoutNet, 28, 10),
+    "wide_resnet40_2": partial(WideResNet, 40, 2),
 }
 
 MADE_FOR_IMAGENET = ("resnet18", "resnet50", "densenet121")  # 224 pixels
@@ -41,7 +42,5 @@ def build(name: str, classes: int, channels: int = 3) -> nn.Module:
     24058
     """
     if name not in ARCHITECTURES:
-        near = difflib.get_close_matches(name, ARCHITECTURES, n=3, cutoff=0.4)
-        hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(ARCHITECTURES)}"
-        raise ValueError(f"no architecture is called {name!r}; {hint}")
+        raise ValueError(f"no architecture is called {name!r}; {near_names(name, ARCHITECTURES, cutoff=0.4)}")
     return ARCHITECTURES[name](classes, channels)

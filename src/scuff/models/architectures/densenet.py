@@ -12,19 +12,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from scuff.models.architectures.resnet import stem
+
 GROWTH = 32  # channels that every layer adds
 BOTTLENECK = 4 * GROWTH  # channels between the two convolutions of a layer
 DEPTHS = (6, 12, 24, 16)  # layers of each block of DenseNet-121
-
-
-def densenet121(classes: int = 1000, channels: int = 3) -> DenseNet:
-    """DenseNet-121 for ImageNet."""
-    return DenseNet(classes, channels)
-
-
-def densenet121_32(classes: int = 10, channels: int = 3) -> DenseNet:
-    """DenseNet-121 for images of about 32 pixels."""
-    return DenseNet(classes, channels, small=True)
 
 
 class DenseNet(nn.Module):
@@ -33,12 +25,17 @@ class DenseNet(nn.Module):
     def __init__(self, classes: int, channels: int, small: bool = False):
         super().__init__()
         width = 2 * GROWTH
-        self.features = nn.Sequential(_stem(channels, width, small))
+        convolution, pool = stem(channels, width, small)
+        self.features = nn.Sequential(
+            OrderedDict(conv0=convolution, norm0=nn.BatchNorm2d(width), relu0=nn.ReLU(inplace=True), pool0=pool)
+        )
         for number, depth in enumerate(DEPTHS, start=1):
             self.features.add_module(f"denseblock{number}", DenseBlock(depth, width))
             width += depth * GROWTH
-            if number < len(DEPTHS):
-                self.features.add_module(f"transition{number}", _transition(width))
+            if number < len(DEPTHS):  # half as many channels, half the size
+                convolution, pool = nn.Conv2d(width, width // 2, 1, bias=False), nn.AvgPool2d(2)
+                steps = OrderedDict(norm=nn.BatchNorm2d(width), relu=nn.ReLU(inplace=True), conv=convolution, pool=pool)
+                self.features.add_module(f"transition{number}", nn.Sequential(steps))
                 width //= 2
         self.features.add_module("norm5", nn.BatchNorm2d(width))
         self.classifier = nn.Linear(width, classes)
@@ -77,25 +74,3 @@ class DenseLayer(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         x = self.conv1(F.relu(self.norm1(x), inplace=True))
         return self.conv2(F.relu(self.norm2(x), inplace=True))
-
-
-def _stem(channels: int, width: int, small: bool) -> OrderedDict[str, nn.Module]:
-    pool: nn.Module = nn.Identity()
-    if small:
-        convolution = nn.Conv2d(channels, width, 3, padding=1, bias=False)
-    else:
-        convolution = nn.Conv2d(channels, width, 7, stride=2, padding=3, bias=False)
-        pool = nn.MaxPool2d(3, stride=2, padding=1)
-    return OrderedDict(conv0=convolution, norm0=nn.BatchNorm2d(width), relu0=nn.ReLU(inplace=True), pool0=pool)
-
-
-def _transition(width: int) -> nn.Sequential:
-    """Half as many channels, half the size."""
-    return nn.Sequential(
-        OrderedDict(
-            norm=nn.BatchNorm2d(width),
-            relu=nn.ReLU(inplace=True),
-            conv=nn.Conv2d(width, width // 2, 1, bias=False),
-            pool=nn.AvgPool2d(2),
-        )
-    )

@@ -13,26 +13,6 @@ from torch.nn import functional as F
 WIDTHS = (64, 128, 256, 512)
 
 
-def resnet18(classes: int = 1000, channels: int = 3) -> ResNet:
-    """ResNet-18 for ImageNet."""
-    return ResNet(BasicBlock, (2, 2, 2, 2), classes, channels)
-
-
-def resnet50(classes: int = 1000, channels: int = 3) -> ResNet:
-    """ResNet-50 for ImageNet."""
-    return ResNet(Bottleneck, (3, 4, 6, 3), classes, channels)
-
-
-def resnet18_32(classes: int = 10, channels: int = 3) -> ResNet:
-    """ResNet-18 for images of about 32 pixels."""
-    return ResNet(BasicBlock, (2, 2, 2, 2), classes, channels, small=True)
-
-
-def resnet50_32(classes: int = 10, channels: int = 3) -> ResNet:
-    """ResNet-50 for images of about 32 pixels."""
-    return ResNet(Bottleneck, (3, 4, 6, 3), classes, channels, small=True)
-
-
 class ResNet(nn.Module):
     """A stem, four groups of residual blocks, the mean over all places, a linear classifier."""
 
@@ -45,12 +25,7 @@ class ResNet(nn.Module):
         small: bool = False,
     ):
         super().__init__()
-        if small:
-            self.conv1 = nn.Conv2d(channels, WIDTHS[0], 3, padding=1, bias=False)
-            self.maxpool: nn.Module = nn.Identity()
-        else:
-            self.conv1 = nn.Conv2d(channels, WIDTHS[0], 7, stride=2, padding=3, bias=False)
-            self.maxpool = nn.MaxPool2d(3, stride=2, padding=1)
+        self.conv1, self.maxpool = stem(channels, WIDTHS[0], small)
         self.bn1 = nn.BatchNorm2d(WIDTHS[0])
         width_in = WIDTHS[0]
         for number, (width, depth) in enumerate(zip(WIDTHS, depths, strict=True), start=1):
@@ -70,6 +45,13 @@ class ResNet(nn.Module):
         for number in range(1, len(WIDTHS) + 1):
             x = self.get_submodule(f"layer{number}")(x)
         return self.fc(x.mean((2, 3)))
+
+
+def stem(channels: int, width: int, small: bool) -> tuple[nn.Conv2d, nn.Module]:
+    """The first convolution and the pooling after it."""
+    if small:
+        return nn.Conv2d(channels, width, 3, padding=1, bias=False), nn.Identity()
+    return nn.Conv2d(channels, width, 7, stride=2, padding=3, bias=False), nn.MaxPool2d(3, stride=2, padding=1)
 
 
 class BasicBlock(nn.Module):

@@ -7,13 +7,11 @@ from torch import Tensor, nn
 WIDTHS = (16, 32, 64)
 
 
-def small_cnn(classes: int = 10, channels: int = 1) -> SmallCNN:
-    """Three blocks of convolution, batch normalisation and ReLU; about 24 000 parameters. Made for 28 or 32 pixels."""
-    return SmallCNN(classes, channels)
-
-
 class SmallCNN(nn.Module):
-    """The first block sees every pixel, the others half as many each way; the mean over all places is classified."""
+    """Three blocks of convolution, batch normalisation and ReLU; about 24 000 parameters. Made for 28 or 32 pixels.
+
+    The first block sees every pixel, the others half as many each way; the mean over all places is classified.
+    """
 
     def __init__(self, classes: int, channels: int):
         super().__init__()

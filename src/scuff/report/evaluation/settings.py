@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from scuff.evaluation import CLEAN, Evaluation
+from scuff.evaluation.options import EvaluationOptions
+from scuff.options import suite_word
 from scuff.report import parts, settings
 from scuff.report.parts import Facts, Section
-from scuff.report.settings import command_line, suite_word
+from scuff.studies.base import again
 from scuff.tables import Column, Table
 from scuff.words import grouped, listed
 
@@ -68,21 +70,18 @@ def model_facts(about: dict[str, Any]) -> Facts:
 def command(evaluation: Evaluation, out: str) -> str:
     """The command line that computes the same rows."""
     settings, suite = evaluation.settings, evaluation.suite
-    published = settings["published"]
+    published, precision = settings["published"], settings["precision"]
     options = {
-        "suite": suite_word(suite.to_dict()) if suite.entries and not published else None,
+        **{name: settings[name] for name in ("clean", "classes", "limit", "as_published")},
+        "models": [_model_word(about) for about in evaluation.models.values()],
+        "suite": suite_word(suite) if suite.entries and not published else None,
         "data": settings["source"],
-        "out": out,
-        "clean": settings["clean"],
-        "classes": settings["classes"],
-        "limit": settings["limit"],
         "seed": settings["seed"] or None,
-        "precision": None if settings["precision"] == "float32" else settings["precision"],
+        "precision": None if precision == "float32" else precision,
         **_cut_options(settings["clean_cut" if published else "cut"]),
         **_chosen(evaluation),
-        "as_published": settings["as_published"],
     }
-    return command_line(["scuff", "evaluate", *map(_model_word, evaluation.models.values())], options)
+    return again(EvaluationOptions, options, out).words
 
 
 def _cut_options(cut: dict[str, Any] | None) -> dict[str, Any]:
@@ -123,8 +122,8 @@ def _chosen(evaluation: Evaluation) -> dict[str, Any]:
     levels = sorted(level for level in set(cells["severity"].tolist()) if level)
     all_levels = sorted({level for entry in entries for level in suite.levels(entry) if level})
     return {
-        "only": None if entries == suite.benchmark() else tuple(entries),
-        "severity": None if levels == all_levels else tuple(levels),
+        "only": None if entries == suite.benchmark() else entries,
+        "severities": None if levels == all_levels else levels,
     }
 
 

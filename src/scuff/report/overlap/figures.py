@@ -1,45 +1,83 @@
-"""The figures of an overlap study. Nothing is computed here."""
+"""The figures and matrices of an overlap study. Nothing is computed here."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
+from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from scuff.metrics.overlap.balance import Balance
-from scuff.report.figure import (
-    DOT_ROW,
-    SILENT,
-    Figure,
-    dots_figure,
-    label,
-    labels,
-    layout_of,
-    lines_of,
-    numbers,
-    upright_line,
-)
-from scuff.report.overlap.scores import COVERED
-from scuff.words import NOTHING, count, fine, hundredths, interval_line, plain, short_names
+from scuff.metrics import wilson
+from scuff.metrics.overlap.accuracies import CLEAN, STANDARD
+from scuff.metrics.overlap.benchmarks import Balance
+from scuff.report import figure
+from scuff.report.colours import shade
+from scuff.report.figure import DOT_ROW, SILENT, Figure, label, labels, layout_of, lines_of, numbers
+from scuff.report.heatmap import HeatCell, scale
+from scuff.report.matrix import Groups, Matrix, make_matrix
+from scuff.report.overlap.scores import WHOLE, OverlapScores
+from scuff.words import NOTHING, count, fine, hundredths, interval_line, listed, percent, percent_sign, plain
 
 MOST_NAMED = 11  # corruptions in a label
+STRIPED = "undefined"  # the style of a cell without a number
 
 
-def dendrogram_figure(
-    key: str, tree: np.ndarray, names: Sequence[str], shown: Mapping[str, str], category: Mapping[str, str]
-) -> Figure:
-    """Which corruptions join which, at what mean overlap: leaves down, joins to the right.
+def overlap_matrix(scores: OverlapScores) -> Matrix:
+    """The overlaps of all pairs, by category."""
+    shown = scores.shown
 
-    `tree` is a linkage of scipy over `names` whose distances are 1 minus the overlap.
-    """
+    def cell(a: str, b: str) -> HeatCell:
+        score = scores.overlaps.score(a, b)
+        if math.isnan(score.value):
+            return HeatCell(NOTHING, STRIPED, f"{shown[a]} and {shown[b]}\nnot defined: {score.note}")
+        if a == b:
+            return HeatCell("1", shade(1, 1), f"{a}\n{_rests_on(scores, a, a)}")
+        lines = [
+            f"{shown[a]} and {shown[b]}",
+            f"overlap {hundredths(score.value)}",
+            interval_line(score.low, score.high, hundredths),
+            _rests_on(scores, a, b),
+            _rests_on(scores, b, a),
+        ]
+        return HeatCell(hundredths(score.value), shade(score.value, 1), "\n".join(lines))
+
+    colours = scale("0", "overlap of 1 or more")
+    return make_matrix("Overlaps, by category", "category", colours, scores.groups, scores.groups, cell, shown)
+
+
+def accuracy_matrix(scores: OverlapScores) -> Matrix:
+    """The accuracy of every model on every test, by category."""
+    accuracies, shown = scores.accuracies, scores.shown
+    lowest = min(0.9, math.floor(10 * accuracies.values.min()) / 10)
+
+    def cell(model: str, test: str) -> HeatCell:
+        values = accuracies.of(model, test)
+        lines = [f"trained on {shown[model]}, tested on {shown[test]}", f"{percent_sign(values.mean())} right"]
+        if len(values) > 1:
+            lines.append(f"by seed: {listed([percent(value) for value in values])}")
+        elif accuracies.images:
+            low, high = wilson(values[0] * accuracies.images, accuracies.images)
+            lines.append(interval_line(float(low), float(high)))
+        return HeatCell(percent(values.mean(), 0), shade(values.mean() - lowest, 1 - lowest), "\n".join(lines))
+
+    whole = [model for model in accuracies.trained_on if model.startswith(WHOLE)]
+    rows: Groups = [("", [STANDARD]), *scores.groups, *([("", whole)] if whole else [])]
+    columns: Groups = [("", [CLEAN]), *scores.groups]
+    colours = scale(f"{percent(lowest, 0)} %", "100 % right")
+    return make_matrix("Accuracies in per cent", "trained on", colours, rows, columns, cell, shown)
+
+
+def dendrogram(scores: OverlapScores, category: Mapping[str, str]) -> Figure:
+    """Which corruptions join which, at what mean overlap: leaves down, joins to the right."""
     from scipy.cluster.hierarchy import leaves_list
 
-    order = leaves_list(tree).tolist()
+    shown, names = scores.shown, scores.leaves
+    order = leaves_list(scores.tree).tolist()
     nodes = [(1.0, order.index(leaf), [shown[name]]) for leaf, name in enumerate(names)]  # overlap, height, members
     x, y, texts = [], [], []
-    for a, b, distance, _ in tree:
+    for a, b, distance, _ in scores.tree:
         (x_a, y_a, in_a), (x_b, y_b, in_b) = nodes[int(a)], nodes[int(b)]
         nodes.append((1 - distance, (y_a + y_b) / 2, in_a + in_b))
         x += [x_a, 1 - distance, 1 - distance, x_b, None]
@@ -53,21 +91,23 @@ def dendrogram_figure(
         "marker": {"color": "@muted", "size": 6},
         **labels(texts),
     }
-    x_axis = {"title": {"text": "mean overlap"}, "range": [1.02, -0.04]}
     leaves = [f"{shown[names[leaf]]} · {category[names[leaf]]}" for leaf in order]
+    layout = layout_of({"title": {"text": "mean overlap"}, "range": [1.02, -0.04]}, lines_of(leaves))
     description = "Dendrogram of the corruptions by mean overlap; the matrix has the overlaps of all pairs."
-    layout = layout_of(x_axis, lines_of(leaves))
-    return Figure(key, "Dendrogram", description, 60 + DOT_ROW * len(leaves), [lines | SILENT, joins], layout)
+    height = 60 + DOT_ROW * len(leaves)
+    return Figure("dendrogram", "Dendrogram", description, height, [lines | SILENT, joins], layout)
 
 
-def sweep_figure(key: str, sweep: pd.DataFrame, threshold: float, shown: Mapping[str, str]) -> Figure:
-    """The size of the largest benchmark by threshold. Columns: threshold, size, mean_overlap, members."""
+def sweep_line(scores: OverlapScores) -> Figure:
+    """The size of the largest benchmark by threshold."""
+    sweep = scores.sweep
     texts = [
         f"<b>below {row.threshold:g}</b><br>{count(row.size, 'corruption')}"
-        f"<br>mean overlap {fine(row.mean_overlap)}<br>{_some([shown[name] for name in row.members])}"
+        f"<br>mean overlap {fine(row.mean_overlap)}<br>{_some([scores.shown[name] for name in row.members])}"
         for row in sweep.itertuples()
     ]
-    is_chosen, sizes = (sweep["threshold"] == threshold).tolist(), sweep["size"].tolist()
+    sizes = sweep["size"].tolist()
+    is_chosen = sweep["threshold"] == scores.selection.threshold
     line = {
         "x": sweep["threshold"].tolist(),
         "y": sizes,
@@ -80,25 +120,31 @@ def sweep_figure(key: str, sweep: pd.DataFrame, threshold: float, shown: Mapping
     y_axis = {"title": {"text": "corruptions"}, "rangemode": "tozero", "dtick": 1 + max(sizes) // 10}
     description = "Size of the largest benchmark by threshold; the table below has the numbers."
     title = "How large a benchmark without overlaps can be"
-    return Figure(key, title, description, 280, [line], layout_of(x_axis, y_axis))
+    return Figure("sweep", title, description, 280, [line], layout_of(x_axis, y_axis))
 
 
-def nearest_dots(key: str, title: str, frame: pd.DataFrame, shown: Mapping[str, str]) -> Figure:
-    """The largest overlap of each corruption of a suite with a benchmark. Columns as `metrics.coverage` has them."""
-    lines = [f"overlap {hundredths(row.overlap)} with {shown.get(row.nearest, NOTHING)}" for row in frame.itertuples()]
-    return _dots(key, title, frame, "overlap", COVERED, lines, short_names(frame["corruption"].tolist()))
+def dots(
+    key: str,
+    title: str,
+    frame: pd.DataFrame,
+    column: str,
+    upright: float,
+    line: Callable[[Any], str],
+    shown: Mapping[str, str],
+) -> Figure:
+    """A score with its interval per corruption, what `line` says of it, and a dotted line to compare with."""
+    names = [shown[name] for name in frame["corruption"]]
+    texts = [
+        label(name, line(row), interval_line(row.low, row.high, hundredths))
+        for name, row in zip(names, frame.itertuples(), strict=True)
+    ]
+    scores = frame.rename(columns={column: "value"})
+    return figure.dots_figure(key, title, names, scores, texts, column, upright=upright)
 
 
-def direct_dots(key: str, title: str, frame: pd.DataFrame, shown: Mapping[str, str]) -> Figure:
-    """What training on a whole benchmark adds. Columns as `metrics.direct_coverage` has them."""
-    lines = [f"robustness {fine(row.standard)}, trained {fine(row.trained)}" for row in frame.itertuples()]
-    return _dots(key, title, frame, "difference", 0.0, lines, shown)
-
-
-def mce_bars(key: str, title: str, balance: Balance, highest: float) -> Figure:
+def mce_bars(key: str, title: str, balance: Balance, highest: float, shown: Mapping[str, str]) -> Figure:
     """The mCE of every model trained on one corruption, and a dotted line for the standard model."""
-    names = list(short_names(list(balance.mces)).values())
-    mces = list(balance.mces.values())
+    names, mces = [shown[name] for name in balance.mces], list(balance.mces.values())
     bars = {
         "type": "bar",
         "orientation": "h",
@@ -108,26 +154,17 @@ def mce_bars(key: str, title: str, balance: Balance, highest: float) -> Figure:
         "marker": {"color": "@series0"},
         **labels([label(f"trained on {name}", f"mCE {plain(mce)} %") for name, mce in zip(names, mces, strict=True)]),
     }
-    x_axis = {"title": {"text": "mCE %"}, "range": [0, highest]}
-    layout = layout_of(x_axis, lines_of(names)) | {"shapes": [upright_line(balance.standard)], "bargap": 0.3}
+    layout = layout_of({"title": {"text": "mCE %"}, "range": [0, highest]}, lines_of(names))
+    layout |= {"shapes": [figure.upright_line(balance.standard)], "bargap": 0.3}
     description = f"{title}: mean corruption error by training corruption; the table below has the numbers."
     return Figure(key, title, description, 60 + DOT_ROW * len(names), [bars], layout)
 
 
-def _dots(
-    key: str,
-    title: str,
-    frame: pd.DataFrame,
-    column: str,
-    upright: float,
-    lines: Sequence[str],
-    shown: Mapping[str, str],
-) -> Figure:
-    """A score with its interval per corruption, and a dotted line to compare with."""
-    names = [shown[name] for name in frame["corruption"]]
-    intervals = [interval_line(row.low, row.high, hundredths) for row in frame.itertuples()]
-    texts = [label(*words) for words in zip(names, lines, intervals, strict=True)]
-    return dots_figure(key, title, names, frame.rename(columns={column: "value"}), texts, column, upright=upright)
+def _rests_on(scores: OverlapScores, test: str, other: str) -> str:
+    """The robustness to a corruption without training, with another one, and with itself."""
+    kept = scores.robustness[test]
+    helped = f"with {scores.shown[other]} {fine(kept[other])}, " if other != test else ""
+    return f"robustness to {scores.shown[test]}: {fine(kept[STANDARD])}; {helped}with itself {fine(kept[test])}"
 
 
 def _some(names: Sequence[str]) -> str:

@@ -1,56 +1,90 @@
-"""The page about an overlap study: which sections it has, and what it says first."""
+"""The page about an overlap study: what it says first, and its sections."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
+import pandas as pd
+
 from scuff.design.overlap.nonoverlapping import THRESHOLD
 from scuff.metrics import Accuracies
-from scuff.metrics.words import name_some
-from scuff.report.overlap.scores import OverlapScores, measure_overlap
-from scuff.report.overlap.sections import overlap_sections
-from scuff.report.overlap.tables import listed_names
+from scuff.report import parts
+from scuff.report.figure import Figure
+from scuff.report.overlap import designs, figures
+from scuff.report.overlap.scores import COVERED, OverlapScores, measure_overlap
 from scuff.report.page import Page, Verdicts
+from scuff.report.parts import Part, Section
+from scuff.report.settings import all_facts, meanings, settings_section
 from scuff.store import Store, read_settings
-from scuff.words import bracketed, count, fine, hundredths, listed, plain
+from scuff.studies.base import again_from
+from scuff.studies.overlap.study import OverlapStudy
+from scuff.tables import Cell, Column, Table
+from scuff.words import NOTHING, bracketed, count, fine, hundredths, listed, name_some, plain, sentence, short_names
+
+MOST_PAIRS = 30  # in the table of the strongest overlaps
 
 
 def page(directory: str, *, threshold: float = THRESHOLD) -> Page:
     """The page about the overlap study in a folder; pairs of its benchmark overlap less than the threshold."""
     from scuff.studies import read_overlap
-    from scuff.studies.overlap.results import SETTINGS
 
-    settings = read_settings(Store(directory), SETTINGS)
+    settings = read_settings(Store(directory), OverlapStudy.file)
     return overlap_page(read_overlap(directory), settings, directory, threshold=threshold)
 
 
 def overlap_page(
-    accuracies: Accuracies,
-    settings: Mapping[str, Any],
-    directory: str | None = None,
-    *,
-    threshold: float = THRESHOLD,
+    accuracies: Accuracies, settings: Mapping[str, Any], directory: str | None = None, *, threshold: float = THRESHOLD
 ) -> Page:
     """The page, from the accuracies of a study, what it was made with, and the folder that it is in."""
     scores = measure_overlap(accuracies, threshold)
-    return Page(
-        f"Overlaps of {listed(scores.suites)}",
-        _lead(scores),
-        overlap_verdicts(scores),
-        overlap_sections(scores, settings, directory),
+    tested = f", tested on {count(accuracies.images, 'image')} each" if accuracies.images else ""
+    lead = (
+        f"{count(len(scores.overlaps.names), 'corruption')} of {listed(scores.suites)}: a model trained on each and "
+        f"one on none, {count(len(accuracies.seeds), 'seed')}{tested}."
     )
+    title, sections = f"Overlaps of {listed(scores.suites)}", overlap_sections(scores, settings, directory)
+    return Page(title, lead, overlap_verdicts(scores), sections)
+
+
+def overlap_sections(
+    scores: OverlapScores, settings: Mapping[str, Any], directory: str | None = None
+) -> list[Section | None]:
+    """All sections, None for those that the study has no numbers for; of a study in a folder, with its command."""
+    return [
+        _matrix_section(scores),
+        _categories_section(scores) if scores.categories else None,
+        _benchmark_section(scores) if scores.selection else None,
+        _coverage_section(scores) if scores.coverage or scores.direct else None,
+        _balance_section(scores) if scores.balances else None,
+        _accuracies_section(scores),
+        settings_section(
+            all_facts(settings, hidden=["options"]),
+            None if directory is None else again_from(OverlapStudy, settings, directory),
+            meanings("overlap", covered=COVERED) | {"intervals": sentence(scores.overlaps.interval)},
+            key="overlap-settings",
+            title="Settings of the overlap study",
+        ),
+    ]
 
 
 def overlap_verdicts(scores: OverlapScores) -> Verdicts:
     """What is found, in a sentence each."""
     verdicts = [("Overlaps", _overlap_words(scores))]
-    if scores.selection is not None:
-        verdicts.append(("Benchmark without overlaps", _chosen_words(scores)))
+    selection = scores.selection
+    if selection is not None:
+        mean = f"; mean overlap {fine(selection.mean_overlap)}" if len(selection.members) > 1 else ""
+        chosen = f"{len(selection.members)} of {count(len(scores.leaves), 'corruption')}"
+        names = _listed_names(scores, selection.members)
+        verdicts.append(
+            ("Benchmark without overlaps", f"{chosen}, all pairs below {selection.threshold:g}: {names}{mean}.")
+        )
     if scores.categories is not None:
-        verdicts.append(("Categories", _category_words(scores)))
+        named = [name_some([scores.shown[member] for member in members]) for name, members in scores.groups if name]
+        verdicts.append(("Categories", f"{len(named)}: {'; '.join(named)}."))
     if scores.balances:
         spreads = [
             f"{name} {plain(balance.std.value)}{bracketed(balance.std.low, balance.std.high, plain)}"
@@ -60,36 +94,210 @@ def overlap_verdicts(scores: OverlapScores) -> Verdicts:
     return verdicts
 
 
-def _lead(scores: OverlapScores) -> str:
-    accuracies = scores.accuracies
-    tested = f", tested on {count(accuracies.images, 'image')} each" if accuracies.images else ""
-    return (
-        f"{count(len(scores.overlaps.names), 'corruption')} of {listed(scores.suites)}: a model trained on each and "
-        f"one on none, {count(len(accuracies.seeds), 'seed')}{tested}."
-    )
-
-
 def _overlap_words(scores: OverlapScores) -> str:
-    overlaps = scores.overlaps.defined()
-    if len(overlaps.names) < 2:
+    overlaps, names = scores.overlaps.defined(), scores.leaves
+    if len(names) < 2:
         return "of no pair, as too few corruptions gain from training on them."
-    a, b = max(combinations(overlaps.names, 2), key=lambda pair: overlaps.score(*pair).value)
-    strongest, pairs = overlaps.score(a, b), count(math.comb(len(overlaps.names), 2), "pair")
+    a, b = max(combinations(names, 2), key=lambda pair: overlaps.score(*pair).value)
+    strongest, pairs = overlaps.score(a, b), count(math.comb(len(names), 2), "pair")
     return (
         f"mean {hundredths(overlaps.mean_overlap())} over {pairs}; most between {scores.shown[a]} and "
         f"{scores.shown[b]}, {hundredths(strongest.value)}{bracketed(strongest.low, strongest.high, hundredths)}."
     )
 
 
-def _chosen_words(scores: OverlapScores) -> str:
-    chosen = scores.selection
-    mean = f"; mean overlap {fine(chosen.mean_overlap)}" if len(chosen.members) > 1 else ""
-    return (
-        f"{len(chosen.members)} of {count(len(scores.leaves), 'corruption')}, all pairs below {chosen.threshold:g}: "
-        f"{listed_names(scores, chosen.members)}{mean}."
+# --- sections ---------------------------------------------------------------------------------------------------------
+
+
+def _matrix_section(scores: OverlapScores) -> Section:
+    """The matrix of all overlaps, and the pairs that overlap most."""
+    undefined = [(scores.shown[name], sentence(why)) for name, why in scores.overlaps.undefined.items()]
+    pairs = [(a, b, scores.overlaps.score(a, b)) for a, b in combinations(scores.leaves, 2)]
+    pairs.sort(key=lambda pair: -pair[2].value)
+    columns = [
+        Column("corruption", lambda pair: scores.shown[pair[0]]),
+        Column("other corruption", lambda pair: scores.shown[pair[1]]),
+        Column("overlap", lambda pair: pair[2], hundredths),
+    ]
+    strongest = Table.of("The strongest overlaps, with 95 % intervals", pairs[:MOST_PAIRS], columns)
+    return parts.section(
+        "overlap",
+        "Overlaps",
+        parts.text(
+            "How far training on one corruption helps against another, and vice versa: 1 as much as training on "
+            "the other itself, 0 not at all. Corruptions of a category stand together. Hover over a "
+            "cell, or tap it, for its interval and what it rests on."
+        ),
+        parts.matrix(figures.overlap_matrix(scores)),
+        parts.note("Not defined, and striped in the matrix:") if undefined else None,
+        parts.facts(undefined) if undefined else None,
+        parts.folded(strongest, "The strongest overlaps") if pairs else None,
     )
 
 
-def _category_words(scores: OverlapScores) -> str:
-    named = [name_some([scores.shown[member] for member in members]) for name, members in scores.groups if name]
-    return f"{len(named)}: {'; '.join(named)}."
+def _categories_section(scores: OverlapScores) -> Section:
+    """Which corruptions belong together, by two methods."""
+    groups = {name: members for name, members in scores.groups if name}
+    category = {member: name for name, members in groups.items() for member in members}
+    steps = designs.steps_table(scores.categories)
+    return parts.section(
+        "categories",
+        "Categories",
+        parts.text(
+            "Corruptions that overlap with the same others form a category. "
+            f"{' '.join(designs.explain_categories(replace(scores.categories, undefined={})))} The number after a name "
+            "in the dendrogram is its category."
+        ),
+        parts.table(designs.groups_table(groups, scores.shown.get), sortable=False),
+        parts.figures([figures.dendrogram(scores, category)], side_by_side=False),
+        parts.folded(steps, "Numbers of categories that were tried") if steps.rows else None,
+    )
+
+
+def _benchmark_section(scores: OverlapScores) -> Section:
+    """The largest benchmark without overlaps, at the chosen threshold and at others."""
+    selection, shown = scores.selection, scores.shown.get
+    words = list(designs.explain_selection(replace(selection, undefined={})))
+    pairs = [scores.overlaps.score(a, b) for a, b in combinations(selection.members, 2)]
+    if pairs:
+        doubtful = sum(pair.high >= selection.threshold for pair in pairs)
+        words.append(f"Pairs whose interval reaches the threshold: {doubtful} of {len(pairs)}.")
+    return parts.section(
+        "benchmark",
+        "A benchmark without overlaps",
+        parts.text(" ".join(words)),
+        parts.table(designs.selection_table(scores.overlaps, selection, shown)) if pairs else None,
+        parts.figures([figures.sweep_line(scores)], side_by_side=False),
+        parts.table(designs.sweep_table(scores.sweep, shown), sortable=False),
+    )
+
+
+def _coverage_section(scores: OverlapScores) -> Section:
+    """What benchmarks say of corruptions that they do not hold."""
+    nearest = _nearest_parts(scores) if scores.coverage else []
+    return parts.section("coverage", "Coverage", *nearest, *(_direct_parts(scores) if scores.direct else []))
+
+
+def _nearest_parts(scores: OverlapScores) -> list[Part]:
+    """Which corruptions a benchmark covers by overlaps, and how surely."""
+    shown, records = scores.shown, []
+    dots: list[Figure] = []
+
+    def label(row: Any) -> str:
+        return f"overlap {hundredths(row.overlap)} with {shown.get(row.nearest, NOTHING)}"
+
+    for (benchmark, suite), frame in scores.coverage.items():
+        title, covered = f"{benchmark} against {suite}", frame["covered"]
+        record = {
+            "benchmark": title,
+            "covers": Cell(f"{int(covered.sum())} of {len(frame)}", covered.mean()),
+            "surely": int((covered & frame["certain"]).sum()),
+            "missed": _listed_names(scores, frame.loc[~covered, "corruption"]) or None,
+        }
+        records.append(record)
+        names = short_names(frame["corruption"].tolist())
+        dots.append(figures.dots(f"coverage{len(dots)}", title, frame, "overlap", COVERED, label, names))
+    counts = [Column("benchmark", "benchmark"), Column("covers", "covers", str), Column("surely", "surely", str)]
+    columns = [
+        Column("corruption", lambda row: shown[row["corruption"]]),
+        Column("benchmark", "benchmark"),
+        Column("nearest in it", lambda row: shown.get(row["nearest"])),
+        Column("overlap", "overlap", hundredths, interval=True),
+        Column("covered", lambda row: ("yes" if row["covered"] else "no") + ("" if row["certain"] else ", not sure")),
+    ]
+    everything = pd.concat([frame.assign(benchmark=name) for (name, _), frame in scores.coverage.items()])
+    return [
+        parts.text(
+            "Whether a benchmark would notice that a model cannot cope with a corruption that it does not hold: "
+            f"whether it has one that overlaps with it by more than {COVERED:g}, the dotted line."
+        ),
+        parts.table(Table.of("Coverage by overlaps", records, [*counts, Column("does not cover", "missed")])),
+        parts.figures(dots),
+        parts.folded(Table.of("Coverage by overlaps, with 95 % intervals", everything, columns)),
+    ]
+
+
+def _direct_parts(scores: OverlapScores) -> list[Part]:
+    """What training on a whole benchmark does against corruptions that it does not hold."""
+    columns = [
+        Column("corruption", lambda row: scores.shown[row["corruption"]]),
+        Column("trained on all of", "suite"),
+        Column("robustness, standard", "standard", fine),
+        Column("robustness, trained", "trained", fine),
+        Column("difference", "difference", fine, interval=True),
+    ]
+    everything = pd.concat([frame.assign(suite=suite) for suite, frame in scores.direct.items()])
+    caption = "Robustness scores with training on a whole benchmark, with 95 % intervals"
+
+    def label(row: Any) -> str:
+        return f"robustness {fine(row.standard)}, trained {fine(row.trained)}"
+
+    dots = [
+        figures.dots(f"direct{k}", f"trained on all of {suite}", frame, "difference", 0.0, label, scores.shown)
+        for k, (suite, frame) in enumerate(scores.direct.items())
+    ]
+    return [
+        parts.heading("Training on a whole benchmark"),
+        parts.text(
+            "The direct experiment: a model that was trained on all corruptions of a benchmark, against the standard "
+            "model, on corruptions that the benchmark does not hold. Right of the dotted line, training helped."
+        ),
+        parts.figures(dots),
+        parts.folded(Table.of(caption, everything, columns)),
+    ]
+
+
+def _balance_section(scores: OverlapScores) -> Section:
+    """The spread of models that were trained with one corruption each."""
+    balances = scores.balances
+    highest = 1.05 * max(max(*balance.mces.values(), balance.standard) for balance in balances.values())
+    bars = [
+        figures.mce_bars(f"balance{k}", name, balance, highest, short_names(list(balance.mces)))
+        for k, (name, balance) in enumerate(balances.items())
+    ]
+    columns = [
+        Column("benchmark", "benchmark"),
+        Column("corruptions", lambda balance: len(balance["mces"]), str),
+        Column("range of mCE", "range", plain),
+        Column("standard deviation of mCE", "std", plain),
+    ]
+    records = [{"benchmark": name, **vars(balance)} for name, balance in balances.items()]
+    caption = "Spread of the mean corruption errors, with 95 % intervals; smaller is better balanced"
+    mces = [
+        {"benchmark": name, "model": scores.shown[model], "mce": mce}
+        for name, balance in balances.items()
+        for model, mce in {"standard": balance.standard, **balance.mces}.items()
+    ]
+    mce_columns = [columns[0], Column("trained on", "model"), Column("mCE %", "mce", plain)]
+    return parts.section(
+        "balance",
+        "Balance",
+        parts.text(
+            "Every bar is a model that was trained on one corruption of a benchmark, and its mean corruption error "
+            "on the benchmark; the dotted line is the standard model. If some bars are much shorter than others, the "
+            "benchmark favours those kinds of robustness."
+        ),
+        parts.table(Table.of(caption, records, columns)),
+        *(parts.note(f"{note}.") for note in dict.fromkeys(balance.range.note for balance in balances.values())),
+        parts.figures(bars),
+        parts.folded(Table.of("Mean corruption errors", mces, mce_columns)),
+    )
+
+
+def _accuracies_section(scores: OverlapScores) -> Section:
+    """What everything else was computed from."""
+    seeds, images = len(scores.accuracies.seeds), scores.accuracies.images
+    over = [f"; mean of {seeds} seeds" if seeds > 1 else "", f"; {count(images, 'test image')}" if images else ""]
+    return parts.section(
+        "accuracies",
+        "Accuracies",
+        parts.text(
+            "Share of right predictions of every model (down: what it was trained on) on every test (across)"
+            f"{''.join(over)}."
+        ),
+        parts.matrix(figures.accuracy_matrix(scores)),
+    )
+
+
+def _listed_names(scores: OverlapScores, names: Iterable[str]) -> str:
+    return listed([scores.shown[name] for name in names])

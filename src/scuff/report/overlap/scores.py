@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import product
@@ -29,23 +29,19 @@ class OverlapScores:
 
     accuracies: Accuracies
     overlaps: Overlaps
-    shown: dict[str, str] = field(repr=False)  # how corruptions, models and tests are written
-    robustness: pd.DataFrame = field(repr=False)  # models x tests
-    groups: list[tuple[str, list[str]]]  # all corruptions by category, in the order in which they are shown
+    leaves: tuple[str, ...]  # corruptions whose overlaps are defined
     categories: Categories | None
     tree: np.ndarray | None = field(repr=False)  # the linkage of `leaves`
-    leaves: tuple[str, ...]
-    sweep: pd.DataFrame = field(repr=False)
+    groups: list[tuple[str, list[str]]]  # all corruptions by category, in the order in which they are shown
     selection: Selection | None
+    sweep: pd.DataFrame = field(repr=False)
     benchmarks: dict[str, list[str]]
     coverage: dict[tuple[str, str], pd.DataFrame] = field(repr=False)  # by benchmark and what it may cover
     direct: dict[str, pd.DataFrame] = field(repr=False)  # by the suite that a model was trained on
     balances: dict[str, Balance] = field(repr=False)  # by benchmark
-
-    @property
-    def suites(self) -> list[str]:
-        """The suites that corruptions are of."""
-        return list(dict.fromkeys(map(suite_of, self.overlaps.names)))
+    robustness: pd.DataFrame = field(repr=False)  # models x tests
+    shown: dict[str, str] = field(repr=False)  # how corruptions, models and tests are written
+    suites: list[str]  # those that corruptions are of
 
 
 def measure_overlap(accuracies: Accuracies, threshold: float) -> OverlapScores:
@@ -56,34 +52,49 @@ def measure_overlap(accuracies: Accuracies, threshold: float) -> OverlapScores:
     if len(leaves) >= LEAST_GROUPED:
         categories = find_categories(defined)
         tree = turned(linkage(defined), categories.labels)
-    selection = find_nonoverlapping(overlaps, threshold) if leaves else None
-    benchmarks = find_benchmarks(accuracies)
-    if selection is not None:
+    benchmarks, selection, swept = find_benchmarks(accuracies), None, pd.DataFrame()
+    if leaves:
+        selection = find_nonoverlapping(overlaps, threshold)
+        swept = sweep(overlaps, sorted({*THRESHOLDS, threshold}))
         benchmarks[f"chosen at {threshold:g}"] = list(selection.members)
+    suites = list(dict.fromkeys(map(suite_of, overlaps.names)))
+    coverage = {}
+    for (name, members), suite in product(benchmarks.items(), suites):
+        others = [other for other in overlaps.names if suite_of(other) == suite and other not in members]
+        if others and not set(members) <= set(overlaps.undefined):
+            coverage[name, suite] = metrics.coverage(overlaps, members, others, COVERED)
+    direct = {}
+    for suite in _whole(accuracies):
+        members = _members(suite, accuracies)
+        others = [test for test in accuracies.corruptions if test not in members]
+        direct[suite] = metrics.direct_coverage(accuracies, f"{WHOLE}{suite}", others or None)
+    balances = {}
+    for name, members in benchmarks.items():
+        if len(members) > 1:
+            with suppress(ValueError):  # none of them harms the standard model: there is nothing to measure by
+                balances[name] = metrics.balance(accuracies, members)
+    shown = short_names(accuracies.corruptions) | {STANDARD: STANDARD, CLEAN: CLEAN}
     return OverlapScores(
         accuracies,
         overlaps,
-        _shown(accuracies),
-        metrics.robustness_scores(accuracies),
-        _groups(overlaps, categories, tree),
+        leaves,
         categories,
         tree,
-        leaves,
-        sweep(overlaps, sorted({*THRESHOLDS, threshold})) if leaves else pd.DataFrame(),
+        _groups(overlaps, categories, tree),
         selection,
+        swept,
         benchmarks,
-        _coverage(overlaps, benchmarks),
-        _direct(accuracies),
-        _balances(accuracies, benchmarks),
+        coverage,
+        direct,
+        balances,
+        metrics.robustness_scores(accuracies),
+        shown | {f"{WHOLE}{suite}": f"all of {suite}" for suite in direct},
+        suites,
     )
 
 
 def suite_of(address: str) -> str:
-    """The suite of an address.
-
-    >>> suite_of("noc-candidates/rain")
-    'noc-candidates'
-    """
+    """The suite of an address."""
     return address.rpartition("/")[0]
 
 
@@ -112,53 +123,16 @@ def turned(tree: np.ndarray, order: Sequence[float]) -> np.ndarray:
     return tree
 
 
-def _shown(accuracies: Accuracies) -> dict[str, str]:
-    whole = {f"{WHOLE}{suite}": f"all of {suite}" for suite in _whole(accuracies)}
-    return short_names(accuracies.corruptions) | {STANDARD: STANDARD, CLEAN: CLEAN} | whole
-
-
 def _groups(overlaps: Overlaps, categories: Categories | None, tree: np.ndarray | None) -> list[tuple[str, list[str]]]:
     """Corruptions by category, inside of it in the order of the tree; those without scores last."""
     from scipy.cluster.hierarchy import leaves_list
 
     defined = overlaps.defined().names
-    if categories is None:
-        groups = [("", list(defined))]
-    else:
+    groups = [("", list(defined))]
+    if categories is not None:
         place = {defined[leaf]: rank for rank, leaf in enumerate(leaves_list(tree))}
         groups = [(name, sorted(members, key=place.get)) for name, members in categories.groups().items()]
-    groups.append(("", list(overlaps.undefined)))
-    return [(name, members) for name, members in groups if members]
-
-
-def _coverage(overlaps: Overlaps, benchmarks: Mapping[str, list[str]]) -> dict[tuple[str, str], pd.DataFrame]:
-    """What each benchmark covers of each suite, without its own corruptions."""
-    tables = {}
-    suites = list(dict.fromkeys(map(suite_of, overlaps.names)))
-    for (name, members), suite in product(benchmarks.items(), suites):
-        others = [other for other in overlaps.names if suite_of(other) == suite and other not in members]
-        if others and not set(members) <= set(overlaps.undefined):
-            tables[name, suite] = metrics.coverage(overlaps, members, others, COVERED)
-    return tables
-
-
-def _direct(accuracies: Accuracies) -> dict[str, pd.DataFrame]:
-    """What training on all of a suite does against what it does not hold, or against all if there is nothing else."""
-    tables = {}
-    for suite in _whole(accuracies):
-        members = _members(suite, accuracies)
-        others = [test for test in accuracies.corruptions if test not in members]
-        tables[suite] = metrics.direct_coverage(accuracies, f"{WHOLE}{suite}", others or None)
-    return tables
-
-
-def _balances(accuracies: Accuracies, benchmarks: Mapping[str, list[str]]) -> dict[str, Balance]:
-    balances = {}
-    for name, members in benchmarks.items():
-        if len(members) > 1:
-            with suppress(ValueError):  # none of them harms the standard model: there is nothing to measure by
-                balances[name] = metrics.balance(accuracies, members)
-    return balances
+    return [(name, members) for name, members in [*groups, ("", list(overlaps.undefined))] if members]
 
 
 def _whole(accuracies: Accuracies) -> list[str]:
@@ -171,13 +145,14 @@ def _members(suite: str, accuracies: Accuracies) -> list[str]:
 
     ImageNet-NOC is a part of its candidates, so what it holds may have been named `noc-candidates/rain`.
     """
-    named_so = [name for name in accuracies.corruptions if suite_of(name) == suite]
-    if named_so or suite not in list_suites():
-        return named_so
-    wanted, known = load_suite(suite), {each.name: each for each in accuracies.suites}
-    parts = [(name, known.get(suite_of(name)), name.rpartition("/")[2]) for name in accuracies.corruptions]
+    names = accuracies.corruptions
+    addressed = [name for name in names if suite_of(name) == suite]
+    if addressed or suite not in list_suites():
+        return addressed
+    wanted, known = load_suite(suite).entries, {other.name: other.entries for other in accuracies.suites}
+    parts = {name: name.rpartition("/") for name in names}
     return [
         name
-        for name, other, entry in parts
-        if other is not None and entry in wanted.entries and wanted.entries[entry] == other.entries[entry]
+        for name, (other, _, entry) in parts.items()
+        if entry in wanted and wanted[entry] == known.get(other, {}).get(entry)
     ]

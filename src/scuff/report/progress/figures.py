@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scuff.durations import show_duration
 from scuff.engine import Status
 from scuff.report.figure import Figure, Traces, labels, layout_of
-from scuff.words import count
+from scuff.words import count, show_duration
 
 HEIGHT = 240
 UNITS = ((2 * 86400, 86400, "days"), (2 * 3600, 3600, "hours"), (120, 60, "minutes"), (0, 1, "seconds"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scuff.durations import show_duration
 from scuff.engine import Status
 from scuff.engine.status import describe, speed_words
 from scuff.report import parts
@@ -12,7 +11,7 @@ from scuff.report.page import Page
 from scuff.report.parts import Part, Section
 from scuff.report.progress.figures import progress_figures
 from scuff.report.progress.tables import failures_table, kinds_table, runs_table
-from scuff.words import count, grouped, listed
+from scuff.words import count, grouped, listed, show_duration
 
 AGAIN = "The same command goes on from here: what is done is not done again."
 ENGINES = {"local": "one machine", "ray": "a Ray cluster"}

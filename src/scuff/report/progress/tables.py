@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from scuff.durations import show_duration
 from scuff.engine import Status
 from scuff.tables import Column, Table
-from scuff.words import NOTHING, grouped
+from scuff.words import NOTHING, grouped, show_duration
 
 STATES = {"lost": "probably killed"}  # those that say more in other words
 

@@ -1,4 +1,4 @@
-"""What the pages of transform space share: scheme names, means over seeds, the last section; and numbers of distances."""
+"""What pages of transform space share: names of schemes, means over seeds, the last section; numbers of distances."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from scuff.options import OBJECT
 from scuff.report import parts
 from scuff.report.parts import Facts, Section
 from scuff.report.settings import all_facts, meanings, settings_section
@@ -14,7 +15,6 @@ from scuff.report.validity.notes import some_of
 from scuff.report.validity.scores import ALL, ValidityScores
 from scuff.report.validity.verdicts import STRONG, WEAK
 from scuff.studies.base import Again, again
-from scuff.studies.options import OBJECT
 from scuff.studies.validity.study import ValidityStudy
 from scuff.words import grouped, listed
 

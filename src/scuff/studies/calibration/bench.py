@@ -17,8 +17,7 @@ from scuff.evaluation.clock import Clock
 from scuff.evaluation.predict import BatchLimit, Distort, predict
 from scuff.evaluation.runner import suitable_batch
 from scuff.metrics import Score, bootstrap
-from scuff.models import Classifier
-from scuff.models.closed import close_model
+from scuff.models import Classifier, close_model
 from scuff.pictures import Cut
 from scuff.store import Settings
 
@@ -53,14 +52,10 @@ class Bench:
             raise ValueError(f"{self.classifier.name} gave NaN for {bad} predictions")
         return columns["prediction"].reshape(len(self.source), -1) == self.source.labels[:, None]
 
-    def right(self, distort: Distort) -> np.ndarray:
-        """For every image whether the model is right about the one thing that `distort` makes of it: bool (N,)."""
-        return self.hits(distort)[:, 0]
-
     @cached_property
     def clean(self) -> np.ndarray:
-        """The same for the images as they are."""
-        return self.right(lambda images, ids: [images])
+        """For every image whether the model is right about it as it is: bool (N,)."""
+        return self.hits(lambda images, ids: [images])[:, 0]
 
     def robustness(self, right: np.ndarray) -> Score:
         """R = accuracy / clean accuracy, with its interval over images."""

@@ -1,25 +1,57 @@
-"""The entries of a suite that have a severity to calibrate, and the suite that comes out."""
+"""The entries of a suite that have a severity to calibrate, how far it can go, and the suite that comes out."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from scuff.corruptions import get
+from scuff.corruptions import Corruption, get
 from scuff.ranges import Range
-from scuff.studies.calibration.limits import NO_SEVERITY
 from scuff.suites import Suite
 
 Row = dict[str, Any]  # of the table: the result for one entry
+SIDE = math.inf  # stands for the shorter side of the image, in pixels
+
+# Of the one parameter that a corruption may draw from a range: the smallest and the largest value, by corruption.
+LIMITS = {
+    # shares, probabilities, and shifts of values between 0 and 1
+    **dict.fromkeys(("mixed_box_blur", "fade_to_mean", "gray_scale", "salt_pepper", "random_fog"), (0, 1)),
+    **dict.fromkeys(("random_snow", "level_shift", "backlight", "color_distortion"), (0, 1)),
+    "hue": (0, 0.5),  # of a turn
+    "perspective": (0, 0.5),
+    "affines": (0.05, 1),  # shrunk to a twentieth .. not at all
+    # noise: a deviation of twice the range of values leaves next to nothing
+    **dict.fromkeys(("half_normal_noise", "uniform_noise"), (0, 2)),
+    "gauss_noise": (0, 255**2),
+    # how many: enough to cover a picture several times over
+    **dict.fromkeys(("artifacts", "vertical_artifacts", "rhombus", "arlequin", "circle", "rain"), (1, 2000)),
+    "coarse_dropout": (1, 2000),
+    **dict.fromkeys(("random_shadow", "random_sun_flare"), (1, 100)),
+    # how fine, how coarse, how dark
+    "quantization": (1, 255),
+    "swapped_jpeg": (1, 100),
+    "thumbnail_resize": (1, SIDE),
+    "block_mean": (2, SIDE),
+    "random_gamma": (100, 2500),  # hundredths; 100 changes nothing
+    # degrees
+    "shear": (1, 89),
+    "rotation": (1, 180),
+}
+PARTS_OF_SIDE = {"grey_border": 0.5}  # a length is shorter than the side; this one than half of it
+FARTHEST = 16  # times the range that is there: how far to look if nothing is known
+
+# Their range is no severity, but the law by which every pixel draws its own value.
+NO_SEVERITY = ("multiplicative_noise",)
 
 
 def choose_entries(suite: Suite, only: Sequence[str] | None) -> list[str]:
     """The entries to calibrate. Those without a single range of severities are refused."""
     chosen = list(suite.choose(only))
-    bad = [entry for entry in chosen if not _has_severity(suite, entry)]
+    good = [entry for entry in suite.entries if _has_severity(suite, entry)]
+    bad = [entry for entry in chosen if entry not in good]
     if bad:
-        good = [entry for entry in suite.entries if _has_severity(suite, entry)]
         hint = f"choose from {', '.join(good)}" if good else "no entry of this suite has one"
         raise ValueError(
             "an entry that is to be calibrated needs exactly one range, of values that are worse at one end than at "
@@ -37,16 +69,14 @@ def _has_severity(suite: Suite, entry: str) -> bool:
 def resized(suite: Suite, entries: Sequence[str], name: str, side: int) -> Suite:
     """These entries of a suite, with lengths for images of another size, as a suite of another name."""
 
-    def resize(entry: str) -> dict[str, Any]:
+    scaled = {}
+    for entry in entries:
         corruption = get(suite.corruption(entry))
-        return {**suite.entries[entry], **corruption.scaled(suite.parameters(entry), side / suite.size)}
-
-    return _with_entries(
-        replace(suite, name=name, version=1, size=side, severities=None), {entry: resize(entry) for entry in entries}
-    )
+        scaled[entry] = {**suite.entries[entry], **corruption.scaled(suite.parameters(entry), side / suite.size)}
+    return _with_entries(replace(suite, name=name, version=1, size=side, severities=None), scaled)
 
 
-def with_ranges(suite: Suite, rows: Mapping[str, Row], about: str) -> Suite:
+def with_ranges(suite: Suite, rows: Mapping[str, Row]) -> Suite:
     """The suite with the ranges that were found, without the entries for which there is none."""
     entries = {
         entry: {**suite.entries[entry], row["parameter"]: Range(row["low"], row["high"])}
@@ -56,7 +86,7 @@ def with_ranges(suite: Suite, rows: Mapping[str, Row], about: str) -> Suite:
     if not entries:
         notes = ". ".join(f"{entry}: {row['note']}" for entry, row in rows.items())
         raise ValueError(f"no entry could be calibrated, so there is no suite to make. {notes}")
-    return replace(_with_entries(suite, entries), about=about)
+    return _with_entries(suite, entries)
 
 
 def _with_entries(suite: Suite, entries: dict[str, Any]) -> Suite:
@@ -69,3 +99,19 @@ def _with_entries(suite: Suite, entries: dict[str, Any]) -> Suite:
         aliases={alias: e for alias, e in suite.aliases.items() if e in entries},
         categories={category: group for category, group in groups.items() if group},
     )
+
+
+def severity_limits(corruption: Corruption, parameter: str, start: Range, side: int) -> tuple[float, float]:
+    """The smallest and the largest sensible value of a parameter, for images whose shorter side is `side` pixels.
+
+    >>> from scuff.corruptions import get
+    >>> severity_limits(get("grey_border"), "thickness", Range(1, 6), side=28)
+    (1, 13)
+    >>> severity_limits(get("hue"), "turn", Range(0.05, 0.5), side=28)
+    (0.0, 0.5)
+    """
+    low, high = LIMITS.get(corruption.name, (int(start.is_whole), FARTHEST * start.high))
+    if parameter in corruption.lengths:
+        high = math.ceil(PARTS_OF_SIDE.get(corruption.name, 1.0) * side) - 1
+    high = max(side if high == SIDE else high, low + 1 if start.is_whole else start.high)
+    return (int(low), int(high)) if start.is_whole else (float(low), float(high))

@@ -1,19 +1,41 @@
-"""Plan a calibration: the model and images, the entries to search, and those that are finished."""
+"""Calibrate the entries of a suite: `scuff.design.calibrate` for each of them, bound to a model and images.
+
+At every severity the model sees the same images, and every image keeps its other draws (where its rain falls, which way
+it is turned), so that robustness changes with the severity and with nothing else.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
+import torch
 
-from scuff.design.calibration.calibrate import TOLERANCE, check_wanted
-from scuff.store import Settings, Store, read_settings
+from scuff.corruptions import get
+from scuff.design.calibration.calibrate import TOLERANCE, calibrate, check_wanted
+from scuff.door import corrupt
+from scuff.engine import Advance, Run, needs_of
+from scuff.engine.cost import NOW, StudyCost, is_here
+from scuff.environment import environment
+from scuff.evaluation import plan_evaluation
+from scuff.evaluation.cost import IN_MEMORY, measure_rates, task_cost
+from scuff.ranges import Range
+from scuff.store import Settings, Store, read_settings, save_settings
 from scuff.studies.base import ALWAYS_NOTED, Plan, complete_settings, open_engine_of
-from scuff.studies.calibration.bench import plan_bench
-from scuff.studies.calibration.entries import choose_entries
+from scuff.studies.calibration.bench import ClosedBench, plan_bench
+from scuff.studies.calibration.entries import Row, choose_entries, resized, severity_limits, with_ranges
 from scuff.studies.calibration.study import CalibrationStudy
-from scuff.studies.calibration.work import CalibrationWork, Kept
 from scuff.suites import Suite, load_suite
+
+USUAL_PASSES, MOST_PASSES = 7, 10  # over the images, for the search of an entry; it seldom needs more
+BYTES_PER_ENTRY = 1000  # of the file that keeps finished entries
 
 
 def plan_calibration(study: CalibrationStudy) -> Plan[tuple[Suite, pd.DataFrame]]:
@@ -21,7 +43,9 @@ def plan_calibration(study: CalibrationStudy) -> Plan[tuple[Suite, pd.DataFrame]
     check_wanted(study.upper, study.lower)
     suite = study.suite if isinstance(study.suite, Suite) else load_suite(study.suite)
     entries = choose_entries(suite, study.only)
-    file = None if study.out is None else _check_out(Path(study.out))
+    file = None if study.out is None else Path(study.out)
+    if file is not None and file.suffix not in (".yaml", ".yml"):
+        raise ValueError(f"a suite is a YAML file, as in my-suite.yaml; got {file}")
     engine, device = open_engine_of(study)
     images = {"limit": study.limit, "resize": study.resize, "crop": study.crop}
     bench = plan_bench(study.model, study.data, **images, mean=study.mean, std=study.std, device=device)
@@ -29,23 +53,97 @@ def plan_calibration(study: CalibrationStudy) -> Plan[tuple[Suite, pd.DataFrame]
     wanted = {"upper": study.upper, "lower": study.lower, "tolerance": TOLERANCE}
     depends_on = {"suite": suite.fingerprint(), "name": name, "seed": study.seed, **wanted, **bench.settings()}
     settings = complete_settings(study, depends_on)
-    work = CalibrationWork(bench, suite, entries, name, study.seed, wanted, _open_kept(file, settings), file)
-    return Plan(study, settings, work, None, engine)
+    rows = {} if file is None else _read_finished(file, settings)
+    return Plan(
+        study, settings, CalibrationWork(study, bench, suite, entries, wanted, settings, file, rows), None, engine
+    )
 
 
-def _check_out(path: Path) -> Path:
-    if path.suffix not in (".yaml", ".yml"):
-        raise ValueError(f"a suite is a YAML file, as in my-suite.yaml; got {path}")
-    return path
+@dataclass(eq=False)
+class CalibrationWork:
+    """The searches of the entries that are left, and the suite that they make."""
+
+    study: CalibrationStudy
+    bench: ClosedBench
+    suite: Suite
+    entries: list[str]
+    wanted: dict[str, float]  # upper, lower, tolerance
+    settings: Settings
+    file: Path | None  # of the new suite
+    rows: dict[str, Row]  # finished entries
+    calibrated: Suite | None = None  # with the old ranges, scaled; known once the images have been seen
+
+    def missing(self) -> list[str]:
+        """The entries that are left."""
+        return [entry for entry in self.entries if entry not in self.rows]
+
+    def run(self, run: Run) -> None:
+        """Measure the clean accuracy, and search the severities of what is left."""
+        bench, needs = self.bench, needs_of(torch.device(self.bench.device), cpus=None)
+        bench.decoding = partial(run.progress, "decoding")
+        with contextlib.closing(run.cells("clean", partial(_look, bench), [bench.source.name], needs=needs)) as looked:
+            _, (side, accuracy, description) = next(looked)
+        upper, lower = self.wanted["upper"], self.wanted["lower"]
+        classes = len(bench.source.class_names)
+        if lower * accuracy <= 1 / classes:
+            raise ValueError(
+                f"{bench.classifier.name} is right about {accuracy:.0%} of the clean images, and {lower:g} of that is "
+                f"no better than guessing among {classes} classes, so it cannot tell severities. Is the model made for "
+                "these data? Does it need a mean and std?"
+            )
+        about = f"{self.suite.name}, calibrated for {description}: every range goes from R = {upper:g} to R = {lower:g}"
+        suite = resized(self.suite, self.entries, self.settings["name"], side)
+        self.calibrated = replace(suite, about=about)
+        search = partial(_calibrate_entry, bench, suite, self.study.seed, self.wanted)
+        with contextlib.closing(run.cells("calibrate", search, self.missing(), needs=needs)) as searches:
+            for entry, row in searches:
+                self.rows[entry] = row
+                if self.file is not None:
+                    save_settings(*_finished_in(self.file), {**self.settings, "entries": self.rows})
+
+    def collect(self) -> tuple[Suite, pd.DataFrame]:
+        """The suite, which is written to its file, and the table."""
+        rows = {entry: self.rows[entry] for entry in self.entries}
+        suite = with_ranges(self.calibrated, rows)
+        if self.file is not None:
+            suite.save(self.file)
+        return suite, pd.DataFrame(rows.values()).drop(columns="measured")
+
+    def cost(self) -> StudyCost:
+        """The searches that are left, each of about as many passes over the images as usual."""
+        bench, device, missing = self.bench, torch.device(self.bench.device), self.missing()
+        machine = environment(device)["device"]
+        if not missing:
+            return StudyCost((), machine)
+        resize, crop = (bench.cut.resize, bench.cut.crop) if bench.cut else (None, None)
+        options: dict[str, Any] = {"only": missing, "resize": resize, "crop": crop}
+        model = bench.classifier.name
+        evaluation = plan_evaluation({model: bench.classifier}, self.suite, bench.source, IN_MEMORY, **options)
+        rates = measure_rates(evaluation, device, evaluation.cells)
+        how = NOW if is_here(device) else f"not measured: there is no {device.type} here"
+        parts = []
+        for entry in missing:
+            seconds = USUAL_PASSES * len(bench.source) * rates.task(entry, [model])
+            parts.append(replace(task_cost(seconds, BYTES_PER_ENTRY, device, how, entry), kind="calibrate"))
+        return StudyCost(tuple(parts), machine, rates.warm_up)
+
+    def describe(self) -> Iterator[str]:
+        """Entries, data and model."""
+        done = len(self.entries) - len(self.missing())
+        yield f"Entries: {len(self.entries)} of {self.suite.name}, {done} calibrated already"
+        yield f"Data: {len(self.bench.source)} images of {self.bench.source.name}"
+        yield f"Model: {self.bench.classifier.name}, on {self.bench.device}"
 
 
-def _open_kept(suite_file: Path | None, settings: Settings) -> Kept:
-    """The entries that are finished, from the file beside the suite's, if it has one."""
-    if suite_file is None:
-        return Kept(settings)
-    store, name = Store(suite_file.parent), f"{suite_file.stem}.calibration.json"
+def _finished_in(suite_file: Path) -> tuple[Store, str]:
+    """The file beside that of the suite, which keeps finished entries."""
+    return Store(suite_file.parent), f"{suite_file.stem}.calibration.json"
+
+
+def _read_finished(suite_file: Path, settings: Settings) -> dict[str, Row]:
+    store, name = _finished_in(suite_file)
     if not store.exists(name):
-        return Kept(settings, store, name)
+        return {}
     before = read_settings(store, name)
     changed = [key for key, value in settings.items() if before.get(key) != value and key not in ALWAYS_NOTED]
     if changed:
@@ -53,4 +151,46 @@ def _open_kept(suite_file: Path | None, settings: Settings) -> Kept:
             f"{suite_file.with_name(name)} belongs to a calibration with other settings ({', '.join(changed)}); give "
             "the new suite another file, or delete this one"
         )
-    return Kept(settings, store, name, before["entries"])
+    return before["entries"]
+
+
+# --- what workers do --------------------------------------------------------------------------------------------------
+
+
+def _look(bench: ClosedBench, cell: str, advance: Advance) -> tuple[int, float, str]:
+    """The shorter side of the images, the accuracy on them as they are, and both in words."""
+    opened = bench.open()
+    return opened.side, float(opened.clean.mean()), str(opened)
+
+
+def _calibrate_entry(
+    closed: ClosedBench, suite: Suite, seed: int, wanted: dict[str, float], entry: str, advance: Advance
+) -> Row:
+    """Search the severities of one entry: a row of the table."""
+    bench = closed.open()
+    corruption = get(suite.corruption(entry))
+    parameter, start = next((p, v) for p, v in suite.entries[entry].items() if isinstance(v, Range))
+    right: dict[float, np.ndarray] = {}
+
+    def robustness(severity: float) -> float:
+        advance(len(right), max(MOST_PASSES, len(right) + 1))
+        # The name of the suite is part of the key of what images draw: with this severity, they will draw the same.
+        fixed = replace(suite, entries={**suite.entries, entry: {**suite.entries[entry], parameter: severity}})
+        right[severity] = bench.hits(
+            lambda images, ids: [corrupt(images, entry, suite=fixed, seed=seed, ids=ids, check=False)]
+        )[:, 0]
+        return right[severity].mean() / bench.clean.mean()
+
+    result = calibrate(robustness, start, severity_limits(corruption, parameter, start, bench.side), **wanted)
+    low, high = (None, None) if result.range is None else (result.range.low, result.range.high)
+    row: Row = {"entry": entry, "parameter": parameter, "before": str(start), "low": low, "high": high}
+    for end, severity in (("mildest", result.mildest), ("severest", result.severest)):
+        score = bench.robustness(right[severity]) if severity in right else None
+        row[end] = severity
+        for key, part in (("", "value"), ("_low", "low"), ("_high", "high")):
+            row[f"robustness_{end}{key}"] = math.nan if score is None else getattr(score, part)
+    notes = ["left out" if result.range is None else "", result.note]
+    if bench.is_grey and corruption.colour:
+        notes.append("the images are grey: of a change of colours they show the brightness only")
+    row |= {"reached": all(result.reached), "evaluations": len(result.measured), "note": "; ".join(filter(None, notes))}
+    return row | {"measured": [list(point) for point in result.measured.items()]}

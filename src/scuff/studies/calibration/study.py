@@ -4,9 +4,9 @@ import os
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated, Any
 
+from scuff.options import NUMBER, REQUIRED, TEXT, WHOLE, WORDS, Option
 from scuff.studies.base import Study, as_function, study
-from scuff.studies.options import NUMBER, REQUIRED, TEXT, WHOLE, WORDS, Option
-from scuff.studies.vocabulary import Crop, Data, Limit, MaybeOut, Mean, Only, Resize, Seed, Std
+from scuff.vocabulary import Crop, Data, Limit, MaybeOut, Mean, Only, Resize, Seed, Std
 
 if TYPE_CHECKING:
     import pandas as pd  # noqa: F401  (of the base class)

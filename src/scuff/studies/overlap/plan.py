@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
-import torch
-
-from scuff.data import Source
 from scuff.door import resolve
 from scuff.evaluation.choices import open_images
 from scuff.metrics.overlap.accuracies import CLEAN, STANDARD
@@ -23,7 +21,7 @@ from scuff.studies.sources import check_classes, choose_seeds, open_test_source
 from scuff.suites import Suite, combine_suites, load_suite
 from scuff.suites.combine import entry_names
 from scuff.training.images import open_training_source
-from scuff.training.recipes import Recipe, find_recipe
+from scuff.training.recipes import find_recipe
 from scuff.training.run import adapt, check_origin
 from scuff.training.treatment import Corrupted
 
@@ -34,10 +32,13 @@ def plan_overlap(study: OverlapStudy) -> Plan[Overlaps]:
     store = Store(study.out)
     recipe = adapt(find_recipe(study.recipe), study.architecture, study.epochs, False)
     tuned = None if study.fine_tune is None else adapt(recipe, None, study.fine_tune, True)
-    suites = _open_suites(study.suites)
-    together = [load_suite(name) for name in _listed(study.together)]
+    listed = [study.suites] if isinstance(study.suites, (str, Suite)) else list(study.suites)
+    if not listed:
+        raise ValueError("no suite is given")
+    suites = [suite if isinstance(suite, Suite) else load_suite(suite) for suite in listed]
+    together = [load_suite(name) for name in ([study.together] if isinstance(study.together, str) else study.together)]
     addresses = choose_addresses(suites, study.only)
-    names = entry_names(addresses)
+    tested_on = {entry: address for address, entry in entry_names(addresses).items()}
     combined = combine_suites("overlap", addresses, suites, draws_levels=True)
     for suite in (combined, *together):
         _check_entries(suite)
@@ -67,66 +68,31 @@ def plan_overlap(study: OverlapStudy) -> Plan[Overlaps]:
     before = check_folder(study, store, settings)
     if before is not None:
         settings["seeds"] = sorted({*settings["seeds"], *before["seeds"]})
-    trainings = _trainings(addresses, names, combined, together)
-    cells = [
-        cell for seed in settings["seeds"] for cell in _cells(trainings, store, seed, train, recipe, tuned, device)
-    ]
+    treatments = {STANDARD: (STANDARD, None), **dict(_treatments(tested_on, combined, together))}
+    cells = []
+    for seed, (trained_on, (name, treatment)) in product(settings["seeds"], treatments.items()):
+        is_tuned = tuned is not None and treatment is not None  # from the standard model
+        start = store.address(weights_name(STANDARD, seed)) if is_tuned else None
+        out, used = store.address(weights_name(name, seed)), tuned if is_tuned else recipe
+        cells.append(TrainingCell(trained_on, name, treatment, seed, used, start, out, train, str(device)))
     trained = find_trained(store)
     for cell in cells:
         if cell.out in trained:
             check_origin(cell.out, cell.origin())
     borrowed = {} if study.standard_from is None else _find_standards(Store(study.standard_from), settings)
-    tested_on = {names[address]: address for address in addresses}
     work = OverlapWork(store, settings, combined, tested_on, cells, test, device, borrowed)
     return Plan(study, settings, work, store, engine)
 
 
-def _open_suites(suites: str | Suite | Sequence[str | Suite]) -> list[Suite]:
-    listed = [suites] if isinstance(suites, (str, Suite)) else list(suites)
-    if not listed:
-        raise ValueError("no suite is given")
-    return [suite if isinstance(suite, Suite) else load_suite(suite) for suite in listed]
-
-
-def _listed(names: str | Sequence[str]) -> list[str]:
-    return [names] if isinstance(names, str) else list(names)
-
-
-def _trainings(
-    addresses: Sequence[str], names: Mapping[str, str], suite: Suite, together: Sequence[Suite]
-) -> dict[str, tuple[str, Corrupted | None]]:
-    """What models are trained on, with the names of their files: nothing, each corruption, all of a suite at once."""
-    trainings: dict[str, tuple[str, Corrupted | None]] = {STANDARD: (STANDARD, None)}
-    trainings |= {address: (names[address], Corrupted(suite, (names[address],))) for address in addresses}
+def _treatments(
+    tested_on: Mapping[str, str], suite: Suite, together: Sequence[Suite]
+) -> Iterator[tuple[str, tuple[str, Corrupted]]]:
+    """What models are trained on, with the names of their files: each corruption, and all of a suite at once."""
+    for entry, address in tested_on.items():
+        yield address, (entry, Corrupted(suite, (entry,)))
     for joint in together:
         drawn = replace(joint, draws_levels=True)
-        trainings[f"all:{joint.name}"] = (f"all-{joint.name}", Corrupted(drawn, tuple(joint.benchmark())))
-    return trainings
-
-
-def _cells(
-    trainings: Mapping[str, tuple[str, Corrupted | None]],
-    store: Store,
-    seed: int,
-    source: Source,
-    recipe: Recipe,
-    tuned: Recipe | None,
-    device: torch.device,
-) -> Iterator[TrainingCell]:
-    """The trainings of one seed; with `tuned`, those of corruptions start from the standard model."""
-    for trained_on, (name, corrupted) in trainings.items():
-        is_tuned = tuned is not None and corrupted is not None
-        yield TrainingCell(
-            trained_on=trained_on,
-            name=name,
-            treatment=corrupted,
-            seed=seed,
-            recipe=tuned if is_tuned else recipe,
-            start=store.address(weights_name(STANDARD, seed)) if is_tuned else None,
-            out=store.address(weights_name(name, seed)),
-            source=source,
-            device=str(device),
-        )
+        yield f"all:{joint.name}", (f"all-{joint.name}", Corrupted(drawn, tuple(joint.benchmark())))
 
 
 def weights_name(name: str, seed: int) -> str:
@@ -138,10 +104,8 @@ def choose_addresses(suites: Sequence[Suite], only: Sequence[str] | None = None)
     """The corruptions of a study: the benchmarks of the suites, or those that were asked for."""
     if len({suite.name for suite in suites}) < len(suites):
         raise ValueError(f"two suites have the same name: {', '.join(suite.name for suite in suites)}")
-    if only is None:
-        chosen = [(suite, entry) for suite in suites for entry in suite.entries if entry in suite.benchmark()]
-    else:
-        chosen = [_find(suites, name) for name in only]
+    every = ((suite, entry) for suite in suites for entry in suite.benchmark())
+    chosen = every if only is None else (_find(suites, name) for name in only)
     addresses = list(dict.fromkeys(f"{suite.name}/{entry}" for suite, entry in chosen))
     if len(addresses) < 2:
         raise ValueError(f"overlap takes at least two corruptions, got {', '.join(addresses) or 'none'}")
@@ -177,9 +141,8 @@ def _check_entries(suite: Suite) -> None:
 
 def _find_standards(donor: Store, settings: Mapping[str, Any]) -> dict[str, str]:
     """The standard models of another study, to start our models of corruptions from."""
-    wanted = {key: settings[key] for key in ("data_fingerprint", "recipe")}
-    file = OverlapStudy.file
-    check_settings(donor, file, {**read_settings(donor, file), **wanted})
+    shared = {key: settings[key] for key in ("data_fingerprint", "recipe")}
+    check_settings(donor, OverlapStudy.file, read_settings(donor, OverlapStudy.file) | shared)
     names = [weights_name(STANDARD, seed) for seed in settings["seeds"]] if settings["fine_tuning"] else []
     for name in names:
         if not donor.exists(name):

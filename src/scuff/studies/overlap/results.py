@@ -23,6 +23,11 @@ ACCURACIES = "accuracies.csv"
 MATRIX = "overlap.csv"
 
 
+def name_in_tests(cell: TrainingCell) -> str:
+    """What the model of a cell is called in the evaluation."""
+    return f"{cell.name}-seed{cell.seed}"
+
+
 def collect(store: Store, evaluation: Plan, cells: Sequence[TrainingCell], tested_on: Mapping[str, str]) -> None:
     """Gather the rows of all tests into one file of hits, a table of accuracies and the matrix of overlaps."""
     seeds = list(dict.fromkeys(cell.seed for cell in cells))
@@ -32,9 +37,10 @@ def collect(store: Store, evaluation: Plan, cells: Sequence[TrainingCell], teste
     hits = np.zeros((len(seeds), len(rows), len(columns), evaluation.settings["images"]), bool)
     for cell in cells:
         place = seeds.index(cell.seed), rows.index(cell.trained_on)
-        names = [evaluation.rows_name(f"{cell.name}-seed{cell.seed}", test) for test in tests]
-        tests_of = read_columns_of_each(evaluation.store, names, ["label", "prediction"])
-        for column, (label, prediction) in enumerate(tests_of):
+        files = [evaluation.rows_name(name_in_tests(cell), test) for test in tests]
+        for column, (label, prediction) in enumerate(
+            read_columns_of_each(evaluation.store, files, ["label", "prediction"])
+        ):
             hits[(*place, column)] = label == prediction
     with store.writing(HITS) as file:
         packed = np.packbits(hits, axis=3)
@@ -57,7 +63,7 @@ def read_overlap(directory: str | os.PathLike[str]) -> Accuracies:
         with np.load(io.BytesIO(store.read(HITS)), allow_pickle=False) as file:
             images = int(file["images"])
             hits = np.unpackbits(file["hits"], axis=3, count=images).astype(bool)
-            names = [tuple(map(str, file[key])) for key in ("trained_on", "tested_on")]
+            trained_on, tested_on = (tuple(map(str, file[key])) for key in ("trained_on", "tested_on"))
             seeds = tuple(map(int, file["seeds"]))
         suites = tuple(suite_from_dict(content, SETTINGS) for content in settings["suites"])
         wanted = tuple(settings["seeds"])
@@ -67,4 +73,4 @@ def read_overlap(directory: str | os.PathLike[str]) -> Accuracies:
         ) from error
     if seeds != wanted:
         raise ValueError(unfinished)
-    return Accuracies(*names, hits.mean(axis=3), seeds, hits, images, suites)  # type: ignore[arg-type, call-arg]
+    return Accuracies(trained_on, tested_on, hits.mean(axis=3), seeds, hits, images, suites)

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated
 
+from scuff.options import REPEATED, TEXT, WHOLE, WORDS, Option
 from scuff.studies.base import Study, as_function, study
-from scuff.studies.options import REPEATED, TEXT, WHOLE, WORDS, Option
-from scuff.studies.vocabulary import Architecture, Data, Epochs, Limit, MaybeOut, Out, RecipeName, Seeds, Test
+from scuff.vocabulary import Architecture, Data, Epochs, Limit, MaybeOut, Out, RecipeName, Seeds, Test
 
 if TYPE_CHECKING:
     from scuff.metrics.overlap.scores import Overlaps  # noqa: F401  (of the base class)

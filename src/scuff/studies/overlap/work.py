@@ -19,7 +19,7 @@ from scuff.evaluation.tasks import MODELS
 from scuff.metrics.overlap.scores import Overlaps, overlaps
 from scuff.store import Settings, Store, find_file
 from scuff.studies.cells import TrainingCell, find_trained
-from scuff.studies.overlap.results import collect, read_overlap
+from scuff.studies.overlap.results import collect, name_in_tests, read_overlap
 from scuff.studies.testing_cost import estimate_tests
 from scuff.studies.training_cost import estimate_trainings
 from scuff.studies.trainings import run_trainings
@@ -47,23 +47,12 @@ class OverlapWork:
     def evaluation(self) -> EvaluationPlan:
         """The plan of testing all models that are trained."""
         trained = find_trained(self.store)
-        return self.plan_tests({name: file for name, file in self._models().items() if file in trained})
-
-    def _models(self) -> dict[str, str]:
-        """The files of all models by the names that they have in tests."""
-        return {f"{cell.name}-seed{cell.seed}": cell.out for cell in self.cells}
+        return self.plan_tests({name_in_tests(cell): cell.out for cell in self.cells if cell.out in trained})
 
     def plan_tests(self, models: Mapping[str, Any]) -> EvaluationPlan:
         """The plan of testing some models on all corruptions."""
-        return plan_evaluation(
-            models,
-            self.suite,
-            self.test,
-            self.store.child("evaluation").root,
-            seed=0,
-            limit=self.settings["limit"],
-            precision=self.settings["precision"],
-        )
+        out, options = self.store.child("evaluation").root, {key: self.settings[key] for key in ("limit", "precision")}
+        return plan_evaluation(models, self.suite, self.test, out, seed=0, **options)
 
     def run(self, run: Run) -> None:
         """Train and test what is missing.
@@ -105,7 +94,7 @@ class OverlapWork:
         """The trainings, each by its corruption, and the tests that are left."""
         borrowed = {self.store.address(name) for name in self.borrowed}
         trainings = estimate_trainings([cell for cell in self.missing() if cell.out not in borrowed], self.store)
-        tests = estimate_tests(self.store, self.plan_tests, self.cells, list(self._models()))
+        tests = estimate_tests(self.store, self.plan_tests, self.cells, list(map(name_in_tests, self.cells)))
         return StudyCost(trainings.parts + tests.parts, tests.machine, trainings.warm_up + tests.warm_up)
 
     def describe(self) -> Iterator[str]:

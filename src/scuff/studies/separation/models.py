@@ -149,8 +149,7 @@ def _is_estimator(thing: Any) -> bool:
 
 def _import_estimator(address: str) -> Any | None:
     """The estimator of `package.module:object`, an instance or a class of its own; None if it is something else."""
-    from scuff.models.objects import import_object
-    from scuff.models.open import is_python_address
+    from scuff.models.open import import_object, is_python_address
 
     if not is_python_address(address):
         return None

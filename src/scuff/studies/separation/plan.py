@@ -17,10 +17,10 @@ from scuff.data import Points
 from scuff.metrics.norms import norm_name, parse_norm
 from scuff.metrics.separation.robust_accuracies import RobustAccuracies
 from scuff.models.open import default_name
+from scuff.options import OBJECT
 from scuff.ranges import is_number
 from scuff.store import Store
 from scuff.studies.base import Plan, check_folder, complete_settings, open_engine_of
-from scuff.studies.options import OBJECT
 from scuff.studies.separation.cells import MscrCell, Protocol, split_rows
 from scuff.studies.separation.distances import SeparationWork, open_study_points
 from scuff.studies.separation.models import Contender, Estimator, Given, count_neighbours, open_contenders

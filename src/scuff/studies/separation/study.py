@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeAlias
 
+from scuff.options import NUMBER, OBJECT, REPEATED, SEEDS, SWITCH, TEXT, WHOLES, WORDS, Option
 from scuff.studies.base import R, Study, as_function, study
-from scuff.studies.options import NUMBER, OBJECT, REPEATED, SEEDS, SWITCH, TEXT, WHOLES, WORDS, Option
-from scuff.studies.vocabulary import Crop, MaybeOut, Out, Resize
+from scuff.vocabulary import Crop, MaybeOut, Out, Resize
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,8 +15,7 @@ from scuff.augment import Scheme
 from scuff.data import Source
 from scuff.engine import Advance, Run, needs_of
 from scuff.metrics.transform_space.nearness import closest_order
-from scuff.models import Classifier
-from scuff.models.closed import close_model
+from scuff.models import Classifier, close_model
 from scuff.store import Settings, Store
 from scuff.studies.transform_space import features
 from scuff.studies.transform_space.features import Encoder, resampling_seed, scheme_transform

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, field, fields
 from typing import TYPE_CHECKING, Annotated, Any
 
+from scuff.options import NUMBER, NUMBERS, REPEATED, SCHEMES, TEXT, WHOLE, WHOLES, WORDS, Option
 from scuff.studies.base import R, Study, as_function, study
-from scuff.studies.options import NUMBER, NUMBERS, REPEATED, SCHEMES, TEXT, WHOLE, WHOLES, WORDS, Option
-from scuff.studies.vocabulary import (
+from scuff.vocabulary import (
     Architecture,
     Data,
     Epochs,

@@ -23,7 +23,7 @@ from scuff.evaluation import plan_evaluation
 from scuff.evaluation.plan import Plan as EvaluationPlan
 from scuff.evaluation.run import expect_tests, run_tests
 from scuff.evaluation.tasks import MODELS
-from scuff.metrics.overlap.accuracies import CLEAN
+from scuff.metrics.evaluation.tables import CLEAN
 from scuff.metrics.transform_space.nearness import LEAST_SCHEMES, Distances, scheme_correlations
 from scuff.store import Settings, Store, read_columns_of_each, save_settings
 from scuff.studies.base import Plan, check_folder, complete_settings

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from scuff.corruptions import get
 from scuff.design import find_categories
-from scuff.design.overlap.files import read_categories
+from scuff.design.overlap.categories import read_categories
 from scuff.metrics import overlaps
-from scuff.metrics.words import name_some
 from scuff.studies.overlap.results import read_overlap
 from scuff.suites import Suite, list_suites, load_suite
 from scuff.suites.suite import ABOUT_ENTRY
+from scuff.words import name_some
 
 FAMILIES = "families"  # categories are the families in the registry of corruptions
 ALL = "all"  # the benchmark of all corruptions
@@ -129,13 +129,11 @@ def _read_categories(categories: Mapping[str, Sequence[str]] | str | os.PathLike
     elif path.suffix in (".yaml", ".yml", ".json"):
         groups = read_categories(path)
     else:
-        matrix = overlaps(read_overlap(path)) if path.is_dir() else path
-        groups = find_categories(matrix, seed=seed).groups()
-    seen: dict[str, str] = {}
-    for category, members in groups.items():
-        for name in members:
-            if seen.setdefault(name, category) != category:
-                raise ValueError(f"a corruption has one category, and {name} has two: {seen[name]} and {category}")
+        groups = find_categories(overlaps(read_overlap(path)) if path.is_dir() else path, seed=seed).groups()
+    category_of: dict[str, str] = {}
+    for category, name in ((category, name) for category, members in groups.items() for name in members):
+        if category_of.setdefault(name, category) != category:
+            raise ValueError(f"a corruption has one category, and {name} has two: {category_of[name]} and {category}")
     return groups
 
 

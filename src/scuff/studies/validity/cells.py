@@ -1,19 +1,19 @@
-"""The form into which every reader brings its source: accuracies of models by kind, name and severity.
+"""The one form into which every reader brings its source: accuracies of models by kind, name and severity.
 
-One function makes Shifts of it. Kinds are "clean", whose name is empty, and those of `metrics.read_shifts`; corruptions
-are called `suite/entry`.
+Kinds are "clean", whose name is empty, and those of `metrics.read_shifts`; corruptions are called `suite/entry`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from scuff.metrics.validity.shift_tables import read_shifts
 from scuff.metrics.validity.shifts import CORRUPTED, SCORE, Shifts
-from scuff.metrics.words import name_some
+from scuff.words import name_some
 
 CLEAN = "clean"
 NO_LEVEL = 0  # the severity of images that have none
@@ -22,17 +22,12 @@ Cell = tuple[str, str, int]  # kind, name, severity
 
 
 def make_shifts(
-    cells: dict[Cell, pd.Series],
-    severities: Iterable[int] | None = None,
-    *,
-    scale: float = 1.0,
-    families: Sequence[str] | None = None,
-    standard: Sequence[int] | None = None,
+    cells: Mapping[Cell, pd.Series], severities: Iterable[int] | None = None, *, scale: float = 1.0, **columns: Any
 ) -> Shifts:
     """Shifts from values that all have the same models as index, accuracies in units of 1 / `scale`.
 
-    Corruptions count by their means over severities, the chosen ones or all; without a choice, all corruptions of a
-    suite must have the same, or means would not be comparable. Models that lack a value are left out.
+    Corruptions count by their means over severities, the chosen ones or all. Models that lack a value are left out.
+    Other `columns` are those of `metrics.read_shifts`, or None.
 
     >>> values = pd.Series([50, 40, 30, 20, 10], list("abcde"))
     >>> cells = {(CLEAN, "", 0): values, (CORRUPTED, "c/fog", 1): values, (CORRUPTED, "c/fog", 2): values - 10}
@@ -43,12 +38,11 @@ def make_shifts(
     for kind, name, level in cells:
         if kind == CORRUPTED:
             levels_of.setdefault(name, []).append(level)
-    columns = {f"{kind}{name}": values for (kind, name, _), values in cells.items() if kind != CORRUPTED}
+    values = {f"{kind}{name}": values for (kind, name, _), values in cells.items() if kind != CORRUPTED}
     for name, levels in _choose_levels(levels_of, check_severities(severities)).items():
-        columns[f"{CORRUPTED}{name}"] = np.mean([cells[CORRUPTED, name, level] for level in levels], axis=0)
-    frame = pd.DataFrame({name: v if name.startswith(SCORE) else v / scale for name, v in columns.items()})
-    extra = {"model": frame.index, "family": families, "standard": standard}
-    return read_shifts(frame.assign(**{name: values for name, values in extra.items() if values is not None}))
+        values[f"{CORRUPTED}{name}"] = np.mean([cells[CORRUPTED, name, level] for level in levels], axis=0)
+    frame = pd.DataFrame({name: v if name.startswith(SCORE) else v / scale for name, v in values.items()})
+    return read_shifts(frame.assign(model=frame.index, **{k: v for k, v in columns.items() if v is not None}))
 
 
 def check_severities(severities: Iterable[int] | None, where: str = "severities") -> tuple[int, ...] | None:
@@ -62,7 +56,10 @@ def check_severities(severities: Iterable[int] | None, where: str = "severities"
 
 
 def _choose_levels(levels_of: dict[str, list[int]], severities: Sequence[int] | None) -> dict[str, list[int]]:
-    """The severities of each corruption over which the mean is taken."""
+    """The severities of each corruption over which the mean is taken.
+
+    Without a choice, all corruptions of a suite must have the same, or means would not be comparable.
+    """
     graded = {name: sorted(levels) for name, levels in levels_of.items() if levels != [NO_LEVEL]}
     if severities is not None and not graded:
         raise ValueError(f"no corruption has severities to choose {name_some(severities)} from")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import pandas as pd
@@ -14,8 +14,7 @@ from scuff.store import Settings, Store, read_settings, save_settings
 
 SETTINGS = "validity.json"
 SHIFTS = "shifts.csv"
-REQUIRED = ("table", "models", "left_out", "suites", "categories", "search", "seed", "resamples", "notes")  # settings
-REQUIRED += ("same", "different")  # type: ignore[assignment]
+REQUIRED = ("table", "models", "left_out", "suites", "categories", "search", "seed", "resamples", "notes")
 COLUMNS = {
     "correlations": "what benchmark size natural kind value low high p_value models note",
     "contributions": "corruption natural alone alone_low alone_high alone_gain alone_gain_low alone_gain_high "
@@ -26,10 +25,9 @@ COLUMNS = {
     "random_low random_high whole whole_low whole_high gain gain_low gain_high gain_over_whole gain_over_whole_low "
     "gain_over_whole_high drop drop_low drop_high stability exact warning",
 }
-TEXTS = ("what", "benchmark", "natural", "kind", "corruption", "group", "question", "smaller", "larger", "members")
-TEXTS += ("warning", "note")  # type: ignore[assignment]
-MAY_BE_EMPTY = ("warning", "note")
-COUNTS = ("size", "models", "n", "k", "benchmarks", "categories")
+NAMES = {"what", "benchmark", "natural", "kind", "corruption", "group", "question", "smaller", "larger", "members"}
+TEXTS = NAMES | {"warning", "note"}  # which may be empty, as names may not
+COUNTS = {"size", "models", "n", "k", "benchmarks", "categories"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,13 +71,12 @@ def save_validity(store: Store, result: Validity) -> None:
     Nothing of an earlier study is left in the folder; its settings go first.
     """
     store.remove(SETTINGS)
-    store.write(SHIFTS, result.shifts.to_frame().to_csv(index=False).encode())
-    for name in COLUMNS:
-        table = getattr(result, name)
+    tables = {SHIFTS: result.shifts.to_frame()} | {f"{name}.csv": getattr(result, name) for name in COLUMNS}
+    for file, table in tables.items():
         if table is None:
-            store.remove(f"{name}.csv")
+            store.remove(file)
         else:
-            store.write(f"{name}.csv", table.to_csv(index=False).encode())
+            store.write(file, table.to_csv(index=False).encode())
     save_settings(store, SETTINGS, result.settings)
 
 
@@ -90,7 +87,7 @@ def read_validity(directory: str | os.PathLike[str]) -> Validity:
         raise ValueError(f"{store.root} is not the folder of a study of validity: there is no {SETTINGS} in it")
     settings = read_settings(store, SETTINGS)
     try:
-        missing = [name for name in REQUIRED if name not in settings]
+        missing = [name for name in (*REQUIRED, "same", "different") if name not in settings]
         if missing:
             raise ValueError(f"the settings lack {', '.join(missing)}")
         shifts = read_shifts(_read(store, SHIFTS, ("model", "family")))
@@ -103,7 +100,7 @@ def read_validity(directory: str | os.PathLike[str]) -> Validity:
         ) from error
 
 
-def _read(store: Store, name: str, words: Sequence[str]) -> pd.DataFrame:
+def _read(store: Store, name: str, words: Collection[str]) -> pd.DataFrame:
     try:
         return read_named_table(store.read(name), words)
     except (ValueError, OSError) as error:
@@ -120,11 +117,8 @@ def _read_checked(store: Store, name: str, shifts: Shifts) -> pd.DataFrame | Non
         odd = [column for column in columns if column not in table] or [c for c in table if c not in columns]
         raise ValueError(f"{file} has other columns: {', '.join(odd) or 'in another order'}")
     for column, values in table.items():
-        if column in TEXTS:
-            is_valid = column in MAY_BE_EMPTY or not (values == "").any()
-        else:
-            is_valid = values.dtype.kind in ("i" if column in COUNTS else "fib")
-        if not is_valid:
+        kinds = "i" if column in COUNTS else "fib"
+        if (column in NAMES and (values == "").any()) or (column not in TEXTS and values.dtype.kind not in kinds):
             raise ValueError(f"{file} has wrong values in the column {column}")
     strange = set(table.get("natural", ())) - {*shifts.natural, MEAN}
     if strange:

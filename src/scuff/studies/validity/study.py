@@ -5,19 +5,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from scuff.options import REPEATED, TEXT, WHOLE, WHOLES, Kind, Option, numbers
 from scuff.studies.base import Study, as_function, study
-from scuff.studies.options import REPEATED, TEXT, WHOLE, WHOLES, Kind, Option, numbers
-from scuff.studies.vocabulary import Seed, Severities
+from scuff.vocabulary import Seed, Severities
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from scuff.metrics import Shifts
-    from scuff.studies.validity.mapping import TableMapping
     from scuff.studies.validity.results import Validity  # noqa: F401  (of the base class)
+    from scuff.studies.validity.table import TableMapping
     from scuff.suites import Suite
 
 Place = str | os.PathLike[str]
+Units = Literal["models", "families"]
 
 SOURCE = "A CSV table of accuracies, or folders of scuff evaluate by suites of corruptions."
 NATURAL = "An evaluation of a natural shift, and one of clean images of its classes; may be repeated."
@@ -114,9 +115,7 @@ class ValidityStudy(Study["Validity"]):
         Option("Suite to score instead of all that are known; may be repeated.", REPEATED, "NAME|FILE", "--suite"),
     ] = None
     count: Annotated[int, Option("Approximate number of benchmarks in a group.", WHOLE, "N")] = 1000
-    resample: Annotated[
-        Literal["models", "families"] | None, Option(RESAMPLE, TEXT, "models|families", resume="noted")
-    ] = None
+    resample: Annotated[Units | None, Option(RESAMPLE, TEXT, "models|families", resume="noted")] = None
     resamples: Annotated[int, Option("Number of bootstrap resamples, at least 100.", WHOLE, "N")] = 1000
     seed: Seed = 0
     device: Annotated[None, Option("Not needed: everything is computed from a table.", resume="noted")] = None

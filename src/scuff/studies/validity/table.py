@@ -1,12 +1,35 @@
-"""Shifts from any wide table of accuracies: a row per model, and a mapping that says what the columns mean."""
+"""Shifts from any wide table of accuracies: a row per model, and a mapping that says what the columns mean.
+
+The mapping is a YAML file, or a dictionary with the same content:
+
+    model: model                 # column of model names (default: model)
+    unit: percent                # of accuracies: percent or fraction (default: fraction)
+    clean: val                   # accuracy on clean images
+    synthetic:                   # suite: a pattern, or its corruptions with their columns
+      imagenet-c: "imagenet-c.{corruption}.{severity}_on-disk"
+      my-suite: {fog: fog_column, rain: [rain_weak, rain_strong]}
+    severities: [1, 3, 5]        # use only these (default: all)
+    natural:                     # benchmark: a column; if it lacks classes, also the clean accuracy on its classes
+      imagenet-a: {accuracy: imagenet-a, clean: val-on-imagenet-a-classes}
+      imagenet-v2: imagenetv2-matched-frequency-format-val
+    scores: {imagenet-p: mfr}    # synthetic benchmarks that are not accuracies; larger means less robust
+    families: {resnet: "^resnet"}               # regular expressions, the first match counts; or {column: NAME}
+    standard: [alexnet, resnet50]               # models without any intervention for robustness
+    models: {include: ["resnet"], exclude: ["_pgd"]}    # regular expressions (default: all models)
+
+Required are `clean`, `natural`, and one of `synthetic` and `scores`.
+"""
 
 from __future__ import annotations
 
 import difflib
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,25 +37,46 @@ import pandas as pd
 
 from scuff.metrics.validity.shift_tables import model_names, read_named_table, to_numbers
 from scuff.metrics.validity.shifts import CORRUPTED, NATURAL, REFERENCE, SCORE, Shifts
-from scuff.metrics.words import name_some, near_names
-from scuff.studies.validity.cells import CLEAN, NO_LEVEL, Cell, make_shifts
-from scuff.studies.validity.mapping import COLUMN, CORRUPTION, SEVERITY, UNITS, TableMapping, read_mapping
+from scuff.studies.validity.cells import CLEAN, NO_LEVEL, Cell, check_severities, make_shifts
 from scuff.suites import list_suites, load_suite
+from scuff.words import name_some, near_names
 
+UNITS = {"fraction": 1.0, "percent": 100.0}
+CORRUPTION, SEVERITY = "{corruption}", "{severity}"
 WORD, ANYTHING = r"[\w -]+", ".+"  # valid names of corruptions in a column; names that may have been meant
+COLUMN = "column"  # of families: where the table itself names them
 ROLES = {CLEAN: "clean", CORRUPTED: "{}", NATURAL: "natural.{}", REFERENCE: "natural.{}.clean", SCORE: "scores.{}"}
+
+Place = str | os.PathLike[str]
+Parser = Callable[[Any, str], Any]
+Columns = dict[str, dict[int, list[str]]]  # of a suite, by corruption and severity
+
+
+@dataclass(frozen=True)
+class TableMapping:
+    """A checked mapping, see above. `natural` has pairs: the column, and that of its clean classes or None."""
+
+    clean: str
+    natural: Mapping[str, tuple[str, str | None]]
+    synthetic: Mapping[str, str | Mapping[str, list[str]]] = field(default_factory=dict)
+    scores: Mapping[str, str] = field(default_factory=dict)
+    model: str = "model"
+    unit: str = "fraction"
+    severities: tuple[int, ...] | None = None
+    families: Mapping[str, str] = field(default_factory=dict)
+    standard: tuple[str, ...] | None = None
+    models: Mapping[str, list[str]] = field(default_factory=dict)
 
 
 def read_accuracy_table(
-    table: pd.DataFrame | str | os.PathLike[str],
-    mapping: TableMapping | Mapping[str, Any] | str | os.PathLike[str],
+    table: pd.DataFrame | Place,
+    mapping: TableMapping | Mapping[str, Any] | Place,
     *,
     severities: Iterable[int] | None = None,
 ) -> Shifts:
     """Shifts from a DataFrame or a CSV file, and a mapping that says what its columns mean.
 
-    The mapping is a YAML file or a dictionary with the same content; see `scuff.studies.validity.mapping`. `severities`
-    override those of the mapping. Models that lack a value are left out.
+    `severities` override those of the mapping. Models that lack a value are left out.
 
     >>> table = pd.DataFrame({"model": list("abcde"), "val": 70, "c.fog.1": 50, "c.fog.2": 30, "sketch": 20})
     >>> mapping = {"unit": "percent", "clean": "val", "synthetic": {"c": "c.{corruption}.{severity}"},
@@ -42,9 +86,13 @@ def read_accuracy_table(
     ({'c/fog': 0.4}, {'sketch': 0.7})
     """
     mapping = mapping if isinstance(mapping, TableMapping) else read_mapping(mapping)
-    frame = _open_table(table, mapping)
+    if isinstance(table, pd.DataFrame):
+        frame = table.rename(columns=str)
+    else:
+        frame = read_named_table(table, [mapping.model, mapping.families.get(COLUMN, mapping.model)])
+    frame = frame.set_index(model_names(_column_of(frame, mapping.model)))
     columns = find_columns(list(frame), mapping)
-    numbers = {name: to_numbers(_column(frame, name)) for names in columns.values() for name in names}
+    numbers = {name: to_numbers(_column_of(frame, name)) for names in columns.values() for name in names}
     if mapping.unit == "percent":
         accuracies = [name for (kind, _, _), names in columns.items() if kind != SCORE for name in names]
         _check_percent({name: float(numbers[name].max()) for name in accuracies})
@@ -55,15 +103,29 @@ def read_accuracy_table(
     chosen = ~frame.index.isin(left_out)
     kept = frame[chosen]
     means = {cell: np.mean([numbers[name][chosen] for name in names], axis=0) for cell, names in columns.items()}
-    cells = {cell: pd.Series(values, kept.index) for cell, values in means.items()}
     shifts = make_shifts(
-        cells,
+        {cell: pd.Series(values, kept.index) for cell, values in means.items()},
         mapping.severities if severities is None else severities,
         scale=UNITS[mapping.unit],
-        families=_families(kept, mapping.families) if mapping.families else None,
+        family=_families(kept, mapping.families) if mapping.families else None,
         standard=None if mapping.standard is None else kept.index.isin(mapping.standard).astype(int),
     )
     return replace(shifts, left_out={**shifts.left_out, **left_out})
+
+
+def read_mapping(source: Place | Mapping[str, Any]) -> TableMapping:
+    """A mapping from a YAML file, or from a dictionary with the same content.
+
+    >>> read_mapping({"clean": "val", "natural": {"sketch": "sk"}, "scores": {"imagenet-p": "mfr"}}).natural
+    {'sketch': ('sk', None)}
+    """
+    given = source if isinstance(source, Mapping) else _load(source)
+    _check_keys(given, list(PARSERS), "the mapping")
+    missing = [key for key in ("clean", "natural") if not given.get(key)]
+    missing += [] if given.get("synthetic") or given.get("scores") else ["synthetic or scores"]
+    if missing:
+        raise ValueError(f"a mapping must say which columns are {', '.join(missing)}; it has {', '.join(given)}")
+    return TableMapping(**{key: PARSERS[key](value, key) for key, value in given.items() if value is not None})
 
 
 def find_columns(columns: Sequence[str], mapping: TableMapping) -> dict[Cell, list[str]]:
@@ -76,18 +138,26 @@ def find_columns(columns: Sequence[str], mapping: TableMapping) -> dict[Cell, li
     cells = {(CLEAN, "", NO_LEVEL): [mapping.clean]}
     cells |= {(NATURAL, name, NO_LEVEL): [column] for name, (column, _) in mapping.natural.items()}
     cells |= {(SCORE, name, NO_LEVEL): [column] for name, column in mapping.scores.items()}
-    patterns = {suite: given for suite, given in mapping.synthetic.items() if isinstance(given, str)}
+    patterns = []
     for suite, given in mapping.synthetic.items():
-        if suite in patterns:
-            matched = _match(columns, suite, given)  # type: ignore[arg-type]
+        if isinstance(given, str):
+            patterns.append(given)
+            matched = _match(columns, suite, given)
         else:
-            matched = {corruption: {NO_LEVEL: names} for corruption, names in given.items()}  # type: ignore[union-attr]
-        for entry, levels in _by_suite(suite, matched).items():
+            matched = {corruption: {NO_LEVEL: names} for corruption, names in given.items()}
+        for entry, levels in _as_in_suite(suite, matched).items():
             cells |= {(CORRUPTED, f"{suite}/{entry}", level): names for level, names in levels.items()}
     cells |= {(REFERENCE, name, NO_LEVEL): [c] for name, (_, c) in mapping.natural.items() if c is not None}
-    used = _check_roles(cells, mapping.model)
-    rest = [c for c in columns if c not in used and not any(_compile(p).fullmatch(c) for p in patterns.values())]
-    for pattern in patterns.values():
+    # Each column has one role; only references may share theirs, also with the clean accuracy.
+    roles = {mapping.model: ("model", False)}
+    for (kind, name, _), names in cells.items():
+        role, may_share = ROLES[kind].format(name), kind in (CLEAN, REFERENCE)
+        for column in names:
+            if column in roles and not (may_share and roles[column][1]):
+                raise ValueError(f"the column {column} is {roles[column][0]} in the mapping, and {role} as well")
+            roles[column] = role, may_share
+    rest = [c for c in columns if c not in roles and not any(_compile(p).fullmatch(c) for p in patterns)]
+    for pattern in patterns:
         odd = [column for column in rest if _compile(pattern, ANYTHING).fullmatch(column)]
         if odd:
             raise ValueError(
@@ -97,9 +167,9 @@ def find_columns(columns: Sequence[str], mapping: TableMapping) -> dict[Cell, li
     return cells
 
 
-def _match(columns: Sequence[str], suite: str, pattern: str) -> dict[str, dict[int, list[str]]]:
-    """The columns that a pattern fits, by corruption and severity."""
-    matched: dict[str, dict[int, list[str]]] = {}
+def _match(columns: Sequence[str], suite: str, pattern: str) -> Columns:
+    """The columns that a pattern fits."""
+    matched: Columns = {}
     for match in filter(None, map(_compile(pattern).fullmatch, columns)):
         level, levels = int(match.groupdict().get("severity", NO_LEVEL)), matched.setdefault(match["corruption"], {})
         if level in levels:
@@ -121,11 +191,12 @@ def _compile(pattern: str, corruption: str = WORD) -> re.Pattern[str]:
     return re.compile(escaped.replace(re.escape(SEVERITY), r"(?P<severity>\d+)"))
 
 
-def _by_suite(suite: str, matched: dict[str, dict[int, list[str]]]) -> dict[str, dict[int, list[str]]]:
+def _as_in_suite(suite: str, matched: Columns) -> Columns:
     """Named and ordered as in a suite of the package; those of another suite stay as they are."""
     if suite not in list_suites():
         return matched
-    known, named = load_suite(suite), {}  # type: ignore[var-annotated]
+    known = load_suite(suite)
+    named: Columns = {}
     for corruption, levels in matched.items():
         entry = known.find(corruption)
         if entry in named:
@@ -135,28 +206,7 @@ def _by_suite(suite: str, matched: dict[str, dict[int, list[str]]]) -> dict[str,
     return {entry: named[entry] for entry in known.entries if entry in named}
 
 
-def _check_roles(cells: Mapping[Cell, Sequence[str]], model: str) -> set[str]:
-    """All columns, each of which must have one role; only references may be shared, also with the clean accuracy."""
-    roles = {model: ("model", False)}
-    for (kind, name, _), columns in cells.items():
-        role, may_share = ROLES[kind].format(name), kind in (CLEAN, REFERENCE)
-        for column in columns:
-            if column in roles and not (may_share and roles[column][1]):
-                raise ValueError(f"the column {column} is {roles[column][0]} in the mapping, and {role} as well")
-            roles[column] = role, may_share
-    return set(roles)
-
-
-def _open_table(table: pd.DataFrame | str | os.PathLike[str], mapping: TableMapping) -> pd.DataFrame:
-    """The table with the names of the models as its index."""
-    if isinstance(table, pd.DataFrame):
-        frame = table.rename(columns=str)
-    else:
-        frame = read_named_table(table, [mapping.model, mapping.families.get(COLUMN, mapping.model)])
-    return frame.set_index(model_names(_column(frame, mapping.model)))
-
-
-def _column(frame: pd.DataFrame, name: str) -> pd.Series:
+def _column_of(frame: pd.DataFrame, name: str) -> pd.Series:
     if name not in frame:
         raise ValueError(f"the table has no column {name!r}; {near_names(name, frame)}")
     column = frame[name]
@@ -190,5 +240,110 @@ def _left_out(models: pd.Index, include: Sequence[str] = ("",), exclude: Sequenc
 def _families(frame: pd.DataFrame, families: Mapping[str, str]) -> Sequence[str]:
     """The family of every model, empty if it has none."""
     if COLUMN in families:
-        return _column(frame, families[COLUMN])
+        return _column_of(frame, families[COLUMN])
     return [next((name for name, e in families.items() if re.search(e, model)), "") for model in frame.index]
+
+
+# --- parsers of a mapping: functions of a value and of its place in it, for error messages ----------------------------
+
+
+def _load(path: Place) -> Mapping[str, Any]:
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        """Refuses repeated keys, of which YAML would silently take the last."""
+
+        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+            for key, count in Counter(str(key.value) for key, _ in node.value).items():
+                if count > 1:
+                    raise ValueError(f"the mapping {path} has the key {key} {count} times; keep one of them")
+            return super().construct_mapping(node, deep)
+
+    try:
+        content = yaml.load(Path(path).read_text(encoding="utf-8"), Loader)
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ValueError(f"cannot read the mapping {path}: {error}") from error
+    if not isinstance(content, dict):
+        raise ValueError(f"the mapping {path} must say what columns mean, as in clean: val; got {content!r}")
+    return content
+
+
+def _check_keys(given: Mapping[str, Any], known: Sequence[str], where: str) -> None:
+    for key in given:
+        if key not in known:
+            raise ValueError(f"{where} has an unknown key {key!r}; {near_names(str(key), known)}")
+
+
+def _each(parse: Parser, known: Sequence[str] = ()) -> Parser:
+    """The parser of a mapping whose values are parsed one by one; `known` are its keys, if not any names."""
+
+    def parse_all(values: Any, where: str) -> dict[str, Any]:
+        if not isinstance(values, Mapping):
+            raise ValueError(f"{where} must map names to columns or expressions, got {values!r}")
+        _check_keys(values, known or list(values), where)
+        return {str(name): parse(value, f"{where}.{name}") for name, value in values.items()}
+
+    return parse_all
+
+
+def _column(value: Any, where: str) -> str:
+    if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
+        raise ValueError(f"{where} must be the name of a column, got {value!r}")
+    return str(value)  # a column may be called 1
+
+
+def _list(values: Any, where: str, parse: Parser = lambda value, _: str(value)) -> list[str]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise ValueError(f"{where} must be a list of names, got {values!r}")
+    return [parse(value, where) for value in values]
+
+
+def _expression(value: Any, where: str) -> str:
+    try:
+        return re.compile(_column(value, where)).pattern
+    except re.error as error:
+        raise ValueError(f"{where} must be a regular expression, got {value!r}: {error}") from error
+
+
+def _unit(value: Any, where: str) -> str:
+    if value not in UNITS:
+        raise ValueError(f"{where} must be {' or '.join(UNITS)}, got {value!r}")
+    return value
+
+
+def _natural(value: Any, where: str) -> tuple[str, str | None]:
+    pair = value if isinstance(value, Mapping) else {"accuracy": value}
+    columns = _each(_column, ["accuracy", "clean"])({key: v for key, v in pair.items() if v}, where)
+    if "accuracy" not in columns:
+        raise ValueError(f"{where} must say which column is its accuracy, got {value!r}")
+    return columns["accuracy"], columns.get("clean")
+
+
+def _synthetic(value: Any, where: str) -> str | dict[str, list[str]]:
+    if "/" in where:
+        raise ValueError(f"synthetic names suites, and each suite its corruptions; got {where} with a / in it")
+    if isinstance(value, str):
+        if value.count(CORRUPTION) != 1 or value.count(SEVERITY) > 1:
+            raise ValueError(
+                f"the pattern of {where} needs {CORRUPTION} once, and {SEVERITY} once if there are severities; got "
+                f"{value!r}. Single columns are written {{fog: COLUMN}}"
+            )
+        return value
+    if not value or not isinstance(value, Mapping) or [] in value.values():
+        raise ValueError(f"{where} must be a pattern or map corruptions to columns, got {value!r}")
+    lists = {corruption: columns if isinstance(columns, list) else [columns] for corruption, columns in value.items()}
+    return _each(partial(_list, parse=_column))(lists, where)
+
+
+PARSERS: dict[str, Parser] = {
+    "clean": _column,
+    "natural": _each(_natural),
+    "synthetic": _each(_synthetic),
+    "scores": _each(_column),
+    "model": _column,
+    "unit": _unit,
+    "severities": lambda value, where: check_severities(value, f"{where} of the mapping"),
+    "families": _each(lambda value, where: (_column if where.endswith(f".{COLUMN}") else _expression)(value, where)),
+    "standard": lambda value, where: tuple(_list(value, where)) or None,
+    "models": _each(partial(_list, parse=_expression), ["include", "exclude"]),
+}

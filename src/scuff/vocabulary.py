@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-from scuff.studies.options import (
+from scuff.options import (
     NUMBERS,
     SCHEMES,
     SEEDS,

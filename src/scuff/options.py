@@ -1,4 +1,4 @@
-"""Options of a study: one declaration serves Python, the command line, resuming and the report's "same again" line.
+"""Options of studies and of an evaluation: one declaration serves Python, the command line and "the same again".
 
     Limit = Annotated[int | None, Option("Number of test images, evenly spread.", WHOLE, "N")]
 
@@ -9,11 +9,17 @@ and how a value is written as a word of a command again. Light on purpose: help 
 from __future__ import annotations
 
 import dataclasses
+import functools
+import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Any, Literal, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+Options = TypeVar("Options")
+R = TypeVar("R")
 
 Resume = Literal["same", "noted", "joins"]
 REQUIRED = dataclasses.MISSING
@@ -45,7 +51,7 @@ class Option:
     kind
         How it is written on the command line. None: Python only.
     metavar, flag
-        What help calls its value, and the flag if it is not `--name-of-the-field`.
+        What help calls its value, and the flag if it is not `--name-of-the-field`; a second after a slash negates it.
     is_argument
         Whether it is an argument of the command, written without a flag.
     resume
@@ -64,16 +70,16 @@ class Option:
     command_default: Any = AS_IN_PYTHON
 
 
-def options_of(study: type) -> dict[str, Option]:
-    """The options of a study by the names of its fields: required ones first, those that all studies have last."""
-    fields = sorted(dataclasses.fields(study), key=lambda f: (f.name in HOW_TO_RUN, f.default is not REQUIRED))
+def options_of(declared: Any) -> dict[str, Option]:
+    """The options of a dataclass by the names of its fields: required ones first, how to run last."""
+    fields = sorted(dataclasses.fields(declared), key=lambda f: (f.name in HOW_TO_RUN, f.default is not REQUIRED))
     return {field.name: field.type.__metadata__[-1] for field in fields}  # type: ignore[union-attr]
 
 
-def command_defaults(study: type) -> dict[str, Any]:
-    """The defaults of a study's options as its command has them."""
-    defaults = {field.name: field.default for field in dataclasses.fields(study)}
-    different = {name: described.command_default for name, described in options_of(study).items()}
+def command_defaults(declared: type) -> dict[str, Any]:
+    """The defaults of options as the command has them."""
+    defaults = {field.name: field.default for field in dataclasses.fields(declared)}
+    different = {name: described.command_default for name, described in options_of(declared).items()}
     return defaults | {name: value for name, value in different.items() if value is not AS_IN_PYTHON}
 
 
@@ -84,6 +90,27 @@ def flag_of(name: str, described: Option) -> str:
     '--fine-tune'
     """
     return described.flag or f"--{name.replace('_', '-')}"
+
+
+def takes_options(declared: Callable[P, Options]) -> Callable[[Callable[[Options], R]], Callable[P, R]]:
+    """Make a function of one object of options a function of these options, and list them in its docstring.
+
+    Types, defaults and completion are those of the dataclass.
+    """
+
+    def decorate(function: Callable[[Options], R]) -> Callable[P, R]:
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            return function(declared(*args, **kwargs))
+
+        functools.update_wrapper(call, function)
+        parameters = [f"{name}\n    {described.help}" for name, described in options_of(declared).items()]
+        about = inspect.cleandoc(function.__doc__ or "")
+        call.__doc__ = "\n".join([about, "", "Parameters", "----------", *parameters])
+        signature = inspect.signature(declared).replace(return_annotation=inspect.Signature.empty)
+        call.__signature__ = signature  # type: ignore[attr-defined]
+        return call
+
+    return decorate
 
 
 # --- kinds ------------------------------------------------------------------------------------------------------------
@@ -108,7 +135,7 @@ def numbers(text: str | None, flag: str, type_: Callable[[str], Any], example: s
 
 
 def _seeds(text: str, flag: str) -> int | list[int]:
-    several = numbers(str(text), flag, int, "3 (seeds 0, 1 and 2) or 3,7 (these two)")
+    several = numbers(str(text), flag, int, "3 (seeds 0, 1 and 2) or 3,7 (these two)") or []
     return several[0] if len(several) == 1 and "," not in str(text) else several
 
 

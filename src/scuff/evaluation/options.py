@@ -1,0 +1,80 @@
+"""The options of an evaluation. Light on purpose: the command line reads them for its help."""
+
+import os
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from scuff.options import REPEATED, REQUIRED, SWITCH, TEXT, WHOLE, Option
+from scuff.vocabulary import Device, EngineOption, Mean, Only, ProgressOption, Resize, Seed, Severities, Std
+
+if TYPE_CHECKING:
+    from scuff.data import CorruptedSource, Source
+    from scuff.suites import Suite
+
+MODELS = (
+    "torchvision:NAME, timm:NAME, onnx:FILE, FILE.safetensors, FILE.pt or package.module:object; OTHER=MODEL gives it "
+    "another name. In Python also a torch module, a callable or a Classifier, a list of these, or a mapping from names."
+)
+DATA = (
+    "Images: fashion, cifar10:DIR, folder:DIR, npz:FILE, hf:DIR, imagenet-a:DIR, ...; or published corrupted images: "
+    "cifar10-c:DIR, imagenet-c:DIR."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluationOptions:
+    """Which models see which images, corrupted how; and how to run that. All models see the same corrupted batch."""
+
+    command: ClassVar = "evaluate"
+
+    models: Annotated[Any, Option(MODELS, REPEATED, "MODEL...", is_argument=True)]
+    suite: Annotated[
+        "Suite | str | os.PathLike[str] | None",
+        Option(
+            "Name of a suite (see scuff list), or a suite file. Without one, images are evaluated as they are.",
+            TEXT,
+            command_default=None,
+        ),
+    ]
+    data: Annotated["str | Source | CorruptedSource", Option(DATA, TEXT, "SOURCE")]
+    out: Annotated[
+        str | os.PathLike[str] | None,
+        Option(
+            "Folder for the results; any fsspec path, as s3://... Existing cells are reused.",
+            TEXT,
+            "DIR",
+            command_default=REQUIRED,
+        ),
+    ] = None
+    _: KW_ONLY
+    only: Only = None
+    severities: Severities = None
+    validation: Annotated[bool, Option("Include unscored entries.", SWITCH, flag="--validation/--no-validation")] = (
+        False
+    )
+    limit: Annotated[int | None, Option("Number of images, evenly spread over the data.", WHOLE, "N")] = None
+    clean: Annotated[
+        "str | Source | None", Option("Clean counterpart of published corrupted images.", TEXT, "SOURCE")
+    ] = None
+    classes: Annotated[
+        str | None, Option("Class subset: imagenet-a, imagenet-r or objectnet; others do not count.", TEXT, "NAME")
+    ] = None
+    resize: Resize = None
+    crop: Annotated[
+        int | None, Option("Then crop the middle square. Default: as the models expect.", WHOLE, "PIXELS")
+    ] = None
+    seed: Seed = 0
+    as_published: Annotated[
+        bool, Option("Compress corrupted images as the published ImageNet-C did (JPEG).", SWITCH)
+    ] = False
+    precision: Annotated[str, Option("Precision of the models.", TEXT, "float32|bfloat16|float16")] = "float32"
+    mean: Mean = None
+    std: Std = None
+    device: Device = None
+    batch_size: Annotated[int | None, Option("Batch size; halved when memory runs out.", WHOLE, "N")] = None
+    compile: Annotated[bool, Option("Compile the models with torch.compile.", SWITCH)] = False
+    workers: Annotated[
+        int | None, Option("Number of processes that decode pictures; 0 for none but this one.", WHOLE, "N")
+    ] = None
+    engine: EngineOption = None
+    progress: ProgressOption = None
