@@ -27,12 +27,12 @@ from PIL import Image
 
 from scuff.cli.costs import show_bytes
 from scuff.data import Points
-from scuff.engine.cost import NOW, StudyCost
-from scuff.environment import environment, find_device
+from scuff.engine.cost import Estimate, StudyCost
+from scuff.environment import find_device
 from scuff.evaluation import plan_evaluation
-from scuff.evaluation.cost import measure_rates, rows_size, task_cost
-from scuff.evaluation.tasks import MODELS
-from scuff.export import estimate_study, plan_export
+from scuff.evaluation.cost import Tests
+from scuff.evaluation.tasks import MODELS, Task
+from scuff.export import estimate, plan_export
 from scuff.models import Classifier, build
 from scuff.models.checkpoint import IMAGENET
 from scuff.pictures import Cut, find_pictures
@@ -176,23 +176,13 @@ def leaderboard(scale: Scale) -> Iterator[Line]:
                 only=scale.few(suite.benchmark()),
                 precision=precision,
             )
-            rates = measure_rates(plan, scale.device, plan.cells)
-            size = rows_size(plan, plan.cells[-1])
+            tests = Tests(plan, Estimate(scale.device))
             for models in (1, 100):
-                parts = [
-                    task_cost(
-                        plan.settings["images"] * rates.task(cell.entry, ["resnet50"] * count),
-                        count * size,
-                        scale.device,
-                        NOW,
-                        cell.entry,
-                    )
-                    for cell in plan.cells
-                    for count in _groups(models)
-                ]
+                tests.estimate.parts.clear()  # what was timed stays
+                tasks = [Task(cell, ("resnet50",) * count) for cell in plan.cells for count in _groups(models)]
                 plural = "" if models == 1 else "s"
                 words = f"{name}, {len(plan.cells)} cells, {models} ResNet-50{plural}, {precision}"
-                yield "evaluate", words, StudyCost(tuple(parts), environment(scale.device)["device"], rates.warm_up)
+                yield "evaluate", words, tests.cost(tasks)
 
 
 def _groups(models: int) -> list[int]:
@@ -219,7 +209,7 @@ def corrupt(scale: Scale) -> Iterator[Line]:
             layout=layout,
         )
         words = f"imagenet-c of {plan.images} images, {save}, {layout}"
-        yield "corrupt", words, estimate_study(plan)
+        yield "corrupt", words, estimate(plan)
 
 
 def mscr(scale: Scale) -> Iterator[Line]:

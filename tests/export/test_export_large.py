@@ -172,23 +172,24 @@ def test_an_estimate_is_near_what_is_made(pictures, tmp_path, layout):
     plan = plan_export(pictures, tmp_path / "out", "imagenet-c", **FEW, layout=layout)
     cost = estimate(plan)
     assert not (tmp_path / "out").exists()
-    assert (cost.outputs, cost.tried) == (plan.missing, 4)
+    assert [(part.cells, part.how) for part in cost.parts] == [(plan.tasks, "measured now on 4 images")]
     run_plan(plan, HERE)
     made = sum(len(content) for name, content in tree(tmp_path / "out").items() if name.count("/") > 1)
     # All pictures are alike, so their files are; in a tar they have headers of a kilobyte, which are not counted.
     headers = 19 * 4 * 2 * 1024 + 4 * 10240 if layout == "webdataset" else 0
     assert made - headers - 20_000 < cost.bytes < made * 1.05
-    assert cost.cpu_seconds > 0
+    assert cost.cpu_hours > 0
     nothing = estimate(plan_export(pictures, tmp_path / "out", "imagenet-c", **FEW, layout=layout))
-    assert (nothing.outputs, nothing.bytes, nothing.cpu_seconds) == (0, 0, 0)
+    assert (nothing.cells, nothing.bytes, nothing.cpu_hours) == (0, 0, 0)
 
 
 def test_the_bytes_of_arrays_are_known(images, tmp_path):
     cost = estimate(plan_export(tmp_path / "data.npz", tmp_path / "out", "cifar10-c", **FEW))
-    assert (cost.outputs, cost.bytes) == (4, images.nbytes * 4)
+    assert (cost.cells, cost.bytes) == (4, images.nbytes * 4)
 
 
 def test_an_estimate_looks_for_pictures_that_can_be_read(pictures, tmp_path):
     for number in range(1, 19):
         (pictures / f"class{number % 3}" / f"{number}.png").write_text("hello")
-    assert estimate(plan_export(pictures, tmp_path / "out", "imagenet-c", **FEW)).tried == 1
+    (part,) = estimate(plan_export(pictures, tmp_path / "out", "imagenet-c", **FEW)).parts
+    assert part.how == "measured now on 1 image"

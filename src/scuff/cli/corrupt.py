@@ -132,12 +132,12 @@ def _tell_cost(plan: Plan, place: Engine) -> None:
     """Estimate the cost from a few images that are really corrupted."""
     from scuff.cli.costs import print_costs
     from scuff.engine import LocalEngine, Needs
-    from scuff.export import estimate_study
+    from scuff.export import estimate
     from scuff.words import show_duration
 
     if not plan.tasks:
         return
-    cost = estimate_study(plan)
+    cost = estimate(plan)
     if not cost.bytes:
         typer.echo("None of the pictures that were tried can be read: no estimate.")
         return

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from scuff.engine.cost import CellCost, StudyCost
 
 EXAMPLE_WORKERS = 8
-UNITS = {"gpu": "GPU", "cpu": "CPU"}
+HEADINGS = ("kind", "cells left", "s per cell", "hours", "bytes", "how")
 
 
 def print_costs(cost: StudyCost, engine: str = "local") -> None:
@@ -27,14 +27,11 @@ def print_costs(cost: StudyCost, engine: str = "local") -> None:
     from scuff.cli.console import print_table
 
     kinds = cost.kinds()
-    rows = [
-        [kind, *_line(parts), "; ".join(dict.fromkeys(part.how for part in parts))] for kind, parts in kinds.items()
-    ]
+    rows = [_row(kind, parts) for kind, parts in kinds.items()]
     if len(kinds) > 1:
-        rows.append(["total", str(cost.cells), "", _hours(cost.parts), show_bytes(cost.bytes)])
-    headings = ("kind", "cells left", "s per cell", "hours", "bytes", "how")
-    print_table(Table.of_texts(headings, rows, texts=(0, len(headings) - 1)))
-    typer.echo(f"To compute: {_total(cost)}; {show_bytes(cost.bytes)} of files.")
+        rows.append(["total", str(cost.cells), "", _hours(cost.parts), show_bytes(cost.bytes), ""])
+    print_table(Table.of_texts(HEADINGS, rows, texts=(0, len(HEADINGS) - 1)))
+    typer.echo(f"To compute: {_hours(cost.parts, ' hours')}; {show_bytes(cost.bytes)} of files.")
     if any(part.how.startswith("measured now") for part in cost.parts):
         cluster = ", which may not be like those of the cluster" if engine != "local" else ""
         typer.echo(f"Measured on this machine: {cost.machine}{cluster}.")
@@ -46,27 +43,19 @@ def print_costs(cost: StudyCost, engine: str = "local") -> None:
             typer.echo(f"On {_workers(workers, cost.parts)}: about {show_duration(seconds)}.")
 
 
-def _line(parts: tuple[CellCost, ...]) -> list[str]:
-    """Cells, seconds per cell, hours and bytes of a kind."""
+def _row(kind: str, parts: tuple[CellCost, ...]) -> list[str]:
     each = [part.seconds_per_cell for part in parts if part.cells]
     low, high = min(each, default=0.0), max(each, default=0.0)
     seconds = _number(low) if high - low < 0.05 * high or high != high else f"{_number(low)} to {_number(high)}"
     cells, size = sum(part.cells for part in parts), sum(part.bytes for part in parts)
-    return [str(cells), seconds, _hours(parts), show_bytes(size)]
+    how = "; ".join(dict.fromkeys(part.how for part in parts))
+    return [kind, str(cells), seconds, _hours(parts), show_bytes(size), how]
 
 
-def _hours(parts: tuple[CellCost, ...]) -> str:
-    from scuff.engine.cost import StudyCost
-
-    cost = StudyCost(parts, "")
-    hours = {"gpu": cost.gpu_hours, "cpu": cost.cpu_hours}
-    used = [device for device in hours if any(part.device == device for part in parts)]
-    return ", ".join(f"{_number(hours[device])} {UNITS[device]}" for device in used)
-
-
-def _total(cost: StudyCost) -> str:
-    totals = [(cost.gpu_hours, "GPU hours"), (cost.cpu_hours, "CPU hours")]
-    return ", ".join(f"{_number(hours)} {what}" for hours, what in totals if hours) or "0 CPU hours"
+def _hours(parts: tuple[CellCost, ...], unit: str = "") -> str:
+    """Hours of GPUs and of processors, as far as cells need them."""
+    seconds = {device: [part.seconds for part in parts if part.device == device] for device in ("gpu", "cpu")}
+    return ", ".join(f"{_number(sum(each) / 3600)} {name.upper()}{unit}" for name, each in seconds.items() if each)
 
 
 def _workers(workers: int, parts: tuple[CellCost, ...]) -> str:

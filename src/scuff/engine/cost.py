@@ -1,23 +1,27 @@
-"""What a study costs: cells, the seconds and bytes of each, and how these were found out.
+"""What a study costs: pieces of work, the seconds and bytes of each, and how these were found out.
 
-Cells that a study has finished say best how long the others take: their journals are believed first. Only where there
-are none, a few images are tried.
+A study says which cells are left, how large their files are, and how to try one of them. Everything else is here:
+finished cells say best how long the others take, so their journals are believed first; only where there are none,
+something is tried.
 """
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 
 import torch
 
 from scuff.engine.journal import read_journals
+from scuff.environment import environment
+from scuff.pool import threads_limited
 from scuff.store import Store
 
-HOUR = 3600.0
 NOW = "measured now on a few images"
-MIN_TIMED_SECONDS = {"cpu": 0.05, "cuda": 0.05}  # seconds for which something short is repeated
+TIMED_SECONDS = 0.05  # for which something short is repeated
+IN_MEMORY = "memory://scuff-cost"  # where files are made whose size is asked for
 
 
 @dataclass(frozen=True)
@@ -67,17 +71,21 @@ class StudyCost:
     warm_up: float = 0.0
 
     def __add__(self, other: StudyCost) -> StudyCost:
-        return StudyCost(self.parts + other.parts, self.machine, self.warm_up + other.warm_up)
+        return StudyCost(self.parts + other.parts, self.machine or other.machine, self.warm_up + other.warm_up)
+
+    def hours(self, device: str) -> float:
+        """Hours of all units of a device; NaN where some are not known."""
+        return sum(part.seconds for part in self.parts if part.device == device) / 3600
 
     @property
     def gpu_hours(self) -> float:
-        """Hours of GPUs, all together; NaN where some are not known."""
-        return sum(part.seconds for part in self.parts if part.device == "gpu") / HOUR
+        """Hours of GPUs, all together."""
+        return self.hours("gpu")
 
     @property
     def cpu_hours(self) -> float:
         """Hours of processors, of cells that need no GPU."""
-        return sum(part.seconds for part in self.parts if part.device == "cpu") / HOUR
+        return self.hours("cpu")
 
     @property
     def bytes(self) -> float:
@@ -108,37 +116,86 @@ class StudyCost:
         return total
 
 
+@dataclass(eq=False)
+class Estimate:
+    """A cost on its way: cells are added, and timed on the way unless the journals of the study tell.
+
+    `threads` are those that a cell has on processors; None: all of them.
+    """
+
+    device: torch.device
+    journals: Store | None = None
+    threads: int | None = None
+    parts: list[CellCost] = field(default_factory=list, repr=False)
+    warm_up: float = 0.0
+    _timed: dict[Hashable, float] = field(default_factory=dict, repr=False)
+
+    def add(
+        self,
+        kind: str,
+        seconds: Callable[[], float | tuple[float, str]],
+        size: float,
+        name: str = "",
+        *,
+        cells: int = 1,
+        pieces: int = 1,
+        done: int | None = None,
+        device: torch.device | None = None,
+    ) -> None:
+        """Cells of a kind that leave `size` bytes each; `seconds` tries what one takes, and may say how it did.
+
+        A cell may have several `pieces`, of which `done` are finished; without them, the cells of journals count.
+        """
+        device = device or self.device
+        before = seconds_before(self.journals, kind) if self.journals is not None and done != 0 else None
+        if before is not None:
+            each = before[0] / (done or before[1]) * pieces
+            how = f"measured in this folder: {before[1]} cell{'' if before[1] == 1 else 's'}"
+        elif device.type == "cuda" and not torch.cuda.is_available():  # a cluster's GPUs may all be elsewhere
+            each, how = math.nan, f"not measured: there is no {device.type} here"
+        else:
+            with threads_limited(self.threads if device.type == "cpu" else None):
+                measured = seconds()
+            each, how = measured if isinstance(measured, tuple) else (measured, NOW)
+        units = 1 if device.type == "cuda" else self.threads or torch.get_num_threads()
+        part = CellCost(kind, cells, each, size, "gpu" if device.type == "cuda" else "cpu", how, name, units)
+        self.parts.append(part)
+
+    def time(self, key: Hashable, prepare: Callable[[], Callable[[], object]]) -> float:
+        """Seconds of an act once everything is warm, measured once for each key; `prepare` makes the act."""
+        if key not in self._timed:
+            self._timed[key], more = time_warm(prepare(), self.device)
+            self.warm_up += more
+        return self._timed[key]
+
+    def total(self) -> StudyCost:
+        """All that was added."""
+        return StudyCost(tuple(self.parts), environment(self.device)["device"], self.warm_up)
+
+
 def seconds_before(store: Store, kind: str) -> tuple[float, int] | None:
     """Seconds of all cells of a kind that the study in a store has finished, and their number; None without any."""
-    journalled = [journal["cells"][kind] for journal in read_journals(store) if kind in journal["cells"]]
-    done = sum(its["done"] for its in journalled)
-    return (sum(its["seconds"] for its in journalled), done) if done else None
+    counts = [journal["cells"][kind] for journal in read_journals(store) if kind in journal["cells"]]
+    done = sum(count["done"] for count in counts)
+    return (sum(count["seconds"] for count in counts), done) if done else None
 
 
-def in_this_folder(cells: int) -> str:
-    """How a figure was obtained that journals tell."""
-    return f"measured in this folder: {cells} cell{'' if cells == 1 else 's'}"
-
-
-def is_here(device: torch.device) -> bool:
-    """Whether something can be tried on a device: a cluster's GPUs may all be elsewhere."""
-    return device.type == "cpu" or torch.cuda.is_available()
-
-
-def kind_of(device: torch.device) -> str:
-    """What costs call a device."""
-    return "gpu" if device.type == "cuda" else "cpu"
+def size_in_memory(name: str, write: Callable[[Store, str], object]) -> int:
+    """Bytes of a file, which is made in memory."""
+    store = Store(IN_MEMORY)
+    write(store, name)
+    size = len(store.read(name))
+    store.remove(name)
+    return size
 
 
 def time_once(act: Callable[[], object], device: torch.device) -> float:
     """Seconds until a GPU has done all of it."""
-    on_gpu = device.type == "cuda"
-    if on_gpu:
-        torch.cuda.synchronize(device)
+    wait = (lambda: torch.cuda.synchronize(device)) if device.type == "cuda" else (lambda: None)
+    wait()
     began = time.perf_counter()
     act()
-    if on_gpu:
-        torch.cuda.synchronize(device)
+    wait()
     return time.perf_counter() - began
 
 
@@ -147,15 +204,12 @@ def time_warm(act: Callable[[], object], device: torch.device) -> tuple[float, f
 
     What is short is repeated, in rounds twice as long as the one before.
     """
+
+    def repeat() -> None:
+        for _ in range(rounds):
+            act()
+
     first, rounds = time_once(act, device), 1
-    least = MIN_TIMED_SECONDS.get(device.type, MIN_TIMED_SECONDS["cpu"])
-    while True:
-
-        def repeat(count: int = rounds) -> None:
-            for _ in range(count):
-                act()
-
-        seconds = time_once(repeat, device)
-        if seconds >= least:
-            return seconds / rounds, max(first - seconds / rounds, 0.0)
+    while (seconds := time_once(repeat, device)) < TIMED_SECONDS:
         rounds *= 2
+    return seconds / rounds, max(first - seconds / rounds, 0.0)

@@ -8,17 +8,15 @@ rename, and one that exists is not made again: a run that was stopped, for whate
 What a file holds does not depend on where it was made, on the number of workers, or on which other files there are.
 """
 
-from scuff.export.cost import ExportCost, estimate, estimate_study
+from scuff.export.cost import estimate
 from scuff.export.plan import Plan, plan_export
 from scuff.export.run import ExportResult, ExportStopped, export, run_plan
 
 __all__ = [
-    "ExportCost",
     "ExportResult",
     "ExportStopped",
     "Plan",
     "estimate",
-    "estimate_study",
     "export",
     "plan_export",
     "run_plan",

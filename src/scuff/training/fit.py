@@ -107,7 +107,7 @@ def fit(
     device = next(training.network.parameters()).device
     labels = labels.to(device)
     steps, size = count_steps(recipe, part.total), part.batch_of(recipe.batch_size)
-    with repeatable(), _own_generators(device):
+    with repeatable(), own_generators(device):
         consistency = treatment.consistency if isinstance(treatment, Augmented) else 0.0
         step = make_step(training.network, training.optimiser, recipe, normalisation, consistency, part.team)
         while training.step < steps:
@@ -210,7 +210,7 @@ def _adjust(optimiser: torch.optim.Optimizer, recipe: Recipe, step: int, steps: 
         group["lr"].fill_(rate * share)
 
 
-def _own_generators(device: torch.device) -> contextlib.AbstractContextManager[None]:
+def own_generators(device: torch.device) -> contextlib.AbstractContextManager[None]:
     """Give torch's generators back as they were."""
     return torch.random.fork_rng(devices=[device] if device.type == "cuda" else [])
 

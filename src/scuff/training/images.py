@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from scuff.data import CorruptedSource, Source, load_pixels, open_source
 from scuff.data.open import forms
 from scuff.data.pixels import MOST_WORKERS
+from scuff.models import Classifier
 from scuff.pictures import Cut
 from scuff.training.distributed import ALONE, Part, Team, check_alike
 from scuff.training.recipes import Recipe
@@ -31,6 +33,11 @@ class TrainingImages:
     fingerprint: str
     cut: Cut
     part: Part | None = None
+
+    def classifier(self, network: nn.Module, recipe: Recipe) -> Classifier:
+        """A network of these classes that sees pictures as it did in training."""
+        look: dict[str, Any] = {"mean": self.mean, "std": self.std} if recipe.normalises else {}
+        return Classifier(network, class_names=self.class_names, cut=self.cut, **look)
 
 
 def open_training_source(data: str | Source | CorruptedSource, classes: str | None = None) -> Source:

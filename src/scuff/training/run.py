@@ -19,7 +19,7 @@ from scuff.data import Source
 from scuff.environment import find_device
 from scuff.failures import is_out_of_memory
 from scuff.files import as_place
-from scuff.models import Classifier, build, open_model, read_origin, save_model
+from scuff.models import build, open_model, read_origin, save_model
 from scuff.models.states import differences
 from scuff.store import find_file
 from scuff.suites import Suite
@@ -166,8 +166,7 @@ def train_on(
         if not is_out_of_memory(error):
             raise
         raise MemoryError(f"a batch of {recipe.batch_size} does not fit into memory; take a smaller one") from error
-    look: dict[str, Any] = {"mean": images.mean, "std": images.std} if recipe.normalises else {}
-    classifier = Classifier(network, class_names=images.class_names, cut=images.cut, **look)
+    classifier = images.classifier(network, recipe)
 
     def finish() -> None:
         if store.exists(os.path.basename(out)):  # another process was faster, and others may have begun from its file

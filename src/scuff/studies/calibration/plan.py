@@ -22,10 +22,9 @@ from scuff.corruptions import get
 from scuff.design.calibration.calibrate import TOLERANCE, calibrate, check_wanted
 from scuff.door import corrupt
 from scuff.engine import Advance, Run, needs_of
-from scuff.engine.cost import NOW, StudyCost, is_here
-from scuff.environment import environment
+from scuff.engine.cost import IN_MEMORY, Estimate, StudyCost
 from scuff.evaluation import plan_evaluation
-from scuff.evaluation.cost import IN_MEMORY, measure_rates, task_cost
+from scuff.evaluation.cost import Tests
 from scuff.ranges import Range
 from scuff.store import Settings, Store, read_settings, save_settings
 from scuff.studies.base import ALWAYS_NOTED, Plan, complete_settings, open_engine_of
@@ -111,21 +110,18 @@ class CalibrationWork:
 
     def cost(self) -> StudyCost:
         """The searches that are left, each of about as many passes over the images as usual."""
-        bench, device, missing = self.bench, torch.device(self.bench.device), self.missing()
-        machine = environment(device)["device"]
+        bench, estimate, missing = self.bench, Estimate(torch.device(self.bench.device)), self.missing()
         if not missing:
-            return StudyCost((), machine)
+            return estimate.total()
         resize, crop = (bench.cut.resize, bench.cut.crop) if bench.cut else (None, None)
         options: dict[str, Any] = {"only": missing, "resize": resize, "crop": crop}
         model = bench.classifier.name
         evaluation = plan_evaluation({model: bench.classifier}, self.suite, bench.source, IN_MEMORY, **options)
-        rates = measure_rates(evaluation, device, evaluation.cells)
-        how = NOW if is_here(device) else f"not measured: there is no {device.type} here"
-        parts = []
+        tests, cells = Tests(evaluation, estimate), {cell.entry: cell for cell in evaluation.cells}
         for entry in missing:
-            seconds = USUAL_PASSES * len(bench.source) * rates.task(entry, [model])
-            parts.append(replace(task_cost(seconds, BYTES_PER_ENTRY, device, how, entry), kind="calibrate"))
-        return StudyCost(tuple(parts), machine, rates.warm_up)
+            seconds = partial(lambda cell: USUAL_PASSES * tests.seconds(cell, [model]), cells[entry])
+            estimate.add("calibrate", seconds, BYTES_PER_ENTRY, entry)
+        return estimate.total()
 
     def describe(self) -> Iterator[str]:
         """Entries, data and model."""

@@ -19,9 +19,8 @@ from scuff.evaluation.tasks import MODELS
 from scuff.metrics.overlap.scores import Overlaps, overlaps
 from scuff.store import Settings, Store, find_file
 from scuff.studies.cells import TrainingCell, find_trained
+from scuff.studies.cost import estimate_tests, estimate_trainings
 from scuff.studies.overlap.results import collect, name_in_tests, read_overlap
-from scuff.studies.testing_cost import estimate_tests
-from scuff.studies.training_cost import estimate_trainings
 from scuff.studies.trainings import run_trainings
 from scuff.suites import Suite
 
@@ -94,8 +93,7 @@ class OverlapWork:
         """The trainings, each by its corruption, and the tests that are left."""
         borrowed = {self.store.address(name) for name in self.borrowed}
         trainings = estimate_trainings([cell for cell in self.missing() if cell.out not in borrowed], self.store)
-        tests = estimate_tests(self.store, self.plan_tests, self.cells, list(map(name_in_tests, self.cells)))
-        return StudyCost(trainings.parts + tests.parts, tests.machine, trainings.warm_up + tests.warm_up)
+        return trainings + estimate_tests(self.store, self.plan_tests, self.cells, list(map(name_in_tests, self.cells)))
 
     def describe(self) -> Iterator[str]:
         """Corruptions, data, recipe, models and tests."""

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
-from scuff.engine.cost import NOW, CellCost, StudyCost, in_this_folder, is_here, kind_of, seconds_before, time_warm
-from scuff.environment import environment
-from scuff.models import Classifier
-from scuff.pool import threads_limited
+from scuff.engine.cost import Estimate, StudyCost
+from scuff.studies.cost import Trial, try_recipe
 from scuff.studies.separation.cells import (
     MscrCell,
     fit_estimator,
@@ -28,8 +26,6 @@ from scuff.studies.separation.cells import (
     right_by_network,
 )
 from scuff.studies.separation.models import Estimator, Given, Network
-from scuff.studies.training_cost import Trial, try_recipe
-from scuff.training.fit import count_steps
 from scuff.training.treatment import Noise
 
 if TYPE_CHECKING:
@@ -42,39 +38,26 @@ TESTED_IMAGES = {"cpu": 64, "cuda": 2048}  # by device
 
 def estimate_mscr(work: MscrWork) -> StudyCost:
     """The trainings and tests that are left. Nothing is written."""
-    protocol, missing = work.protocol, work.missing()
-    device = torch.device(protocol.device)
-    machine = environment(device)["device"]
-    before = seconds_before(protocol.store, "fit") if len(protocol.contenders) == 1 else None
-    parts: list[CellCost] = []
-    warm_up = 0.0
-    with threads_limited(1 if device.type == "cpu" else None):
-        for cells in _alike(missing):
-            cell, contender = cells[0], protocol.contenders[cells[0].model]
-            on = kind_of(device) if not isinstance(contender, Estimator) else "cpu"
-            size = _result_size(work, cell)
-            if isinstance(contender, Network):
-                size += _weights_size(work, cells)  # type: ignore[assignment]
-            if before is not None:
-                seconds, how = before[0] / before[1], in_this_folder(before[1])
-            elif isinstance(contender, Estimator):
-                seconds, how = _time_estimator(work, cell)
-            elif not is_here(device):
-                seconds, how = math.nan, f"not measured: there is no {device.type} here"
-            else:
-                seconds, more = _time_network(work, cell)
-                warm_up, how = max(warm_up, more), NOW
-            parts.append(CellCost("fit", len(cells), seconds, size, on, how, cell.model))
+    protocol = work.protocol
+    journals = protocol.store if len(protocol.contenders) == 1 else None
+    estimate = Estimate(torch.device(protocol.device), journals, threads=1)
+    alike: dict[tuple, list[MscrCell]] = {}  # cells that take the same time
+    for cell in work.missing():
+        alike.setdefault((cell.model, cell.copies, cell.train_noise > 0), []).append(cell)
+    for cells in alike.values():
+        cell, contender = cells[0], protocol.contenders[cells[0].model]
+        size: float = _result_size(work, cell)
+        if isinstance(contender, Network):  # whose weights are shared by all numbers of copies
+            trial = _trial(work, cell, contender, torch.device("cpu"))
+            size += trial.size({"recipe": contender.recipe.settings()}) / len(work.settings["copies"])
+        if isinstance(contender, Estimator):
+            fit, device = partial(_time_estimator, work, cell, contender), torch.device("cpu")
+            estimate.add("fit", fit, size, cell.model, cells=len(cells), device=device)
+        else:
+            train = partial(_time_network, work, cell, contender, estimate)
+            estimate.add("fit", train, size, cell.model, cells=len(cells))
     forget()
-    return StudyCost(tuple(parts), machine, warm_up)
-
-
-def _alike(cells: list[MscrCell]) -> Iterator[list[MscrCell]]:
-    """Cells that take the same time: of one model, with as many copies, with or without noise."""
-    groups: dict[tuple, list[MscrCell]] = {}
-    for cell in cells:
-        groups.setdefault((cell.model, cell.copies, cell.train_noise > 0), []).append(cell)
-    yield from groups.values()
+    return estimate.total()
 
 
 def _result_size(work: MscrWork, cell: MscrCell) -> int:
@@ -85,16 +68,16 @@ def _result_size(work: MscrWork, cell: MscrCell) -> int:
     return len(pack_result(random.binomial(cell.copies, 0.8, shape), test))
 
 
-def _time_estimator(work: MscrWork, cell: MscrCell) -> tuple[float, str]:
+def _time_estimator(work: MscrWork, cell: MscrCell, contender: Estimator) -> tuple[float, str]:
     """Seconds of a cell, and how they were obtained."""
-    protocol, contender = work.protocol, work.protocol.contenders[cell.model]
+    protocol = work.protocol
     rows = protocol.split(cell.run)
     share = min(1.0, FIRST_POINTS / max(map(len, rows)))
     while True:
         random = np.random.default_rng(0)
         train, test = (random.permutation(part)[: math.ceil(share * len(part))] for part in rows)
         began = time.perf_counter()
-        right_by_estimator(protocol, cell, fit_estimator(protocol, cell, contender, train), test)  # type: ignore[arg-type]
+        right_by_estimator(protocol, cell, fit_estimator(protocol, cell, contender, train), test)
         seconds = time.perf_counter() - began
         if share == 1.0:
             return seconds, "measured now on one cell"
@@ -103,37 +86,24 @@ def _time_estimator(work: MscrWork, cell: MscrCell) -> tuple[float, str]:
         share = min(1.0, 2 * share)
 
 
-def _trial(work: MscrWork, cell: MscrCell, device: torch.device) -> tuple[Trial, int]:
-    """A trial with training images of a network, and how many there are in all."""
+def _trial(work: MscrWork, cell: MscrCell, contender: Network, device: torch.device) -> Trial:
+    """A trial with training images of a network."""
     train, _ = work.protocol.split(cell.run)
-    recipe = work.protocol.contenders[cell.model].recipe  # type: ignore[union-attr]
-    return try_recipe(points_source(work.protocol.points, train), recipe, device), len(train)
+    return try_recipe(points_source(work.protocol.points, train), contender.recipe, device)
 
 
-def _time_network(work: MscrWork, cell: MscrCell) -> tuple[float, float]:
-    """Seconds of a cell, and those that the first one takes longer."""
-    protocol, contender = work.protocol, work.protocol.contenders[cell.model]
-    device, training, warm_up = torch.device(protocol.device), 0.0, 0.0
+def _time_network(work: MscrWork, cell: MscrCell, contender: Network | Given, estimate: Estimate) -> float:
+    """Seconds of a cell: its training, if there is one, and its tests."""
+    protocol, device, training = work.protocol, estimate.device, 0.0
+    train, test = protocol.split(cell.run)
     if isinstance(contender, Given):
-        classifier: Classifier = contender.classifier.on(device)
+        classifier = contender.classifier.on(device)
     else:
-        trial, images = _trial(work, cell, device)
-        recipe = contender.recipe  # type: ignore[union-attr]
+        trial, recipe, on_gpu = _trial(work, cell, contender, device), contender.recipe, device.type == "cuda"
         treatment = Noise(cell.train_noise, protocol.norm, protocol.bounds) if cell.train_noise else None
-        step, warm_up = trial.step()
-        steps = count_steps(recipe, images)
-        training = steps * recipe.batch_size * (step + trial.treating(treatment))
-        on_gpu = device.type == "cuda"
+        training = trial.seconds(estimate, treatment, len(train))
         precision = recipe.precision if on_gpu else "float32"
         classifier = trial.classifier().on(device, precision, compile=recipe.compile and on_gpu)
-    _, test = protocol.split(cell.run)
     few = test[: TESTED_IMAGES.get(device.type, TESTED_IMAGES["cpu"])]
-    testing, more = time_warm(lambda: right_by_network(protocol, cell, classifier, few), device)
-    return training + testing * len(test) / len(few), warm_up + more
-
-
-def _weights_size(work: MscrWork, cells: list[MscrCell]) -> float:
-    """Bytes of a network's weights, per cell: numbers of copies share them."""
-    trial, _ = _trial(work, cells[0], torch.device("cpu"))
-    shared = len(work.settings["copies"])
-    return trial.size({"recipe": trial.recipe.settings()}) / shared
+    testing = estimate.time(cell, lambda: lambda: right_by_network(protocol, cell, classifier, few))
+    return training + testing * len(test) / len(few)

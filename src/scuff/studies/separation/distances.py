@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import torch
 from scuff.arrays import reading_arrays
 from scuff.data import Points, open_points
 from scuff.engine import Progress, Run
-from scuff.engine.cost import CellCost, StudyCost, is_here, kind_of
+from scuff.engine.cost import Estimate, StudyCost
 from scuff.environment import environment
 from scuff.metrics.norms import parse_norm
 from scuff.metrics.separation.classes import (
@@ -166,19 +167,14 @@ class SeparationWork:
             searches.append((PAIRS, class_separations, "pairs of classes", 25 * classes * (classes - 1)))
         if self.study.per_point:
             searches.append((NEAREST, nearest_other_class, "every point", 16 * points))  # type: ignore[arg-type]
-        kind = kind_of(self.device)
-        units = 1 if kind == "gpu" else torch.get_num_threads()
-        parts = []
+        estimate = Estimate(self.device)
         for file, function, what, size in searches:
             if self.store is None or not self.store.exists(file):
-                seconds, how = self._time(function, what)
-                parts.append(CellCost("search", 1, seconds, size if self.store else 0, kind, how, what, units))
-        return StudyCost(tuple(parts), environment(self.device)["device"])
+                estimate.add("search", partial(self._time, function, what), size if self.store else 0, what)
+        return estimate.total()
 
     def _time(self, function: Callable[..., Any], what: str) -> tuple[float, str]:
         """Seconds that a search takes, and how this was found out."""
-        if not is_here(self.device):
-            return math.nan, f"not measured: there is no {self.device.type} here"
         told: list[tuple[float, int]] = []  # when, and how many pairs were done
         began, whole = time.perf_counter(), 0
 

@@ -216,7 +216,9 @@ class DissimilarWork:
         """Tests, and centres, which are all measured with the first extractor."""
         extractor = self.repetitions[0][1]
         centres = EncodingCost(
-            self.store, self.device, lambda: few_images(extractor, self.source, self.settings, self.device)
+            self.device,
+            self.store,
+            open_encoder=lambda: few_images(extractor, self.source, self.settings, self.device),
         )
         centres.add_centres(self.missing_centres(), self.suites, self.settings)
         tests = [estimate(plan, self.device, journals=self.store) for plan in self.evaluations.values()]

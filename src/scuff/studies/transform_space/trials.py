@@ -28,9 +28,8 @@ from scuff.metrics.transform_space.nearness import LEAST_SCHEMES, Distances, sch
 from scuff.store import Settings, Store, read_columns_of_each, save_settings
 from scuff.studies.base import Plan, check_folder, complete_settings
 from scuff.studies.cells import TrainingCell, find_trained
+from scuff.studies.cost import estimate_tests, estimate_trainings
 from scuff.studies.sources import check_classes, choose_seeds, open_test_source
-from scuff.studies.testing_cost import estimate_tests
-from scuff.studies.training_cost import estimate_trainings
 from scuff.studies.trainings import run_trainings
 from scuff.studies.transform_space.cost import estimate_encodings
 from scuff.studies.transform_space.distances import DistanceWork, plan_distances, recipe_of
