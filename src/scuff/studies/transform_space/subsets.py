@@ -149,7 +149,8 @@ class SubsetsWork(TrialWork):
         self.distances.measure(run)
         if not run.failures:
             self.check_trained()
-            super().run(run)
+            run_trainings(run, self.missing(), self.distances.device)
+            self.run_tests(run)
 
     def collect(self) -> pd.DataFrame:
         """Mean errors; what the folder holds from before stays in the table."""

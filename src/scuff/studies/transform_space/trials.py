@@ -121,15 +121,18 @@ class TrialWork:
 
         A cell that fails does not keep those from being done that do not need it.
         """
-        device = self.distances.device
         self.expect(run)
-        run_trainings(run, [*self.distances.untrained(), *self.missing()], device)
+        run_trainings(run, [*self.distances.untrained(), *self.missing()], self.distances.device)
         self.distances.measure(run)
+        self.run_tests(run)
+
+    def run_tests(self, run: Run) -> None:
+        """Test all networks that are trained."""
         models = {cell.name: cell.out for cell in self.trained()}
         if models:
             self.evaluation = self.plan_tests(models)
             expect_tests(run, self.evaluation)
-            run_tests(run, self.evaluation, device, compile=self.recipe.compile)
+            run_tests(run, self.evaluation, self.distances.device, compile=self.recipe.compile)
 
     def errors(self) -> pd.DataFrame:
         """Scheme, seed, corruption, severity and error of tests that are done, one line per network and cell.
