@@ -37,7 +37,7 @@ from scuff.models import Classifier, build
 from scuff.models.checkpoint import IMAGENET
 from scuff.pictures import Cut, find_pictures
 from scuff.studies import DistancesStudy, MscrStudy, OverlapStudy
-from scuff.studies.separation.protocols import find_protocol
+from scuff.studies.separation.study import find_protocol
 from scuff.suites import load_suite
 from scuff.words import show_duration
 

@@ -10,12 +10,13 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 IMAGES_KEYS = ("images", "x", "data")
 LABELS_KEYS = ("labels", "y")
-PIECE = 16 << 20  # bytes of pixels that are hashed at a time
+PIECE = 16 << 20  # bytes that are hashed at a time
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,7 @@ class ArrayFile:
     def fingerprint(self) -> str:
         """A hash of images and labels, which takes a second per gigabyte or so."""
         state = hashlib.blake2b(repr((self.images.shape, self.labels is None)).encode(), digest_size=8)
-        for piece in pieces(self.images, PIECE):
-            state.update(np.ascontiguousarray(piece))
+        feed(state, self.images)
         if self.labels is not None:
             state.update(npy_bytes(self.labels))
         return state.hexdigest()
@@ -54,7 +54,7 @@ def open_arrays(path: Path) -> ArrayFile:
 
 
 @contextlib.contextmanager
-def reading_arrays(path: Path) -> Iterator[None]:
+def reading_arrays(path: Path | str) -> Iterator[None]:
     """Turn everything that numpy and zipfile raise on a broken file into one error that names it."""
     try:
         yield
@@ -62,9 +62,14 @@ def reading_arrays(path: Path) -> Iterator[None]:
         raise ValueError(f"cannot read {path} as arrays: {error}") from error
 
 
+def read_array(path: Path, mapped: bool = False) -> np.ndarray:
+    """The array of a .npy, in memory or mapped from the file."""
+    with reading_arrays(path):
+        return np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+
+
 def _read_npz(path: Path, file: Mapping[str, np.ndarray]) -> ArrayFile:
-    images_key = next((k for k in IMAGES_KEYS if k in file), None)
-    labels_key = next((k for k in LABELS_KEYS if k in file), None)
+    images_key, labels_key = (next((k for k in keys if k in file), None) for keys in (IMAGES_KEYS, LABELS_KEYS))
     if images_key is None:
         raise ValueError(f"expected images under {' or '.join(IMAGES_KEYS)}, found the keys {', '.join(file)}")
     labels = None if labels_key is None else file[labels_key]
@@ -83,7 +88,7 @@ def check_images(path: Path | str, images: np.ndarray) -> None:
         raise ValueError(f"{path} holds no pixels: its shape is {shape}")
 
 
-def check_count(path: Path, images: np.ndarray, labels: np.ndarray) -> None:
+def check_count(path: Path | str, images: np.ndarray, labels: np.ndarray) -> None:
     """Refuse labels that are not one per image."""
     if labels.ndim == 0 or len(labels) != len(images):
         raise ValueError(f"{path}: {len(images)} images need as many labels, got labels of shape {labels.shape}")
@@ -93,6 +98,12 @@ def pieces(images: np.ndarray, size: int) -> Iterator[np.ndarray]:
     """The images in order, about `size` bytes at a time."""
     count = max(1, size // max(1, images[:1].nbytes))
     return (images[start : start + count] for start in range(0, len(images), count))
+
+
+def feed(state: Any, array: np.ndarray) -> None:
+    """Add an array to a hash, which takes a second per gigabyte or so."""
+    for piece in pieces(array, PIECE):
+        state.update(np.ascontiguousarray(piece))
 
 
 def npy_bytes(array: np.ndarray) -> bytes:

@@ -40,7 +40,9 @@ def check_corruption(
     >>> check_corruption("fog", parameters={"strength": 1.0, "decay": 2.0}, sizes=[(20, 31)])
     """
     if severity is None and parameters is None:
-        severity = _middle_level(name, suite)
+        of_suite, entry = find_entry(name, suite)
+        levels = of_suite.levels(entry)
+        severity = levels[len(levels) // 2]
     options: dict[str, Any] = {"severity": severity, "suite": suite, "parameters": parameters}
     plan = resolve(name, **options)
     for height, width in sizes:
@@ -48,12 +50,6 @@ def check_corruption(
             x = _test_images(images, channels, height, width).to(device)
             where = f"{plan.entry} at {channels} x {height} x {width} on {device}"
             _check_one(x, name, options, plan, where)
-
-
-def _middle_level(name: str, suite: Suite | str | None) -> int | None:
-    suite, entry = find_entry(name, suite)
-    levels = suite.levels(entry)
-    return levels[len(levels) // 2]
 
 
 def _test_images(count: int, channels: int, height: int, width: int) -> Tensor:

@@ -173,10 +173,8 @@ def _corrupt_batch(batch: Tensor, plan: Resolved, seed: int, ids: Ids, scale: bo
     ids = ids_tensor(ids, batch)
     if plan.choices:
         drawn = integers(image_keys(plan.entry, None, ids, seed), "level", low=0, high=len(plan.choices) - 1)
-        ways = [
-            partial(_corrupt_batch, plan=p, seed=seed, scale=scale, as_published=as_published) for p in plan.choices
-        ]
-        return each_its_way(batch, ids, drawn, ways)
+        options: dict[str, Any] = {"seed": seed, "scale": scale, "as_published": as_published}
+        return each_its_way(batch, ids, drawn, [partial(_corrupt_batch, plan=p, **options) for p in plan.choices])
     parameters = scaled_parameters(plan, min(batch.shape[-2:])) if scale else plan.parameters
     keys = image_keys(plan.entry, plan.level, ids, seed)
     pieces = [_step(plan.corruption, parameters, batch[p], keys[p], as_published) for p in pieces_of(batch)]
@@ -220,7 +218,7 @@ def from_pixels(corruption: Corruption, batch: Tensor) -> Tensor:
     """A batch as the corruption wants it: bytes or unit floats, and three channels if it needs colour."""
     x = _in_colour(corruption, batch)
     if corruption.domain == "byte":
-        return x if x.dtype == torch.uint8 else _nearest_bytes(x)
+        return x if x.dtype == torch.uint8 else torch.round(x * 255.0).to(torch.uint8)
     return x if x.dtype != torch.uint8 else kernels.bytes_to_unit(x)
 
 
@@ -241,7 +239,3 @@ def like(batch: Tensor, pixels: Tensor) -> Tensor:
     if batch.dtype != torch.uint8:
         return kernels.bytes_to_unit(pixels)
     return pixels.contiguous() if batch.is_contiguous() else pixels
-
-
-def _nearest_bytes(x: Tensor) -> Tensor:
-    return torch.round(x * 255.0).to(torch.uint8)

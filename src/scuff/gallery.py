@@ -18,18 +18,14 @@ from PIL import Image
 from scuff.corruptions import Corruption, get
 from scuff.files import write_by_rename
 from scuff.pictures import fit_square
-from scuff.sheets import Row, draw_strip, enlarged, entry_row
+from scuff.sheets import draw_strip, enlarged, entry_row
 from scuff.suites import Suite
 from scuff.suites.tables import count_entries, parameter_table, severity_rule
 
 INDEX = "README.md"
 TILE = 96  # pixels; larger pictures are reduced, smaller ones enlarged until they reach it
 CAPTION_SIZE = 12
-FORMAT: dict[str, Any] = {
-    "format": "WEBP",
-    "quality": 75,
-    "method": 6,
-}  # a third smaller than such a JPEG
+FORMAT: dict[str, Any] = {"format": "WEBP", "quality": 75, "method": 6}  # a third smaller than such a JPEG
 
 
 def write_suite(
@@ -52,7 +48,7 @@ def write_suite(
     for entry in suite.entries:
         row = [("clean", clean), *entry_row(suite, entry, clean, seed, all_levels=False)]
         with write_by_rename(folder / strip_name(suite, entry)) as file:
-            _strip(row).save(file, **FORMAT)
+            draw_strip([(caption, _tile(tile)) for caption, tile in row], CAPTION_SIZE).save(file, **FORMAT)
         if progress is not None:
             progress(f"{suite.name}/{entry}")
     return _write_text(folder / f"{suite.name}.md", text)
@@ -156,13 +152,9 @@ def _entry_blocks(suite: Suite, entry: str) -> Iterable[str]:
     if corruption.lengths:
         size = suite.size_of(entry)
         yield f"Lengths, for {size}-pixel images; they scale with the image: {_codes(corruption.lengths)}."
-    if corruption.reference and not _shares_reference(suite):
+    references = {get(suite.corruption(entry)).reference for entry in suite.entries}
+    if corruption.reference and (not suite.reference or len(references) > 1):  # else it stands at the top of the page
         yield f"Reference: {_escaped(corruption.reference)}"
-
-
-def _shares_reference(suite: Suite) -> bool:
-    """Whether one reference, which stands at the top of the page, serves all entries."""
-    return suite.reference != "" and len({get(suite.corruption(entry)).reference for entry in suite.entries}) == 1
 
 
 def _paragraphs(corruption: Corruption) -> list[str]:
@@ -213,10 +205,6 @@ def _escaped(text: str) -> str:
 def _anchor(heading: str) -> str:
     """The name that GitHub gives to a heading."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-
-
-def _strip(row: Row) -> Image.Image:
-    return draw_strip([(caption, _tile(picture)) for caption, picture in row], CAPTION_SIZE)
 
 
 def _tile(picture: Image.Image) -> Image.Image:

@@ -41,9 +41,13 @@ def open_images(images: Images, check: bool = True) -> OpenedImages:
         return _open_tensor(images, check)
     if isinstance(images, np.ndarray):
         return _open_array(images, check)
-    if _is_pil(images):
-        opened = _open_array(_pil_to_array(images), check)
-        return OpenedImages(opened.batch, lambda y: _array_to_pil(opened.restore(y)))
+    from PIL import Image
+
+    if isinstance(images, Image.Image):
+        if images.mode not in ("L", "RGB"):
+            raise ImageError(f"expected a PIL image of mode L or RGB, got {images.mode}; call image.convert('RGB')")
+        opened = _open_array(np.array(images), check)
+        return OpenedImages(opened.batch, lambda y: Image.fromarray(opened.restore(y)))
     raise ImageError(
         f"expected a torch tensor, a numpy array, a PIL image or a list of them, got {type(images).__name__}; "
         "convert it, for instance with numpy.asarray"
@@ -114,21 +118,3 @@ def _checked(batch: Tensor, check: bool) -> Tensor:
                 "on pixels, before a model's normalisation"
             )
     return batch
-
-
-def _is_pil(images: Images) -> bool:
-    from PIL import Image
-
-    return isinstance(images, Image.Image)
-
-
-def _pil_to_array(image) -> np.ndarray:
-    if image.mode not in ("L", "RGB"):
-        raise ImageError(f"expected a PIL image of mode L or RGB, got {image.mode}; call image.convert('RGB')")
-    return np.array(image)
-
-
-def _array_to_pil(array: np.ndarray):
-    from PIL import Image
-
-    return Image.fromarray(array)

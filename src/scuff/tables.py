@@ -94,14 +94,14 @@ class Column:
             return Cell(NOTHING if value is None else str(value), is_text=self.form is None)
         if hasattr(value, "low"):  # a score
             return Cell(self.form(value.value), value.value, interval(value.low, value.high, self.form))
-        ends = interval(*self._ends(record), self.form) if self.interval else ""
+        ends = ""
+        if self.interval:
+            named = (
+                f"{self.value}_low" in record if isinstance(record, Mapping) else hasattr(record, f"{self.value}_low")
+            )
+            before = f"{self.value}_" if named else ""
+            ends = interval(_read(record, f"{before}low"), _read(record, f"{before}high"), self.form)
         return Cell(self.form(value), value if isinstance(value, Real) else math.nan, ends)  # type: ignore[arg-type]
-
-    def _ends(self, record: Any) -> tuple[float, float]:
-        low, high = f"{self.value}_low", f"{self.value}_high"
-        if not _has(record, low):
-            low, high = "low", "high"
-        return _read(record, low), _read(record, high)
 
 
 @dataclass(frozen=True)
@@ -225,7 +225,3 @@ def _records(records: Any) -> list[Any]:
 
 def _read(record: Any, key: str) -> Any:
     return record[key] if isinstance(record, Mapping) else getattr(record, key)
-
-
-def _has(record: Any, key: str) -> bool:
-    return key in record if isinstance(record, Mapping) else hasattr(record, key)

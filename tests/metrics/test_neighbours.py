@@ -10,11 +10,11 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from scuff.metrics.separation.neighbours import ALL, CLASSES, POINTS, Given, open_searcher, search
-from scuff.metrics.separation.neighbours.best import Competition, make_bars
 from scuff.metrics.separation.neighbours.blocks import choose_blocks, patches, single_features
 from scuff.metrics.separation.neighbours.device import Device
 from scuff.metrics.separation.neighbours.exact import pair_powers
 from scuff.metrics.separation.neighbours.given import find_conflicts
+from scuff.metrics.separation.neighbours.search import Competition, make_bars
 
 NORMS = (1.0, 2.0, 2.5, math.inf)
 KINDS = 8
@@ -23,7 +23,7 @@ KINDS = 8
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Leaves of three points, a first level of two blocks, and further levels from four features on."""
-    monkeypatch.setattr("scuff.metrics.separation.neighbours.tree.LEAF", 3)
+    monkeypatch.setattr("scuff.metrics.separation.neighbours.prepare.LEAF", 3)
     monkeypatch.setattr("scuff.metrics.separation.neighbours.scan.TASKS", 4)
     monkeypatch.setattr("scuff.metrics.separation.neighbours.blocks.COARSE", 2)
     monkeypatch.setattr("scuff.metrics.separation.neighbours.blocks.FINER", 2)
@@ -159,7 +159,7 @@ def test_order_threads_and_sizes_do_not_matter(monkeypatch, competition):
     given = Given(x, labels, 1)
     first = search(open_searcher(given.prepared), competition)
     for leaf, tasks, threads in ((128, 1, 1), (2, 1000, 3), (7, 5, 2)):
-        monkeypatch.setattr("scuff.metrics.separation.neighbours.tree.LEAF", leaf)
+        monkeypatch.setattr("scuff.metrics.separation.neighbours.prepare.LEAF", leaf)
         monkeypatch.setattr("scuff.metrics.separation.neighbours.scan.TASKS", tasks)
         monkeypatch.setattr("scuff.metrics.separation.neighbours.compiling.config.NUMBA_NUM_THREADS", threads)
         prepared = Given(x, labels, 1).prepared

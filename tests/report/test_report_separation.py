@@ -16,12 +16,16 @@ from scuff.cli import app
 from scuff.metrics.separation.mscr import RobustAccuracies, accuracy_table, copies_effect, mscr_scores, running_mscr
 from scuff.report import write_report
 from scuff.report.colours import themes
-from scuff.report.separation.distances import bin_edges, group_distances
-from scuff.report.separation.figures import spread_out
+from scuff.report.separation.figures import diagonal, spread_out
 from scuff.report.separation.mscr import mscr_page
 from scuff.report.separation.scores import measure_mscr
-from scuff.report.separation.separation import Distances, separation_page, separation_verdict
-from scuff.report.separation.surface import diagonal
+from scuff.report.separation.separation import (
+    Distances,
+    bin_edges,
+    group_distances,
+    separation_page,
+    separation_verdict,
+)
 from scuff.report.separation.verdicts import Radius, find_radius, meaning, mscr_verdicts
 from scuff.studies import MscrStudy
 from scuff.studies.base import again_from

@@ -34,26 +34,6 @@ HOSTILE = "</script><script>window.hurt = 1</script><b>@ink"
 EVERY = ["correlations", "models", "corruptions", "categories", "groups", "trends", "searches", "settings"]
 
 
-@pytest.fixture(scope="module")
-def shifts():
-    return make_shifts()
-
-
-@pytest.fixture(scope="module")
-def correlations(shifts):
-    return make_correlations(shifts)
-
-
-@pytest.fixture(scope="module")
-def contributions(shifts):
-    return make_contributions(shifts)
-
-
-@pytest.fixture(scope="module")
-def page(shifts, correlations, contributions):
-    return Page(render_all(shifts, correlations, contributions))
-
-
 def test_all_sections_are_there_and_nothing_is_unnamed(page):
     assert page.sections() == EVERY
     assert {attributes["href"][1:] for _, attributes, _ in page.find("a")} == set(EVERY)

@@ -11,12 +11,9 @@ from made_validity import (
     NATURAL,
     SCORE,
     SUITES,
-    make_contributions,
-    make_correlations,
-    make_shifts,
 )
 from pages import Page, rendered, table_of
-from validity_pages import lines, render_all, validity_page
+from validity_pages import lines, validity_page
 
 from scuff.report.colours import themes
 from scuff.report.validity.figures import model_scatter
@@ -24,26 +21,6 @@ from scuff.report.validity.scores import KINDS, measure_validity
 from scuff.report.validity.sections import scatter_section
 from scuff.report.validity.settings import definitions
 from scuff.report.validity.verdicts import validity_verdicts
-
-
-@pytest.fixture(scope="module")
-def shifts():
-    return make_shifts()
-
-
-@pytest.fixture(scope="module")
-def correlations(shifts):
-    return make_correlations(shifts)
-
-
-@pytest.fixture(scope="module")
-def contributions(shifts):
-    return make_contributions(shifts)
-
-
-@pytest.fixture(scope="module")
-def page(shifts, correlations, contributions):
-    return Page(render_all(shifts, correlations, contributions))
 
 
 def test_figures_are_what_plotly_understands(page):

@@ -7,37 +7,15 @@ import pytest
 from made_validity import (
     CATEGORIES,
     made_settings,
-    make_contributions,
     make_correlations,
-    make_shifts,
 )
 from pages import Page, rendered, table_of
-from validity_pages import render_all, validity_page
+from validity_pages import validity_page
 
 from scuff.report.validity.figures import model_scatter
 from scuff.report.validity.scores import measure_validity
 from scuff.report.validity.settings import CATEGORIES as CATEGORIES_FILE
 from scuff.report.validity.settings import GIVEN_CATEGORIES, GIVEN_TABLE, validity_again, validity_settings
-
-
-@pytest.fixture(scope="module")
-def shifts():
-    return make_shifts()
-
-
-@pytest.fixture(scope="module")
-def correlations(shifts):
-    return make_correlations(shifts)
-
-
-@pytest.fixture(scope="module")
-def contributions(shifts):
-    return make_contributions(shifts)
-
-
-@pytest.fixture(scope="module")
-def page(shifts, correlations, contributions):
-    return Page(render_all(shifts, correlations, contributions))
 
 
 def test_settings_say_who_is_left_out_and_how_to_do_it_again(page, shifts):

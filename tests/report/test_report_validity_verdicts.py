@@ -11,41 +11,18 @@ from made_validity import (
     NATURAL,
     SCORE,
     UNRELATED,
-    make_contributions,
-    make_correlations,
     make_groups,
     make_searches,
-    make_shifts,
     make_trends,
 )
 from pages import Page, rendered, table_of
-from validity_pages import lines, render_all, validity_page, verdicts
+from validity_pages import lines, validity_page, verdicts
 
 from scuff.metrics.validity.shifts import BETWEEN
 from scuff.report.validity.notes import gather_notes, notes_of, suite_notes
 from scuff.report.validity.scores import KINDS, measure_validity
 from scuff.report.validity.settings import definitions
 from scuff.report.validity.verdicts import validity_verdicts
-
-
-@pytest.fixture(scope="module")
-def shifts():
-    return make_shifts()
-
-
-@pytest.fixture(scope="module")
-def correlations(shifts):
-    return make_correlations(shifts)
-
-
-@pytest.fixture(scope="module")
-def contributions(shifts):
-    return make_contributions(shifts)
-
-
-@pytest.fixture(scope="module")
-def page(shifts, correlations, contributions):
-    return Page(render_all(shifts, correlations, contributions))
 
 
 def test_the_table_has_all_kinds_of_all_suites_with_intervals(page, correlations):

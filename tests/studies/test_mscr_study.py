@@ -26,7 +26,7 @@ from scuff.studies.base import again_from
 from scuff.studies.separation.cells import MscrCell, noisy_copies
 from scuff.studies.separation.models import Estimator, Given, Network, open_contenders
 from scuff.studies.separation.plan import read_noise
-from scuff.studies.separation.protocols import PROTOCOLS
+from scuff.studies.separation.study import PROTOCOLS
 from scuff.training import Recipe
 
 ONE = LocalEngine(processes=1)
@@ -231,7 +231,7 @@ def test_what_models_can_be():
     assert kinds == {"1-nn": Estimator, "svm": Estimator, "cifar-fast": Network, "Pipeline": Estimator}
     forest = found["Pipeline"].make(5)
     assert forest.get_params()["randomforestclassifier__random_state"] == 5
-    assert found["Pipeline"].estimator.get_params()["randomforestclassifier__random_state"] is None
+    assert found["Pipeline"].model.get_params()["randomforestclassifier__random_state"] is None
     assert isinstance(open_contenders({"mine": bright_quarter})["mine"], Given)
 
 

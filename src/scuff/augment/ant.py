@@ -19,7 +19,8 @@ import safetensors
 import torch
 from torch import Tensor, nn
 
-from scuff.augment.scheme import Scheme, each
+from scuff.augment.scheme import Scheme
+from scuff.ops.textures import each
 from scuff.random import image_keys, normal
 from scuff.ranges import is_number
 from scuff.tensors import read_tensors, write_tensors

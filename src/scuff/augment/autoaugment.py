@@ -63,7 +63,7 @@ class AutoAugment(Scheme):
         channels, height, width = images.shape[1:]
         size = (height, width)
         steps = self.draw(ids, size, seed)
-        mean = _for_channels(MEANS[self.policy], channels)
+        mean = MEANS[self.policy] if channels == 3 else (round(sum(MEANS[self.policy]) / 3),)
         original = self.convention == "original"
         how: dict[str, Any] = {
             "resampling": "bilinear" if self.convention == "comparison" else "nearest",
@@ -79,8 +79,8 @@ class AutoAugment(Scheme):
     def draw(self, ids: Tensor, size: tuple[int, int], seed: int = 0) -> Steps:
         """What images of these ids draw, if they have this height and width."""
         keys = self.keys(ids, seed)
-        operations = _operations(self.policy)
         rows = [step for pair in POLICIES[self.policy] for step in pair]
+        operations = (*sorted({step.operation for step in rows}), "identity")
         pair = integers(keys, "pair", (1,), low=0, high=len(rows) // 2 - 1).long()
         row = 2 * pair + constant((0, 1), keys.device, torch.int64)
         values = draw_values(keys, _amounts(self.policy, self.convention, self.slips, *size), row)
@@ -88,11 +88,6 @@ class AutoAugment(Scheme):
         number = tuple(operations.index(step.operation) for step in rows)
         which = constant(number, keys.device, torch.int64)[row].masked_fill(~happens, operations.index("identity"))
         return Steps(operations, which, values)
-
-
-def _operations(policy: str) -> tuple[str, ...]:
-    used = {step.operation for pair in POLICIES[policy] for step in pair}
-    return (*sorted(used), "identity")
 
 
 @lru_cache(maxsize=64)
@@ -105,8 +100,3 @@ def _amounts(policy: str, convention: str, slips: bool, height: int, width: int)
     if slips and policy == "imagenet":
         amounts[2 * 18] = of("contrast", 5, height, width)
     return tuple(amounts)
-
-
-def _for_channels(colour: tuple[int, ...], channels: int) -> tuple[int, ...]:
-    """A colour for three channels, or its grey for one."""
-    return colour if channels == 3 else (round(sum(colour) / 3),)

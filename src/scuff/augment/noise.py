@@ -11,7 +11,8 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from scuff.augment.scheme import Scheme, draw_centres, each, patch_mask
+from scuff.augment.scheme import Scheme, draw_centres, patch_mask
+from scuff.ops.textures import each
 from scuff.random import normal, uniform
 from scuff.ranges import is_number
 

@@ -12,8 +12,9 @@ from torch import Tensor
 from scuff.augment import conventions
 from scuff.augment.conventions import GREY, Amount, Steps, draw_values
 from scuff.augment.operations import operate
-from scuff.augment.scheme import Scheme, cutout, draw_centres, each
+from scuff.augment.scheme import Scheme, cutout, draw_centres
 from scuff.kernels.constants import constant
+from scuff.ops.textures import each
 from scuff.random import integers
 from scuff.ranges import is_number
 

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from scuff.ops.textures import each
 from scuff.random import image_keys, integers
 
 
@@ -71,11 +72,6 @@ class NoAugmentation(Scheme):
 
     def __call__(self, images: Tensor, ids: Tensor, seed: int = 0) -> Tensor:
         return images
-
-
-def each(value: Tensor) -> Tensor:
-    """(N,) -> (N, 1, 1, 1), to meet images."""
-    return value[:, None, None, None]
 
 
 # --- square patches at random places, cut at the border of the image ------------------------------------------------

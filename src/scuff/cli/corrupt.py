@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scuff.cli.options import (
-    Address,
-    DryRun,
-    EngineName,
-    Only,
-    Resize,
-    Seed,
-    Severity,
-    Validation,
-    whole_numbers,
-)
-from scuff.options import words
+from scuff.cli.options import Address, DryRun, EngineName
+from scuff.cli.study import options_command
+from scuff.export.options import ExportOptions
 
 if TYPE_CHECKING:
     from scuff.engine import Engine
@@ -31,34 +22,21 @@ UNITS = {
 }
 
 
+AsPublished = Annotated[
+    bool, typer.Option("--as-published", help="As ImageNet-C was published: the same as --save jpeg.")
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Number of processes. Default: one per processor; 0 or 1: none but this one."),
+]
+
+
+@options_command(ExportOptions)
 def corrupt_command(
-    source: str = typer.Argument(..., metavar="SRC", help="Folder of pictures, or an array: .npz or .npy."),
-    destination: str = typer.Argument(
-        ..., metavar="DST", help="Folder for the results, outside SRC; any fsspec path, as s3://bucket/out."
-    ),
-    suite: str = typer.Option("imagenet-c", help="Name of a suite (see scuff list), or a suite file."),
-    only: Only = None,
-    severity: Severity = None,
-    validation: Validation = False,
-    seed: Seed = 0,
-    resize: Resize = None,
-    crop: int | None = typer.Option(None, metavar="PIXELS", help="Then crop the middle square."),
-    save: str | None = typer.Option(
-        None, metavar="png|jpeg", help="File format: png is lossless (default); jpeg has quality 85."
-    ),
-    as_published: bool = typer.Option(
-        False, "--as-published", help="As ImageNet-C was published: the same as --save jpeg."
-    ),
-    layout: str | None = typer.Option(
-        None,
-        metavar="folder|npz|npy|webdataset",
-        help="Layout of the results. For a folder: folder (default). For an array: npy (default), one file per "
-        "corruption, as in CIFAR-10-C; or npz, one file per corruption and severity. For both: webdataset, tar files.",
-    ),
-    shard: int | None = typer.Option(None, metavar="N", help="Pictures per tar file of webdataset (default 500)."),
-    workers: int | None = typer.Option(
-        None, metavar="N", help="Number of processes. Default: one per processor; 0 or 1: none but this one."
-    ),
+    options: dict[str, Any],
+    *,
+    as_published: AsPublished = False,
+    workers: Workers = None,
     engine: EngineName = "local",
     address: Address = None,
     dry_run: DryRun = False,
@@ -85,9 +63,8 @@ def corrupt_command(
       scuff corrupt val/ noc/ --suite imagenet-noc --resize 256 --crop 224
       scuff corrupt /nfs/train s3://bucket/train-c --layout webdataset --engine ray --address auto
     """
-    if as_published and save == "png":
+    if as_published and options.get("save", "jpeg") != "jpeg":
         raise ValueError("--as-published means --save jpeg; leave out --save png")
-
     if workers is not None and workers < 0:
         raise ValueError(f"--workers must be at least 0, got {workers}")
 
@@ -95,20 +72,7 @@ def corrupt_command(
     from scuff.export import plan_export, run_plan
 
     place = chosen_engine(engine, address, None if workers is None else max(workers, 1), "--workers")
-    plan = plan_export(
-        source,
-        destination,
-        suite,
-        only=words(only),
-        severities=whole_numbers(severity, "--severity"),
-        validation=validation,
-        seed=seed,
-        resize=resize,
-        crop=crop,
-        save="jpeg" if as_published else save or "png",
-        layout=layout,
-        shard=shard,
-    )
+    plan = plan_export(**options | ({"save": "jpeg"} if as_published else {}))
     _announce(plan)
     if dry_run:
         _tell_cost(plan, place)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -86,12 +85,12 @@ def nonoverlapping_command(
     from scuff.report.overlap.designs import explain_selection, selection_table, sweep_table
 
     _check_ending(out, (".yaml", ".yml"))
-    overlaps = choose(read_overlaps_of(source, suite or ()), words(only))
+    overlaps = _read(source, only, suite)
     if sweep:
         print_table(sweep_table(design.sweep(overlaps)))
     selection = design.find_nonoverlapping(overlaps, threshold)
     print_table(selection_table(overlaps, selection))
-    _print_lines(explain_selection(selection))
+    typer.echo("\n".join(explain_selection(selection)))
     if out is not None:
         _save_suite(selection.to_suite(name or out.stem, overlaps.suites), out)
 
@@ -120,11 +119,11 @@ def categories_command(
     from scuff.report.overlap.designs import explain_categories, groups_table, steps_table
 
     _check_ending(out, (".json", ".yaml", ".yml"))
-    overlaps = choose(read_overlaps_of(source, ()), words(only))
+    overlaps = _read(source, only)
     categories = find_categories(overlaps, least_correlation=correlation, seed=seed)
     print_table(steps_table(categories))
     print_table(groups_table(categories.groups()))
-    _print_lines(explain_categories(categories, correlation))
+    typer.echo("\n".join(explain_categories(categories, correlation)))
     if out is not None:
         _write(out, categories.groups())
         typer.echo(f"Categories: {out}")
@@ -166,7 +165,7 @@ def balanced_command(
     from scuff.report.overlap.designs import groups_table
 
     _check_ending(out, (".yaml", ".yml") if count is None else (".json", ".yaml", ".yml"))
-    overlaps = choose(read_overlaps_of(source, suite or ()), words(only))
+    overlaps = _read(source, only, suite)
     groups = read_categories(categories) if categories else design.find_categories(overlaps, seed=seed).groups()
     if count is None:
         members = design.least_overlapping(overlaps, groups, n, k)
@@ -176,7 +175,7 @@ def balanced_command(
             _save_suite(design.balanced(overlaps, groups, n, k, name or out.stem), out)
         return
     benchmarks = design.generate(groups, n, k, count, seed)
-    _print_lines(", ".join(benchmark) for benchmark in benchmarks[:BENCHMARKS_PRINTED])
+    typer.echo("\n".join(", ".join(benchmark) for benchmark in benchmarks[:BENCHMARKS_PRINTED]))
     shown, possible = min(count, BENCHMARKS_PRINTED), design.count_benchmarks(groups, n, k)
     typer.echo(f"{shown} of the {count} benchmarks drawn, out of {possible} possible.")
     if out is not None:
@@ -191,36 +190,24 @@ design_app.command("calibrate")(calibrate_command)
 # --- files ----------------------------------------------------------------------------------------------------------
 
 
-def read_overlaps_of(source: str, suites: list[str] | tuple[str, ...]) -> Overlaps:
-    """The overlaps of a study's folder, of a CSV file of accuracies, or in a CSV file; `suites` are suite files."""
+def _read(source: str, only: str | None, suites: list[str] | None = None) -> Overlaps:
+    """The overlaps of a study's folder, or of a CSV file; of all corruptions, or `only` of some entries or suites."""
+    from scuff import studies
     from scuff.metrics import read_overlaps
     from scuff.suites import load_suite
 
-    loaded = [load_suite(suite) for suite in suites]
-    if os.path.isdir(source) or "://" in source:
-        from scuff.metrics import overlaps
-        from scuff.studies import read_overlap
-
-        return overlaps(read_overlap(source))
-    return read_overlaps(source, loaded)
-
-
-def choose(overlaps: Overlaps, only: list[str] | None) -> Overlaps:
-    """Those of some names: addresses, names of entries, or suites, of which all are taken."""
+    loaded = [load_suite(suite) for suite in suites or ()]
+    is_folder = os.path.isdir(source) or "://" in source
+    overlaps = read_overlaps(studies.read_overlap(source) if is_folder else source, loaded)
     if only is None:
         return overlaps
     chosen: list[str] = []
-    for word in only:
+    for word in words(only) or ():
         matching = [name for name in overlaps.names if word in (name, *name.rpartition("/")[::2])]
         if not matching:
             raise ValueError(f"there is no corruption or suite {word!r} here; there are {', '.join(overlaps.names)}")
         chosen += matching
     return overlaps.take(list(dict.fromkeys(chosen)))
-
-
-def _print_lines(lines: Iterable[str]) -> None:
-    for line in lines:
-        typer.echo(line)
 
 
 def _write(path: Path, content: Any) -> None:

@@ -58,8 +58,7 @@ def progress_command(
 
 def _show(console: Console, statuses: list[Status]) -> None:
     """The last run, and how many there were before."""
-    from scuff.report.progress.progress import state_words
-    from scuff.report.progress.tables import kinds_table, show_time
+    from scuff.report.progress.progress import kinds_table, show_time, state_words
 
     last = statuses[-1]
     before = f"; {len(statuses) - 1} before it" if len(statuses) > 1 else ""

@@ -158,7 +158,7 @@ def _mscr_line(study: SeparationStudy, points: Points) -> str:
 
 def _follow_protocol(options: dict[str, Any], extra: dict[str, Any]) -> None:
     """Options that are not given are those of the protocol."""
-    from scuff.studies.separation.protocols import find_protocol
+    from scuff.studies.separation.study import find_protocol
 
     name = extra.pop("protocol")
     for key, value in ({} if name is None else find_protocol(name)).items():

@@ -54,11 +54,8 @@ def elastic_transform(
     """
     height, width = x.shape[-2:]
     rows, columns = warp.pixel_grid(height, width, x.device)
-    third = min(height, width) // 3
-    across, down = width // 2, height // 2
-    corners = ((across + third, down + third), (across + third, down - third), (across - third, down - third))
-    points = constant(corners, x.device, torch.float64)
-    if third:
+    points = warp.three_points(x)
+    if points is not None:
         back = warp.affine_through(points + jitter * pull.double(), points.expand(len(x), 3, 2)).float()
         to_column, to_row = back[:, :, :, None, None].unbind(1)
         x = kernels.sample_bilinear(

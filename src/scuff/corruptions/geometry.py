@@ -155,13 +155,9 @@ def three_point_warp(pixels: Tensor, pull: Tensor, *, pull_by: float) -> Tensor:
     Called elastic, after a second step that bends the picture by a hundredth of a pixel. It is left out: OpenCV reads
     at 32nds of a pixel, so the original's has no effect either.
     """
-    height, width = pixels.shape[-2:]
-    third = min(height, width) // 3
-    if third == 0:
+    points = warp.three_points(pixels)
+    if points is None:
         return pixels.clone()
-    down, across = height // 2, width // 2
-    corners = ((across + third, down + third), (across + third, down - third), (across - third, down - third))
-    points = constant(corners, pixels.device, torch.float64)
     back = warp.affine_through(points + pull_by * pull.double(), points.expand(len(pixels), 3, 2))
     return _affine(pixels, back, "edge")
 
@@ -196,10 +192,7 @@ def grid_distortion(pixels: Tensor, down: Tensor, across: Tensor) -> Tensor:
 
 
 def _draw_lens(keys: Tensor, shape: Shape, *, bend: Range | float, shift: float) -> dict[str, Tensor]:
-    return {
-        "bend": pick(keys, bend),
-        "offset": torch.round(random.uniform(keys, "offset", (2,), -shift, shift)),
-    }
+    return {"bend": pick(keys, bend), "offset": torch.round(random.uniform(keys, "offset", (2,), -shift, shift))}
 
 
 @syn2nat(draw=_draw_lens, lengths=("shift",), ranges=("bend",))

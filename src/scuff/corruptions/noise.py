@@ -11,6 +11,7 @@ from scuff import kernels, random
 from scuff.corruptions.draws import Shape, pick
 from scuff.corruptions.registry import HENDRYCKS, NOC, SYN2NAT, register
 from scuff.ops import colour
+from scuff.ops.textures import each
 from scuff.ranges import Range
 
 hendrycks = partial(register, family="noise", reference=HENDRYCKS)
@@ -55,11 +56,6 @@ def impulse_noise(x: Tensor, replaced: Tensor, salt: Tensor) -> Tensor:
 
 
 # --- strength drawn per image ---------------------------------------------------------------------------------------
-
-
-def each(value: Tensor) -> Tensor:
-    """(N,) -> (N, 1, 1, 1), to meet images."""
-    return value[:, None, None, None]
 
 
 def _draw_scaled_normal(keys: Tensor, shape: Shape, *, std: Range | float) -> dict[str, Tensor]:

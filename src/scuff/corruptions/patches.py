@@ -7,6 +7,7 @@ picture is covered.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 
 import torch
@@ -40,10 +41,11 @@ def count_shapes(
 
 
 def draw_centres(
-    keys: Tensor, shape: Shape, count: Range | int, scale: float, figure: Pixels, original: Pixels
+    keys: Tensor, shape: Shape, count: Range | int, scale: float, figure_at: Callable[[float], Pixels]
 ) -> dict[str, Tensor]:
     """Centres (N, K, 2) of shapes of 13 pixels, which do not cross the border, and which of them are used (kinds)."""
-    number, most = count_shapes(keys, shape, count, scale, figure, original)
+    figure = figure_at(scale)
+    number, most = count_shapes(keys, shape, count, scale, figure, figure_at(1.0))
     margin = max(1, round(7 * scale))
     places = whole_position(keys, "centre", most, *(_room(figure, axis, shape[axis + 1], margin) for axis in (0, 1)))
     used = torch.arange(most, device=keys.device) < number[:, None]
@@ -59,7 +61,7 @@ def _room(figure: Pixels, axis: int, length: int, margin: int = 0) -> tuple[int,
 # --- stamps ---------------------------------------------------------------------------------------------------------
 
 
-def _draw_dashes(keys: Tensor, shape: Shape, count: Range | int, scale: float) -> dict[str, Tensor]:
+def _draw_dashes(keys: Tensor, shape: Shape, *, count: Range | int, scale: float) -> dict[str, Tensor]:
     _, height, width = shape
     figures, original = stamps.dashes(scale), stamps.dashes(1.0)[3]
     number, most = count_shapes(keys, shape, count, scale, figures[3], original)
@@ -77,11 +79,7 @@ def _draw_dashes(keys: Tensor, shape: Shape, count: Range | int, scale: float) -
     }
 
 
-def _draw_artifacts(keys: Tensor, shape: Shape, *, count: Range | int, scale: float) -> dict[str, Tensor]:
-    return _draw_dashes(keys, shape, count, scale)
-
-
-@noc(draw=_draw_artifacts, lengths=("scale",), ranges=("count",))
+@noc(draw=_draw_dashes, lengths=("scale",), ranges=("count",))
 def artifacts(pixels: Tensor, places: Tensor, kinds: Tensor, grey: Tensor, *, scale: float) -> Tensor:
     """Transmission errors: short horizontal bars of one grey, most of them with dots to the left and to the right.
 
@@ -92,7 +90,7 @@ def artifacts(pixels: Tensor, places: Tensor, kinds: Tensor, grey: Tensor, *, sc
 
 def _draw_vertical_artifacts(keys: Tensor, shape: Shape, *, count: Range | int, scale: float) -> dict[str, Tensor]:
     channels, height, width = shape
-    drawn = _draw_dashes(keys, (channels, width, height), count, scale)
+    drawn = _draw_dashes(keys, (channels, width, height), count=count, scale=scale)
     return {**drawn, "places": drawn["places"].flip(2)}
 
 
@@ -103,19 +101,24 @@ def vertical_artifacts(pixels: Tensor, places: Tensor, kinds: Tensor, grey: Tens
     return stamps.paint(pixels, stamps.topmost(places, kinds, shapes, *pixels.shape[-2:]), grey)
 
 
-def _draw_rhombi(keys: Tensor, shape: Shape, *, count: Range | int, scale: float) -> dict[str, Tensor]:
-    drawn = draw_centres(keys, shape, count, scale, stamps.rhombus(scale), stamps.rhombus(1.0))
-    return {**drawn, "grey": random.uniform(keys, "grey", drawn["kinds"].shape[1:])}
+def _draw_greys(figure_at: Callable[[float], Pixels]) -> Callable[..., dict[str, Tensor]]:
+    """Figures, each of a grey of its own."""
+
+    def draw(keys: Tensor, shape: Shape, *, count: Range | int, scale: float) -> dict[str, Tensor]:
+        drawn = draw_centres(keys, shape, count, scale, figure_at)
+        return {**drawn, "grey": random.uniform(keys, "grey", drawn["kinds"].shape[1:])}
+
+    return draw
 
 
-@noc(draw=_draw_rhombi, lengths=("scale",), ranges=("count",))
+@noc(draw=_draw_greys(stamps.rhombus), lengths=("scale",), ranges=("count",))
 def rhombus(pixels: Tensor, places: Tensor, kinds: Tensor, grey: Tensor, *, scale: float) -> Tensor:
     """Rhombi of 13 x 14 pixels, each of its own grey, the later ones on top."""
     return stamps.paint(pixels, stamps.topmost(places, kinds, (stamps.rhombus(scale),), *pixels.shape[-2:]), grey)
 
 
 def _draw_arlequin(keys: Tensor, shape: Shape, *, count: Range | int, scale: float) -> dict[str, Tensor]:
-    drawn = draw_centres(keys, shape, count, scale, stamps.rhombus(scale), stamps.rhombus(1.0))
+    drawn = draw_centres(keys, shape, count, scale, stamps.rhombus)
     colour = random.uniform(keys, "colour", (1, 3)).expand(-1, drawn["kinds"].shape[1], -1)
     return {**drawn, "colour": colour}
 
@@ -126,12 +129,7 @@ def arlequin(pixels: Tensor, places: Tensor, kinds: Tensor, colour: Tensor, *, s
     return stamps.paint(pixels, stamps.topmost(places, kinds, (stamps.rhombus(scale),), *pixels.shape[-2:]), colour)
 
 
-def _draw_discs(keys: Tensor, shape: Shape, *, count: Range | int, scale: float) -> dict[str, Tensor]:
-    drawn = draw_centres(keys, shape, count, scale, stamps.disc(scale), stamps.disc(1.0))
-    return {**drawn, "grey": random.uniform(keys, "grey", drawn["kinds"].shape[1:])}
-
-
-@noc(draw=_draw_discs, lengths=("scale",), ranges=("count",))
+@noc(draw=_draw_greys(stamps.disc), lengths=("scale",), ranges=("count",))
 def circle(pixels: Tensor, places: Tensor, kinds: Tensor, grey: Tensor, *, scale: float) -> Tensor:
     """Discs of 13 pixels, each of its own grey, the later ones on top."""
     return stamps.paint(pixels, stamps.topmost(places, kinds, (stamps.disc(scale),), *pixels.shape[-2:]), grey)

@@ -31,11 +31,8 @@ Apply = Callable[..., Tensor | Iterator[Tensor]]
 AnyApply = TypeVar("AnyApply", bound=Apply)
 
 HENDRYCKS = "Hendrycks and Dietterich, Benchmarking Neural Network Robustness to Common Corruptions, ICLR 2019"
-
 MINTUN = "Mintun, Kirillov and Xie, On Interaction Between Augmentations and Corruptions, NeurIPS 2021"
-
 NOC = "Laugros, Caplier and Ospici, Robustness Benchmarks by Using Non-Overlapping Corruptions, ICLR 2021 submission"
-
 SYN2NAT = "Laugros, Caplier and Ospici, Using Synthetic Corruptions to Measure Natural Robustness, BMVC 2021"
 
 DOMAINS = ("unit", "real", "byte")

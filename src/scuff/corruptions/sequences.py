@@ -133,11 +133,7 @@ def brightness_frames(x: Tensor, *, frames: int, first: float, step: float) -> F
         yield shift_value(x, shift)
 
 
-def _draw_drops(keys: Tensor, shape: Shape, *, mean: float, std: float) -> dict[str, Tensor]:
-    return {"layer": random.normal(keys, "drops", (1, *shape[1:]), mean, std)}
-
-
-@sequence(draw=_draw_drops, colour=True, lengths=("sigma",))
+@sequence(draw=weather.draw_drops, colour=True, lengths=("sigma",))
 def spatter_frames(
     x: Tensor, layer: Tensor, *,
     frames: int, sigma: float, threshold: float, water: float, up: float, stay: float, down: float, far_down: float,

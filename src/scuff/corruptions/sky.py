@@ -24,7 +24,7 @@ syn2nat = partial(register, family="weather", domain="byte", reference=SYN2NAT)
 
 
 def _draw_drops(keys: Tensor, shape: Shape, *, count: Range | int, scale: float) -> dict[str, Tensor]:
-    return draw_centres(keys, shape, count, scale, stamps.disc(scale), stamps.disc(1.0))
+    return draw_centres(keys, shape, count, scale, stamps.disc)
 
 
 @noc(draw=_draw_drops, lengths=("scale",), ranges=("count",))

@@ -60,8 +60,7 @@ def falling_snow(scene: Tensor, flakes: Tensor, angle: Tensor | float, radius: i
 def _draw_frost(keys: Tensor, shape: Shape, *, scale: float) -> dict[str, Tensor]:
     _, height, width = shape
     texture = random.choice(keys, "texture", weights=FROST_WEIGHTS)
-    sizes = frost_sizes(scale, height, width, keys.device)
-    room = sizes[texture] - constant((height, width), keys.device, torch.int64)
+    room = _frost(scale, height, width, keys.device)[1][texture] - constant((height, width), keys.device, torch.int64)
     corner = (random.uniform(keys, "corner", (2,)) * room).long()
     return {"texture": texture, "corner": torch.minimum(corner, room - 1)}
 
@@ -74,7 +73,8 @@ def frost(x: Tensor, texture: Tensor, corner: Tensor, *, keep: float, ice: float
     their size relative to a 224-pixel image.
     """
     height, width = x.shape[-2:]
-    return keep * x + ice * frost_windows(texture, corner, scale, height, width)
+    table, _ = _frost(scale, height, width, x.device)
+    return keep * x + ice * kernels.crop_windows(table, texture, corner[:, 0], corner[:, 1], height, width)
 
 
 def _draw_fog(keys: Tensor, shape: Shape, *, decay: float) -> dict[str, Tensor]:
@@ -104,11 +104,11 @@ WATER = (175.0 / 255.0, 238.0 / 255.0, 238.0 / 255.0)
 MUD = (63.0 / 255.0, 42.0 / 255.0, 20.0 / 255.0)
 
 
-def _draw_spatter(keys: Tensor, shape: Shape, *, mean: float, std: float) -> dict[str, Tensor]:
+def draw_drops(keys: Tensor, shape: Shape, *, mean: float, std: float) -> dict[str, Tensor]:
     return {"layer": random.normal(keys, "drops", (1, *shape[1:]), mean, std)}
 
 
-@hendrycks(draw=_draw_spatter, colour=True, lengths=("sigma", "mud"))
+@hendrycks(draw=draw_drops, colour=True, lengths=("sigma", "mud"))
 def spatter(x: Tensor, layer: Tensor, *, sigma: float, threshold: float, water: float, mud: float) -> Tensor:
     """Drops on the lens: rain that brightens (`water` > 0 is its strength) or mud that covers.
 
@@ -180,14 +180,3 @@ def _frost(scale: float, height: int, width: int, device: torch.device) -> tuple
     for row, texture in zip(table, scaled, strict=True):
         row[:, : texture.shape[1], : texture.shape[2]] = texture
     return table.to(device), sizes.to(device)
-
-
-def frost_sizes(scale: float, height: int, width: int, device: torch.device) -> Tensor:
-    """(4, 2) heights and widths of the textures as they serve an image of the given size."""
-    return _frost(scale, height, width, device)[1]
-
-
-def frost_windows(texture: Tensor, corner: Tensor, scale: float, height: int, width: int) -> Tensor:
-    """Cut a (3, height, width) window from texture `texture[n]` at row, column `corner[n]`: (N, 3, height, width)."""
-    table, _ = _frost(scale, height, width, texture.device)
-    return kernels.crop_windows(table, texture, corner[:, 0], corner[:, 1], height, width)

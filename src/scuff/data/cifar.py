@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from scuff.arrays import check_count, check_images, reading_arrays
+from scuff.arrays import check_count, check_images, read_array, reading_arrays
 from scuff.data.source import Source, array_source
 
 CLASS_NAMES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
@@ -19,7 +19,9 @@ PLANES = (3, 32, 32)  # a row of a batch: red, green, blue
 
 def open_cifar10(path: Path, split: str) -> Source:
     """`cifar10:DIR`: the pickles in DIR, or an .npz with x_train, y_train, x_test, y_test, in DIR or given itself."""
-    images, labels = _read_npz(_find_npz(path), split) if _has_no_batches(path) else _read_batches(path, split)
+    batches = path / PUBLISHED_FOLDER if (path / PUBLISHED_FOLDER).is_dir() else path
+    has_batches = any((batches / name).exists() for names in BATCHES.values() for name in names)
+    images, labels = _read_batches(batches, split) if has_batches else _read_npz(_find_npz(path), split)
     return array_source("cifar10", images, labels, CLASS_NAMES)
 
 
@@ -32,20 +34,10 @@ def open_cifar10_1(path: Path) -> Source:
     for file in (data, labels):
         if not file.exists():
             raise ValueError(f"there is no {file}; for version 4, give the file cifar10.1_v4_data.npy itself")
-    with reading_arrays(data):
-        images = np.load(data, mmap_mode="r", allow_pickle=False)
-    with reading_arrays(labels):
-        numbers = np.load(labels, allow_pickle=False)
+    images, numbers = read_array(data, mapped=True), read_array(labels)
     check_images(data, images)
     check_count(data, images, numbers)
     return array_source("cifar10.1", images, numbers, CLASS_NAMES)
-
-
-# --- an .npz --------------------------------------------------------------------------------------------------------
-
-
-def _has_no_batches(path: Path) -> bool:
-    return path.is_file() or not any((_batches(path) / name).exists() for names in BATCHES.values() for name in names)
 
 
 def _find_npz(path: Path) -> Path:
@@ -53,8 +45,8 @@ def _find_npz(path: Path) -> Path:
         return path
     archives = sorted(path.glob("*.npz"))
     if len(archives) != 1:
-        there = ", ".join(file.name for file in archives) or "neither"
-        raise ValueError(f"expected {BATCHES['test'][0]} and the like, or one .npz, in {path}; found {there}")
+        names = ", ".join(file.name for file in archives) or "neither"
+        raise ValueError(f"expected {BATCHES['test'][0]} and the like, or one .npz, in {path}; found {names}")
     return archives[0]
 
 
@@ -70,16 +62,9 @@ def _read_npz(path: Path, split: str) -> tuple[np.ndarray, np.ndarray]:
     return images, labels
 
 
-# --- pickles --------------------------------------------------------------------------------------------------------
-
-
-def _batches(path: Path) -> Path:
-    return path / PUBLISHED_FOLDER if (path / PUBLISHED_FOLDER).is_dir() else path
-
-
 def _read_batches(path: Path, split: str) -> tuple[np.ndarray, np.ndarray]:
     """The images as (N, H, W, C): a view, because channels come first in the files, as torch wants them."""
-    batches = [_read_batch(_batches(path) / name) for name in BATCHES[split]]
+    batches = [_read_batch(path / name) for name in BATCHES[split]]
     pixels = np.concatenate([data for data, _ in batches])
     return pixels.reshape(-1, *PLANES).transpose(0, 2, 3, 1), np.concatenate([labels for _, labels in batches])
 
@@ -106,11 +91,6 @@ def _dtype(name: bytes | str, align: int = 0, copy: int = 0) -> np.dtype:
     return np.dtype(name.decode() if isinstance(name, bytes) else name, bool(align), bool(copy))
 
 
-def _latin1(text: str, encoding: str) -> bytes:
-    """_codecs.encode, by which Python 3 writes bytes into a pickle that Python 2 can read."""
-    return text.encode("latin1")
-
-
 _RECONSTRUCT = np.empty(0).__reduce__()[0]  # how numpy makes an array from a pickle; its module has moved
 
 ALLOWED = {
@@ -118,7 +98,7 @@ ALLOWED = {
     ("numpy._core.multiarray", "_reconstruct"): _RECONSTRUCT,
     ("numpy", "ndarray"): np.ndarray,
     ("numpy", "dtype"): _dtype,
-    ("_codecs", "encode"): _latin1,
+    ("_codecs", "encode"): lambda text, encoding: text.encode("latin1"),  # how Python 3 writes bytes for Python 2
 }
 
 

@@ -14,18 +14,7 @@ import numpy as np
 from scuff.data.folders import check_folder
 from scuff.data.source import Source, array_source
 
-CLASS_NAMES = (
-    "T-shirt/top",
-    "Trouser",
-    "Pullover",
-    "Dress",
-    "Coat",
-    "Sandal",
-    "Shirt",
-    "Sneaker",
-    "Bag",
-    "Ankle boot",
-)
+CLASSES = ("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot")
 PREFIXES = {"train": "train", "test": "t10k"}
 UNSIGNED_BYTES = 0x08  # the third byte of an idx file: the kind of its numbers
 
@@ -36,12 +25,10 @@ def open_embedded(split: str, name: str = "fashion", border: int = 0) -> Source:
     `fashion-32` has a black `border` of two pixels around each: corruptions made for 32 pixels are then as strong as
     their authors meant them, not scaled to 28 pixels, where small kernels no longer grow with every severity.
     """
-    with (
-        (resources.files(__package__) / "fashion" / "fashion.npz").open("rb") as file,
-        np.load(file, allow_pickle=False) as arrays,
-    ):
+    archive = resources.files(__package__) / "fashion" / "fashion.npz"
+    with archive.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
         images = np.pad(arrays[f"x_{split}"], ((0, 0), (border, border), (border, border)))
-        return array_source(name, images, arrays[f"y_{split}"], CLASS_NAMES)
+        return array_source(name, images, arrays[f"y_{split}"], CLASSES)
 
 
 def open_fashion_mnist(path: Path, split: str) -> Source:
@@ -51,7 +38,7 @@ def open_fashion_mnist(path: Path, split: str) -> Source:
     labels = read_idx(_find(path, f"{PREFIXES[split]}-labels-idx1-ubyte"), 1)
     if len(images) != len(labels):
         raise ValueError(f"{path}: {len(images)} images need as many labels, got {len(labels)}")
-    return array_source("fashion-mnist", images, labels, CLASS_NAMES)
+    return array_source("fashion-mnist", images, labels, CLASSES)
 
 
 def _find(path: Path, name: str) -> Path:
@@ -69,12 +56,10 @@ def read_idx(file: Path, dimensions: int) -> np.ndarray:
         raise ValueError(f"cannot unpack {file}: {error}; fetch it again") from error
     start = 4 + 4 * dimensions
     if content[:4] != bytes((0, 0, UNSIGNED_BYTES, dimensions)) or len(content) < start:
-        raise ValueError(
-            f"{file} is no idx file of bytes in {dimensions} dimensions: it begins with {content[:4].hex()}"
-        )
+        begins = content[:4].hex()
+        raise ValueError(f"{file} is no idx file of bytes in {dimensions} dimensions: it begins with {begins}")
     shape = struct.unpack(f">{dimensions}I", content[4:start])
     if len(content) - start != math.prod(shape):
-        raise ValueError(
-            f"{file} should hold {' x '.join(map(str, shape))} bytes, got {len(content) - start}; fetch it again"
-        )
+        size = " x ".join(map(str, shape))
+        raise ValueError(f"{file} should hold {size} bytes, got {len(content) - start}; fetch it again")
     return np.frombuffer(bytearray(content[start:]), np.uint8).reshape(shape)

@@ -1,17 +1,24 @@
-"""Arrays of points and their labels: read from an .npz, checked, and with classes that have numbers and names."""
+"""Arrays of points and their labels: read from an .npz, checked, with numbers and names for classes, and scaled.
+
+A distance adds up features, and the one with the largest numbers must not decide alone: so all are on one scale.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from scuff.arrays import reading_arrays
 from scuff.data.source import numbered
+from scuff.words import name_some
 
 POINTS_KEYS = ("x", "X", "features", "data", "images")
 LABELS_KEYS = ("y", "labels")
 SPLIT_KEYS = ("x_train", "y_train", "x_test", "y_test")
+SCALES = ("minmax", "none")
+HUGE = np.finfo(np.float64).max / 2  # two numbers up to here have a difference
 MOST_CLASSES = 100_000  # that a model has outputs for; larger labels are years or the like
 
 
@@ -89,7 +96,10 @@ def number_classes(name: str, classes: np.ndarray) -> tuple[np.ndarray, tuple[st
         classes = np.char.strip(classes)
         check_given(name, classes == "")
     elif classes.dtype.kind == "f":
-        _check_whole(name, classes)
+        wrong = np.flatnonzero(~(classes == np.round(classes)) | np.isinf(classes))
+        if len(wrong):  # fractions are most likely measurements
+            where = f"{classes[wrong[0]]:g} in row {wrong[0]} (counted from 0)"
+            raise ValueError(f"{name}: classes are words or whole numbers, got {where}")
     distinct, labels = np.unique(classes, return_inverse=True)
     names = (f"{value:.17g}" if isinstance(value, float) else str(value) for value in distinct.tolist())
     return labels.astype(np.int64), tuple(names)
@@ -101,11 +111,55 @@ def check_given(name: str, is_missing: np.ndarray) -> None:
         raise ValueError(f"{name}: row {int(is_missing.argmax())} (counted from 0) has no class")
 
 
-def _check_whole(name: str, labels: np.ndarray) -> None:
-    """Refuse fractions as classes: they are most likely measurements."""
-    wrong = np.flatnonzero(~(labels == np.round(labels)) | np.isinf(labels))
-    if len(wrong):
-        row = wrong[0]
+def scale_features(name: str, x: np.ndarray, scale: str | None, features: Sequence[str] = ()) -> np.ndarray:
+    """Features (n, ...) in float64, all finite and from 0 to 1.
+
+    None expects that they are; "minmax" maps every feature from its smallest and largest value to 0 and 1; "none" lets
+    them be. `features` are the names of columns, for messages.
+
+    >>> scale_features("doctest", np.array([[10, 0.1], [30, 0.1], [20, 0.3]]), "minmax").tolist()
+    [[0.0, 0.0], [1.0, 0.0], [0.5, 1.0]]
+    """
+    x = x.astype(np.float64)
+    _check_finite(name, x, features)
+    if scale == "none" or not len(x):
+        return x
+    low, high = x.min(axis=0), x.max(axis=0)
+    if scale == "minmax":
+        constant = [_call(place, features) for place in np.argwhere(low == high).tolist()]
+        if constant:
+            raise ValueError(
+                f"{name}: constant features cannot be scaled to [0, 1], and tell no classes apart; take out "
+                f"{name_some(constant, 5)}"
+            )
+        half = np.where(np.maximum(np.abs(low), np.abs(high)) > HUGE, 0.5, 1.0)
+        x *= half
+        x -= low * half
+        x /= high * half - low * half
+        return x
+    if low.min() < 0 or high.max() > 1:
+        outside = np.argwhere((low < 0) | (high > 1))
         raise ValueError(
-            f"{name}: classes are words or whole numbers, got {labels[row]:g} in row {row} (counted from 0)"
+            f"{name}: values must lie in [0, 1], got {low.min():g} to {high.max():g}, outside in "
+            f"{name_some([_call(place, features) for place in outside.tolist()], 5)}; scale 'minmax' brings every "
+            "feature there, 'none' takes values as they are; divide pixels by 255"
         )
+    return x
+
+
+def _check_finite(name: str, x: np.ndarray, features: Sequence[str]) -> None:
+    finite = np.isfinite(x)
+    if finite.all():
+        return
+    row, *place = np.argwhere(~finite)[0].tolist()
+    value = x[(row, *place)]
+    what = "is empty or not a number" if np.isnan(value) else f"is {value}"
+    where = f"row {row} (counted from 0), {_call(place, features)}"
+    raise ValueError(f"{name}: {where}, {what}; repair the row, or take it out")
+
+
+def _call(place: Sequence[int], features: Sequence[str]) -> str:
+    """The name of a feature, or its number."""
+    if features:
+        return f"column {features[place[0]]}"
+    return f"feature {place[0]}" if len(place) == 1 else f"feature ({', '.join(map(str, place))})"

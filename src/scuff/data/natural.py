@@ -7,6 +7,7 @@ ImageNet's validation pictures.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,26 +29,20 @@ def open_by_wordnet(benchmark: str, path: Path) -> Source:
     """ImageNet-A, -R and -Sketch: a folder per WordNet id."""
     classes = subset(benchmark) if benchmark in SUBSETS else None
     expected = wordnet_ids() if classes is None else [wordnet_ids()[k] for k in classes.classes]
-    names, folders = _listed(path)
-    strange = sorted(set(folders) - set(expected))
-    if strange:
-        raise ValueError(
-            f"{path} has {len(strange)} folders that are no class of {benchmark} ({strange[0]}, ...); it should have a "
-            f"folder for each of {len(expected)} WordNet ids; give the folder that holds these"
-        )
+    remedy = f"it should have a folder for each of {len(expected)} WordNet ids; give the folder that holds these"
+    names, folders = _list_classes(path, expected.__contains__, f"class of {benchmark}", remedy)
     labels, class_names = number_among(folders, wordnet_ids())
     return picture_source(benchmark, StoredPictures(path, names), labels, class_names, classes)
 
 
 def open_imagenet_v2(path: Path) -> Source:
     """ImageNet-V2: a folder per class index, without leading zeros: sorting the names would number them wrongly."""
-    names, folders = _listed(path)
-    strange = sorted(f for f in set(folders) if not (f.isdecimal() and int(f) < len(wordnet_ids())))
-    if strange:
-        raise ValueError(
-            f"{path} has {len(strange)} folders that are no class index from 0 to 999 ({strange[0]}, ...); give the "
-            "folder of one variant, such as imagenetv2-matched-frequency-format-val"
-        )
+    remedy = "give the folder of one variant, such as imagenetv2-matched-frequency-format-val"
+
+    def is_class(folder: str) -> bool:
+        return folder.isdecimal() and int(folder) < len(wordnet_ids())
+
+    names, folders = _list_classes(path, is_class, "class index from 0 to 999", remedy)
     labels = np.array([int(folder) for folder in folders])
     return picture_source("imagenet-v2", StoredPictures(path, names), labels, wordnet_ids())
 
@@ -60,9 +55,8 @@ def open_objectnet(path: Path) -> Source:
     known = list(objectnet_folders())
     present = [folder for folder in known if (path / folder).is_dir()]
     if not present:
-        raise ValueError(
-            f"{path} has none of ObjectNet's folders, such as {', '.join(known[:3])}; give what holds them"
-        )
+        examples = ", ".join(known[:3])
+        raise ValueError(f"{path} has none of ObjectNet's folders, such as {examples}; give what holds them")
     pairs = [(f"{folder}/{name}", folder) for folder in present for name in find_pictures(path / folder)]
     names, folders = zip(*sorted(pairs), strict=True)
     labels, class_names = number_among(folders, known)
@@ -86,32 +80,21 @@ def restrict(source: Source, benchmark: str) -> Source:
             f"{source.name} does not have ImageNet's classes, so that those of {benchmark} cannot be chosen; expected "
             "folders named by WordNet ids, or class indices in a file of labels"
         )
-    if benchmark in OWN_CLASSES:
-        return _every_tenth(source)
-    classes = objectnet_classes() if benchmark == "objectnet" else subset(benchmark)
-    class_of = np.full(len(wordnet_ids()), -1)
-    class_of[list(classes.outputs)] = classes.classes
+    classes, names = None, wordnet_ids()
+    class_of = np.full(len(names), -1)
+    if benchmark in OWN_CLASSES:  # every tenth in the order of WordNet ids: what a model with 100 outputs is trained on
+        names = names[::10]
+        class_of[::10] = np.arange(len(names))
+    else:
+        classes = objectnet_classes() if benchmark == "objectnet" else subset(benchmark)
+        names = tuple(objectnet_folders()) if benchmark == "objectnet" else names
+        class_of[list(classes.outputs)] = classes.classes
     positions = np.flatnonzero(class_of[source.labels] >= 0)
     if not len(positions):
         raise ValueError(f"{source.name} has no image of the classes of {benchmark}")
     chosen = source.take(positions)
-    return replace(
-        chosen,
-        name=f"{source.name}[{benchmark}]",
-        labels=class_of[chosen.labels],
-        class_names=tuple(objectnet_folders()) if benchmark == "objectnet" else wordnet_ids(),
-        classes=classes,
-    )
-
-
-def _every_tenth(source: Source) -> Source:
-    """ImageNet-100, every tenth class in the order of WordNet ids: what a model with 100 outputs is trained on."""
-    positions = np.flatnonzero(source.labels % 10 == 0)
-    if not len(positions):
-        raise ValueError(f"{source.name} has no image of the classes of imagenet-100")
-    chosen = source.take(positions)
-    name, names = f"{source.name}[imagenet-100]", wordnet_ids()[::10]
-    return replace(chosen, name=name, labels=chosen.labels // 10, class_names=names)
+    name, labels = f"{source.name}[{benchmark}]", class_of[chosen.labels]
+    return replace(chosen, name=name, labels=labels, class_names=names, classes=classes)
 
 
 def _is_imagenet(source: Source) -> bool:
@@ -122,7 +105,12 @@ def _is_imagenet(source: Source) -> bool:
     return source.class_names == wordnet_ids() or (numbers and len(source.class_names) <= len(wordnet_ids()))
 
 
-def _listed(path: Path) -> tuple[list[str], list[str]]:
+def _list_classes(path: Path, is_class: Callable[[str], bool], what: str, remedy: str) -> tuple[list[str], list[str]]:
+    """The pictures in a folder per class, and the folder of each; refused if one is no class."""
     check_folder(path)
     names = find_pictures(path)
-    return names, class_folders(path, names)
+    folders = class_folders(path, names)
+    strange = sorted(folder for folder in set(folders) if not is_class(folder))
+    if strange:
+        raise ValueError(f"{path} has {len(strange)} folders that are no {what} ({strange[0]}, ...); {remedy}")
+    return names, folders

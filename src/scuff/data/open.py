@@ -77,10 +77,12 @@ def open_source(address: str, split: str = "test", classes: str | None = None) -
     if form.place and not place:
         raise ValueError(f"{name} needs a place: {name}:{form.place}")
     if colon and not form.place:
-        raise ValueError(
-            f"{name} comes with the package; leave out {colon + place!r}, or did you mean fashion-mnist:DIR?"
-        )
-    _check_split(name, form, split)
+        hint = f"leave out {colon + place!r}, or did you mean fashion-mnist:DIR?"
+        raise ValueError(f"{name} comes with the package; {hint}")
+    if not form.has_splits and split != "test":
+        raise ValueError(f"{name} has no splits, got {split!r}; give the place of the images that you want")
+    if form.has_splits and not form.any_split and split not in SPLITS:
+        raise ValueError(f"{name} has the splits {' and '.join(SPLITS)}, got {split!r}")
     arguments = [Path(place).expanduser()] if form.place else []
     if form.place and not arguments[0].exists():
         raise ValueError(f"there is no file or folder {place}, wanted by {address}")
@@ -92,27 +94,15 @@ def open_source(address: str, split: str = "test", classes: str | None = None) -
     return restrict(source, classes)
 
 
-def _check_split(name: str, form: Form, split: str) -> None:
-    if not form.has_splits and split != "test":
-        raise ValueError(f"{name} has no splits, got {split!r}; give the place of the images that you want")
-    if form.has_splits and not form.any_split and split not in SPLITS:
-        raise ValueError(f"{name} has the splits {' and '.join(SPLITS)}, got {split!r}")
-
-
 def _unknown(address: str, name: str) -> str:
-    known = [f"{n}:{form.place}" if form.place else n for n, form in forms().items()]
+    addresses = {name: f"{name}:{form.place}" if form.place else name for name, form in forms().items()}
+    known = ", ".join(addresses.values())
     if Path(address).expanduser().exists():
         form = "folder" if Path(address).expanduser().is_dir() else "npz"
-        return (
-            f"expected the form of a source before its place, as in {form}:{address}; the forms are {', '.join(known)}"
-        )
-    near = difflib.get_close_matches(name, forms(), n=3, cutoff=0.6)
-    hint = (
-        f"did you mean {', '.join(f'{n}:{forms()[n].place}' if forms()[n].place else n for n in near)}? "
-        if near
-        else ""
-    )
-    return f"no source is addressed by {address!r}; {hint}The forms are {', '.join(known)}"
+        return f"expected the form of a source before its place, as in {form}:{address}; the forms are {known}"
+    near = [addresses[form] for form in difflib.get_close_matches(name, addresses, n=3, cutoff=0.6)]
+    hint = f"did you mean {', '.join(near)}? " if near else ""
+    return f"no source is addressed by {address!r}; {hint}The forms are {known}"
 
 
 def _open_npz(path: Path) -> Source:

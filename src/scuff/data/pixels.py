@@ -73,7 +73,11 @@ def load_pixels(
         raise ValueError(f"workers must be at least 0, got {workers}")
     if isinstance(source.images, StoredArray):
         source.check_cut(cut)
-        return _load_array(source.images, device)
+        array, size = source.images.array, _size(source.images.array.nbytes)
+        if array.nbytes <= available_on(device) // 2:
+            return _kept(_upload(array, device), device, f"{size} on the GPU")
+        where = "mapped from the file" if source.images.is_mapped else "in memory"
+        return _kept(as_tensor(array), device, f"{size} {where}")
     return _load_pictures(_Decoder(source, source.cut if cut is None else cut, workers), device, progress)
 
 
@@ -81,29 +85,14 @@ def _size(count: int) -> str:
     return f"{count / 2**30:.2f} GiB"
 
 
-# --- arrays ---------------------------------------------------------------------------------------------------------
-
-
-def _load_array(stored: StoredArray, device: torch.device) -> Pixels:
-    count = stored.array.nbytes
-    if count <= available_on(device) // 2:
-        return _kept(_upload(stored.array, device), device, f"{_size(count)} on the GPU")
-    where = "mapped from the file" if stored.is_mapped else "in memory"
-    return _kept(as_tensor(stored.array), device, f"{_size(count)} {where}")
-
-
 def _upload(array: np.ndarray, device: torch.device) -> Tensor:
     """An array on the device, in the order of memory that torch prefers, without a second copy of it anywhere."""
-    images = as_tensor(array)
-    kept = torch.empty(images.shape, dtype=torch.uint8, device=device)
+    kept = torch.empty(as_tensor(array).shape, dtype=torch.uint8, device=device)
     start = 0
     for piece in pieces(array, PIECE):
         kept[start : start + len(piece)] = as_tensor(piece).to(device)
         start += len(piece)
     return kept
-
-
-# --- pictures -------------------------------------------------------------------------------------------------------
 
 
 def _load_pictures(decoder: _Decoder, device: torch.device, progress: Progress | None) -> Pixels:
@@ -151,28 +140,23 @@ class _Decoder:
         self.source, self.cut, self.total = source, cut, len(source)
         height, width, channels = source.images.decode(0, cut).shape
         self.shape = channels, height, width
-        self.workers = min(_processors(), MOST_WORKERS) if workers is None else workers
+        processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        self.workers = min(processors, MOST_WORKERS) if workers is None else workers
 
     def run(self, places: list[slice], pinned: bool = False) -> Batches:
         """The pictures of each slice, in order, decoded ahead."""
         chunks = _Chunks(self.source, self.cut, self.shape, places)
         workers = min(self.workers, len(places)) if len(places) > 1 else 0  # one chunk is read faster than one starts
         # Only the loop holds the results: with it, whatever its end, the workers end too.
-        for place, result in zip(places, self._read(chunks, workers, pinned), strict=True):
+        for place, result in zip(places, _read(chunks, workers, pinned), strict=True):
             if isinstance(result, str):
                 raise ImageError(result)
             yield place, result
 
-    @staticmethod
-    def _read(chunks: _Chunks, workers: int, pinned: bool) -> Any:
-        return _in_processes(chunks, workers, pinned) if workers else chunks
 
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _in_processes(chunks: _Chunks, workers: int, pinned: bool) -> Iterator[Tensor | str]:
+def _read(chunks: _Chunks, workers: int, pinned: bool) -> Any:
+    if not workers:
+        return chunks
     with warnings.catch_warnings():
         # More workers than processors are the caller's wish. And Python warns of forking a process that has threads:
         # these workers touch neither torch's threads nor the GPU, they run Pillow and copy bytes.
@@ -229,9 +213,6 @@ class _Chunks(Dataset):
         return chunk
 
 
-# --- batches --------------------------------------------------------------------------------------------------------
-
-
 def _kept(images: Tensor, device: torch.device, words: str) -> Pixels:
     def run(size: int) -> Batches:
         slices = ((place, images[place]) for place in _split(0, len(images), size))
@@ -244,11 +225,8 @@ def _kept(images: Tensor, device: torch.device, words: str) -> Pixels:
 def _sent(batches: Batches, device: torch.device) -> Batches:
     """Batches on the device; on a GPU, each is on its way while the one before is being used."""
     if device.type != "cuda":
-        return ((place, batch.to(device)) for place, batch in batches)
-    return _sent_ahead(batches, device)
-
-
-def _sent_ahead(batches: Batches, device: torch.device) -> Batches:
+        yield from ((place, batch.to(device)) for place, batch in batches)
+        return
     stream = torch.cuda.Stream(device)
     coming = None
     for place, batch in batches:

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scuff.arrays import pieces
-from scuff.data.labelled_arrays import check_pair, number_labels, read_labelled
+from scuff.arrays import feed
+from scuff.data.labelled_arrays import SCALES, check_pair, number_labels, read_labelled, scale_features
 from scuff.data.open import SPLITS, forms, open_source
 from scuff.data.pixels import load_pixels
-from scuff.data.scaling import SCALES, scale_features
 from scuff.data.source import ClassMap, Source
 from scuff.data.tables import label_column, read_table, split_table
 from scuff.pictures import Cut
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FILES = {"csv": "table", "npz": "arrays"}
-PIECE = 16 << 20  # bytes that are hashed at a time
 
 Arrays = tuple[np.ndarray, np.ndarray]
 
@@ -72,8 +70,8 @@ class Points:
         about = (self.x.shape, self.x.dtype.str, self.class_names, self.features, self.is_test is None)
         state = hashlib.blake2b(repr(about).encode(), digest_size=8)
         for array in (self.x, self.labels, self.is_test):
-            for piece in () if array is None else pieces(array, PIECE):
-                state.update(np.ascontiguousarray(piece))
+            if array is not None:
+                feed(state, array)
         return state.hexdigest()
 
     def vectors(self) -> np.ndarray:
@@ -201,9 +199,7 @@ def _from_images(data: str | Source, scale: str | None, cut: Cut | None) -> Poin
     images = [_pixels(source, cut) for source in sources]
     if len({array.shape[1:] for array in images}) > 1:
         sizes = " and ".join(str(array.shape[1:]) for array in images)
-        raise ValueError(
-            f"{name}: expected images of one size, got {sizes}; bring them to one with --resize and --crop"
-        )
+        raise ValueError(f"{name}: expected images of one size, got {sizes}; give them one with --resize and --crop")
     labels = np.concatenate([source.labels for source in sources])
     if len(images) == 1:
         return Points(name, images[0], labels, class_names, classes=sources[0].classes)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from scuff.arrays import check_images, reading_arrays
+from scuff.arrays import check_images, read_array
 from scuff.corruptions import get
 from scuff.data import cifar
 from scuff.data.folders import check_folder, class_folders, number_among, number_classes
@@ -32,15 +32,10 @@ def open_published(name: str, path: Path) -> CorruptedSource:
     if any(get(suite.corruption(entry)).sequence for entry in suite.entries):
         raise ValueError(f"{name} is a suite of sequences, which are not read from files; evaluate it on clean images")
     check_folder(path)
-    _check_suite(suite, path)
+    written = _read_settings(path).get("suite", name)  # of files of our own
+    if written != name:
+        raise ValueError(f"{path} was made by the suite {written}, not by {name}; open it as {written}:{path}")
     return _open_arrays(suite, path) if (path / LABELS).exists() else _open_tree(suite, path)
-
-
-def _check_suite(suite: Suite, path: Path) -> None:
-    """Refuse files of our own that were made by another suite, which they name."""
-    written = _read_settings(path).get("suite", suite.name)
-    if written != suite.name:
-        raise ValueError(f"{path} was made by the suite {written}, not by {suite.name}; open it as {written}:{path}")
 
 
 def _read_settings(path: Path) -> dict:
@@ -58,12 +53,9 @@ def _names(suite: Suite, entry: str) -> list[str]:
 
 
 def _nothing_found(suite: Suite, path: Path, form: str) -> ValueError:
-    there = ", ".join(sorted(p.name for p in path.iterdir())[:8]) or "nothing"
+    names = ", ".join(sorted(p.name for p in path.iterdir())[:8]) or "nothing"
     first = next(iter(suite.entries))
-    return ValueError(f"{path} holds no corruption of {suite.name}; expected {form.format(first)}, ...; found {there}")
-
-
-# --- arrays ---------------------------------------------------------------------------------------------------------
+    return ValueError(f"{path} holds no corruption of {suite.name}; expected {form.format(first)}, ...; found {names}")
 
 
 def _open_arrays(suite: Suite, path: Path) -> CorruptedSource:
@@ -72,8 +64,7 @@ def _open_arrays(suite: Suite, path: Path) -> CorruptedSource:
         raise _nothing_found(suite, path, "{}.npy")
     written = _written_levels(path)
     levels = {entry: written or suite.levels(entry) for entry in files}
-    with reading_arrays(path / LABELS):
-        labels = np.load(path / LABELS, allow_pickle=False)
+    labels = read_array(path / LABELS)
     arrays = {entry: _open_blocks(file, len(levels[entry]), labels) for entry, file in files.items()}
 
     def open_cell(entry: str, severity: int | None) -> Source:
@@ -99,8 +90,7 @@ def _written_levels(path: Path) -> Levels | None:
 
 def _open_blocks(file: Path, levels: int, labels: np.ndarray) -> np.ndarray:
     """Map an array of `levels` equal blocks, and hold it against the labels, which are those of one block or of all."""
-    with reading_arrays(file):
-        images = np.load(file, mmap_mode="r", allow_pickle=False)
+    images = read_array(file, mapped=True)
     check_images(file, images)
     count, rest = divmod(len(images), levels)
     if rest:
@@ -113,25 +103,19 @@ def _open_blocks(file: Path, levels: int, labels: np.ndarray) -> np.ndarray:
     return images
 
 
-# --- trees ----------------------------------------------------------------------------------------------------------
-
-
 def _open_tree(suite: Suite, path: Path) -> CorruptedSource:
-    folders = {entry: folder for entry in suite.entries if (folder := _find_entry(suite, path, entry)) is not None}
-    levels = {entry: _find_levels(suite, entry, folder) for entry, folder in folders.items()}
-    levels = {entry: found for entry, found in levels.items() if found}
-    if not levels:
+    cells: dict[str, dict[int | None, Path]] = {}
+    for entry in suite.entries:
+        places = [place for name in _names(suite, entry) for place in (path / name, *path.glob(f"*/{name}"))]
+        folders = [place for place in places if place.is_dir()]
+        if len(folders) > 1:
+            raise ValueError(f"{entry} lies in {folders[0]} and in {folders[1]}; take one of them out")
+        levels = _find_levels(suite, entry, folders[0]) if folders else {}
+        if levels:
+            cells[entry] = levels
+    if not cells:
         raise _nothing_found(suite, path, "{0}/1/CLASS/FILE or GROUP/{0}/1/CLASS/FILE")
-    return CorruptedSource(suite.name, suite.name, {e: tuple(f) for e, f in levels.items()}, _TreeCells(suite, levels))
-
-
-def _find_entry(suite: Suite, path: Path, entry: str) -> Path | None:
-    matches = [
-        folder for name in _names(suite, entry) for folder in (path / name, *path.glob(f"*/{name}")) if folder.is_dir()
-    ]
-    if len(matches) > 1:
-        raise ValueError(f"{entry} lies in {matches[0]} and in {matches[1]}; take one of them out")
-    return matches[0] if matches else None
+    return CorruptedSource(suite.name, suite.name, {e: tuple(f) for e, f in cells.items()}, _TreeCells(suite, cells))
 
 
 def _find_levels(suite: Suite, entry: str, folder: Path) -> dict[int | None, Path]:
@@ -142,9 +126,9 @@ def _find_levels(suite: Suite, entry: str, folder: Path) -> dict[int | None, Pat
     for level in suite.levels(entry):
         amount = suite.parameters(entry, level).get("amount")
         names = [str(level), *([f"{amount:.2f}"] if isinstance(amount, float) else [])]
-        there = [folder / name for name in names if (folder / name).is_dir()]
-        if there:
-            folders[level] = there[0]
+        present = [folder / name for name in names if (folder / name).is_dir()]
+        if present:
+            folders[level] = present[0]
     return folders
 
 
@@ -164,7 +148,12 @@ class _TreeCells:
         names = find_pictures(folder)
         if self.cells:
             first = next(iter(self.cells.values()))
-            _check_same(first.images, folder, names)
+            different = sorted(set(first.images.names) ^ set(names))
+            if different:
+                raise ValueError(
+                    f"{folder} and {first.images.root} differ in {len(different)} pictures ({different[0]}, ...); all "
+                    "corruptions must be of the same images: complete or remove one of the two"
+                )
             return replace(first, images=replace(first.images, root=folder))
         classes = class_folders(folder, names)
         tiny = self.suite.name.startswith("tiny-imagenet")  # whose 200 classes have numbers of their own
@@ -172,12 +161,3 @@ class _TreeCells:
         cut = Cut(None, 224) if self.suite.size == 224 else None  # the files have their size: nothing to resize
         source = picture_source(self.suite.name, StoredPictures(folder, names), labels, class_names, cut=cut)
         return known_by_stems(source)
-
-
-def _check_same(first: StoredPictures, folder: Path, names: list[str]) -> None:
-    different = sorted(set(first.names) ^ set(names))
-    if different:
-        raise ValueError(
-            f"{folder} and {first.root} differ in {len(different)} pictures ({different[0]}, ...); all corruptions "
-            "must be of the same images: complete or remove one of the two"
-        )

@@ -56,10 +56,8 @@ class Source:
 
     def __post_init__(self) -> None:
         if not len(self.images) == len(self.labels) == len(self.ids):
-            raise ValueError(
-                f"{self.name}: {len(self.images)} images need as many labels and ids, got {len(self.labels)} and "
-                f"{len(self.ids)}"
-            )
+            counts = f"{len(self.labels)} and {len(self.ids)}"
+            raise ValueError(f"{self.name}: {len(self.images)} images need as many labels and ids, got {counts}")
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -72,7 +70,7 @@ class Source:
     @property
     def has_numbered_classes(self) -> bool:
         """Whether only numbers are known of the classes: then there may be more of them than labels tell."""
-        return self.class_names == _numbers(len(self.class_names))
+        return self.class_names == tuple(map(str, range(len(self.class_names))))
 
     def fingerprint(self) -> str:
         """A hash of labels, ids, classes and images: of an array's pixels, of picture files' names and sizes."""
@@ -183,9 +181,7 @@ def whole_labels(name: str, labels: np.ndarray | Sequence[int]) -> np.ndarray:
     """Labels as int64 (N,), counted from 0; a column of them will do."""
     labels = np.asarray(labels)
     if labels.dtype.kind not in "iu":
-        raise ValueError(
-            f"{name}: expected labels that are whole numbers, got {labels.dtype}; number the classes from 0"
-        )
+        raise ValueError(f"{name}: labels must be whole numbers, got {labels.dtype}; number the classes from 0")
     per_image = math.prod(labels.shape[1:])
     if per_image != 1:
         raise ValueError(f"{name}: expected one label per image, got {per_image}; use numpy.argmax if one-hot")
@@ -197,8 +193,4 @@ def whole_labels(name: str, labels: np.ndarray | Sequence[int]) -> np.ndarray:
 
 def numbered(labels: np.ndarray) -> tuple[str, ...]:
     """Names for classes of which only numbers are known."""
-    return _numbers(int(labels.max()) + 1) if len(labels) else ()
-
-
-def _numbers(count: int) -> tuple[str, ...]:
-    return tuple(map(str, range(count)))
+    return tuple(map(str, range(int(labels.max()) + 1 if len(labels) else 0)))

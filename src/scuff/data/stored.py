@@ -12,14 +12,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from PIL import Image
 from torch import Tensor
 
-from scuff.arrays import pieces
+from scuff.arrays import feed
 from scuff.images import ImageError
 from scuff.pictures import Cut, failure_reason, read_picture
-
-PIECE = 16 << 20  # bytes that are hashed at a time
 
 
 def as_tensor(array: np.ndarray) -> Tensor:
@@ -36,16 +33,11 @@ def decode(open_file: Callable[[], Any], name: str, cut: Cut | None, border: int
     try:
         picture = read_picture(open_file()).convert("RGB")
         if border:
-            picture = _without_border(picture, border)
+            picture = picture.crop((border, border, picture.width - border, picture.height - border))
         return np.asarray(picture if cut is None else cut(picture))
     except Exception as error:  # Pillow's decoders raise whatever they please on a broken file
         remedy = "" if isinstance(error, ImageError) else "; replace the file, or take it out"  # ours have said theirs
         raise ImageError(f"cannot use the picture {name}: {failure_reason(error)}{remedy}") from error
-
-
-def _without_border(picture: Image.Image, border: int) -> Image.Image:
-    width, height = picture.size
-    return picture.crop((border, border, width - border, height - border))
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +74,7 @@ class StoredArray:
         """Add the pixels to a hash, which takes a second per gigabyte or so."""
         height, width, *channels = self.array.shape[1:]
         state.update(repr((height, width, *(channels or [1]))).encode())
-        for piece in pieces(self.array, PIECE):
-            state.update(np.ascontiguousarray(piece))
+        feed(state, self.array)
 
 
 def _place_in_file(array: np.memmap) -> tuple[str, int, tuple[int, ...]] | None:
@@ -93,7 +84,7 @@ def _place_in_file(array: np.memmap) -> tuple[str, int, tuple[int, ...]] | None:
         whole = whole.base
     if not array.flags.c_contiguous or whole.filename is None:
         return None
-    first, zero = (one.__array_interface__["data"][0] for one in (array, whole))
+    first, zero = (mapped.__array_interface__["data"][0] for mapped in (array, whole))
     return os.fspath(whole.filename), whole.offset + first - zero, array.shape
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scuff.data.labelled_arrays import check_given, number_classes
-from scuff.data.scaling import show_names
+from scuff.words import name_some
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,15 +50,13 @@ def split_table(
     columns = [*map(str, table.columns)]
     twice = [column for column in dict.fromkeys(columns) if columns.count(column) > 1]
     if twice:
-        raise ValueError(f"{name}: every column needs a name of its own, got {show_names(twice)} more than once")
+        raise ValueError(f"{name}: every column needs a name of its own, got {name_some(twice, 5)} more than once")
     features = tuple(column for column in columns if column != label)
     if not features:
         raise ValueError(f"{name}: expected columns of features beside the classes in {label!r}, found none")
     if not len(table):
         raise ValueError(f"{name} has no rows")
-    x = np.empty((len(table), len(features)))
-    for k, feature in enumerate(features):
-        x[:, k] = _numbers(name, table.iloc[:, columns.index(feature)], feature)
+    x = np.stack([_numbers(name, table.iloc[:, columns.index(feature)], feature) for feature in features], axis=1)
     labels, class_names = _classes(f"{name}, column {label!r}", table.iloc[:, columns.index(label)])
     return x, labels, class_names, features
 
@@ -75,11 +73,13 @@ def label_column(name: str, table: pd.DataFrame, label: str | None) -> str:
     if label is not None and not candidates:
         near = difflib.get_close_matches(label, columns, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
-        raise ValueError(f"{name} has no column {label!r}; {hint}It has {show_names(columns)}")
+        raise ValueError(f"{name} has no column {label!r}; {hint}It has {name_some(columns, 5)}")
     if not columns:
         raise ValueError(f"{name} has no columns")
     if len(candidates) > 1:
-        raise ValueError(f"{name}: which of {show_names(candidates)} holds the classes? Name it as the label (--label)")
+        raise ValueError(
+            f"{name}: which of {name_some(candidates, 5)} holds the classes? Name it as the label (--label)"
+        )
     return candidates[0] if candidates else columns[-1]
 
 
@@ -100,16 +100,15 @@ def _read_csv(path: Path, **options: Any) -> pd.DataFrame:
 def _check_first_line(path: Path, names: list[str], label: str | None) -> None:
     """Refuse a first line that is a row: it would be lost."""
     if len(names) == 1 and (";" in names[0] or "\t" in names[0]):
-        raise ValueError(
-            f"{path}: expected commas between columns, got the single column {names[0]!r}; save it with commas"
-        )
+        only = f"the single column {names[0]!r}"
+        raise ValueError(f"{path}: expected commas between columns, got {only}; save it with commas")
     classes = _called(names, label)
     features = [name for name in names if name not in classes] if classes else names[:-1] or names
     if classes and features == [*map(str, range(len(features)))]:  # as pandas names the columns of an array
         return
     if features and 2 * sum(map(_is_number, features)) >= len(features):
         raise ValueError(
-            f"{path}: expected the names of the columns in the first line, got {show_names(names)}; add a line with "
+            f"{path}: expected the names of the columns in the first line, got {name_some(names, 5)}; add a line with "
             "names, words rather than numbers"
         )
 

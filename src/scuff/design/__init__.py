@@ -26,38 +26,11 @@ from scuff.design.validity.predictive import Predictive, find_predictive
 from scuff.design.validity.scores import GroupValidity, benchmark_correlations, group_validity
 from scuff.design.validity.trends import trends
 
-__all__ = [
-    "Calibration",
-    "Categories",
-    "Dissimilar",
-    "Group",
-    "GroupValidity",
-    "Predictive",
-    "Scan",
-    "Selection",
-    "average_spread",
-    "balanced",
-    "benchmark_correlations",
-    "calibrate",
-    "contribution",
-    "correlations",
-    "count_benchmarks",
-    "find_categories",
-    "find_dissimilar",
-    "find_nonoverlapping",
-    "find_predictive",
-    "generate",
-    "group_validity",
-    "least_overlapping",
-    "linkage",
-    "matched_sets",
-    "nk_groups",
-    "nonoverlapping",
-    "severity_groups",
-    "spread_groups",
-    "spread_of",
-    "std_groups",
-    "substitute",
-    "sweep",
-    "trends",
-]
+# Overlaps and severities, then dissimilar benchmarks, then predictive ones.
+__all__ = ["Calibration", "Categories", "Selection", "balanced", "calibrate", "correlations", "count_benchmarks"]
+__all__ += ["find_categories", "find_nonoverlapping", "generate", "least_overlapping", "linkage", "nonoverlapping"]
+__all__ += ["spread_of", "std_groups", "substitute", "sweep"]
+__all__ += ["Dissimilar", "Scan", "average_spread", "contribution", "find_dissimilar", "matched_sets"]
+__all__ += ["severity_groups"]
+__all__ += ["Group", "GroupValidity", "Predictive", "benchmark_correlations", "find_predictive", "group_validity"]
+__all__ += ["nk_groups", "spread_groups", "trends"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,9 +18,11 @@ from scuff.door import resolve_still
 from scuff.export.arrays import UNPACKED, ArrayJob, plan_arrays, tidy, unpack
 from scuff.export.folder import plan_folder
 from scuff.export.images import ArrayImages, FolderImages, Name, PictureJob, check_names
+from scuff.export.options import ExportOptions
 from scuff.export.places import SETTINGS, check_places
 from scuff.export.shards import SIZE, Contents, plan_shards
 from scuff.export.work import Work
+from scuff.options import takes_options
 from scuff.pictures import Cut, find_pictures
 from scuff.store import Settings, check_settings
 from scuff.suites import Levels, Suite, load_suite
@@ -66,44 +67,30 @@ class Plan:
         return sum(left.tasks for left in self.work.left.values())
 
 
-def plan_export(
-    source: str | os.PathLike[str],
-    destination: str | os.PathLike[str],
-    suite: Suite | str | os.PathLike[str],
-    *,
-    only: Sequence[str] | None = None,
-    severities: Sequence[int] | None = None,
-    validation: bool = False,
-    seed: int = 0,
-    resize: int | None = None,
-    crop: int | None = None,
-    save: str = "png",
-    layout: str | None = None,
-    shard: int | None = None,
-) -> Plan:
-    """Plan an export without writing anything; the arguments are those of `export`."""
-    suite = suite if isinstance(suite, Suite) else load_suite(suite)
-    levels = suite.choose(only, severities, validation)
-    for entry, its_levels in levels.items():
-        for severity in its_levels:
+def plan_of(asked: ExportOptions) -> Plan:
+    """Plan an export without writing anything."""
+    suite = asked.suite if isinstance(asked.suite, Suite) else load_suite(asked.suite)
+    levels = suite.choose(asked.only, asked.severities, asked.validation)
+    for entry, severities in levels.items():
+        for severity in severities:
             resolve_still(entry, severity, suite=suite)  # names and parameters fail here, not in a worker
-    if save not in SAVES:
-        raise ValueError(f"save must be {' or '.join(SAVES)}, got {save!r}")
-    source, store = check_places(source, destination)
-    layout = _choose_layout(source, layout)
-    shard = _choose_shard(layout, shard)
-    chosen = {"suite": suite, "levels": levels, "seed": seed, "save": save, "store": store}
+    if asked.save not in SAVES:
+        raise ValueError(f"save must be {' or '.join(SAVES)}, got {asked.save!r}")
+    source, store = check_places(asked.source, asked.destination)
+    layout = _choose_layout(source, asked.layout)
+    shard = _choose_shard(layout, asked.shard)
+    chosen = {"suite": suite, "levels": levels, "seed": asked.seed, "save": asked.save, "store": store}
     plan_work = _plan_pictures if source.is_dir() else _plan_array
-    origin, names, job, work = plan_work(source, layout, shard, Cut(resize, crop), chosen)
+    origin, names, job, work = plan_work(source, layout, shard, Cut(asked.resize, asked.crop), chosen)
     settings = {
         "suite": suite.name,
         "suite_version": suite.version,
         "suite_content": suite.fingerprint(),
         "source": origin,
-        "seed": seed,
-        "resize": resize,
-        "crop": crop,
-        "save": save,
+        "seed": asked.seed,
+        "resize": asked.resize,
+        "crop": asked.crop,
+        "save": asked.save,
         "layout": layout,
         "severities": _shared_levels(levels) if layout == "npy" else None,
         "shard": shard,
@@ -113,11 +100,13 @@ def plan_export(
     plan = Plan(settings, not check_settings(store, SETTINGS, settings), names, job, work)
     if plan.is_new and plan.missing < work.outputs:
         raise ValueError(
-            f"{destination} holds files of the names that would be written, but no {SETTINGS} that says how they were "
-            "made; choose another destination"
+            f"{asked.destination} holds files of the names that would be written, but no {SETTINGS} that says how they "
+            "were made; choose another destination"
         )
     return plan
 
+
+plan_export = takes_options(ExportOptions)(plan_of)
 
 Planned = tuple[str, Sequence[Name], PictureJob, Work]  # what the source is known by, its images, what to do
 

@@ -33,10 +33,7 @@ def map_levels(pixels: Tensor, mapping: Callable[[Tensor], Tensor]) -> Tensor:
 
 
 def map_components(
-    pixels: Tensor,
-    space: str,
-    mappings: tuple[Callable[[Tensor], Tensor] | None, ...],
-    active: Tensor | None = None,
+    pixels: Tensor, space: str, mappings: tuple[Callable[[Tensor], Tensor] | None, ...], active: Tensor | None = None
 ) -> Tensor:
     """Send RGB bytes through one mapping for each component of a colour space; None leaves a component alone.
 

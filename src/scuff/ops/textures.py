@@ -20,6 +20,11 @@ def per_image(value: Tensor) -> Tensor:
     return value[:, None, None]
 
 
+def each(value: Tensor) -> Tensor:
+    """(N,) -> (N, 1, 1, 1), to meet images (N, C, H, W)."""
+    return value[:, None, None, None]
+
+
 def smoothstep(t: Tensor) -> Tensor:
     """0 up to 0, 1 from 1 on, and 3 t^2 - 2 t^3 between."""
     t = t.clamp(0.0, 1.0)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from scuff import kernels
+from scuff.kernels.constants import constant
 from scuff.kernels.reference.warps import cubic_weights
 from scuff.ops import filters
 from scuff.ops.borders import fold, pad
@@ -28,6 +29,14 @@ def affine_through(source: Tensor, target: Tensor) -> Tensor:
     ones = torch.ones_like(source[..., :1])
     solution = torch.linalg.solve_ex(torch.cat((source, ones), dim=-1), target.double())[0]
     return solution.mT
+
+
+def three_points(x: Tensor) -> Tensor | None:
+    """Corners (3, 2), column and row, of a square in the middle of (N, C, H, W); None if an image is too small."""
+    height, width = x.shape[-2:]
+    third, across, down = min(height, width) // 3, width // 2, height // 2
+    corners = ((across + third, down + third), (across + third, down - third), (across - third, down - third))
+    return constant(corners, x.device, torch.float64) if third else None
 
 
 def affine(x: Tensor, back: Matrix2) -> Tensor:

@@ -12,15 +12,8 @@ from fsspec.implementations.local import LocalFileSystem
 # An upload to these is whole or absent by itself. Any other file system gets a temporary name and a rename.
 OBJECT_STORES = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "oss", "oci", "memory"})
 S3 = frozenset({"s3", "s3a"})
-CLIENTS = (
-    "botocore",
-    "aiobotocore",
-    "aiohttp",
-    "google",
-    "gcsfs",
-    "azure",
-    "paramiko",
-)  # whose errors are not OSErrors
+# Clients whose errors are not OSErrors.
+CLIENTS = ("botocore", "aiobotocore", "aiohttp", "google", "gcsfs", "azure", "paramiko")
 
 
 class Unreachable(ConnectionError, ValueError):

@@ -30,7 +30,8 @@ FRAME_COLUMNS = {"frame": pa.int16(), **{f"rank{rank}": pa.int32() for rank in (
 def write_rows(store: Store, name: str, constant: Mapping[str, str], columns: Mapping[str, np.ndarray]) -> None:
     """Write the rows of one cell: `constant` once for all, `columns` (N,) each, `severity` among them as a number."""
     count = len(columns["image_id"])
-    table = {word: _repeat(constant[word], count) for word in CONSTANT}
+    zeros = pa.array(np.zeros(count, np.int32))
+    table = {word: pa.DictionaryArray.from_arrays(zeros, pa.array([constant[word]])) for word in CONSTANT}
     for column, kind in {**COLUMNS, **FRAME_COLUMNS}.items():
         if column in columns:
             table[column] = pa.array(np.broadcast_to(columns[column], count), kind)
@@ -66,7 +67,3 @@ def _parse(store: Store, name: str, content: bytes, columns: list[str] | None = 
         return pq.read_table(io.BytesIO(content), columns=columns)
     except pa.ArrowInvalid as error:
         raise ValueError(f"{store.root}/{name} is damaged ({error}); delete it and run the evaluation again") from error
-
-
-def _repeat(word: str, count: int) -> pa.DictionaryArray:
-    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int32)), pa.array([word]))

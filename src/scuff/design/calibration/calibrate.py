@@ -15,7 +15,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 from scuff.ranges import Range
 
@@ -78,17 +77,22 @@ def calibrate(
     Range(low=2, high=20)
     """
     check_wanted(upper, lower, tolerance)
-    _check_limits(start, limits)
+    if not 0 <= limits[0] < limits[1]:
+        raise ValueError(f"limits of a severity are two numbers from 0 on, the smaller first, got {limits}")
+    if start.low > limits[1] or start.high < limits[0]:
+        raise ValueError(f"the range {start} to start from lies outside of the limits {limits[0]:g} .. {limits[1]:g}")
     curve = _Curve(robustness, start, limits, tolerance)
     mildest, is_mild = curve.find(upper)
     if not is_mild and curve.at(mildest) > upper:  # at the severe limit
         return _no_range(curve, mildest)
     severest, is_severe = curve.find(lower)
     ends = curve.at(mildest), curve.at(severest)
-    reached = is_mild, is_severe
-    notes = [*_end_notes((mildest, severest), ends, reached), *curve.coarse_notes(upper, lower), *curve.rise_notes()]
+    notes = [] if is_mild else [f"not as mild as wanted: R = {ends[0]:.2f} already at {mildest:g}"]
+    if not is_severe and mildest != severest:
+        notes.append(f"not reached: R = {ends[1]:.2f} at {severest:g}")
+    notes += [*curve.coarse_notes(upper, lower), *curve.rise_notes()]
     between = Range(*sorted((mildest, severest)))
-    return Calibration(between, mildest, severest, ends, reached, curve.measured, "; ".join(notes))
+    return Calibration(between, mildest, severest, ends, (is_mild, is_severe), curve.measured, "; ".join(notes))
 
 
 def check_wanted(upper: float, lower: float, tolerance: float = TOLERANCE) -> None:
@@ -99,13 +103,6 @@ def check_wanted(upper: float, lower: float, tolerance: float = TOLERANCE) -> No
         raise ValueError(f"the tolerance must be above 0 and below half of upper - lower, got {tolerance:g}")
 
 
-def _check_limits(start: Range, limits: tuple[float, float]) -> None:
-    if not 0 <= limits[0] < limits[1]:
-        raise ValueError(f"limits of a severity are two numbers from 0 on, the smaller first, got {limits}")
-    if start.low > limits[1] or start.high < limits[0]:
-        raise ValueError(f"the range {start} to start from lies outside of the limits {limits[0]:g} .. {limits[1]:g}")
-
-
 def _no_range(curve: _Curve, severest: float) -> Calibration:
     if all(value == 1.0 for value in curve.measured.values()):
         note = f"no effect: R = 1 from {min(curve.measured):g} to {max(curve.measured):g}"
@@ -113,15 +110,6 @@ def _no_range(curve: _Curve, severest: float) -> Calibration:
         note = f"too mild: R = {curve.at(severest):.2f} even at {severest:g}"
     ends = math.nan, curve.at(severest)
     return Calibration(None, math.nan, severest, ends, (False, False), curve.measured, note)
-
-
-def _end_notes(severities: tuple[float, float], ends: tuple[float, float], reached: tuple[bool, bool]) -> list[str]:
-    notes = []
-    if not reached[0]:
-        notes.append(f"not as mild as wanted: R = {ends[0]:.2f} already at {severities[0]:g}")
-    if not reached[1] and severities[0] != severities[1]:
-        notes.append(f"not reached: R = {ends[1]:.2f} at {severities[1]:g}")
-    return notes
 
 
 def _logit(robustness: float) -> float:
@@ -225,14 +213,14 @@ class _Curve:
     def coarse_notes(self, *targets: float) -> list[str]:
         """Where robustness jumps over a target, from one severity to the next that there is."""
         order = self.order()
-        notes: dict[Any, str | None] = {}
+        notes: list[str] = []
         for target in targets:
             for mild, severe in pairwise(order):
                 a, b = self.at(mild), self.at(severe)
                 misses = min(abs(a - target), abs(b - target)) > 2 * self.tolerance
                 if a >= target > b and misses and abs(severe - mild) < 1.5 * self._unit(max(mild, severe) * JUST_BELOW):
-                    notes[f"coarse: R falls from {a:.2f} at {mild:g} to {b:.2f} at {severe:g}"] = None
-        return list(notes)
+                    notes.append(f"coarse: R falls from {a:.2f} at {mild:g} to {b:.2f} at {severe:g}")
+        return list(dict.fromkeys(notes))
 
     def rise_notes(self) -> list[str]:
         """Where robustness rises with severity, by more than a trifle: then there may be other answers."""

@@ -10,15 +10,7 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import (
-    F32,
-    INDEX,
-    compiled,
-    compiled_unfused,
-    fill,
-    fill_pixels,
-    inlined,
-)
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, compiled_unfused, fill, fill_pixels, inlined
 from scuff.kernels.reference.colours import HUE_STEPS, SATURATION_STEPS
 from scuff.kernels.threads import each_image, over_images
 

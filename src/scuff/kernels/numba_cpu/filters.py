@@ -8,14 +8,7 @@ from torch import Tensor
 
 from scuff.kernels.borders import fold
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import (
-    F32,
-    INDEX,
-    compiled,
-    fill,
-    fill_pixels,
-    per_plane,
-)
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill, fill_pixels, per_plane
 
 
 @compiled

@@ -7,13 +7,7 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import (
-    F32,
-    compiled,
-    compiled_unfused,
-    fill,
-    fill_pixels,
-)
+from scuff.kernels.numba_cpu.compiling import F32, compiled, compiled_unfused, fill, fill_pixels
 
 
 @compiled

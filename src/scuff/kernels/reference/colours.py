@@ -149,11 +149,7 @@ def _from_pillow_hsv(hue: Tensor, saturation: Tensor, value: Tensor) -> Planes:
     return channel(5.0), channel(3.0), channel(1.0)
 
 
-_SPACES = {
-    "hsv": (_to_hsv, _from_hsv),
-    "hls": (_to_hls, _from_hls),
-    "pillow_hsv": (_to_pillow_hsv, _from_pillow_hsv),
-}
+_SPACES = {"hsv": (_to_hsv, _from_hsv), "hls": (_to_hls, _from_hls), "pillow_hsv": (_to_pillow_hsv, _from_pillow_hsv)}
 
 
 @kernel

@@ -131,12 +131,7 @@ def cubic_weights(t: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     [0.1667, 0.6667, 0.1667, 0.0]
     """
     near = 1.0 - t
-    return (
-        near**3 / 6.0,
-        2.0 / 3.0 - t * t + t**3 / 2.0,
-        2.0 / 3.0 - near * near + near**3 / 2.0,
-        t**3 / 6.0,
-    )
+    return (near**3 / 6.0, 2.0 / 3.0 - t * t + t**3 / 2.0, 2.0 / 3.0 - near * near + near**3 / 2.0, t**3 / 6.0)
 
 
 @kernel

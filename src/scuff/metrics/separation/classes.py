@@ -6,7 +6,7 @@ Machine Learning Classifiers", 2022):
     2r = min { ||x_i - x_j||_p : labels of i and j differ }        epsilon_min = r
 
 Balls of a radius below r around points of different classes do not touch: noise in them leaves a classifier no excuse.
-The search is exact (see `metrics.neighbours`), and the result does not depend on the device, the number of cores or
+The search is exact (see `neighbours`), and the result does not depend on the device, the number of cores or
 the order of work. Of several pairs that are equally far apart, the one whose smaller row comes first is named,
 then the one whose larger row does.
 """
@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from scuff.metrics.norms import norm_name
 
 if TYPE_CHECKING:
-    from scuff.metrics.separation.neighbours import Best, Competition, Given
+    from scuff.metrics.separation.neighbours import Best, Given
 
 
 class SearchOptions(TypedDict, total=False):
@@ -85,16 +85,9 @@ class Neighbours:
         """The class separation, which is the smallest of these distances. `labels` are those of all points."""
         labels = np.asarray(labels)
         nearest = np.flatnonzero(self.distances == self.distances.min())
-        pair = min(tuple(sorted((int(self.points[k]), int(self.rows[k])))) for k in nearest)
+        rows = min(tuple(sorted((int(self.points[k]), int(self.rows[k])))) for k in nearest)
         dropped = np.setdiff1d(np.arange(len(labels)), self.points)
-        return Separation(
-            distance=float(self.distances.min()),
-            rows=(pair[0], pair[1]),
-            labels=(int(labels[pair[0]]), int(labels[pair[1]])),
-            norm=self.norm,
-            points=len(self.points),
-            dropped=tuple(dropped.tolist()),
-        )
+        return _separation(self.distances.min(), rows, labels, self.norm, len(self.points), dropped)
 
 
 def class_separation(
@@ -124,18 +117,9 @@ def class_separation(
     >>> separation.distance == 4 / 255, separation.rows
     (True, (0, 1))
     """
-    from scuff.metrics.separation.neighbours import ALL
-
-    given, best = _search(x, labels, norm, ALL, **options)
-    a, b = int(best.first[0]), int(best.second[0])
-    return Separation(
-        distance=float(given.nearest(best.powers)[0]),
-        rows=(a, b),
-        labels=(int(given.labels[a]), int(given.labels[b])),
-        norm=given.norm,
-        points=len(given.rows),
-        dropped=tuple(given.dropped.tolist()),
-    )
+    given, best = _search("ALL", x, labels, norm, **options)
+    rows = int(best.first[0]), int(best.second[0])
+    return _separation(given.nearest(best.powers)[0], rows, given.labels, given.norm, len(given.rows), given.dropped)
 
 
 def class_separations(
@@ -146,9 +130,7 @@ def class_separations(
     >>> class_separations(np.array([[0.0], [1.0], [3.0], [3.5]]), [0, 0, 1, 2]).values.tolist()
     [[0.0, 1.0, 2.0, 1.0, 2.0], [0.0, 2.0, 2.5, 1.0, 3.0], [1.0, 2.0, 0.5, 2.0, 3.0]]
     """
-    from scuff.metrics.separation.neighbours import CLASSES
-
-    given, best = _search(x, labels, norm, CLASSES, **options)
+    given, best = _search("CLASSES", x, labels, norm, **options)
     classes = len(given.classes)
     a, b = np.triu_indices(classes, 1)
     places = a * classes + b
@@ -174,9 +156,7 @@ def nearest_other_class(
     >>> near.distances.tolist(), near.rows.tolist(), near.quantile(0.75)
     ([3.0, 2.0, 0.5, 0.5], [2, 2, 3, 2], 2.0)
     """
-    from scuff.metrics.separation.neighbours import POINTS
-
-    given, best = _search(x, labels, norm, POINTS, **options)
+    given, best = _search("POINTS", x, labels, norm, **options)
     rows = given.prepared.points.rows
     order = np.argsort(rows)
     return Neighbours(
@@ -187,17 +167,26 @@ def nearest_other_class(
     )
 
 
+def _separation(
+    distance: float, rows: tuple[int, ...], labels: np.ndarray, norm: float, points: int, dropped: np.ndarray
+) -> Separation:
+    first, second = rows
+    pair = int(labels[first]), int(labels[second])
+    return Separation(float(distance), (first, second), pair, norm, points, tuple(dropped.tolist()))
+
+
 def _search(
+    competition: str,
     x: ArrayLike,
     labels: ArrayLike,
     norm: float | str,
-    competition: Competition,
     drop_duplicates: bool = False,
     device: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Given, Best]:
-    """The points as they were searched, and the nearest pairs."""
-    from scuff.metrics.separation.neighbours import Given, open_searcher, search
+    """The points as they were searched, and the nearest pairs of a competition."""
+    from scuff.metrics.separation import neighbours
 
-    given = Given(x, labels, norm, drop_duplicates)
-    return given, search(open_searcher(given.prepared, device), competition, progress)
+    given = neighbours.Given(x, labels, norm, drop_duplicates)
+    searcher = neighbours.open_searcher(given.prepared, device)
+    return given, neighbours.search(searcher, getattr(neighbours, competition), progress)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from itertools import product
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -110,24 +110,30 @@ def mscr_scores(
     [['forest', 0.91, 0.82, -0.099]]
     """
     _check_choices(average, interval, level)
-    over_points = {} if accuracies.right is None else _scores_over_points(accuracies, level)
+    keys = list(product(accuracies.copies, accuracies.models, accuracies.train_noise))
+    ends = [accuracies.place_of_test(radius) for radius in (0.0, accuracies.epsilon_min)]
+    both = (len(keys), len(accuracies.test_noise), -1)
+    over_points: dict[tuple[Key, str], Score] = {}
+    if accuracies.right is not None:
+        groups = [_group(right[ends]) for right in accuracies.right.reshape(both)]
+        pairs = product(zip(keys, groups, strict=True), SCORES.items())
+        estimates = {(key, name): Estimate((group,), statistic) for (key, group), (name, statistic) in pairs}
+        over_points = score_together(estimates, Resampling(level=level))
     lines = []
-    for key in product(accuracies.copies, accuracies.models, accuracies.train_noise):
-        copies, model, train = key
-        clean, robust = (accuracies.accuracies(model, train, at, copies) for at in (0.0, accuracies.epsilon_min))
+    for key, values in zip(keys, accuracies.values.reshape(both), strict=True):
+        clean, robust = values[ends]
         scores = {
             "clean": _mean(clean, interval, level),
             "robust": _mean(robust, interval, level),
             "mscr": mscr(clean, robust, average=average, interval=interval, level=level),
         }
-        line = {"model": model, "copies": copies, "train_noise": train}
+        line = dict(zip(("copies", "model", "train_noise"), key, strict=True))
         for name, score in scores.items():
-            ends = over_points[key, name] if over_points else score
-            line |= {name: score.value, f"{name}_low": ends.low, f"{name}_high": ends.high}
+            end = over_points.get((key, name), score)
+            line |= {name: score.value, f"{name}_low": end.low, f"{name}_high": end.high}
         how = f"bootstrap over test points {percent(level)}, one run: without the randomness of training"
-        lines.append(
-            {**line, "runs": len(accuracies.runs), "interval": how if over_points else scores["clean"].interval}
-        )
+        how = how if over_points else scores["clean"].interval
+        lines.append({"model": line.pop("model"), **line, "runs": len(accuracies.runs), "interval": how})
     return pd.DataFrame(lines)
 
 
@@ -151,15 +157,18 @@ def accuracy_table(
     """
     _check_choices("ratios", interval, level)
     place = accuracies.place(model, copies)
-    grid = list(product(enumerate(accuracies.test_noise), enumerate(accuracies.train_noise)))
-    scores = ends = [_mean(accuracies.values[place][i, j], interval, level) for (j, _), (i, _) in grid]
+    each = (len(accuracies.test_noise) * len(accuracies.train_noise), -1)
+    values = accuracies.values[place].swapaxes(0, 1).reshape(each)
+    scores = ends = [_mean(runs, interval, level) for runs in values]
     if accuracies.right is not None:
-        groups = [_group(accuracies.right[place][i, [j]]) for (j, _), (i, _) in grid]
-        estimates = {number: Estimate((group,), SCORES["clean"]) for number, group in enumerate(groups)}
+        right = accuracies.right[place].swapaxes(0, 1).reshape(each)
+        estimates = {k: Estimate((_group(right[[k]]),), SCORES["clean"]) for k in range(len(right))}
         ends = list(score_together(estimates, Resampling(level=level)).values())
     lines = [
         {"test_noise": test, "train_noise": train, "value": score.value, "low": end.low, "high": end.high}
-        for ((_, test), (_, train)), score, end in zip(grid, scores, ends, strict=True)
+        for (test, train), score, end in zip(
+            product(accuracies.test_noise, accuracies.train_noise), scores, ends, strict=True
+        )
     ]
     frame = pd.DataFrame(lines)
     return frame.assign(best=frame["value"] == frame.groupby("test_noise")["value"].transform("max"))
@@ -205,7 +214,7 @@ def running_mscr(accuracies: RobustAccuracies, copies: int | None = None) -> pd.
     return pd.concat(frames, ignore_index=True)
 
 
-# --- intervals -------------------------------------------------------------------------------------------------------
+# --- intervals --------------------------------------------------------------------------------------------------------
 
 
 def _over_runs(value: float, each: np.ndarray, interval: Interval, level: float) -> Score:
@@ -228,19 +237,6 @@ def _mean(values: np.ndarray, interval: Interval, level: float) -> Score:
     score = _over_runs(float(values.mean()), values, interval, level)
     low, high = np.clip([score.low, score.high], 0, 1)
     return replace(score, low=float(low), high=float(high))
-
-
-def _scores_over_points(accuracies: RobustAccuracies, level: float) -> dict[tuple[Key, str], Score]:
-    """The scores of one run with the bootstrap over test points, the same resamples for all of them."""
-    ends = [accuracies.place_of_test(0.0), accuracies.place_of_test(accuracies.epsilon_min)]
-    assert accuracies.right is not None
-    estimates: dict[Any, Estimate] = {}
-    for (c, copies), (m, model), (i, train) in product(
-        enumerate(accuracies.copies), enumerate(accuracies.models), enumerate(accuracies.train_noise)
-    ):
-        group = _group(accuracies.right[c, m, i][ends])
-        estimates |= {((copies, model, train), name): Estimate((group,), score) for name, score in SCORES.items()}
-    return score_together(estimates, Resampling(level=level))
 
 
 def _group(right: np.ndarray) -> Group:

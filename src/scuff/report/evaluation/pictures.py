@@ -28,31 +28,7 @@ class DataUnavailable(ValueError):
     """The images of an evaluation cannot be shown; the message says why."""
 
 
-@dataclass(frozen=True)
-class Picture:
-    """A picture inside the page."""
-
-    address: str
-    width: int
-    height: int
-    alt: str
-
-    @property
-    def small(self) -> bool:
-        """Whether its pixels should be seen one by one."""
-        return max(self.width, self.height) <= SMALL
-
-
-@dataclass(frozen=True)
-class Card:
-    """An image, clean (where that is known) and corrupted, and what a model took it for."""
-
-    pictures: list[Picture]
-    corruption: str
-    name: str
-    label: str
-    prediction: str
-    confidence: str
+Card = dict[str, Any]  # pictures of an image, clean (where that is known) and corrupted, and what a model took it for
 
 
 def worst_rows(rows: pd.DataFrame, most: int = MANY) -> pd.DataFrame:
@@ -71,7 +47,8 @@ def worst_rows(rows: pd.DataFrame, most: int = MANY) -> pd.DataFrame:
     # The first of every corruption are enough: fewer than `most` of them can be lost to images that are shown already.
     best = [group.nlargest(most + each, "confidence") for _, group in groups]
     candidates = pd.concat(best).sort_values("confidence", ascending=False, kind="stable") if best else wrong
-    chosen, images, used = [], set(), Counter()  # type: ignore[var-annotated]
+    chosen: list[int] = []
+    images, used = set(), Counter[str]()
     for place, (image, corruption) in enumerate(zip(candidates["image_id"], candidates["corruption"], strict=True)):
         if len(chosen) < most and image not in images and used[corruption] < each:
             chosen.append(place)
@@ -150,28 +127,35 @@ def _cards(images: SeenImages, rows: pd.DataFrame) -> list[Card]:
     if len(worst):
         first = worst.iloc[0]
         pixels = images.corrupted_pixels(int(first["image_id"]), first["corruption"], int(first["severity"]))
-        worst = worst.head(MANY if max(pixels.shape[-2:]) <= SMALL else FEW)
+        worst = worst.head(MANY if _is_small(pixels) else FEW)
     return [_card(images, row) for row in worst.itertuples()]
 
 
 def _card(images: SeenImages, row: Any) -> Card:
     names = images.evaluation.settings["class_names"]
     label, prediction = class_name(names, row.label), class_name(names, row.prediction)
-    image, entry, severity = int(row.image_id), str(row.corruption), int(row.severity)
-    cell = cell_name(entry, severity)
-    pictures = []
-    clean = images.clean_pixels(image)
-    if clean is not None:
-        pictures.append(_picture(clean, f"{label}, clean"))
-    corrupted = images.corrupted_pixels(image, entry, severity)
-    pictures.append(_picture(corrupted, f"the same with {cell}" if pictures else f"{label} with {cell}"))
-    name = images.name(image, entry, severity)
-    return Card(pictures, cell, name, label, prediction, f"{percent_sign(row.confidence)} sure")
+    seen = int(row.image_id), str(row.corruption), int(row.severity)
+    cell, clean = cell_name(*seen[1:]), images.clean_pixels(seen[0])
+    corrupted = _picture(images.corrupted_pixels(*seen), f"{label if clean is None else 'the same'} with {cell}")
+    return {
+        "pictures": [*([] if clean is None else [_picture(clean, f"{label}, clean")]), corrupted],
+        "corruption": cell,
+        "name": images.name(*seen),
+        "label": label,
+        "prediction": prediction,
+        "confidence": f"{percent_sign(row.confidence)} sure",
+    }
 
 
-def _picture(pixels: Tensor, alt: str) -> Picture:
+def _picture(pixels: Tensor, alt: str) -> dict[str, Any]:
+    """A picture inside the page; of `small` ones, the pixels should be seen one by one."""
     array = pixels.permute(1, 2, 0).numpy()
     image = Image.fromarray(array[..., 0] if array.shape[2] == 1 else array)
     file = io.BytesIO()
     image.save(file, "PNG", optimize=True)
-    return Picture(f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}", *image.size, alt)
+    address = f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
+    return {"address": address, "width": image.width, "height": image.height, "alt": alt, "small": _is_small(pixels)}
+
+
+def _is_small(pixels: Tensor) -> bool:
+    return max(pixels.shape[-2:]) <= SMALL

@@ -61,7 +61,10 @@ def measure(evaluation: Evaluation, baseline: str | None) -> Scores:
     reference = find_baseline(evaluation, baseline, cells)
     summary = metrics.summary(cells, baseline=reference, suite=suite)
     errors = _by_model({model: metrics.cell_errors(of_model) for model, of_model in cells.items()})
-    errors = _in_order(errors[errors["corruption"] != CLEAN], suite)
+    order = list(suite.entries)  # which is not that of the files
+    errors = errors[errors["corruption"] != CLEAN].sort_values(
+        "corruption", key=lambda column: column.map(order.index), kind="stable", ignore_index=True
+    )
     means, curves = _means(cells, suite, evaluation.settings["families"])
     return Scores(
         list(cells),
@@ -169,22 +172,15 @@ def _differences(cells: Mapping[str, Cells], suite: Suite, reference: str) -> pd
     return _frame(metrics.differences(evaluated, "error"), "model", "corruption")
 
 
-def _frame(scores: Mapping[tuple, Score], *names: str) -> pd.DataFrame:
+def _frame(scores: Mapping[Any, Score], *names: str) -> pd.DataFrame:
     """Scores by several names each as a table, with a column for every name."""
-    table = metrics.to_frame(scores, "key")  # type: ignore[arg-type]
     keys = pd.DataFrame(list(scores), columns=list(names))
-    return pd.concat([keys, table.drop(columns="key")], axis=1)
+    return pd.concat([keys, metrics.to_frame(scores, "key").drop(columns="key")], axis=1)
 
 
 def _by_model(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """The frames of all models as one, with a column that says whose a line is."""
     return pd.concat([frame.assign(model=model) for model, frame in frames.items()], ignore_index=True)
-
-
-def _in_order(errors: pd.DataFrame, suite: Suite) -> pd.DataFrame:
-    """Corruptions in the order of the suite, which is not that of the files."""
-    order = {entry: place for place, entry in enumerate(suite.entries)}
-    return errors.sort_values("corruption", key=lambda column: column.map(order), kind="stable").reset_index(drop=True)
 
 
 # --- sequences ------------------------------------------------------------------------------------------------------
@@ -208,22 +204,14 @@ def measure_sequences(evaluation: Evaluation, baseline: str | None) -> list[Sequ
     reference = find_baseline(evaluation, baseline, rows)
     rows_of_reference = reference if isinstance(reference, pd.DataFrame) else None
     levels = sorted({int(level) for level in evaluation.rows["severity"].unique() if level}) or [1]
-    measured = []
+    models, suite, measured = list(rows), counted_suite(evaluation), []
     for difficulty in levels:
-        options: dict[str, Any] = {"suite": counted_suite(evaluation), "difficulty": difficulty, "partial": True}
-        flips = {model: metrics.flip_probability(of_model, **options) for model, of_model in rows.items()}
-        moves = {model: metrics.top5_distance(of_model, **options) for model, of_model in rows.items()}
-        measured.append(
-            SequenceScores(
-                list(rows),
-                difficulty,
-                {model: metrics.mfr(of_model, baseline=reference, **options) for model, of_model in rows.items()},
-                {
-                    model: metrics.mt5d(of_model, baseline=rows_of_reference, **options)
-                    for model, of_model in rows.items()
-                },
-                _by_model({model: metrics.to_frame(scores) for model, scores in flips.items()}),
-                _by_model({model: metrics.to_frame(scores) for model, scores in moves.items()}),
-            )
+        options: dict[str, Any] = {"suite": suite, "difficulty": difficulty, "partial": True}
+        rates = {model: metrics.mfr(rows[model], baseline=reference, **options) for model in models}
+        distances = {model: metrics.mt5d(rows[model], baseline=rows_of_reference, **options) for model in models}
+        flips, moves = (
+            _by_model({model: metrics.to_frame(score(rows[model], **options)) for model in models})
+            for score in (metrics.flip_probability, metrics.top5_distance)
         )
+        measured.append(SequenceScores(models, difficulty, rates, distances, flips, moves))
     return measured

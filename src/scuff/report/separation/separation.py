@@ -14,11 +14,11 @@ import pandas as pd
 from scuff.metrics.norms import parse_norm
 from scuff.report import parts
 from scuff.report.colours import shade
+from scuff.report.figure import LEGEND, Figure, Traces, labels, layout_of, numbers, pattern, titled, upright_line
 from scuff.report.heatmap import HeatCell, scale
 from scuff.report.matrix import Matrix, make_matrix
 from scuff.report.page import Page
-from scuff.report.parts import Section
-from scuff.report.separation.distances import cumulative, group_distances, histogram
+from scuff.report.parts import Part, Section
 from scuff.report.separation.scores import EPSILON, distance, norm_words, number
 from scuff.report.settings import all_facts, meanings, settings_section
 from scuff.store import Store
@@ -26,7 +26,7 @@ from scuff.studies.base import again_from
 from scuff.studies.separation.distances import SEPARATION, read_is_test, read_neighbours, read_pairs, read_separation
 from scuff.studies.separation.study import SeparationStudy
 from scuff.tables import Column, Table
-from scuff.words import class_name, count, grouped
+from scuff.words import class_name, count, grouped, percent
 
 if TYPE_CHECKING:
     from scuff.metrics.separation.classes import Neighbours
@@ -35,6 +35,11 @@ MOST_LISTED = 20  # values of a setting that are listed
 MOST_PAIRS = 30  # of classes, in a table
 MATRIX_CLASSES = range(3, 41)  # with fewer, a table says it all; with more, nothing can be read
 QUANTILES = (0.0, 0.001, 0.01, 0.05, 0.1, 0.5)
+BINS = 60
+STEPS = 200  # of a cumulative curve
+MARKED = (0.01, 0.1, 0.5)  # quantiles on it
+
+Groups = dict[str, np.ndarray]  # distances, by which splits the two points are of
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +118,8 @@ def separation_verdict(separation: Mapping[str, Any]) -> tuple[str, str]:
 
 def separation_section(distances: Distances) -> Section | None:
     """The distances between classes, as far as they are known."""
-    inside, pairs = [], distances.pairs
+    inside: list[Part | None] = []
+    pairs = distances.pairs
     if distances.neighbours is not None:
         groups = group_distances(distances.neighbours, distances.is_test)
         inside += [
@@ -121,7 +127,7 @@ def separation_section(distances: Distances) -> Section | None:
                 "How far every point is from the nearest one of another class. Where the smallest distance is that of "
                 "a few odd points, mislabelled ones perhaps, a quantile is a fairer measure of what noise can be borne."
             ),
-            parts.figures([histogram("distances", groups), cumulative("distances-cumulative", groups)]),
+            parts.figures([histogram(groups), cumulative(groups)]),
             parts.table(quantile_table(distances.neighbours), sortable=False),
         ]
     if pairs is not None:
@@ -180,3 +186,97 @@ def class_matrix(pairs: pd.DataFrame, class_names: tuple[str, ...]) -> Matrix:
     colours = scale(f"{distance(far)} apart", f"{distance(near)} apart")
     groups = [("", list(shown))]
     return make_matrix("Smallest distance of every pair of classes", "", colours, groups, groups, cell, shown)
+
+
+# --- how far points are from the nearest point of another class -------------------------------------------------------
+
+
+def group_distances(neighbours: Neighbours, is_test: np.ndarray | None) -> Groups:
+    """The distances of `metrics.nearest_other_class`; `is_test` says of every row of the data which split it is of."""
+    if is_test is None:
+        return {"all points": neighbours.distances}
+    tested = is_test[neighbours.points].astype(int) + is_test[neighbours.rows]
+    names = ("both for training", "one for training, one for the test", "both for the test")
+    groups = {name: neighbours.distances[tested == place] for place, name in enumerate(names)}
+    return {name: distances for name, distances in groups.items() if len(distances)}
+
+
+def histogram(groups: Groups) -> Figure:
+    """How many points have their nearest of another class at which distance, one colour per group."""
+    edges = bin_edges(np.concatenate([*groups.values()]))
+    traces: Traces = []
+    for place, (name, distances) in enumerate(groups.items()):
+        counts, _ = np.histogram(distances, edges)
+        texts = [
+            f"{number(low)} to {number(high)}<br>{count(int(points), 'point')}, {name}"
+            for low, high, points in zip(edges[:-1], edges[1:], counts, strict=True)
+        ]
+        bars: dict[str, Any] = {
+            "type": "bar",
+            "name": name,
+            "textposition": "none",
+            "x": significant((edges[1:] + edges[:-1]) / 2),
+        }
+        bars |= {"y": counts.tolist(), "width": float(edges[1] - edges[0])}
+        traces.append(bars | {"marker": {"color": f"@series{place}", "pattern": pattern(place)}} | labels(texts))
+    description = "Histogram of the distances to the nearest point of another class; the table below has quantiles."
+    stacked = {"barmode": "stack", "bargap": 0}
+    return _figure("distances", "How many points at which distance", description, "points", groups, traces, **stacked)
+
+
+def bin_edges(values: np.ndarray) -> np.ndarray:
+    """The edges of evenly wide bins. Each holds the same number of the values that distances of pixels can have.
+
+    >>> bin_edges(np.array([3.0, 4, 5, 7])).tolist()
+    [2.5, 3.5, 4.5, 5.5, 6.5, 7.5]
+    """
+    different = np.unique(values)
+    width = np.ptp(values) / BINS or 1.0
+    gap = float(np.diff(different).min()) if len(different) > 1 else width
+    width = gap * max(1, round(width / gap)) if len(different) < 10 * BINS else width
+    start = different[0] - min(gap, width) / 2
+    return start + width * np.arange(1 + math.ceil((different[-1] - start) / width * (1 + 1e-9)))
+
+
+def significant(values: np.ndarray) -> list[float]:
+    """Numbers with the digits that a screen can show, however small they are."""
+    return [float(f"{value:.6g}") for value in values]
+
+
+def cumulative(groups: Groups) -> Figure:
+    """The share of points that have one of another class within a distance, a line per group."""
+    shares = np.linspace(0, 1, STEPS + 1)
+    traces: Traces = []
+    for place, (name, distances) in enumerate(groups.items()):
+        at = np.quantile(distances, shares)
+        texts = [
+            f"{percent(share)} % have another class within {number(d)}<br>{name}"
+            for share, d in zip(shares, at, strict=True)
+        ]
+        look = {"color": f"@series{place}", "dash": ("solid", "dash", "dot")[place], "width": 2}
+        trace = {"x": significant(at), "y": numbers(100 * shares), "name": name, "mode": "lines", "line": look}
+        traces.append(trace | labels(texts))
+    marked = np.quantile(np.concatenate([*groups.values()]), MARKED)
+    texts = [f"{100 * share:g} % quantile: {number(d)}" for share, d in zip(MARKED, marked, strict=True)]
+    dots: dict[str, Any] = {
+        "x": significant(marked),
+        "y": [100 * share for share in MARKED],
+        "name": "quantiles of all points",
+    }
+    dots |= {"mode": "markers", "marker": {"color": "@ink", "symbol": "diamond", "size": 8}}
+    description = "Cumulative distribution of the distances to the nearest point of another class."
+    title = "Share of points that are that near"
+    return _figure("distances-cumulative", title, description, "points, %", groups, [*traces, dots | labels(texts)])
+
+
+def _figure(key: str, title: str, description: str, what: str, groups: Groups, traces: Traces, **layout: Any) -> Figure:
+    """Distances across, what is counted up, a line at the smallest distance, and a legend of several groups."""
+    smallest = min(float(distances.min()) for distances in groups.values())
+    label = {"x": smallest, "yref": "paper", "y": 1, "text": f"2r = {distance(smallest)}", "showarrow": False}
+    label |= {"xanchor": "left", "yanchor": "bottom", "xshift": -6, "font": {"color": "@ink", "size": 12}}
+    x_axis, y_axis = {"title": {"text": "distance to the nearest other class"}}, {"title": titled(what)}
+    several = len(groups) > 1
+    shared = layout_of(x_axis, y_axis | {"rangemode": "tozero"}, legend=several)
+    shared |= {"shapes": [upright_line(smallest)], "annotations": [label], "legend": LEGEND | {"y": 1.12}}
+    shared["margin"] = shared["margin"] | {"t": 24}  # where the label stands
+    return Figure(key, title, description, 320 + 20 * len(groups) * several, traces, shared | layout)

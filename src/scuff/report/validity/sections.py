@@ -6,8 +6,7 @@ from scuff.report import parts
 from scuff.report.figure import Figure
 from scuff.report.parts import Part, Section
 from scuff.report.validity import tables
-from scuff.report.validity.figures import forest, gain_forests, group_figure, model_scatter, over
-from scuff.report.validity.matrices import corruption_matrix
+from scuff.report.validity.figures import corruption_matrix, forest, gain_forests, group_figure, model_scatter, over
 from scuff.report.validity.notes import notes_of, suite_notes
 from scuff.report.validity.scores import ALL, ValidityScores
 from scuff.report.validity.verdicts import TRENDS, compared_words, warnings

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -38,10 +38,6 @@ NEAREST = "nearest.npz"  # of every point
 TRIAL_SECONDS = 2.0  # after its first part, a search that is only timed is stopped
 
 
-class _Timed(Exception):
-    """Ends a search that is only timed."""
-
-
 def plan_separation(study: SeparationStudy) -> Plan[Separation]:
     """Open and check the data and the folder."""
     engine, device = open_engine_of(study)
@@ -58,6 +54,20 @@ def open_study_points(study: SeparationStudy | MscrStudy) -> Points:
     if any(value is not None for value in options.values()):
         raise ValueError(f"{', '.join(options)} are for data that are not opened yet; {study.data.name} is")
     return study.data
+
+
+class Search(NamedTuple):
+    """A search: what becomes of it in `SeparationWork`, its file and about how many bytes that has."""
+
+    result: str
+    file: str
+    size: int
+    function: Callable[..., Any]
+    what: str
+
+
+class _Timed(Exception):
+    """Ends a search that is only timed."""
 
 
 @dataclass(eq=False)
@@ -94,66 +104,61 @@ class SeparationWork:
                 f"{self.store.root} holds {orphans[0]} without the {SEPARATION} it belongs to; use another folder"
             )
 
+    def searches(self) -> list[Search]:
+        """The searches that were asked for."""
+        classes, points = len({*self.points.labels.tolist()}), len(self.points)
+        searches = [Search("separation", SEPARATION, 2000, class_separation, "all points")]
+        if self.study.per_class:
+            size = 25 * classes * (classes - 1)
+            searches.append(Search("pairs", PAIRS, size, class_separations, "pairs of classes"))
+        if self.study.per_point:
+            searches.append(Search("neighbours", NEAREST, 16 * points, nearest_other_class, "every point"))
+        return searches
+
     def run(self, run: Run) -> None:
         """Do the searches that were asked for."""
         self.measure(run.progress)
 
     def measure(self, progress: Progress | None = None) -> None:
         """Search, or read what the folder holds already; progress is told (what is compared, done, to do)."""
-        began = time.perf_counter()
-        self.separation = self._find(
-            SEPARATION,
-            lambda root: _separation(read_separation(root)),
-            lambda: self._search(class_separation, "all points", progress),
-            lambda separation: self._save(separation, time.perf_counter() - began),
-        )
-        if self.study.per_class:
-            self.pairs = self._find(
-                PAIRS,
-                read_pairs,
-                lambda: self._search(class_separations, "pairs of classes", progress),
-                lambda pairs: self.store.write(PAIRS, pairs.to_csv(index=False).encode()),
-            )
-        if self.study.per_point:
-            self.neighbours = self._find(
-                NEAREST,
-                read_neighbours,
-                lambda: self._search(nearest_other_class, "every point", progress),
-                lambda neighbours: self.store.write(NEAREST, _pack(neighbours, self.points.is_test)),
-            )
+        for search in self.searches():
+            if self.store is not None and self.store.exists(search.file):
+                setattr(self, search.result, READERS[search.file](self.store.root))
+                continue
+            began = time.perf_counter()
+            result = self._search(search, progress)
+            if self.store is not None:
+                self._save(result, time.perf_counter() - began)
+            setattr(self, search.result, result)
 
-    def _find(self, name: str, read: Callable, compute: Callable, write: Callable) -> Any:
-        """What the folder holds already, else what is computed now, which is kept if there is a folder."""
-        if self.store is not None and self.store.exists(name):
-            return read(self.store.root)
-        result = compute()
-        if self.store is not None:
-            write(result)
-        return result
+    def _search(self, search: Search, progress: Progress | None) -> Any:
+        tell = None if progress is None else lambda done, total: progress(search.what, done, total)
+        options = {"drop_duplicates": self.study.drop_duplicates, "device": str(self.device), "progress": tell}
+        return search.function(self.points.x, self.points.labels, self.study.norm, **options)
 
-    def _search(self, function: Callable[..., Any], what: str, progress: Progress | None) -> Any:
-        tell = None if progress is None else lambda done, total: progress(what, done, total)
-        drop, x, labels = self.study.drop_duplicates, self.points.x, self.points.labels
-        return function(x, labels, self.study.norm, drop_duplicates=drop, device=str(self.device), progress=tell)
-
-    def _save(self, separation: Separation, seconds: float) -> None:
-        """Write `separation.json`."""
+    def _save(self, result: Separation | pd.DataFrame | Neighbours, seconds: float) -> None:
+        """Write what a search has found."""
         points = self.points
-        result = {
-            "distance": separation.distance,
-            "epsilon_min": separation.epsilon_min,
-            "rows": separation.rows,
-            "labels": separation.labels,
-            "points": separation.points,
-            "dropped": separation.dropped,
-            "class_names": points.class_names,
-            "is_image": points.x.dtype == np.uint8,
-            **(points.origin or {"data": points.name}),
-            **self.depends_on,
-            "seconds": round(seconds, 3),
-            "environment": environment(self.device),
-        }
-        save_settings(self.store, SEPARATION, complete_settings(self.study, result))
+        if isinstance(result, pd.DataFrame):
+            self.store.write(PAIRS, result.to_csv(index=False).encode())
+        elif isinstance(result, Neighbours):
+            arrays: dict[str, Any] = {name: getattr(result, name) for name in ("distances", "rows", "points")}
+            file = io.BytesIO()
+            arrays |= {} if points.is_test is None else {"is_test": points.is_test}
+            np.savez_compressed(file, **arrays)
+            self.store.write(NEAREST, file.getvalue())
+        else:
+            names = ("distance", "epsilon_min", "rows", "labels", "points", "dropped")
+            settings = {
+                **{name: getattr(result, name) for name in names},
+                "class_names": points.class_names,
+                "is_image": points.x.dtype == np.uint8,
+                **(points.origin or {"data": points.name}),
+                **self.depends_on,
+                "seconds": round(seconds, 3),
+                "environment": environment(self.device),
+            }
+            save_settings(self.store, SEPARATION, complete_settings(self.study, settings))
 
     def collect(self) -> Separation:
         """The separation; pairs and neighbours are kept here and in the folder."""
@@ -161,37 +166,30 @@ class SeparationWork:
 
     def cost(self) -> StudyCost:
         """Every search that is left, timed for a few seconds and taken to go on at that pace."""
-        classes, points = len({*self.points.labels.tolist()}), len(self.points)
-        searches = [(SEPARATION, class_separation, "all points", 2000)]
-        if self.study.per_class:
-            searches.append((PAIRS, class_separations, "pairs of classes", 25 * classes * (classes - 1)))
-        if self.study.per_point:
-            searches.append((NEAREST, nearest_other_class, "every point", 16 * points))  # type: ignore[arg-type]
         estimate = Estimate(self.device)
-        for file, function, what, size in searches:
-            if self.store is None or not self.store.exists(file):
-                estimate.add("search", partial(self._time, function, what), size if self.store else 0, what)
+        for search in self.searches():
+            if self.store is None or not self.store.exists(search.file):
+                size = 0 if self.store is None else search.size
+                estimate.add("search", partial(self._time, search), size, search.what)
         return estimate.total()
 
-    def _time(self, function: Callable[..., Any], what: str) -> tuple[float, str]:
+    def _time(self, search: Search) -> tuple[float, str]:
         """Seconds that a search takes, and how this was found out."""
-        told: list[tuple[float, int]] = []  # when, and how many pairs were done
-        began, whole = time.perf_counter(), 0
+        steps: list[tuple[float, int, int]] = []  # when, how many pairs were done, and of how many
+        began = time.perf_counter()
 
         def watch(what: str, done: int, total: int) -> None:
-            nonlocal whole
-            told.append((time.perf_counter() - began, done))
-            whole = total
-            if told[-1][0] - told[0][0] > TRIAL_SECONDS and told[0][1] < done < total:
+            steps.append((time.perf_counter() - began, done, total))
+            if steps[-1][0] - steps[0][0] > TRIAL_SECONDS and steps[0][1] < done < total:
                 raise _Timed
 
         try:
-            self._search(function, what, watch)
+            self._search(search, watch)
             return time.perf_counter() - began, "measured now on all points"
         except _Timed:
-            (first, before), (last, done) = told[0], told[-1]
-            left = (last - first) * (whole - done) / (done - before)
-            return last + left, f"measured now on {done / whole:.0%} of the pairs, and taken to grow in proportion"
+            (first, before, _), (last, done, total) = steps[0], steps[-1]
+            left = (last - first) * (total - done) / (done - before)
+            return last + left, f"measured now on {done / total:.0%} of the pairs, and taken to grow in proportion"
 
     def describe(self) -> Iterator[str]:
         """Points and classes."""
@@ -225,8 +223,8 @@ def read_pairs(directory: str | os.PathLike[str]) -> pd.DataFrame | None:
 
 def read_neighbours(directory: str | os.PathLike[str]) -> Neighbours | None:
     """The nearest point of another class for each point; None if this was not computed."""
-    arrays = _unpack(directory)
-    if arrays is None:
+    arrays = _read_nearest(directory)
+    if not arrays:
         return None
     norm = parse_norm(read_separation(directory)["norm"])
     return Neighbours(arrays["distances"], arrays["rows"], arrays["points"], norm)
@@ -234,26 +232,21 @@ def read_neighbours(directory: str | os.PathLike[str]) -> Neighbours | None:
 
 def read_is_test(directory: str | os.PathLike[str]) -> np.ndarray | None:
     """Which rows of the data are test points: bool (n,); None without splits, or if neighbours were not computed."""
-    arrays = _unpack(directory)
-    return None if arrays is None else arrays.get("is_test")
+    return _read_nearest(directory).get("is_test")
 
 
-def _separation(settings: Settings) -> Separation:
-    pairs = {name: tuple(settings[name]) for name in ("rows", "labels", "dropped")}
-    norm = parse_norm(settings["norm"])
-    return Separation(distance=settings["distance"], norm=norm, points=settings["points"], **pairs)
-
-
-def _pack(neighbours: Neighbours, is_test: np.ndarray | None) -> bytes:
-    arrays = {name: getattr(neighbours, name) for name in ("distances", "rows", "points")}
-    file = io.BytesIO()
-    np.savez_compressed(file, **arrays, **({} if is_test is None else {"is_test": is_test}))  # type: ignore[arg-type]
-    return file.getvalue()
-
-
-def _unpack(directory: str | os.PathLike[str]) -> dict[str, np.ndarray] | None:
+def _read_nearest(directory: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     store = Store(directory)
     if not store.exists(NEAREST):
-        return None
-    with reading_arrays(f"{store.root}/{NEAREST}"):  # type: ignore[arg-type]
+        return {}
+    with reading_arrays(f"{store.root}/{NEAREST}"):
         return dict(np.load(io.BytesIO(store.read(NEAREST)), allow_pickle=False))
+
+
+def _read_again(directory: str) -> Separation:
+    settings = read_separation(directory)
+    pairs = {name: tuple(settings[name]) for name in ("rows", "labels", "dropped")}
+    return Separation(settings["distance"], norm=parse_norm(settings["norm"]), points=settings["points"], **pairs)
+
+
+READERS: dict[str, Callable[[str], Any]] = {SEPARATION: _read_again, PAIRS: read_pairs, NEAREST: read_neighbours}

@@ -7,14 +7,14 @@ import hashlib
 import inspect
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from scuff.models import Classifier, open_model
-from scuff.models.open import NAME, default_name, split_name
+from scuff.models import open_model
+from scuff.models.open import NAME, default_name, import_object, is_python_address, split_name
 from scuff.training.recipes import RECIPES, Recipe, find_recipe
 
 RECIPE = "recipe:"
@@ -22,55 +22,62 @@ SHORT_NAMES = ("random-forest", "1-nn")  # the two models of the paper for data 
 
 
 @dataclass(frozen=True, eq=False)
-class Estimator:
-    """A scikit-learn estimator, which is copied and fitted anew for every cell."""
+class Contender:
+    """A model of a study; `address` is how it was given, if not as an object."""
 
     name: str
-    estimator: Any = field(repr=False)
-    address: str | None = None  # as it was given
+    model: Any = field(repr=False)
+    address: str | None = None
+
+    @property
+    def fewest_points(self) -> int:
+        """The least number of training points."""
+        return 1
 
     def describe(self) -> str:
-        """What determines what it learns, as text: its class and all parameters."""
-        kind = type(self.estimator)
-        parameters = {key: _describe(value) for key, value in sorted(self.estimator.get_params(deep=True).items())}
+        """What determines its predictions, as text."""
+        raise NotImplementedError
+
+
+class Estimator(Contender):
+    """A scikit-learn estimator, which is copied and fitted anew for every cell."""
+
+    @property
+    def fewest_points(self) -> int:
+        """The neighbours of a nearest-neighbour rule, else one."""
+        parameters = self.model.get_params().items()
+        counts = [value for key, value in parameters if key.rpartition("__")[2] == "n_neighbors"]
+        return max([value for value in counts if isinstance(value, int)], default=1)
+
+    def describe(self) -> str:
+        """Its class and all parameters."""
+        kind = type(self.model)
+        parameters = {key: _describe(value) for key, value in sorted(self.model.get_params(deep=True).items())}
         return f"{kind.__module__}.{kind.__qualname__} {parameters}"
 
     def make(self, seed: int) -> Any:
         """A fresh copy whose every random_state is the seed."""
         from sklearn.base import clone
 
-        fresh = clone(self.estimator)
+        fresh = clone(self.model)
         states = [key for key in fresh.get_params(deep=True) if key.rpartition("__")[2] == "random_state"]
         return fresh.set_params(**dict.fromkeys(states, seed))
 
 
-@dataclass(frozen=True, eq=False)
-class Network:
-    """A network that is trained by a recipe for every cell."""
-
-    name: str
-    recipe: Recipe = field(repr=False)
-    address: str | None = None
+class Network(Contender):
+    """A recipe, by which a network is trained for every cell."""
 
     def describe(self) -> str:
-        """What determines its weights, as text."""
-        return f"{RECIPE}{self.recipe.name} {self.recipe.settings()}"
+        """The recipe."""
+        return f"{RECIPE}{self.model.name} {self.model.settings()}"
 
 
-@dataclass(frozen=True, eq=False)
-class Given:
+class Given(Contender):
     """A classifier that is trained already, and tested as it is."""
-
-    name: str
-    classifier: Classifier = field(repr=False)
-    address: str | None = None
 
     def describe(self) -> str:
         """Its address and a hash of it."""
-        return f"{self.classifier.address} {self.classifier.fingerprint()}"
-
-
-Contender = Estimator | Network | Given
+        return f"{self.model.address} {self.model.fingerprint()}"
 
 
 def open_contenders(models: Any) -> dict[str, Contender]:
@@ -83,16 +90,15 @@ def open_contenders(models: Any) -> dict[str, Contender]:
     if isinstance(models, Mapping):
         opened = [_named(_open(model), name) for name, model in models.items()]
     else:
-        several = list(models) if isinstance(models, (list, tuple)) else [models]
-        opened = [_open(model) for model in several]
+        opened = [_open(model) for model in (models if isinstance(models, (list, tuple)) else [models])]
     if not opened:
         raise ValueError("no model is given")
     names = [contender.name for contender in opened]
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
         raise ValueError(f"two models are called {repeated}; name one of them, as in other=ADDRESS")
-    if len({isinstance(contender, Given) for contender in opened}) > 1:
-        given = [contender.name for contender in opened if isinstance(contender, Given)]
+    given = [contender.name for contender in opened if isinstance(contender, Given)]
+    if 0 < len(given) < len(opened):
         raise ValueError(
             f"{', '.join(given)} is trained already, the other models are trained here, with noise; measure them apart"
         )
@@ -100,28 +106,37 @@ def open_contenders(models: Any) -> dict[str, Contender]:
 
 
 def _open(model: Any) -> Contender:
-    if isinstance(model, (Estimator, Network, Given)):
+    if isinstance(model, Contender):
         return model
     if isinstance(model, Recipe):
         return Network(model.name, model)
-    if not isinstance(model, (str, os.PathLike)):
-        if _is_estimator(model):
-            return Estimator(type(model).__name__, _checked(model, type(model).__name__))
-        opened = open_model(model)
-        return Given(opened.name, opened)
-    name, address = split_name(os.fspath(model))
-    contender = replace(_open_address(address), address=address)
-    return _named(contender, name) if name else contender
+    if isinstance(model, (str, os.PathLike)):
+        name, address = split_name(os.fspath(model))
+        contender = replace(_open_address(address), address=address)
+        return _named(contender, name) if name else contender
+    if _is_estimator(model):
+        return _estimator(type(model).__name__, model)
+    opened = open_model(model)
+    return Given(opened.name, opened)
 
 
 def _open_address(address: str) -> Contender:
     if address in SHORT_NAMES:
-        return Estimator(address, _short(address))
+        from sklearn.ensemble import RandomForestClassifier
+        from sklearn.neighbors import KNeighborsClassifier
+
+        return Estimator(
+            address, RandomForestClassifier(100) if address == "random-forest" else KNeighborsClassifier(1)
+        )
     if address.startswith(RECIPE):
         return Network(address.removeprefix(RECIPE), find_recipe(address.removeprefix(RECIPE)))
-    estimator = _import_estimator(address)
-    if estimator is not None:
-        return Estimator(default_name(address), _checked(estimator, address))
+    if is_python_address(address) and _is_estimator(thing := import_object(address)):
+        try:
+            return _estimator(address, thing() if isinstance(thing, type) else thing, default_name(address))
+        except TypeError as error:
+            raise ValueError(
+                f"{address} cannot be made without arguments ({error}); name an object that is made"
+            ) from error
     near = difflib.get_close_matches(address, (*SHORT_NAMES, *RECIPES), n=1)
     if near and not os.path.exists(address):
         hint = f"{RECIPE}{near[0]}" if near[0] in RECIPES else near[0]
@@ -136,35 +151,11 @@ def _named(contender: Contender, name: str) -> Contender:
     return replace(contender, name=name)
 
 
-def _short(name: str) -> Any:
-    from sklearn.ensemble import RandomForestClassifier
-    from sklearn.neighbors import KNeighborsClassifier
-
-    return RandomForestClassifier(100) if name == "random-forest" else KNeighborsClassifier(1)
-
-
 def _is_estimator(thing: Any) -> bool:
     return all(hasattr(thing, method) for method in ("fit", "predict", "get_params"))
 
 
-def _import_estimator(address: str) -> Any | None:
-    """The estimator of `package.module:object`, an instance or a class of its own; None if it is something else."""
-    from scuff.models.open import import_object, is_python_address
-
-    if not is_python_address(address):
-        return None
-    thing = import_object(address)
-    if not _is_estimator(thing):
-        return None
-    try:
-        return thing() if isinstance(thing, type) else thing
-    except TypeError as error:
-        raise ValueError(
-            f"{address} cannot be made without arguments ({error}); name an object that is made"
-        ) from error
-
-
-def _checked(estimator: Any, name: str) -> Any:
+def _estimator(address: str, estimator: Any, name: str | None = None) -> Estimator:
     """Refuse regressors and the like, of which a share of right answers would mean nothing."""
     from sklearn.base import is_classifier
 
@@ -174,10 +165,10 @@ def _checked(estimator: Any, name: str) -> Any:
         is_suitable = getattr(estimator, "_estimator_type", None) == "classifier"
     if not is_suitable:
         raise ValueError(
-            f"{name} is no classifier; expected an estimator that predicts classes (one of your own derives from "
+            f"{address} is no classifier; expected an estimator that predicts classes (one of your own derives from "
             "sklearn.base.ClassifierMixin and BaseEstimator)"
         )
-    return estimator
+    return Estimator(name or address, estimator)
 
 
 def _describe(value: Any) -> str:
@@ -188,10 +179,3 @@ def _describe(value: Any) -> str:
     if inspect.isroutine(value):
         return f"{value.__module__}.{value.__qualname__}"
     return re.sub(r" at 0x[0-9a-f]+", "", str(value))
-
-
-def count_neighbours(contender: Contender) -> int:
-    """The least number of training points: the neighbours of a nearest-neighbour rule, else one."""
-    parameters: Mapping[str, Any] = contender.estimator.get_params() if isinstance(contender, Estimator) else {}
-    counts: Sequence[Any] = [value for key, value in parameters.items() if key.rpartition("__")[2] == "n_neighbors"]
-    return max([value for value in counts if isinstance(value, int)], default=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import product
 from numbers import Integral
 from typing import Any
@@ -21,9 +21,9 @@ from scuff.options import OBJECT
 from scuff.ranges import is_number
 from scuff.store import Store
 from scuff.studies.base import Plan, check_folder, complete_settings, open_engine_of
-from scuff.studies.separation.cells import MscrCell, Protocol, split_rows
+from scuff.studies.separation.cells import MscrCell, Protocol
 from scuff.studies.separation.distances import SeparationWork, open_study_points
-from scuff.studies.separation.models import Contender, Estimator, Given, count_neighbours, open_contenders
+from scuff.studies.separation.models import Estimator, open_contenders
 from scuff.studies.separation.study import MscrStudy, Noise, PointsStudy, SeparationStudy
 from scuff.studies.separation.work import MscrWork
 
@@ -37,21 +37,25 @@ QUICK = 1 << 36  # differences of coordinates that take seconds; up to here all 
 
 def plan_mscr(study: MscrStudy) -> Plan[RobustAccuracies]:
     """Open models and points, check them, find epsilon_min, and list the trainings."""
-    store = Store(study.out)
-    norm = parse_norm(study.norm)
+    store, norm = Store(study.out), parse_norm(study.norm)
     engine, device = open_engine_of(study)
-    contenders = open_contenders(study.models)
-    are_given = all(isinstance(contender, Given) for contender in contenders.values())
-    points = open_study_points(study)
-    is_image = points.x.dtype == np.uint8
-    _check_models(study, contenders, points)
-    copies, runs = _choose_copies(study.copies), _choose_runs(study.runs, are_given)
-    bounds = _choose_bounds(study.bounds, norm, is_image)
-    _check_split(points, contenders, study.test_share)
+    contenders, points = open_contenders(study.models), open_study_points(study)
+    bounds = _choose_bounds(study.bounds, norm, points.x.dtype == np.uint8)
+    noise = (norm, bounds, study.offsets == "shared", study.keep_originals)
+    protocol = Protocol(store, points, contenders, *noise, study.test_share, str(device))
+    are_given = protocol.are_given
+    _check_options(study, protocol)
+    copies = sorted(_whole_numbers([study.copies] if isinstance(study.copies, Integral) else study.copies))
+    if not copies or not all(1 <= k <= MOST_COPIES for k in copies) or len(set(copies)) < len(copies):
+        raise ValueError(
+            f"copies must be whole numbers of at least 1 and at most {MOST_COPIES}, each of them once, got "
+            f"{study.copies!r}"
+        )
+    runs = _choose_runs(study.runs, are_given)
+    _check_split(protocol)
     epsilon_min = _find_epsilon(study, points, device)
     train_noise = (0.0,) if are_given else read_noise(study.train_noise, epsilon_min, "train_noise")
-    test_noise = read_noise(study.test_noise, epsilon_min, "test_noise")
-    test_noise = tuple(sorted({*test_noise, 0.0, epsilon_min}))
+    test_noise = tuple(sorted({*read_noise(study.test_noise, epsilon_min, "test_noise"), 0.0, epsilon_min}))
     settings = {
         "data": study.data if isinstance(study.data, str) else points.name,
         "data_fingerprint": points.fingerprint(),
@@ -64,7 +68,7 @@ def plan_mscr(study: MscrStudy) -> Plan[RobustAccuracies]:
         "quantile": study.quantile,
         "train_noise": list(train_noise),
         "test_noise": list(test_noise),
-        "copies": list(copies),
+        "copies": copies,
         "runs": runs,
         "bounds": bounds,
         "offsets": study.offsets,
@@ -76,18 +80,20 @@ def plan_mscr(study: MscrStudy) -> Plan[RobustAccuracies]:
     before = check_folder(study, store, settings)
     if before is not None:
         _join(settings, before)
-    settings["options"] |= {"models": _model_words(settings["addresses"]), "runs": settings["runs"]}
-    noise = (test_noise, norm, bounds, study.offsets == "shared", study.keep_originals)
-    protocol = Protocol(store, points, contenders, *noise, study.test_share, str(device))
+    words = [  # models as the command takes them, with their names where these do not follow from the addresses
+        {OBJECT: name} if address is None else address if default_name(address) == name else f"{name}={address}"
+        for name, address in settings["addresses"].items()
+    ]
+    settings["options"] |= {"models": words, "runs": settings["runs"]}
     order = product(runs, contenders, copies, train_noise)
     cells = [MscrCell(model, k, radius, run) for run, model, k, radius in order]
-    return Plan(study, settings, MscrWork(settings, protocol, cells), store, engine)
+    return Plan(study, settings, MscrWork(settings, replace(protocol, test_noise=test_noise), cells), store, engine)
 
 
-def _check_models(study: MscrStudy, contenders: Mapping[str, Contender], points: Points) -> None:
+def _check_options(study: MscrStudy, protocol: Protocol) -> None:
     """Refuse models that do not suit the points, and options that do not suit the models."""
-    are_estimators = all(isinstance(contender, Estimator) for contender in contenders.values())
-    are_given = all(isinstance(contender, Given) for contender in contenders.values())
+    points, are_given = protocol.points, protocol.are_given
+    are_estimators = all(isinstance(contender, Estimator) for contender in protocol.contenders.values())
     if points.x.dtype != np.uint8 and not are_estimators:
         raise ValueError(
             f"networks classify images of bytes (uint8); {points.name} holds {points.x.dtype} of shape "
@@ -108,6 +114,27 @@ def _check_models(study: MscrStudy, contenders: Mapping[str, Contender], points:
         raise ValueError("train_noise is for models that are trained here; these are trained already")
 
 
+def _check_split(protocol: Protocol) -> None:
+    """Refuse data of which too little is left to train or to test with."""
+    points, share = protocol.points, protocol.test_share
+    try:
+        train, test = protocol.split(0)
+    except ValueError as error:
+        raise ValueError(f"{len(points)} points cannot be split by a test_share of {share}: {error}") from error
+    if not len(test):
+        raise ValueError(f"{points.name} has no test points")
+    for name, contender in ({} if protocol.are_given else protocol.contenders).items():
+        if len(train) < contender.fewest_points:
+            raise ValueError(
+                f"{name} looks at {contender.fewest_points} neighbours, but only {len(train)} points are left for "
+                "training"
+            )
+    if len(train) and len(np.unique(points.labels[train])) < 2:
+        raise ValueError(
+            f"{len(train)} of {len(points)} points are left for training, all of one class; take more points"
+        )
+
+
 def _find_epsilon(study: MscrStudy, points: Points, device: torch.device) -> float:
     """The radius that was given; else half the separation of the classes, or half a quantile of all distances."""
     if study.epsilon_min is not None:
@@ -119,9 +146,9 @@ def _find_epsilon(study: MscrStudy, points: Points, device: torch.device) -> flo
         raise ValueError(f"quantile must be at least 0 and below 1, got {study.quantile!r}")
     here = device if torch.cuda.is_available() else torch.device("cpu")  # the GPUs may be a cluster's
     is_quick = here.type == "cuda" or points.x.size * len(points) <= QUICK
-    asked = {"per_class": is_quick, "per_point": is_quick or study.quantile > 0}
-    shared = {field.name: getattr(study, field.name) for field in fields(PointsStudy)}
-    work = SeparationWork(SeparationStudy(study.data, study.out, **shared, **asked), points, here)  # type: ignore[arg-type]
+    shared: dict[str, Any] = {field.name: getattr(study, field.name) for field in fields(PointsStudy)}
+    shared |= {"per_class": is_quick, "per_point": is_quick or study.quantile > 0}
+    work = SeparationWork(SeparationStudy(study.data, study.out, **shared), points, here)
     work.check_folder()
     if study.epsilon_min is not None:
         return float(study.epsilon_min)
@@ -129,18 +156,20 @@ def _find_epsilon(study: MscrStudy, points: Points, device: torch.device) -> flo
     return work.neighbours.quantile(study.quantile) / 2 if study.quantile else work.separation.epsilon_min
 
 
-def read_noise(noise: Noise, epsilon_min: float, what: str) -> tuple[float, ...]:
+def read_noise(noise: Noise | str | float, epsilon_min: float, what: str) -> tuple[float, ...]:
     """Radii, ascending; "0.5x" is half of epsilon_min.
 
     >>> read_noise(["0", "0.5x", 0.03], 0.01, "train_noise")
     (0.0, 0.005, 0.03)
     """
-    noise = noise.split(",") if isinstance(noise, str) else [noise] if is_number(noise) else noise  # type: ignore[list-item]
+    if noise is None:
+        noise = DEFAULT_NOISE
+    words: Any = noise.split(",") if isinstance(noise, str) else [noise] if is_number(noise) else noise
     radii = []
-    for word in DEFAULT_NOISE if noise is None else noise:
+    for word in words:
+        is_multiple = isinstance(word, str) and word.strip().endswith(MULTIPLE)
         try:
-            is_multiple = isinstance(word, str) and word.strip().endswith(MULTIPLE)
-            radius = float(word.strip().removesuffix(MULTIPLE)) if isinstance(word, str) else float(word)
+            radius = float(word.strip().removesuffix(MULTIPLE) if isinstance(word, str) else word)
         except (TypeError, ValueError) as error:
             raise ValueError(
                 f"{what} takes radii, as 0.01, and multiples of epsilon_min, as 0.5x; got {word!r}"
@@ -153,27 +182,17 @@ def read_noise(noise: Noise, epsilon_min: float, what: str) -> tuple[float, ...]
     return tuple(sorted(radii))
 
 
-def _choose_copies(copies: int | Sequence[int]) -> tuple[int, ...]:
-    numbers = _whole_numbers((copies,) if isinstance(copies, Integral) else copies)  # type: ignore[arg-type]
-    good = all(1 <= k <= MOST_COPIES for k in numbers)
-    if not numbers or not good or len(set(numbers)) < len(numbers):
-        raise ValueError(
-            f"copies must be whole numbers of at least 1 and at most {MOST_COPIES}, each of them once, got {copies!r}"
-        )
-    return tuple(sorted(numbers))
-
-
 def _choose_runs(runs: int | Sequence[int] | None, are_given: bool) -> list[int]:
     """Seeds. A model that is trained already has no randomness but that of the noise, which images average out."""
     if runs is None:
         runs = 1 if are_given else DEFAULT_RUNS
-    numbers = list(range(runs)) if isinstance(runs, Integral) else _whole_numbers(runs)  # type: ignore[arg-type]
+    numbers = list(range(runs)) if isinstance(runs, Integral) else _whole_numbers(runs)
     if not numbers or len(set(numbers)) < len(numbers) or min(numbers) < 0:
         raise ValueError(f"expected at least one run, or different whole numbers as their seeds, got {runs!r}")
     return numbers
 
 
-def _whole_numbers(numbers: Sequence[int]) -> list[int]:
+def _whole_numbers(numbers: Any) -> list[int]:
     if not all(isinstance(number, Integral) for number in numbers):
         raise ValueError(f"expected whole numbers, got {numbers!r}")
     return [int(number) for number in numbers]
@@ -190,24 +209,6 @@ def _choose_bounds(bounds: str | None, norm: float, is_image: bool) -> str:
     return bounds
 
 
-def _check_split(points: Points, contenders: Mapping[str, Contender], test_share: float) -> None:
-    """Refuse data of which too little is left to train or to test with."""
-    try:
-        train, test = split_rows(points, contenders, test_share, 0)
-    except ValueError as error:
-        raise ValueError(f"{len(points)} points cannot be split by a test_share of {test_share}: {error}") from error
-    if not len(test):
-        raise ValueError(f"{points.name} has no test points")
-    for name, contender in contenders.items():
-        needed = count_neighbours(contender)
-        if not isinstance(contender, Given) and len(train) < needed:
-            raise ValueError(f"{name} looks at {needed} neighbours, but only {len(train)} points are left for training")
-    if len(train) and len(np.unique(points.labels[train])) < 2:
-        raise ValueError(
-            f"{len(train)} of {len(points)} points are left for training, all of one class; take more points"
-        )
-
-
 def _join(settings: dict[str, Any], before: Mapping[str, Any]) -> None:
     """Let models and runs join those of the folder. A model of the same name must be the same model."""
     for name, description in before["models"].items():
@@ -216,11 +217,3 @@ def _join(settings: dict[str, Any], before: Mapping[str, Any]) -> None:
     for key in ("models", "addresses"):
         settings[key] = {**before[key], **settings[key]}
     settings["runs"] = sorted({*before["runs"], *settings["runs"]})
-
-
-def _model_words(addresses: Mapping[str, str | None]) -> list[Any]:
-    """Models as the command takes them, with their names where these do not follow from the addresses."""
-    return [
-        {OBJECT: name} if address is None else address if default_name(address) == name else f"{name}={address}"
-        for name, address in addresses.items()
-    ]

@@ -49,10 +49,8 @@ def collect(store: Store, settings: Mapping[str, Any]) -> RobustAccuracies:
         drawn = np.array([[k if radius else 1 for radius in test_noise] for k in copies])[:, None, None, :]
         values[..., place] = right.sum(axis=-1) / (right.shape[-1] * drawn)
     shares = right / drawn[..., None] if len(runs) == 1 else None
-    norm = parse_norm(settings["norm"])
-    accuracies = RobustAccuracies(
-        models, train_noise, test_noise, values, settings["epsilon_min"], copies, runs, shares, norm
-    )
+    radius, norm = settings["epsilon_min"], parse_norm(settings["norm"])
+    accuracies = RobustAccuracies(models, train_noise, test_noise, values, radius, copies, runs, shares, norm)
     if shares is not None:
         file = io.BytesIO()
         np.savez_compressed(file, right=shares.astype(np.float16))

@@ -14,9 +14,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from scuff.metrics.separation.neighbours.best import Best, Competition, Task, make_bars, offer_all
 from scuff.metrics.separation.neighbours.exact import pair_powers
 from scuff.metrics.separation.neighbours.prepare import Prepared
+from scuff.metrics.separation.neighbours.search import Best, Competition, Task, make_bars, offer_all
 
 ROWS = 4096  # of a tile
 TILE = 1 << 26  # its values: 256 MiB

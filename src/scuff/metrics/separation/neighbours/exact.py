@@ -49,18 +49,9 @@ def make_points(x: np.ndarray, rows: np.ndarray, p: float, scale: float) -> Poin
 def pair_powers(points, first, second):
     """The distances of some pairs of rows, before the root is taken."""
     powers = np.empty(len(first))
+    bytes_, singles, doubles, _, p, scale, table = points
     for k in range(len(first)):
-        powers[k] = power(
-            points.bytes,
-            points.singles,
-            points.doubles,
-            first[k],
-            second[k],
-            points.p,
-            points.scale,
-            points.table,
-            np.inf,
-        )
+        powers[k] = power(bytes_, singles, doubles, first[k], second[k], p, scale, table, np.inf)
     return powers
 
 
