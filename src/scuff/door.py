@@ -17,7 +17,7 @@ from scuff.ops.colour import luma
 from scuff.ops.jpeg import jpeg
 from scuff.random import Ids, ids_tensor, image_keys, integers
 from scuff.ranges import as_range
-from scuff.suites import Suite, load_suite
+from scuff.suites import Suite, list_suites, load_suite
 
 PUBLISHED_QUALITY = 85  # the JPEG quality of the published ImageNet-C files
 
@@ -94,8 +94,13 @@ def resolve_still(
 
 def find_entry(name: str, suite: Suite | str | None = None) -> tuple[Suite, str]:
     """The suite and its entry that "suite/entry", or an entry's name in `suite`, stand for."""
+    if not isinstance(name, str):
+        raise ValueError(f"expected the name of one entry, as in 'imagenet-c/fog', got {name!r}; call once for each")
     if suite is None:
         suite, slash, entry = name.rpartition("/")
+        if not slash and name in list_suites():
+            entries = load_suite(name).benchmark()
+            raise ValueError(f"{name} is a suite; name one of its entries, as in '{name}/{entries[0]}'")
         if not slash:
             raise ValueError(
                 f"expected suite/name, as in 'imagenet-c/{name}', got {name!r}; or pass parameters={{...}} of your own"
@@ -121,6 +126,9 @@ def corrupt(
 ) -> Images:
     """Corrupt images, and return them as they were given.
 
+    A single image is keyed by its pixels, so that two pictures never share their noise; the images of a batch are keyed
+    by their places in it, unless `ids` says otherwise.
+
     Parameters
     ----------
     images
@@ -133,8 +141,8 @@ def corrupt(
         only the entry's name. With `parameters=` the name of a corruption, as in
         `corrupt(x, "fog", parameters={"strength": 2.0, "decay": 1.7})`; a pair of numbers is a range.
     seed, ids
-        Randomness is keyed by (seed, entry, level, id). Ids default to 0..n-1; give the positions in your dataset,
-        or "content" to key every image by its own pixels.
+        Randomness is keyed by (seed, entry, level, id). Give the positions in your dataset; or "content", the default
+        for a single image, to key every image by its own pixels. Ids of a batch or a list default to 0..n-1.
     scale
         Lengths in pixels are meant for the suite's image size. By default they are multiplied by (shorter side / that
         size); False takes them as they are.
@@ -153,7 +161,13 @@ def corrupt(
         each = open_each(images, ids, check)
         return [o.restore(_corrupt_batch(o.batch, plan, seed, its_id, scale, as_published)) for o, its_id in each]
     opened = open_images(images, check)
+    ids = default_ids(ids, opened)
     return opened.restore(_corrupt_batch(opened.batch, plan, seed, ids, scale, as_published))
+
+
+def default_ids(ids: Ids, opened: OpenedImages) -> Ids:
+    """Ids as given; by default those of its content for a single image, and places for a batch."""
+    return "content" if ids is None and opened.single else ids
 
 
 def open_each(images: Sequence[Images], ids: Ids, check: bool) -> Iterator[tuple[OpenedImages, Ids]]:

@@ -17,7 +17,8 @@ from torch import Tensor
 
 Images = Any  # torch.Tensor | numpy.ndarray | PIL.Image.Image | list of those
 
-FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+HALVES = (torch.float16, torch.bfloat16)
+FLOATS = (*HALVES, torch.float32, torch.float64)
 
 
 class ImageError(ValueError):
@@ -30,6 +31,7 @@ class OpenedImages:
 
     batch: Tensor
     restore: Callable[[Tensor], Images]
+    single: bool
 
 
 def open_images(images: Images, check: bool = True) -> OpenedImages:
@@ -47,7 +49,7 @@ def open_images(images: Images, check: bool = True) -> OpenedImages:
         if images.mode not in ("L", "RGB"):
             raise ImageError(f"expected a PIL image of mode L or RGB, got {images.mode}; call image.convert('RGB')")
         opened = _open_array(np.array(images), check)
-        return OpenedImages(opened.batch, lambda y: Image.fromarray(opened.restore(y)))
+        return OpenedImages(opened.batch, lambda y: Image.fromarray(opened.restore(y)), True)
     raise ImageError(
         f"expected a torch tensor, a numpy array, a PIL image or a list of them, got {type(images).__name__}; "
         "convert it, for instance with numpy.asarray"
@@ -55,7 +57,11 @@ def open_images(images: Images, check: bool = True) -> OpenedImages:
 
 
 def _open_tensor(images: Tensor, check: bool) -> OpenedImages:
-    shape, dtype = tuple(images.shape), images.dtype
+    if images.layout != torch.strided or images.is_meta:
+        kind = "a meta tensor" if images.is_meta else f"one of layout {images.layout}"
+        raise ImageError(f"expected a dense tensor with pixels in it, got {kind}")
+    shape, dtype, rewrap = tuple(images.shape), images.dtype, _rewrapper(images)
+    images = images.detach().as_subclass(Tensor)
     if images.ndim == 2:
         batch, back = images[None, None], lambda y: y[0, 0]
     elif images.ndim == 3 and shape[0] in (1, 3):
@@ -64,9 +70,19 @@ def _open_tensor(images: Tensor, check: bool) -> OpenedImages:
         batch, back = images, lambda y: y
     else:
         hint = "permute it to channels first" if shape and shape[-1] in (1, 3) else "select 1 or 3 channels"
+        if len(shape) in (3, 4) and shape[-3] == 4:
+            hint = _ALPHA_REMEDY.format("images[..., :3, :, :]")
         raise ImageError(f"expected a tensor (H, W), (C, H, W) or (N, C, H, W) with C = 1 or 3, got {shape}; {hint}")
-    batch = _checked(batch.detach(), check)
-    return OpenedImages(batch, lambda y: back(y.to(dtype)))
+    return OpenedImages(_checked(batch, check), lambda y: rewrap(back(y.to(dtype))), len(shape) < 4)
+
+
+def _rewrapper(images: Tensor) -> Callable[[Tensor], Tensor]:
+    """The way back to a subclass of torchvision's, such as `tv_tensors.Image`."""
+    if not type(images).__module__.startswith("torchvision."):
+        return lambda y: y
+    from torchvision import tv_tensors
+
+    return lambda y: tv_tensors.wrap(y, like=images)
 
 
 def _open_array(images: np.ndarray, check: bool) -> OpenedImages:
@@ -81,6 +97,8 @@ def _open_array(images: np.ndarray, check: bool) -> OpenedImages:
         hint = "add a channel axis with images[..., None] if these are grey images"
         if len(shape) >= 3 and shape[-3] in (1, 3):
             hint = "move the channels last with numpy.moveaxis(images, -3, -1)"
+        elif len(shape) >= 3 and shape[-1] == 4:
+            hint = _ALPHA_REMEDY.format("images[..., :3]")
         raise ImageError(f"expected an array (H, W), (H, W, C) or (N, H, W, C) with C = 1 or 3, got {shape}; {hint}")
     if not batch.flags.writeable or any(s < 0 for s in batch.strides) or not batch.dtype.isnative:
         batch = batch.astype(batch.dtype.newbyteorder("="))  # torch can neither share nor flip these
@@ -93,9 +111,10 @@ def _open_array(images: np.ndarray, check: bool) -> OpenedImages:
     def restore(y: Tensor) -> np.ndarray:
         return back(y.permute(0, 2, 3, 1).contiguous().numpy().astype(dtype, copy=False))
 
-    return OpenedImages(tensor, restore)
+    return OpenedImages(tensor, restore, len(shape) < 4)
 
 
+_ALPHA_REMEDY = "the fourth channel looks like transparency: leave it out with {}, and put it back afterwards"
 _DTYPE_REMEDY = "pass uint8 in 0..255, or float in 0..1 (divide by the largest possible value)"
 
 
@@ -106,6 +125,7 @@ def _checked(batch: Tensor, check: bool) -> Tensor:
         return batch
     if batch.dtype not in FLOATS:
         raise ImageError(f"expected uint8 or float pixels, got dtype {batch.dtype}; {_DTYPE_REMEDY}")
+    is_half = batch.dtype in HALVES
     batch = batch.float()
     if check and len(batch):
         low, high = torch.stack(torch.aminmax(batch)).tolist()
@@ -117,4 +137,5 @@ def _checked(batch: Tensor, check: bool) -> Tensor:
                 f"expected float pixels in [0, 1], got values from {low:.4g} to {high:.4g}; {remedy}: corruptions act "
                 "on pixels, before a model's normalisation"
             )
-    return batch
+    # Half precision cannot hold k / 255: the level is meant, and its bytes must give the same result.
+    return torch.round(batch * 255.0) / 255.0 if is_half else batch

@@ -8,10 +8,14 @@ get there in time ends anyway. And workers outlive a main process that was kille
 The means is a lifeline: a pipe whose other end only the main process holds. When it is let go, on purpose or by death,
 every worker notices. (A multiprocessing.Event would do as well, until a worker dies while waiting for it: then setting
 it blocks for ever.) Torch is imported late, so that a worker can be stopped while it is still starting.
+
+A process that Python spawns begins by importing the script that its parent runs, and a script without a `__main__`
+guard would start everything again. Workers here do without the script, unless they need a class of it.
 """
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import multiprocessing
 import os
@@ -20,6 +24,7 @@ import signal
 import sys
 import threading
 import time
+import types
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from multiprocessing.connection import Connection
@@ -56,12 +61,17 @@ class Pool:
             assert numbers is not None
             numbers.put(_visible_gpus(gpus)[number % gpus])
         # As bytes, which a worker reads when it is ready to be stopped: what they hold may take its time to import.
-        initial = (self._lifeline, pickle.dumps(work), numbers)
+        pickled = pickle.dumps(work)
+        self._script_is_needed = b"__main__" in pickled
+        if self._script_is_needed:
+            _need_main_guard()
+        initial = (self._lifeline, pickled, numbers)
         self._executor = ProcessPoolExecutor(processes, context, initializer=_start_worker, initargs=initial)
 
     def submit(self, task: Any) -> Future:
         """Begin a task; the future's result is that of the work, and the seconds that it took."""
-        with interrupts_held():
+        script = contextlib.nullcontext() if self._script_is_needed else _script_hidden()
+        with interrupts_held(), script:  # where processes may start
             return self._executor.submit(_do, task)
 
     def close(self) -> None:
@@ -69,6 +79,32 @@ class Pool:
         self._our_end.close()
         self._executor.shutdown(wait=True, cancel_futures=True)
         self._lifeline.close()
+
+
+@contextlib.contextmanager
+def _script_hidden() -> Iterator[None]:
+    """Let processes that start inside know nothing of the script that runs, and so not import it."""
+    script = sys.modules["__main__"]
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = script
+
+
+def _need_main_guard() -> None:
+    """Refuse to hand a script's own classes to processes if importing the script would run all of it again."""
+    path = getattr(sys.modules["__main__"], "__file__", None)
+    if path is None or not os.path.isfile(path):
+        return
+    with open(path, encoding="utf-8") as file:
+        tree = ast.parse(file.read())
+    guards = [node for node in tree.body if isinstance(node, ast.If) and "__name__" in ast.unparse(node.test)]
+    if not guards:
+        raise RuntimeError(
+            f"worker processes need a class or function of {path}, and would run the whole script to get it: put what "
+            'it does under `if __name__ == "__main__":`, or move the class into a module of its own'
+        )
 
 
 def _visible_gpus(gpus: int) -> list[str]:

@@ -80,7 +80,11 @@ def ids_tensor(ids: Ids, batch: Tensor) -> Tensor:
         if ids != "content":
             raise ValueError(f"ids must be whole numbers, one per image, or 'content'; got {ids!r}")
         return content_ids(batch if batch.dtype == torch.uint8 else torch.round(batch * 255.0).to(torch.uint8))
-    numbers = torch.as_tensor(ids, device=batch.device)
+    try:
+        numbers = torch.as_tensor(ids, device=batch.device)
+    except (OverflowError, RuntimeError, TypeError, ValueError) as error:
+        expected = f"ids must be {len(batch)} whole numbers of at most 64 bits, one per image"
+        raise ValueError(f"{expected}; {error}") from error
     if numbers.dtype.is_floating_point or numbers.dtype == torch.bool or numbers.shape != (len(batch),):
         given = f"{tuple(numbers.shape)} {numbers.dtype}"
         raise ValueError(f"ids must be {len(batch)} whole numbers, one per image, got {given}")

@@ -86,7 +86,7 @@ def frames(
         films = [map(o.restore, _film(o.batch, plan, seed, its_id, scale, crop)) for o, its_id in each]
         return (list(frame) for frame in zip(*films, strict=True))
     opened = open_images(images, check)
-    return map(opened.restore, _film(opened.batch, plan, seed, ids, scale, crop))
+    return map(opened.restore, _film(opened.batch, plan, seed, door.default_ids(ids, opened), scale, crop))
 
 
 def resolve_sequence(

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
-
-from torch import Tensor, nn
 
 from scuff.door import corrupt, resolve_still
 from scuff.images import Images
+from scuff.modules import ImageModule
+from scuff.random import Ids
 from scuff.suites import Suite
 
 
-class Corrupt(nn.Module):
-    """Corrupt every image that passes: single or batched, torch, numpy or PIL.
+class Corrupt(ImageModule):
+    """Corrupt every image that passes, single or batched, torch, numpy or PIL; labels and the like pass untouched.
 
     A pipeline hands over pictures without their numbers, so by default each one is keyed by its own content: the same
-    picture is corrupted the same way in any order, worker or epoch. Give `ids` to the call, or `ids` other than
-    "content" here, to key them otherwise.
+    picture is corrupted the same way in any order, worker or epoch. Call it with `ids=` to key them otherwise. To train
+    with another corruption in every epoch, see `scuff.augment.RandomCorruption`.
 
     >>> import torch
     >>> fog = Corrupt("cifar10-c/fog", severity=3)
@@ -32,7 +31,6 @@ class Corrupt(nn.Module):
         severity: float | None = None,
         *,
         seed: int = 0,
-        ids: str | None = "content",
         suite: Suite | str | None = None,
         parameters: dict[str, Any] | None = None,
         scale: bool = True,
@@ -41,7 +39,7 @@ class Corrupt(nn.Module):
     ) -> None:
         super().__init__()
         resolve_still(name, severity, suite=suite, parameters=parameters)  # a wrong name fails here, not in a worker
-        self.name, self.severity, self.ids = name, severity, ids
+        self.name, self.severity = name, severity
         self.options: dict[str, Any] = {
             "seed": seed,
             "suite": suite,
@@ -51,8 +49,8 @@ class Corrupt(nn.Module):
             "check": check,
         }
 
-    def forward(self, images: Images, ids: Sequence[int] | Tensor | None = None) -> Images:
-        return corrupt(images, self.name, self.severity, ids=self.ids if ids is None else ids, **self.options)
+    def change(self, images: Images, ids: Ids) -> Images:
+        return corrupt(images, self.name, self.severity, ids="content" if ids is None else ids, **self.options)
 
     def extra_repr(self) -> str:
         return f"{self.name!r}, severity={self.severity}, seed={self.options['seed']}"

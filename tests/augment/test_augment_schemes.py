@@ -369,7 +369,8 @@ def test_schemes_are_written_in_one_way():
     ]
     assert expand_schemes(given) == ["augmix", "powerset:shear_x+rotate", "patch-gaussian", "gaussian:0.5"]
     assert scheme_address(open_scheme("autoaugment:policy=imagenet")) == "autoaugment:imagenet"
-    assert set(KINDS) == {"none", "augmix", "autoaugment", "randaugment", "patch-gaussian", "gaussian", "uniform"}
+    noises = {"patch-gaussian", "gaussian", "uniform"}
+    assert set(KINDS) == {"none", "augmix", "autoaugment", "randaugment", "corruption", *noises}
 
 
 def test_yes_and_no_are_written_in_any_case():

@@ -92,11 +92,15 @@ def test_fewer_operations_do_the_same() -> None:
 @pytest.mark.filterwarnings("ignore:Synchronization debug mode")
 def test_the_host_never_waits_for_an_operation() -> None:
     pixels, which, values = (tensor.cuda() for tensor in mixture(30, 32, 32))
-    operate(pixels, OPERATIONS, which, values)
-    torch.cuda.set_sync_debug_mode("error")
-    try:
+
+    def work() -> None:
         operate(pixels, OPERATIONS, which, values)
         operations.rotate(pixels, 12.0)
+
+    work()  # constants are copied to the device on their first use
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        work()
     finally:
         torch.cuda.set_sync_debug_mode("default")
 

@@ -132,9 +132,9 @@ def test_module_gives_the_same_picture_in_any_worker_and_batch() -> None:
 
 
 def test_module_takes_ids_and_refuses_wrong_names_at_once() -> None:
-    module = scuff.Corrupt("cifar10-c/snow", severity=2, seed=4, ids=None)
+    module = scuff.Corrupt("cifar10-c/snow", severity=2, seed=4)
     x = pictures_32()[:3]
-    assert np.array_equal(module(x), scuff.corrupt(x, "cifar10-c/snow", 2, seed=4))
+    assert np.array_equal(module(x), scuff.corrupt(x, "cifar10-c/snow", 2, seed=4, ids="content"))
     assert np.array_equal(module(x, ids=[5, 6, 7]), scuff.corrupt(x, "cifar10-c/snow", 2, seed=4, ids=[5, 6, 7]))
     assert "cifar10-c/snow" in repr(module)
     with pytest.raises(ValueError, match="no entry"):

@@ -90,7 +90,7 @@ def test_gradients_do_not_leak() -> None:
         (torch.full((1, 3, 4, 4), 200.0), r"\[0, 1\], got values from 200 to 200; divide by 255"),
         (torch.full((1, 3, 4, 4), -1.5), "undo the normalisation first"),
         (np.full((4, 4, 3), 1.01), "divide by 255"),
-        (torch.zeros(1, 4, 8, 8), r"C = 1 or 3, got \(1, 4, 8, 8\); select 1 or 3 channels"),
+        (torch.zeros(1, 5, 8, 8), r"C = 1 or 3, got \(1, 5, 8, 8\); select 1 or 3 channels"),
         (torch.zeros(8, 8, 3), "permute it to channels first"),
         (torch.zeros(2, 2, 3, 8, 8), "expected a tensor"),
         (torch.zeros(()), "expected a tensor"),

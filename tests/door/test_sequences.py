@@ -322,10 +322,10 @@ def test_every_kind_of_image_comes_back_as_it_was_given() -> None:
     floats = scuff.sequence((pictures / 255).astype(np.float32), "cifar10-p/snow")
     assert floats.dtype == np.float32
     assert np.array_equal(np.rint(255 * floats), whole)
-    assert np.array_equal(scuff.sequence(pictures[0], "cifar10-p/snow"), whole[0])
+    assert np.array_equal(scuff.sequence(pictures[0], "cifar10-p/snow", ids=[0]), whole[0])
     assert scuff.sequence(_nchw(pictures)[0], "cifar10-p/snow").shape == (31, 3, 32, 32)
     assert scuff.sequence(pictures[0, ..., 0], "cifar10-p/spatter").shape == (31, 32, 32)
-    film = scuff.sequence(Image.fromarray(pictures[0]), "cifar10-p/snow")
+    film = scuff.sequence(Image.fromarray(pictures[0]), "cifar10-p/snow", ids=[0])
     assert np.array_equal(np.stack([np.asarray(frame) for frame in film]), whole[0])
     both = scuff.sequence([pictures[0], Image.fromarray(pictures[1])], "cifar10-p/snow")
     assert np.array_equal(both[0], whole[0])

@@ -39,3 +39,14 @@ def test_tv_tensors_and_batches() -> None:
     assert y.shape == x.shape
     assert y.dtype == torch.uint8
     assert torch.equal(y, scuff.corrupt(torch.as_tensor(x), "imagenet-c/fog", 2, ids="content"))
+    assert isinstance(y, tv_tensors.Image)
+
+
+def test_labels_pass_untouched_and_are_no_ids() -> None:
+    x = tv_tensors.Image(torch.stack([v2.functional.pil_to_tensor(p) for p in _pictures()]))
+    labels = torch.zeros(3, dtype=torch.int64)
+    noise = scuff.Corrupt("cifar10-c/gaussian_noise", severity=3)
+    images, same = v2.Compose([noise, v2.Identity()])(x, labels)
+    assert same is labels
+    assert isinstance(images, tv_tensors.Image)
+    assert torch.equal(images, noise(x))

@@ -2,6 +2,7 @@
 
 from scuff.augment.augmix import NINE, AugMix
 from scuff.augment.autoaugment import AutoAugment
+from scuff.augment.corruption import RandomCorruption
 from scuff.augment.losses import consistency_loss, jensen_shannon
 from scuff.augment.module import Augment
 from scuff.augment.noise import GaussianNoise, PatchGaussian, UniformNoise
@@ -18,6 +19,7 @@ __all__ = [
     "NoAugmentation",
     "PatchGaussian",
     "RandAugment",
+    "RandomCorruption",
     "Scheme",
     "UniformNoise",
     "consistency_loss",

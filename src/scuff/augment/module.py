@@ -6,27 +6,31 @@ import hashlib
 from typing import Self
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from scuff.augment.scheme import Scheme
 from scuff.augment.schemes import open_scheme
 from scuff.images import Images, open_images
 from scuff.kernels import bytes_to_unit
+from scuff.modules import ImageModule
 from scuff.ops.tables import round8
 from scuff.random import Ids, ids_tensor
 
 
-class Augment(nn.Module):
+class Augment(ImageModule):
     """Augment every image that passes, single or batched, torch, numpy or PIL; in evaluation mode, none.
+
+    Labels and the like pass untouched.
 
     Bytes come back as bytes, floats in 0..1 as floats, which are not rounded but where the scheme itself makes bytes.
     Floats are rounded to bytes on the way in: all schemes begin with bytes.
 
     Every call draws anew, and all draws come from the seed, so that the same calls in the same order give the same
-    images. After `set_epoch(n)` they depend on n and the image alone, not on the order. Use this with workers of a
-    DataLoader, each of which has a copy of the module that counts for itself, and begins again in every epoch.
+    images. In a worker of a DataLoader they also depend on the loader's seed of the epoch, which `torch.manual_seed`
+    determines. After `set_epoch(n)` they depend on n and the image alone, whatever the order and the number of workers;
+    workers that persist over epochs learn of it too.
 
-    Images are identified by their content, or by `ids` given to the call.
+    Images are identified by their content, or by `ids=` of the call.
 
     >>> import torch
     >>> augment = Augment("augmix")
@@ -41,15 +45,15 @@ class Augment(nn.Module):
         if not isinstance(self.scheme, Scheme):
             raise ValueError(f"expected a scheme or its address, as in 'augmix' or AugMix(); got {scheme!r}")
         self.seed, self.check = seed, check
-        self.epoch: int | None = None
+        self.epoch = torch.full((), -1, dtype=torch.int64).share_memory_()  # workers of a loader see it change
         self.calls = 0
 
     def set_epoch(self, epoch: int) -> Self:
         """Let all draws from now on be those of an epoch."""
-        self.epoch = epoch
+        self.epoch.fill_(epoch)
         return self
 
-    def forward(self, images: Images, ids: Ids = None) -> Images:
+    def change(self, images: Images, ids: Ids) -> Images:
         if torch.compiler.is_compiling():  # kernels are compiled already; as a decorator this would slow down imports
             return torch.compiler.disable(self._augment)(images, ids)
         return self._augment(images, ids)
@@ -64,7 +68,11 @@ class Augment(nn.Module):
         return opened.restore(_like(batch, augmented))
 
     def _draw_seed(self) -> int:
-        moment = f"epoch {self.epoch}" if self.epoch is not None else f"call {self.calls}"
+        worker = torch.utils.data.get_worker_info()
+        if self.epoch >= 0:
+            moment = f"epoch {int(self.epoch)}"
+        else:  # all workers of an epoch share their loader's seed, but for their numbers
+            moment = f"call {self.calls}" + (f" loader {worker.seed - worker.id}" if worker else "")
         self.calls += 1
         digest = hashlib.blake2b(f"augment|{self.seed}|{moment}".encode(), digest_size=8).digest()
         return int.from_bytes(digest, "little") >> 1

@@ -112,7 +112,11 @@ def operate_all(
     """
     if name == "posterize" and not isinstance(value, Tensor) and (value != int(value) or not 1 <= value <= 8):
         raise ValueError(f"posterize keeps a whole number of 1..8 bits, got {value}")
-    values = torch.as_tensor(value, dtype=torch.float64, device=pixels.device).expand(len(pixels))
+    values = torch.empty(len(pixels), dtype=torch.float64, device=pixels.device)
+    if isinstance(value, Tensor):
+        values.copy_(value)
+    else:
+        values.fill_(value)  # by a kernel: to copy a number to the device, the host would wait
     which = torch.zeros(len(pixels), dtype=torch.int64, device=pixels.device)
     return operate(pixels, (name,), which, values, resampling=resampling, fill=fill)
 

@@ -16,11 +16,13 @@ from typing import Any
 from scuff.augment.ant import AdversarialNoise, open_generator
 from scuff.augment.augmix import NINE, AugMix
 from scuff.augment.autoaugment import AutoAugment
+from scuff.augment.corruption import RandomCorruption
 from scuff.augment.noise import GaussianNoise, PatchGaussian, UniformNoise
 from scuff.augment.randaugment import RandAugment
 from scuff.augment.scheme import NoAugmentation, Scheme
 
-_CLASSES = (NoAugmentation, AugMix, AutoAugment, RandAugment, PatchGaussian, GaussianNoise, UniformNoise)
+_NOISES = (PatchGaussian, GaussianNoise, UniformNoise)
+_CLASSES = (NoAugmentation, AugMix, AutoAugment, RandAugment, *_NOISES, RandomCorruption)
 KINDS: dict[str, type[Scheme]] = {scheme.kind: scheme for scheme in _CLASSES}
 SUBSETS = 2 ** len(NINE)
 
@@ -152,6 +154,7 @@ _READERS: dict[Any, Callable[[str], Any]] = {
     "float": float,
     "str": str,
     "tuple[str, ...]": lambda text: tuple(text.split("+")),
+    "tuple[int, ...]": lambda text: tuple(map(int, text.split("+"))),
 }
 
 
@@ -159,7 +162,7 @@ def _write(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple):
-        return "+".join(value)
+        return "+".join(map(str, value))
     short = f"{value:g}" if isinstance(value, float) else str(value)
     return short if not isinstance(value, float) or float(short) == value else repr(value)
 

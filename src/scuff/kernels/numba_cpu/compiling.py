@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -46,15 +47,14 @@ def fill(out: Tensor, loop: Callable, *arguments: Any, scratch: Callable[[], tup
     A tensor among the arguments has a row for each image, or a single one that they share; anything else is handed on
     as it is. `scratch` makes the arrays that a thread uses again for each of its images.
     """
+    given = [argument.contiguous().numpy() if isinstance(argument, Tensor) else [argument] for argument in arguments]
     target = out.numpy()
-    given = [argument.contiguous().numpy() if isinstance(argument, Tensor) else argument for argument in arguments]
-    by_image = [isinstance(argument, Tensor) for argument in arguments]
 
     def work(start: int, stop: int) -> None:
-        room = scratch()
-        for i in range(start, stop):
-            own = [x[i if len(x) > 1 else 0] if rows else x for x, rows in zip(given, by_image, strict=True)]
-            loop(*own, *room, target[i])
+        columns = [repeat(x[0]) if len(x) == 1 else x[start:stop] for x in given]
+        # Small images want a loop with next to no Python in it. The endless columns end with the images.
+        for values in zip(*columns, *map(repeat, scratch()), target[start:stop], strict=False):
+            loop(*values)
 
     over_images(work, len(out))
     return out

@@ -130,6 +130,7 @@ def pixelate(pixels: Tensor, rows: int, columns: int) -> Tensor:
     column_of = ((2 * np.arange(width) + 1) * columns // (2 * width)).astype(np.int32)
     spread = (column_of[:, None] * channels + channel).ravel()
     plan = (channels, first, np.repeat(count, channels), np.repeat(weight, channels), *_windows(height, rows))
-    lines = pixels.permute(0, 2, 3, 1).flatten(2)
-    out = fill(torch.empty(lines.shape, dtype=torch.uint8), _pixelate, lines, *plan, row_of, spread)
-    return out.unflatten(2, (width, channels)).permute(0, 3, 1, 2)
+    lines = pixels.permute(0, 2, 3, 1).contiguous()
+    out = torch.empty_like(lines)  # with its strides, also along an axis of length 1: networks round differently else
+    fill(out.flatten(2), _pixelate, lines.flatten(2), *plan, row_of, spread)
+    return out.permute(0, 3, 1, 2)

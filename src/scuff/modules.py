@@ -1,0 +1,36 @@
+"""How pipelines call a module that changes images: torchvision's v2, a Dataset, dictionaries as in albumentations."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+from torch import nn
+
+from scuff.images import Images
+from scuff.random import Ids
+
+
+class ImageModule(nn.Module):
+    """A module that changes images and hands on whatever comes with them.
+
+    `module(images)` returns images. `module(images, labels, ...)`, as torchvision's `v2.Compose` calls it, returns them
+    all, with only the images changed; `module(image=..., mask=...)`, or one dictionary, returns a dictionary with only
+    `image` changed. Ids of the images are given by name alone, so that no label is ever taken for one.
+    """
+
+    @abstractmethod
+    def change(self, images: Images, ids: Ids) -> Images:
+        """The images, changed. Without ids, each is identified by its content."""
+
+    def forward(self, *inputs: Any, ids: Ids = None, **named: Any) -> Any:
+        if len(inputs) == 1 and isinstance(inputs[0], Mapping) and not named:
+            return self(ids=ids, **inputs[0])
+        if bool(inputs) == bool(named) or (named and "image" not in named):
+            raise TypeError("expected images, perhaps followed by labels, or image=... and whatever belongs to it")
+        if named:
+            return {**named, "image": self.change(named["image"], ids)}
+        images, *others = inputs
+        changed = self.change(images, ids)
+        return (changed, *others) if others else changed
