@@ -47,7 +47,7 @@ def draw_images(labels: np.ndarray, side: int = 32) -> np.ndarray:
             "stripes": box & (np.floor(dy / 3) % 2 == 0),
             "checks": box & ((np.floor(dx / 4) + np.floor(dy / 4)) % 2 == 0),
             "diamond": abs(dx) + abs(dy) < 1.2 * radius,
-        }[CLASS_NAMES[label]]
+        }[CLASS_NAMES[label % len(CLASS_NAMES)]]
         front, back = random.integers(130, 256, 3), random.integers(0, 90, 3)
         images[place] = np.where(shape[..., None], front, back)
     return images

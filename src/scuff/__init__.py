@@ -37,7 +37,8 @@ _PUBLIC = {
     "train": "scuff.training",
     "write_report": "scuff.report",
 }
-_MODULES = ("augment", "design", "metrics", "studies")  # used by their own names: scuff.metrics.mce
+# Used by their own names: scuff.metrics.mce.
+_MODULES = ("augment", "data", "design", "evaluation", "export", "metrics", "models", "random", "studies", "training")
 
 __all__ = sorted([*_PUBLIC, *_MODULES])
 

@@ -31,6 +31,8 @@ from multiprocessing.connection import Connection
 from multiprocessing.queues import SimpleQueue
 from typing import Any
 
+from scuff.plugins import import_modules, own_modules
+
 GRACE = 1.0  # seconds that a task has to reach the end of its file
 
 _stopping = threading.Event()  # in a worker: set when the main process wants to end, or has ended
@@ -62,10 +64,10 @@ class Pool:
             numbers.put(_visible_gpus(gpus)[number % gpus])
         # As bytes, which a worker reads when it is ready to be stopped: what they hold may take its time to import.
         pickled = pickle.dumps(work)
-        self._script_is_needed = b"__main__" in pickled
+        self._script_is_needed = b"__main__" in pickled or "__main__" in own_modules()
         if self._script_is_needed:
             _need_main_guard()
-        initial = (self._lifeline, pickled, numbers)
+        initial = (self._lifeline, own_modules(), pickled, numbers)
         self._executor = ProcessPoolExecutor(processes, context, initializer=_start_worker, initargs=initial)
 
     def submit(self, task: Any) -> Future:
@@ -122,7 +124,7 @@ def _do(task: Any) -> tuple[Any, float]:
     return result, time.perf_counter() - began
 
 
-def _start_worker(lifeline: Connection, work: bytes, gpus: SimpleQueue | None) -> None:
+def _start_worker(lifeline: Connection, modules: list[str], work: bytes, gpus: SimpleQueue | None) -> None:
     global _work
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_follow, args=(lifeline,), daemon=True).start()
@@ -133,6 +135,7 @@ def _start_worker(lifeline: Connection, work: bytes, gpus: SimpleQueue | None) -
     import torch
 
     torch.set_num_threads(1)
+    import_modules(modules)
     _work = pickle.loads(work)
 
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
 
-from scuff.words import NOTHING, Form, interval, plain  # noqa: F401  (plain: the example above)
+from scuff.words import NOTHING, Form, interval, plain, sharp  # noqa: F401  (plain: the example above)
 
 if TYPE_CHECKING:
     from rich.table import Table as TerminalTable
@@ -93,15 +93,14 @@ class Column:
         if value is None or self.form is None:
             return Cell(NOTHING if value is None else str(value), is_text=self.form is None)
         if hasattr(value, "low"):  # a score
-            return Cell(self.form(value.value), value.value, interval(value.low, value.high, self.form))
-        ends = ""
+            return _number_cell(self.form, value.value, value.low, value.high)
         if self.interval:
             named = (
                 f"{self.value}_low" in record if isinstance(record, Mapping) else hasattr(record, f"{self.value}_low")
             )
             before = f"{self.value}_" if named else ""
-            ends = interval(_read(record, f"{before}low"), _read(record, f"{before}high"), self.form)
-        return Cell(self.form(value), value if isinstance(value, Real) else math.nan, ends)  # type: ignore[arg-type]
+            return _number_cell(self.form, value, _read(record, f"{before}low"), _read(record, f"{before}high"))
+        return Cell(self.form(value), value if isinstance(value, Real) else math.nan)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -217,6 +216,12 @@ def mark_best(rows: Sequence[Sequence[Cell]], best: Sequence[str]) -> list[list[
             for row in marked:
                 row[column] = replace(row[column], best=row[column].text == text)
     return marked
+
+
+def _number_cell(form: Form, value: float, low: float, high: float) -> Cell:
+    """A number with its interval, and with as many digits as that deserves."""
+    form = sharp(form, low, high)
+    return Cell(form(value), value, interval(low, high, form))
 
 
 def _records(records: Any) -> list[Any]:

@@ -19,12 +19,11 @@ if TYPE_CHECKING:
     import torch
 
     from scuff.augment import Scheme
-    from scuff.data import Source
     from scuff.engine import Engine, Progress
     from scuff.suites import Suite
     from scuff.training.recipes import Recipe
 
-TRAINING_IMAGES = "Training images: fashion, cifar10:DIR, folder:DIR, npz:FILE, hf:DIR."
+TRAINING_IMAGES = "Training images: fashion, cifar10:DIR, folder:DIR, npz:FILE, hf:DIR, package.module:object."
 RECIPES = "Training recipe: fashion, cifar-fast, imagenet-100, ... (see scuff train --help)."
 PLACE = "Folder for the results; existing results are reused."
 
@@ -38,12 +37,10 @@ EngineOption = Annotated[
 ProgressOption = Annotated["Progress | None", Option("Called with (what is being done, done, to do).", resume="noted")]
 
 # --- where ------------------------------------------------------------------------------------------------------------
-Data = Annotated["str | Source", Option(TRAINING_IMAGES, TEXT, "DATA", resume="noted")]
+Data = Annotated[Any, Option(TRAINING_IMAGES, TEXT, "DATA", resume="noted")]
 Out = Annotated[str | os.PathLike[str], Option(PLACE, TEXT, "DIR", resume="noted")]
 MaybeOut = Annotated[str | os.PathLike[str] | None, Option(PLACE, TEXT, "DIR", resume="noted")]
-Test = Annotated[
-    "str | Source | None", Option("Test images. Default: the test split of the data.", TEXT, "DATA", resume="noted")
-]
+Test = Annotated[Any, Option("Test images. Default: the test split of the data.", TEXT, "DATA", resume="noted")]
 Limit = Annotated[int | None, Option("Number of test images, evenly spread.", WHOLE, "N")]
 Resize = Annotated[int | None, Option("Resize each picture's shorter side to this first.", WHOLE, "PIXELS")]
 Crop = Annotated[int | None, Option("Then crop the central square of this size.", WHOLE, "PIXELS")]

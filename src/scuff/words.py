@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 Form = Callable[[float], str]  # how a number is written
@@ -12,25 +13,30 @@ Form = Callable[[float], str]  # how a number is written
 NOTHING = "\u2013"  # what a table shows where there is no number
 
 
-def decimals(digits: int) -> Form:
-    """A form with that many digits after the point.
+@dataclass(frozen=True)
+class Fixed:
+    """A form with so many digits after the point, of the value times a factor; the sign "+" is shown if asked for.
 
     >>> decimals(2)(0.12345), decimals(2)(-1), decimals(2)(float("nan"))
     ('0.12', '−1.00', '–')
+    >>> percent(0.2345), percent(0.2345, 0), signed_percent(0.0123), signed_percent(-0.2)
+    ('23.4', '23', '+1.2', '−20.0')
     """
-    return lambda value: _number(value, f".{digits}f")
+
+    digits: int
+    factor: float = 1
+    sign: str = ""
+
+    def __call__(self, value: float, digits: int | None = None) -> str:
+        if math.isnan(value):
+            return NOTHING
+        return f"{self.factor * value:{self.sign}.{self.digits if digits is None else digits}f}".replace("-", "\u2212")
 
 
+decimals = Fixed
 plain, hundredths, fine = decimals(1), decimals(2), decimals(3)
-
-
-def percent(share: float, digits: int = 1) -> str:
-    """A share in per cent without the sign, for tables and axes that say so.
-
-    >>> percent(0.2345), percent(float("nan"))
-    ('23.4', '–')
-    """
-    return _number(100 * share, f".{digits}f")
+percent = Fixed(1, 100)  # a share in per cent without the sign, for tables and axes that say so
+signed_percent = Fixed(1, 100, "+")  # a difference of shares in percentage points
 
 
 def percent_sign(share: float) -> str:
@@ -42,15 +48,6 @@ def percent_sign(share: float) -> str:
     return f"{percent(share)}\u00a0%"
 
 
-def signed_percent(share: float, digits: int = 1) -> str:
-    """A difference of shares in percentage points, with its sign.
-
-    >>> signed_percent(0.0123), signed_percent(-0.2)
-    ('+1.2', '−20.0')
-    """
-    return _number(100 * share, f"+.{digits}f")
-
-
 def p_value(value: float) -> str:
     """A p-value; very small ones are not told apart.
 
@@ -58,6 +55,33 @@ def p_value(value: float) -> str:
     ('0.034', '< 0.001', '–')
     """
     return "< 0.001" if value < 0.001 else fine(value)
+
+
+def needed_decimals(low: float, high: float) -> int | None:
+    """How many digits after the point an interval deserves; None where it has no width.
+
+    Half its width has two digits that count if they are below 36, else one: the rule of the Particle Data Group.
+
+    >>> needed_decimals(0.0118, 0.0409), needed_decimals(0.33, 0.42), needed_decimals(58, 78), needed_decimals(1, 1)
+    (3, 2, 0, None)
+    """
+    half = (high - low) / 2
+    if not 0 < half < math.inf:
+        return None
+    first = math.floor(math.log10(half))  # place of the first digit that counts
+    return max(0, (1 if half / 10**first < 3.55 else 0) - first)
+
+
+def sharp(form: Form, low: float, high: float) -> Form:
+    """The form with more digits after the point, where its own are too few for the interval.
+
+    >>> sharp(percent, 0.112, 0.263)(0.2), sharp(percent, 0.0011, 0.0041)(0.0023)
+    ('20.0', '0.23')
+    """
+    if not isinstance(form, Fixed):
+        return form
+    needed = needed_decimals(form.factor * low, form.factor * high)
+    return replace(form, digits=max(form.digits, needed or 0))
 
 
 def interval(low: float, high: float, form: Form = percent) -> str:
@@ -202,7 +226,3 @@ def class_name(names: Sequence[str], number: int) -> str:
 def reference_name(baseline: str) -> str:
     """A published reference as it is usually written; models keep the names that they were given."""
     return {"alexnet": "AlexNet"}.get(baseline, baseline)
-
-
-def _number(value: float, form: str) -> str:
-    return NOTHING if math.isnan(value) else format(value, form).replace("-", "\u2212")

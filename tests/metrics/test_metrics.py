@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 import subprocess
 import sys
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 
 from scuff import metrics
 from scuff.metrics import Resampling, Score
@@ -114,6 +116,15 @@ def test_family_means_know_the_categories_of_a_suite():
     assert float(scores["blurs"]) == pytest.approx(expected, abs=1e-12)
     with pytest.raises(ValueError, match="no family names a corruption"):
         metrics.family_means(rows, {"fog": "weather"})
+
+
+def test_family_means_of_a_suite_without_categories_are_those_of_the_gallery():
+    suite = load_suite("cifar10-c")
+    rows = random_rows([(e, level) for e in suite.benchmark() for level in suite.levels(e)], suite.name)
+    scores = metrics.family_means(rows, resampling=QUICK)
+    noises = ("gaussian_noise", "shot_noise", "impulse_noise")
+    assert float(scores["noise"]) == pytest.approx(np.mean([plain_error(rows, e) for e in noises]), abs=1e-12)
+    assert sorted(metrics.family_means(random_rows(MINE), resampling=QUICK)) == ["weather"]  # no suite at all
 
 
 def test_robustness_score():
@@ -334,6 +345,43 @@ def test_the_interval_of_an_ece_stays_between_0_and_1():
     assert score.high == 1.0
 
 
+def test_an_ece_lies_in_its_interval():
+    """A calibrated model with few images: the ECE is noise, and resamples lie far above it."""
+    draw = np.random.default_rng(0)
+    for n in (10, 30, 100, 300):
+        sure = draw.uniform(0.5, 1, n).astype(np.float32)
+        rows = pd.DataFrame({"image_id": np.arange(n), "label": 0, "prediction": (draw.random(n) > sure) * 1})
+        rows = rows.assign(model="m", source="s", suite="x", corruption="clean", severity=0, confidence=sure)
+        score = metrics.ece(rows)
+        assert 0 <= score.low <= score.value <= score.high <= 1
+        value, low, high = (float(text) for text in re.findall(r"[\d.]+", str(score))[:3])
+        assert low <= value <= high
+
+
+def test_holm_is_a_step_down():
+    """By its definition: how many of m hypotheses are rejected at any level."""
+    p = np.random.default_rng(0).random(20) ** 3
+    adjusted = metrics.holm(p)
+    for level in (0.01, 0.05, 0.2, 0.5):
+        ordered = np.sort(p)
+        steps = ordered <= level / np.arange(20, 0, -1)
+        rejected = 20 if steps.all() else int(np.argmin(steps))
+        assert (adjusted <= level + 1e-12).sum() == rejected
+    assert metrics.holm([]).tolist() == []
+
+
+def test_p_values_of_equal_models_are_uniform():
+    """Two models with independent errors of the same rate: p is below 0.1 in a tenth of cases."""
+    draw = np.random.default_rng(0)
+    wrong = draw.random((2, 300, 400)) < 0.3
+    quick = Resampling(count=100)
+    found = [
+        metrics.bootstrap_difference(a[:, None], b[:, None], resampling=quick).p_value
+        for a, b in zip(*wrong, strict=True)
+    ]
+    assert np.mean(np.array(found) < 0.1) == pytest.approx(0.1, abs=0.06)  # 3.5 standard deviations
+
+
 def test_ece_of_the_edges_of_bins():
     rows = random_rows([("clean", 0)], n=4).sort_values("image_id")
     rows = rows.assign(confidence=np.array([0.0, 0.5, 0.5, 1.0], np.float32), label=0, prediction=[0, 0, 1, 0])
@@ -509,7 +557,7 @@ def test_a_difference_by_hand():
     assert (found.low, found.high) == pytest.approx(tuple(np.quantile(values, [0.025, 0.975])), abs=1e-12)
     other = np.mean(np.sign(np.round(values, 9)) != np.sign(found.value))
     assert found.other_sign_share == pytest.approx(other, abs=1e-12)
-    assert found.two_sided_share == pytest.approx(min(1, 2 * other), abs=1e-12)
+    assert found.p_value == pytest.approx(2 * norm.sf(abs(found.value) / values.std()), abs=1e-9)
 
 
 def test_pairing_narrows_the_interval_of_models_that_fail_on_the_same_images():
@@ -534,7 +582,7 @@ def test_pairing_narrows_the_interval_of_models_that_fail_on_the_same_images():
 def test_equal_models_do_not_differ():
     rows = random_rows(MINE)
     found = metrics.difference(rows, rows.assign(model="twin"))
-    assert (found.value, found.low, found.high, found.two_sided_share) == (0, 0, 0, 1)
+    assert (found.value, found.low, found.high, found.p_value) == (0, 0, 0, 1)
     with pytest.raises(ValueError, match="no score is called 'mec'; there are error, mean_error, mce"):
         metrics.difference(rows, rows, "mec")
 

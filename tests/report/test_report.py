@@ -25,6 +25,8 @@ from scuff.report.evaluation.evaluation import evaluation_page
 from scuff.report.evaluation.pictures import worst_rows
 from scuff.report.evaluation.settings import command
 
+THOUSAND = tuple(f"n{number:08}" for number in range(1000))  # as many classes as ImageNet has
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
@@ -222,11 +224,11 @@ def test_one_model_is_not_compared(small):
     page = Page(rendered(evaluation_page, small(), "runs/one"))
     assert page.sections() == [key for key in STILL if key != "comparison"]
     assert not page.find("select")
-    assert "two-sided" not in page.section("settings")
+    assert "p-value" not in page.section("settings")
 
 
 def test_a_suite_without_levels_has_one_column_and_bars(small):
-    evaluation = small("imagenet-noc", ("resnet20", "mlp"))
+    evaluation = small("imagenet-noc", ("resnet20", "mlp"), class_names=THOUSAND)
     page = Page(rendered(evaluation_page, evaluation, "runs/noc"))
     assert page.sections() == STILL
     tips = [attributes["data-tip"] for _, attributes, _ in page.elements if "data-tip" in attributes]
@@ -245,7 +247,7 @@ def test_a_suite_without_levels_has_one_column_and_bars(small):
 
 
 def test_imagenet_c_has_the_mce_of_alexnet(small):
-    evaluation = small("imagenet-c", ("resnet20", "mlp"))
+    evaluation = small("imagenet-c", ("resnet20", "mlp"), class_names=THOUSAND)
     page = Page(rendered(evaluation_page, evaluation, "runs/c"))
     shown = table_of(page, "Scores")
     for model, rows in metrics.by_model(evaluation.rows).items():
@@ -257,6 +259,22 @@ def test_imagenet_c_has_the_mce_of_alexnet(small):
         )
         assert any(text.startswith(words) for text in page.texts("li"))
     assert "Rank by mCE, 1 is best" in page.section("comparison")
+
+
+@pytest.mark.parametrize(
+    ("classes", "size", "why"),
+    [
+        (CLASS_NAMES, 32, "measured on 1000 classes at 224 pixels, and these data have 8 at 32 pixels."),
+        (THOUSAND, 64, "measured on 1000 classes at 224 pixels, and these data have 1000 at 64 pixels."),
+    ],
+)
+def test_other_data_have_no_mce_of_alexnet(small, classes, size, why):
+    evaluation = small("imagenet-c", ("resnet20", "mlp"), class_names=classes)
+    page = Page(rendered(evaluation_page, replace(evaluation, settings=evaluation.settings | {"size": size}), "runs/c"))
+    assert not [name for name in table_of(page, "Scores")["mlp"] if "mCE" in name]
+    assert "mCE" not in " ".join(page.texts("li"))
+    assert why in page.section("summary")
+    assert "Rank by mean error, 1 is best" in page.section("comparison")
 
 
 def test_headings_are_those_of_the_terminal(page):

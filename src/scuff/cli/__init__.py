@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 import scuff
+from scuff.cli.plugins import accept_plugins
 
 # In the order in which a newcomer wants them. Each is `VERB_command` of the module of its name, or a group, `VERB_app`.
 VERBS = (
@@ -26,6 +27,10 @@ FILES: dict[str, str] = {
 
 class Verbs(TyperGroup):
     """The verbs in their order, and one way for all of them to fail."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        accept_plugins(self)
 
     def list_commands(self, ctx: Any) -> list[str]:
         return [*self.commands]  # in this package, list is the module of a verb
@@ -94,6 +99,9 @@ def _main(
       scuff validity table.csv --mapping mapping.yaml --out runs/valid
       scuff report runs/mine             write one HTML page about any folder of results
       scuff progress runs/noc --watch    watch a study, from any machine that sees its folder
+
+    Own corruptions, metrics, models and data: scuff COMMAND --plugin FILE.py, or [tool.scuff] plugins = ["FILE.py"] in
+    pyproject.toml; see docs/plugins.md.
 
     Each command explains itself: scuff COMMAND --help. Long ones can be interrupted and run again to resume.
 

@@ -67,10 +67,15 @@ def _check_baseline(plan: Plan, baseline: str) -> None:
 def _announce(plan: Plan) -> None:
     missing = sum(map(len, plan.missing().values()))
     total = len(plan.cells) * len(plan.classifiers)
-    typer.echo(f"Models: {', '.join(plan.classifiers)}")
+    from scuff.evaluation.remarks import doubts, input_words
+
+    for name, classifier in plan.classifiers.items():
+        typer.echo(f"Model: {name}; {input_words(plan, classifier)}")
     typer.echo(f"Data: {plan.settings['source']}, {plan.settings['images']} images")
     typer.echo(f"Suite: {plan.suite.name}, version {plan.suite.version}")
     typer.echo(f"Cells: {total}, of which {total - missing} exist already; in {plan.store.root}")
+    for doubt in doubts(plan):
+        typer.echo(f"Warning: {doubt}.", err=True)
 
 
 def _estimate(plan: Plan, engine: str) -> None:
@@ -88,6 +93,7 @@ def _estimate(plan: Plan, engine: str) -> None:
 def _conclude(plan: Plan, timing: Timing, baseline: str) -> None:
     from scuff.cli.scores import print_scores
     from scuff.evaluation import read_evaluation
+    from scuff.evaluation.remarks import late_doubts
     from scuff.words import show_duration
 
     if timing.predictions:
@@ -96,6 +102,8 @@ def _conclude(plan: Plan, timing: Timing, baseline: str) -> None:
             f"corrupting took {timing.corrupting_share:.0%} of the work; pixels {timing.pixels}."
         )
     print_scores(read_evaluation(plan.store.root), baseline)
+    for doubt in late_doubts(plan):
+        typer.echo(f"Warning: {doubt}.", err=True)
     typer.echo(f"Rows: {plan.store.root}")
     if not plan.store.root.startswith("memory:"):
         typer.echo(f"A page of them: scuff report {shlex.quote(plan.store.root)}")

@@ -10,11 +10,15 @@ import typer
 
 from scuff.cli.options import Classes, Device, DryRun
 from scuff.options import words
+from scuff.vocabulary import TRAINING_IMAGES
 
 
 def train_command(
     data: str = typer.Option(
-        ..., "--data", metavar="DATA", help="Training images: fashion, cifar10:DIR, folder:DIR, npz:FILE, hf:DIR."
+        ...,
+        "--data",
+        metavar="DATA",
+        help=TRAINING_IMAGES,
     ),
     out: str = typer.Option(
         ..., metavar="FILE.safetensors", help="File for the weights; any fsspec path, as s3://bucket/net.safetensors."
@@ -127,11 +131,11 @@ def _print_cost(data: str, recipe: str, out: str, **options: Any) -> None:
 
 def _test(path: Path | str, data: str, test: str | None, classes: str | None, device: str | None) -> None:
     """Print the accuracy on test images, if there are any."""
-    from scuff.data.open import forms
+    from scuff.data.open import has_splits
     from scuff.evaluation import evaluate
     from scuff.metrics import accuracy
 
-    if test is None and not forms()[data.partition(":")[0]].has_splits:
+    if test is None and not has_splits(data):
         return
     score = accuracy(evaluate(path, None, test or data, classes=classes, device=device))
     typer.echo(f"Accuracy on test images: {100 * score.value:.2f} % [{100 * score.low:.2f}, {100 * score.high:.2f}]")

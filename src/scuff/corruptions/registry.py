@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 
 from torch import Tensor
 
+from scuff.plugins import note_module
 from scuff.ranges import Range
 
 Parameters = Mapping[str, Any]
@@ -152,6 +153,7 @@ def register(
             if unknown:
                 raise ValueError(f"{name} has no parameter {', '.join(unknown)} to be {what}")
         _registry[name] = corruption
+        note_module(apply.__module__)
         return apply
 
     return add
@@ -170,7 +172,9 @@ def get(name: str) -> Corruption:
     _load_plugins()
     if name not in _registry:
         near = difflib.get_close_matches(name, _registry, n=3, cutoff=0.5)
-        hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(sorted(_registry))}"
+        hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(sorted(_registry))}."
+        if not difflib.get_close_matches(name, _registry, cutoff=0.8):
+            hint += " One of your own needs --plugin FILE.py, or the import of its module"
         raise KeyError(f"no corruption is called {name!r}; {hint}")
     return _registry[name]
 

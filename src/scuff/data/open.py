@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import Any
 
 from scuff.arrays import LABELS_KEYS, open_arrays
 from scuff.data.cifar import open_cifar10, open_cifar10_1
@@ -14,11 +15,14 @@ from scuff.data.fashion_mnist import open_embedded, open_fashion_mnist
 from scuff.data.folders import open_folder
 from scuff.data.huggingface import open_saved_dataset
 from scuff.data.natural import open_by_wordnet, open_imagenet_v2, open_objectnet, restrict
+from scuff.data.objects import open_object, takes_split
 from scuff.data.published import open_published
 from scuff.data.source import CorruptedSource, Source, array_source
+from scuff.plugins import ADDRESS, import_object, is_importable
 from scuff.suites import list_suites
 
 SPLITS = ("train", "test")
+PYTHON = "package.module:object"
 
 
 @dataclass(frozen=True)
@@ -51,17 +55,19 @@ def forms() -> dict[str, Form]:
     }
 
 
-def open_source(address: str, split: str = "test", classes: str | None = None) -> Source | CorruptedSource:
-    """Open a labelled dataset, without decoding anything.
+def open_source(data: Any, split: str = "test", classes: str | None = None) -> Source | CorruptedSource:
+    """Open a labelled dataset. Addresses are opened without decoding anything, objects of Python are read at once.
 
     Parameters
     ----------
-    address
+    data
         `fashion`, which comes with the package, or a form and a place, such as `cifar10:DIR`, `folder:DIR`,
         `imagenet-a:DIR`; docs/data.md has them all. The name of a suite, as in `imagenet-c:DIR`, opens images that are
-        corrupted already.
+        corrupted already. Or an object: a torch Dataset or DataLoader of (image, label), or a pair (images, labels);
+        or `package.module:object`, the address of one, or of a class or function that makes one.
     split
-        "test" or "train", where an address has both; for `hf` any that it has.
+        "test" or "train", where an address has both; for `hf` any that it has. A function gets it, if it has a
+        parameter of that name.
     classes
         A benchmark of natural shifts, "imagenet-a" say: of a source with ImageNet's classes, take the images of the
         benchmark's classes, to be scored as the benchmark is.
@@ -70,8 +76,36 @@ def open_source(address: str, split: str = "test", classes: str | None = None) -
     >>> len(source), source.class_names[source.labels[0]]
     (5000, 'Ankle boot')
     """
+    source = _open_address(data, split) if isinstance(data, str) else open_object(data, split=split)
+    if classes is None:
+        return source
+    if isinstance(source, CorruptedSource):
+        raise ValueError(f"classes are chosen of clean images; {source.name} holds corrupted ones")
+    return restrict(source, classes)
+
+
+def has_splits(data: Any) -> bool:
+    """Whether an address has both training and test images.
+
+    >>> has_splits("fashion"), has_splits("npz:mine.npz")
+    (True, False)
+    """
+    if not isinstance(data, str):
+        return takes_split(data)
+    form = forms().get(data.partition(":")[0])
+    return takes_split(import_object(data)) if form is None and _is_code(data) else form is not None and form.has_splits
+
+
+def _is_code(address: str) -> bool:
+    """Whether it is the address of an object in a module that there is."""
+    return ADDRESS.fullmatch(address) is not None and is_importable(address.partition(":")[0])
+
+
+def _open_address(address: str, split: str) -> Source | CorruptedSource:
     name, colon, place = address.partition(":")
     if name not in forms():
+        if _is_code(address):
+            return open_object(import_object(address), address.rpartition(":")[2], split)
         raise ValueError(_unknown(address, name))
     form = forms()[name]
     if form.place and not place:
@@ -86,17 +120,12 @@ def open_source(address: str, split: str = "test", classes: str | None = None) -
     arguments = [Path(place).expanduser()] if form.place else []
     if form.place and not arguments[0].exists():
         raise ValueError(f"there is no file or folder {place}, wanted by {address}")
-    source = form.open(*arguments, *([split] if form.has_splits else []))
-    if classes is None:
-        return source
-    if isinstance(source, CorruptedSource):
-        raise ValueError(f"classes are chosen of clean images; {name} holds corrupted ones")
-    return restrict(source, classes)
+    return form.open(*arguments, *([split] if form.has_splits else []))
 
 
 def _unknown(address: str, name: str) -> str:
     addresses = {name: f"{name}:{form.place}" if form.place else name for name, form in forms().items()}
-    known = ", ".join(addresses.values())
+    known = ", ".join([*addresses.values(), PYTHON])
     if Path(address).expanduser().exists():
         form = "folder" if Path(address).expanduser().is_dir() else "npz"
         return f"expected the form of a source before its place, as in {form}:{address}; the forms are {known}"

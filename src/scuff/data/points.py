@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from torch.utils.data import DataLoader, Dataset
 
 from scuff.arrays import feed
 from scuff.data.labelled_arrays import SCALES, check_pair, number_labels, read_labelled, scale_features
-from scuff.data.open import SPLITS, forms, open_source
+from scuff.data.open import SPLITS, forms, has_splits, open_source
 from scuff.data.pixels import load_pixels
 from scuff.data.source import ClassMap, Source
 from scuff.data.tables import label_column, read_table, split_table
@@ -81,7 +82,7 @@ class Points:
 
 
 def open_points(
-    data: str | os.PathLike[str] | Source | Arrays | pd.DataFrame,
+    data: Any,
     *,
     label: str | None = None,
     scale: str | None = None,
@@ -94,7 +95,8 @@ def open_points(
     ----------
     data
         A table, as `FILE.csv` or as a DataFrame; arrays, as `FILE.npz` or as a pair (x, labels); or images, at any
-        address of `open_source` or as a Source. Of data with two splits both are taken, the training points first.
+        address of `open_source`, as a Source, or as a torch Dataset or DataLoader. Of data with two splits both are
+        taken, the training points first.
     label
         The column of a table that holds the classes, words or numbers. Default: the one called label, class, target or
         y, else the last.
@@ -130,7 +132,7 @@ def open_points(
 
 def _kind(data: object) -> str:
     """What points come from: a table, arrays, or images."""
-    if isinstance(data, Source):
+    if isinstance(data, (Source, Dataset, DataLoader)):
         return "images"
     if isinstance(data, tuple):
         return "arrays"
@@ -192,8 +194,8 @@ def _from_arrays(data: str | Arrays, scale: str | None) -> Points:
     return Points(name, x, *number_labels(name, labels), is_test=is_test)
 
 
-def _from_images(data: str | Source, scale: str | None, cut: Cut | None) -> Points:
-    sources = [data] if isinstance(data, Source) else _open_splits(data)
+def _from_images(data: Any, scale: str | None, cut: Cut | None) -> Points:
+    sources = _open_splits(data)
     name, class_names = sources[0].name, sources[0].class_names
     _refuse_scale(name, scale)
     images = [_pixels(source, cut) for source in sources]
@@ -207,13 +209,13 @@ def _from_images(data: str | Source, scale: str | None, cut: Cut | None) -> Poin
     return Points(name, np.concatenate(images), labels, class_names, is_test=is_test)
 
 
-def _open_splits(address: str) -> list[Source]:
-    """Both splits of an address that has two, else what it has."""
-    name, _, place = address.partition(":")
-    has_splits = name in forms() and forms()[name].has_splits
-    if has_splits and forms()[name].any_split:  # of one dataset that is saved by itself, every split is the same
-        has_splits = (Path(place).expanduser() / "dataset_dict.json").is_file()
-    sources = [open_source(address, split) for split in SPLITS] if has_splits else [open_source(address)]
+def _open_splits(address: Any) -> list[Source]:
+    """Both splits of an address that has two, else what there is."""
+    name, _, place = address.partition(":") if isinstance(address, str) else ("", "", "")
+    two = has_splits(address)
+    if two and name in forms() and forms()[name].any_split:  # of one dataset saved by itself, every split is the same
+        two = (Path(place).expanduser() / "dataset_dict.json").is_file()
+    sources = [open_source(address, split) for split in SPLITS] if two else [open_source(address)]
     clean = [source for source in sources if isinstance(source, Source)]
     if len(clean) < len(sources):
         raise ValueError(f"{address} holds images that are corrupted already; give the clean ones")

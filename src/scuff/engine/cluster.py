@@ -21,6 +21,7 @@ import torch
 from scuff.engine.cells import Cell, Ended, Needs, Work, WorkerLost, Workers
 from scuff.engine.worker import Worker
 from scuff.files import Stopped
+from scuff.plugins import own_modules
 
 SECONDS_BETWEEN = 5.0  # two looks at which machines there are
 WORKER_START_SECONDS = 60.0  # seconds in which a worker starts, if there is room for it
@@ -125,7 +126,9 @@ class _Actors:
         if self._unwilling >= UNWILLING and time.monotonic() - self._refused < WORKER_START_SECONDS:
             return len(self._idle)
         for _ in range(min(self._slots, self._most) - self.count() - len(self._coming)):
-            actor = self._class.remote(self._work, max(1, int(self._needs["CPU"])), os.getcwd(), list(sys.path))
+            actor = self._class.remote(
+                self._work, max(1, int(self._needs["CPU"])), os.getcwd(), list(sys.path), own_modules()
+            )
             self._coming[actor.where.remote()] = _Hired(actor, time.monotonic())
         return len(self._idle)
 

@@ -13,12 +13,13 @@ import torch
 
 from scuff.engine.cells import Cell
 from scuff.failures import is_out_of_memory, leaves_sound
+from scuff.plugins import import_modules
 
 
 class Worker:
     """A process that has been given its work, and does one cell after the other."""
 
-    def __init__(self, work: bytes, threads: int, folder: str, paths: list[str]) -> None:
+    def __init__(self, work: bytes, threads: int, folder: str, paths: list[str], modules: list[str]) -> None:
         """Compute on that many threads, and find addresses and modules where our user does, if they are there."""
         from ray import cloudpickle
 
@@ -26,6 +27,7 @@ class Worker:
         if os.path.isdir(folder):
             os.chdir(folder)
         sys.path.extend(path for path in (*paths, folder) if path not in sys.path and os.path.isdir(path))
+        import_modules(modules)
         self._work = cloudpickle.loads(work)
 
     def where(self) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from scuff.data import CorruptedSource, Source, known_by_stems, open_source, restrict
+from scuff.data import CorruptedSource, Source, known_by_stems, open_source
 from scuff.door import resolve
 from scuff.metrics.evaluation.tables import CLEAN
 from scuff.models import Classifier, open_model
@@ -58,11 +58,9 @@ class EvaluatedImages:
         }
 
 
-def open_images(
-    data: str | Source | CorruptedSource, clean: str | Source | None, classes: str | None, limit: int | None
-) -> EvaluatedImages:
+def open_images(data: Any, clean: Any, classes: str | None, limit: int | None) -> EvaluatedImages:
     """Open the data and, if they are corrupted already, their clean counterpart."""
-    source, address = _open(data, classes, "data")
+    source, address = _open(data, classes)
     if not isinstance(source, CorruptedSource):
         if not len(source):
             raise ValueError(f"{source.name} has no images")
@@ -76,7 +74,7 @@ def open_images(
         raise ValueError("limit selects images of a clean source; a published benchmark is evaluated as it is")
     if clean is None:
         return EvaluatedImages(source, address, None)
-    clean_source, clean_address = _open(clean, classes, "clean")
+    clean_source, clean_address = _open(clean, classes)
     if isinstance(clean_source, CorruptedSource):
         raise ValueError(f"clean must be a clean source, got the corrupted one {clean_address}")
     clean_source = known_by_stems(clean_source)
@@ -85,19 +83,9 @@ def open_images(
     return images
 
 
-def _open(data: str | Source | CorruptedSource, classes: str | None, what: str) -> tuple[Source | CorruptedSource, str]:
-    if isinstance(data, CorruptedSource) and classes is not None:
-        raise ValueError(f"classes are chosen of clean images; {data.name} holds corrupted ones")
-    if isinstance(data, CorruptedSource):
-        return data, data.name
-    if isinstance(data, Source):
-        return (data if classes is None else restrict(data, classes)), data.name
-    if not isinstance(data, str):
-        raise ValueError(
-            f"{what} must be an address, as in 'cifar10:DIR', or a Source, got {type(data).__name__}; of arrays, "
-            "scuff.data.array_source(name, images, labels) makes one"
-        )
-    return open_source(data, classes=classes), data
+def _open(data: Any, classes: str | None) -> tuple[Source | CorruptedSource, str]:
+    source = open_source(data, classes=classes)
+    return source, data if isinstance(data, str) else getattr(data, "name", source.name)
 
 
 def _check_counterpart(clean: Source, corrupted: Source) -> None:
@@ -161,6 +149,13 @@ def _choose_cut(resize: int | None, crop: int | None, source: Source, classifier
             "--crop 224: every model then scales the corrupted pictures to its own size"
         )
     return next(iter(wishes.values()), Cut(256, 224))
+
+
+def image_side(source: Source, cut: Cut | None) -> int | None:
+    """The shorter side in pixels of images that are corrupted; None where they differ."""
+    if source.has_pictures:
+        return None if cut is None else cut.crop or cut.resize
+    return min(source.read([0]).shape[-2:])
 
 
 # --- suite ----------------------------------------------------------------------------------------------------------

@@ -8,16 +8,17 @@ from scuff.options import REPEATED, REQUIRED, SWITCH, TEXT, WHOLE, Option
 from scuff.vocabulary import Device, EngineOption, Mean, Only, ProgressOption, Resize, Seed, Severities, Std
 
 if TYPE_CHECKING:
-    from scuff.data import CorruptedSource, Source
     from scuff.suites import Suite
 
 MODELS = (
-    "torchvision:NAME, timm:NAME, onnx:FILE, FILE.safetensors, FILE.pt or package.module:object; OTHER=MODEL gives it "
-    "another name. In Python also a torch module, a callable or a Classifier, a list of these, or a mapping from names."
+    "torchvision:NAME, timm:NAME, onnx:FILE, FILE.safetensors, FILE.pt, FILE.pt2, package.module:object or "
+    "package.module:Class@FILE.pt; OTHER=MODEL gives it another name. In Python also a torch module, a callable or a "
+    "Classifier, a list of these, or a mapping from names."
 )
 DATA = (
-    "Images: fashion, cifar10:DIR, folder:DIR, npz:FILE, hf:DIR, imagenet-a:DIR, ...; or published corrupted images: "
-    "cifar10-c:DIR, imagenet-c:DIR."
+    "Images: fashion, cifar10:DIR, folder:DIR, npz:FILE, hf:DIR, imagenet-a:DIR, ..., package.module:object; or "
+    "published corrupted images: cifar10-c:DIR, imagenet-c:DIR. In Python also a Source, a torch Dataset or DataLoader,"
+    " or a pair (images, labels)."
 )
 
 
@@ -36,7 +37,7 @@ class EvaluationOptions:
             command_default=None,
         ),
     ]
-    data: Annotated["str | Source | CorruptedSource", Option(DATA, TEXT, "SOURCE")]
+    data: Annotated[Any, Option(DATA, TEXT, "SOURCE")]
     out: Annotated[
         str | os.PathLike[str] | None,
         Option(
@@ -53,9 +54,7 @@ class EvaluationOptions:
         False
     )
     limit: Annotated[int | None, Option("Number of images, evenly spread over the data.", WHOLE, "N")] = None
-    clean: Annotated[
-        "str | Source | None", Option("Clean counterpart of published corrupted images.", TEXT, "SOURCE")
-    ] = None
+    clean: Annotated[Any, Option("Clean counterpart of published corrupted images.", TEXT, "SOURCE")] = None
     classes: Annotated[
         str | None, Option("Class subset: imagenet-a, imagenet-r or objectnet; others do not count.", TEXT, "NAME")
     ] = None

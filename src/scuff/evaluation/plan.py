@@ -19,6 +19,7 @@ from scuff.evaluation.choices import (
     choose_cuts,
     choose_levels,
     choose_suite,
+    image_side,
     open_images,
     open_models,
     published_fingerprint,
@@ -26,6 +27,7 @@ from scuff.evaluation.choices import (
 from scuff.evaluation.options import EvaluationOptions
 from scuff.models import Classifier, close_model
 from scuff.models.classifier import PRECISIONS
+from scuff.models.untrained import looks_untrained
 from scuff.options import takes_options
 from scuff.pictures import Cut
 from scuff.store import Settings, Store, check_settings
@@ -34,7 +36,7 @@ from scuff.suites import Suite
 SETTINGS = "evaluation.json"
 NOTED_ONLY = ("source", "clean", "scuff")  # data may move: it is their fingerprint that must not change
 HOW_TO_RUN = ("device", "batch_size", "compile", "workers", "engine", "progress")
-MAY_JOIN = ("clean_fingerprint", "clean_cut")  # the clean counterpart of published data may come later
+MAY_JOIN = ("clean_fingerprint", "clean_cut", "size")  # what may come later: the clean counterpart of published data
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ class Plan:
     is_sequence: bool
     pixels: dict[Cell, str]  # of published cells, whose images are each their own: a hash
     how: dict[str, Any]  # the options HOW_TO_RUN, which change no result
+    untrained: tuple[str, ...] = ()  # models that look so
 
     def source(self, cell: Cell) -> Source:
         """The images of a cell, before the corruption if it is up to us, after it if they were published corrupted."""
@@ -157,7 +160,13 @@ def plan_evaluation(asked: EvaluationOptions) -> Plan:
     if images.clean is not None and not is_sequence:
         cells.insert(0, Cell(CLEAN))
     # Without their weights: there may be hundreds of them, and those that are needed are opened where they are.
-    classifiers = open_models(asked.models, asked.mean, asked.std, close_model)
+    untrained: list[str] = []
+
+    def keep(classifier: Classifier) -> Classifier:
+        untrained.extend([classifier.name] if looks_untrained(classifier.model) else [])
+        return close_model(classifier)
+
+    classifiers = open_models(asked.models, asked.mean, asked.std, keep)
     example = images.example()
     for classifier in classifiers.values():
         check_class_order(classifier, example)
@@ -168,6 +177,7 @@ def plan_evaluation(asked: EvaluationOptions) -> Plan:
         "classes": asked.classes,
         "images": len(example),
         "class_names": list(example.class_names),
+        "size": image_side(example, cut),
         "suite": suite.to_dict(),
         "families": {entry: get(suite.corruption(entry)).family for entry in suite.entries},
         "seed": asked.seed,
@@ -179,7 +189,9 @@ def plan_evaluation(asked: EvaluationOptions) -> Plan:
     }
     fingerprints = {name: classifier.fingerprint() for name, classifier in classifiers.items()}
     how = {name: getattr(asked, name) for name in HOW_TO_RUN}
-    plan = Plan(Store(asked.out), settings, classifiers, fingerprints, suite, images, cells, is_sequence, {}, how)
+    store = Store(asked.out)
+    known = (store, settings, classifiers, fingerprints, suite, images, cells, is_sequence)
+    plan = Plan(*known, pixels={}, how=how, untrained=tuple(untrained))
     if images.are_corrupted:
         plan.pixels.update({cell: published_fingerprint(plan.source(cell)) for cell in cells})
     plan.check_folder()

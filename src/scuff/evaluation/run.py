@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import tempfile
 import time
 from dataclasses import fields, replace
@@ -17,11 +18,14 @@ from scuff.engine.local import NEEDED
 from scuff.environment import environment
 from scuff.evaluation.options import EvaluationOptions
 from scuff.evaluation.plan import MAY_JOIN, SETTINGS, Plan, plan_evaluation
+from scuff.evaluation.remarks import doubts, late_doubts
 from scuff.evaluation.runner import Runner, Timing
 from scuff.evaluation.tasks import split_tasks
 from scuff.files import DISK_FULL, Stopped
 from scuff.options import takes_options
 from scuff.store import read_rows, read_settings, save_settings
+
+log = logging.getLogger("scuff")
 
 MAX_PIXEL_BYTES = 8 << 30  # bytes of pixels
 CLUSTER_DECODERS = {"cpu": 0, "cuda": 8}  # processes beside a worker of a cluster: on a CPU it has but one to itself
@@ -35,14 +39,18 @@ class EvaluationStopped(Stopped):
 def evaluate(asked: EvaluationOptions) -> pd.DataFrame:
     """Run models over the clean images and every cell of a suite, and return one row per image and cell.
 
-    Without a folder, nothing is kept but the result.
+    Without a folder, nothing is kept but the result. What looks like a mistake is logged as a warning of "scuff".
     """
     if asked.out is None and asked.engine is not None and asked.engine.name != "local":
         raise ValueError("on a cluster, results need a folder that all machines see; say where, with out")
     with tempfile.TemporaryDirectory() as nowhere:
         options = {field.name: getattr(asked, field.name) for field in fields(asked)}
         plan = plan_evaluation(**options | {"out": nowhere if asked.out is None else asked.out})
+        for doubt in doubts(plan):
+            log.warning(doubt)
         run_plan(plan)
+        for doubt in late_doubts(plan):
+            log.warning(doubt)
         return read_rows(plan.store, [plan.rows_name(m, cell) for m in plan.classifiers for cell in plan.cells])
 
 
@@ -106,10 +114,9 @@ def run_tests(
 
 def _memory_of(plan: Plan, device: torch.device) -> int:
     """Bytes of a worker that keeps all images in memory, if they are not too many; on a GPU, they are kept there."""
-    cut, example = plan.settings["cut"], plan.images.example()
+    example = plan.images.example()
     if example.has_pictures:
-        side = 0 if cut is None else cut["crop"] or cut["resize"] or 0
-        pixels = len(example) * 3 * side**2
+        pixels = len(example) * 3 * (plan.settings["size"] or 0) ** 2
     else:
         pixels = example.images.array.nbytes
     return NEEDED + (0 if device.type == "cuda" else min(pixels, MAX_PIXEL_BYTES))

@@ -11,7 +11,7 @@ of one model; `summary`, `ranks` and `compare` take those of many, in one table 
 """
 
 from scuff.metrics.estimate import bootstrap, bootstrap_difference
-from scuff.metrics.evaluation.comparison import compare, difference, differences, ranks, scores, summary
+from scuff.metrics.evaluation.comparison import compare, difference, differences, holm, ranks, scores, summary
 from scuff.metrics.evaluation.confidence import ece, reliability
 from scuff.metrics.evaluation.corruption_error import ce, mce
 from scuff.metrics.evaluation.errors import (
@@ -24,6 +24,7 @@ from scuff.metrics.evaluation.errors import (
     robustness_score,
 )
 from scuff.metrics.evaluation.examples import example_films, example_rows
+from scuff.metrics.evaluation.own import register
 from scuff.metrics.evaluation.references import Reference, load_reference
 from scuff.metrics.evaluation.stability import flip_probability, mfr, mt5d, top5_distance
 from scuff.metrics.evaluation.tables import Cells, by_model, read_cells
@@ -52,9 +53,9 @@ from scuff.metrics.validity.shifts import Shifts
 # Any score, evaluations, and then a group for each question: overlap, separation, transform space and validity.
 __all__ = ["Difference", "Resampling", "Score", "bootstrap", "bootstrap_difference", "to_frame", "wilson"]
 __all__ += ["Cells", "Reference", "accuracy", "by_model", "ce", "cell_errors", "compare", "difference", "differences"]
-__all__ += ["ece", "error", "example_films", "example_rows", "family_means", "flip_probability", "load_reference"]
-__all__ += ["mce", "mean_error", "mfr", "mt5d", "ranks", "read_cells", "reliability", "residual_robustness"]
-__all__ += ["robustness_score", "scores", "summary", "top5_distance"]
+__all__ += ["ece", "error", "example_films", "example_rows", "family_means", "flip_probability", "holm"]
+__all__ += ["load_reference", "mce", "mean_error", "mfr", "mt5d", "ranks", "read_cells", "register", "reliability"]
+__all__ += ["residual_robustness", "robustness_score", "scores", "summary", "top5_distance"]
 __all__ += ["Accuracies", "Agreement", "Balance", "Overlaps", "agreement", "balance", "coverage", "direct_coverage"]
 __all__ += ["overlap", "overlaps", "read_accuracies", "read_overlaps", "robustness_scores", "spread"]
 __all__ += ["Neighbours", "RobustAccuracies", "Separation", "accuracy_table", "class_separation", "class_separations"]

@@ -6,6 +6,7 @@ compared by resampling those images for both at once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -41,8 +42,8 @@ class Estimate:
     """A statistic of the column means of one or more groups of images; each group is resampled on its own.
 
     `mirrored` takes the basic bootstrap interval [2v - q_high, 2v - q_low] in place of the percentiles [q_low, q_high]:
-    for statistics that noise can only raise, where resamples exceed the value by as much as the value the truth. Its
-    ends may pass what the statistic can be; they are kept within `limits`.
+    for statistics that noise can only raise, where resamples exceed the value by as much as the value the truth. It is
+    kept within `limits`, which the statistic cannot pass, and widened to hold the value where that is mostly noise.
     """
 
     groups: tuple[Group, ...]
@@ -116,12 +117,14 @@ def subtract_together(pairs: Mapping[Key, tuple[Estimate, Estimate]], resampling
     for key, (value, values) in values_of.items():
         both, paired = joined[key]
         score = _with_interval(both, value, values, resampling)
-        share, interval = np.nan, score.interval
+        share, p_value, interval = np.nan, np.nan, score.interval
         if np.isfinite(score.low):
             sign = np.sign(without_noise(value))
             share = float(np.mean((np.sign(without_noise(values)) != sign) | (sign == 0)))
+            spread = float(without_noise(np.std(values[np.isfinite(values)])))
+            p_value = math.erfc(abs(score.value) / spread / math.sqrt(2)) if spread else float(sign == 0)
             interval = f"{'paired' if paired else 'unpaired'} {interval}"
-        differences[key] = Difference(score.value, score.low, score.high, score.n, interval, score.note, share)
+        differences[key] = Difference(score.value, score.low, score.high, score.n, interval, score.note, share, p_value)
     return differences
 
 
@@ -177,8 +180,8 @@ def bootstrap_difference(
 
     >>> wrong = np.arange(100)[:, None] % 5 == 0
     >>> d = bootstrap_difference(wrong, wrong & (np.arange(100)[:, None] > 50))
-    >>> f"{d.value:.2f} {d.two_sided_share:.3f}"
-    '0.11 0.000'
+    >>> f"{d.value:.2f} {d.p_value:.4f}"
+    '0.11 0.0003'
     """
     if len(a) != len(b):
         raise ValueError(f"paired arrays must hold the same images, got {len(a)} and {len(b)}")
@@ -220,6 +223,7 @@ def _with_interval(estimate: Estimate, value: Any, values: np.ndarray, resamplin
     low, high = np.quantile(finite, [tail, 1 - tail]) if len(finite) else (np.nan, np.nan)
     if estimate.mirrored:
         low, high = np.clip([2 * value - high, 2 * value - low], *estimate.limits)
+        low, high = min(low, value), max(high, value)
     return Score(value, float(low), float(high), n, str(resampling), "; ".join(notes))
 
 

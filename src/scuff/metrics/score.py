@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from scuff.words import needed_decimals
+
 
 @dataclass(frozen=True)
 class Score:
@@ -18,8 +20,8 @@ class Score:
 
     >>> print(Score(76.68, 76.31, 77.06, 50000, "bootstrap over images 95 %, 1000 resamples, seed 0"))
     76.7 [76.3, 77.1] (n = 50000; bootstrap over images 95 %)
-    >>> print(Score(0.0, 0.0, 0.0370, 100, "Wilson 95 %"))
-    0.00 [0.00, 0.04] (n = 100; Wilson 95 %)
+    >>> print(Score(0.0232, 0.0118, 0.0409, 1000, "Wilson 95 %"))
+    0.023 [0.012, 0.041] (n = 1000; Wilson 95 %)
     """
 
     value: float
@@ -33,29 +35,25 @@ class Score:
         return self.value
 
     def __str__(self) -> str:
-        value, low, high = (_text(x, self._decimals()) for x in (self.value, self.low, self.high))
+        digits = needed_decimals(self.low, self.high)
+        value, low, high = (
+            f"{x:.4g}" if digits is None else f"{x:.{digits}f}" for x in (self.value, self.low, self.high)
+        )
         about = [f"n = {self.n}", self.interval.split(",")[0], *([self.note] if self.note else [])]
         return f"{value} [{low}, {high}] ({'; '.join(about)})"
-
-    def _decimals(self) -> int | None:
-        """As many as half the interval's width has before its first digit that counts; None if it has no width."""
-        half = (self.high - self.low) / 2
-        return max(0, math.ceil(-math.log10(half))) if half > 0 else None
 
 
 @dataclass(frozen=True)
 class Difference(Score):
     """One model's score minus another's.
 
-    `other_sign_share` is the share of resamples in which the difference does not have the sign that was observed.
-    `two_sided_share`, twice that and at most 1, may be read like a two-sided p-value; 0 means: below 1 / resamples.
+    `p_value` is that of a two-sided z-test of no difference: of the difference in units of its standard error, which is
+    the standard deviation of the resampled differences. `other_sign_share` is the share of resamples in which the
+    difference does not have the sign that was observed.
     """
 
     other_sign_share: float = math.nan
-
-    @property
-    def two_sided_share(self) -> float:
-        return min(1.0, 2 * self.other_sign_share)
+    p_value: float = math.nan
 
 
 def to_frame(scores: Mapping[str, Score], name: str = "corruption") -> pd.DataFrame:
@@ -66,7 +64,3 @@ def to_frame(scores: Mapping[str, Score], name: str = "corruption") -> pd.DataFr
     """
     lines = [{name: key, **{f: getattr(s, f) for f in Score.__dataclass_fields__}} for key, s in scores.items()]
     return pd.DataFrame(lines, columns=[name, *Score.__dataclass_fields__])
-
-
-def _text(number: float, decimals: int | None) -> str:
-    return f"{number:.4g}" if decimals is None else f"{number:.{decimals}f}"

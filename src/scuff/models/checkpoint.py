@@ -6,6 +6,7 @@ holds no code, and nothing that is run when it is read.
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import os
@@ -22,19 +23,22 @@ from torch import Tensor, nn
 from scuff.files import as_place
 from scuff.models.architectures import ARCHITECTURES, MADE_FOR_IMAGENET
 from scuff.models.classifier import Classifier
+from scuff.models.programs import open_program
 from scuff.models.states import (
+    COUNTER,
     count_classes_and_channels,
     differences,
     explain_strangeness,
     find_state,
     load_network,
+    plain_name,
     recognise,
 )
 from scuff.pictures import Cut
 from scuff.store import find_file
 from scuff.tensors import read_metadata, read_tensors, write_tensors
 
-SUFFIXES = (".safetensors", ".pt", ".pth")
+SUFFIXES = (".safetensors", ".pt", ".pth", ".pt2", ".ts", ".torchscript")
 SETTINGS = ("mean", "std", "input_size", "class_names", "cut", "probabilities")  # JSON; the architecture is plain text
 IMAGENET = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}
 
@@ -85,19 +89,15 @@ def save_model(
 
 
 def open_checkpoint(path: str | os.PathLike[str]) -> Classifier:
-    """A classifier from a state dict of one of our architectures.
+    """A classifier from a program, or from a state dict of one of our architectures.
 
     What a file of ours says of itself holds. Another one with 1000 classes is taken for a model of ImageNet, with the
     usual mean and standard deviation; any other one is not normalised.
     """
     path = as_place(path)
-    store, name = find_file(path)
-    if not store.exists(name):
-        raise ValueError(f"there is no file {path}")
-    content, metadata = _reading(path, read_tensors) if name.endswith(".safetensors") else (_read_pickle(path), {})
-    state = find_state(content)
-    if not state:
-        raise ValueError(f"{path} holds no state dict: no tensors with names")
+    state, metadata = _read(path)
+    if isinstance(state, Classifier):
+        return state
     try:
         name, classes, channels = _identify(metadata.get("architecture"), state)
     except ValueError as error:
@@ -111,9 +111,47 @@ def open_checkpoint(path: str | os.PathLike[str]) -> Classifier:
     return Classifier(load_network(name, classes, channels, state), channels=channels, **settings)
 
 
+def load_weights(classifier: Classifier, path: str | os.PathLike[str]) -> Classifier:
+    """The same network with the weights of a file, and with the settings that the file may hold."""
+    path = as_place(path)
+    if not isinstance(classifier.model, nn.Module):
+        raise ValueError(f"only torch modules have weights to load, got {type(classifier.model).__name__}")
+    state, metadata = _read(path)
+    if isinstance(state, Classifier):
+        raise ValueError(f"{path} holds a program, which needs no class; open it by itself")
+    network = copy.deepcopy(classifier.model)
+    expected = {plain_name(name): name for name in network.state_dict()}
+    counters = {name: value for name, value in network.state_dict().items() if name.endswith(COUNTER)}
+    try:
+        network.load_state_dict({**counters, **{expected.get(name, name): value for name, value in state.items()}})
+    except RuntimeError as error:
+        reason = "; ".join(line.strip() for line in str(error).splitlines()[1:])
+        raise ValueError(f"the weights of {path} are not those of {type(network).__name__}: {reason}") from error
+    return replace(classifier, model=network.eval(), **_settings(path, metadata))
+
+
 def read_origin(path: str | os.PathLike[str]) -> dict[str, Any] | None:
     """How the weights of a file were made, if it says so. The weights are not read for that."""
     return json.loads(_reading(path, read_metadata).get("origin", "null"))
+
+
+def _read(path: Path | str) -> tuple[dict[str, Tensor] | Classifier, Mapping[str, str]]:
+    """The state dict in a file and its metadata, or the program in it."""
+    store, name = find_file(path)
+    if not store.exists(name):
+        raise ValueError(f"there is no file {path}")
+    if name.endswith(".safetensors"):
+        content, metadata = _reading(path, read_tensors)
+    else:
+        raw = store.read(name)
+        program = open_program(path, raw)
+        if program is not None:
+            return program, {}
+        content, metadata = _read_pickle(path, raw), {}
+    state = find_state(content)
+    if not state:
+        raise ValueError(f"{path} holds no state dict: no tensors with names")
+    return state, metadata
 
 
 def _identify(architecture: str | None, state: Mapping[str, Tensor]) -> tuple[str, int, int]:
@@ -122,8 +160,8 @@ def _identify(architecture: str | None, state: Mapping[str, Tensor]) -> tuple[st
     recognised = recognise(state)
     if recognised is None:
         raise ValueError(
-            f"these are the weights of no architecture of ours: {explain_strangeness(state)}; write a function that "
-            "builds the network and loads them, and open package.module:function"
+            f"these are the weights of no architecture of ours: {explain_strangeness(state)}; write a function or "
+            "class that builds the network, and open package.module:Class@FILE"
         )
     return recognised
 
@@ -156,16 +194,15 @@ def _reading(path: str | os.PathLike[str], read: Callable[..., Any]) -> Any:
         raise ValueError(f"cannot read {as_place(path)} as safetensors: {reason}") from error
 
 
-def _read_pickle(path: Path | str) -> Any:
+def _read_pickle(path: Path | str, content: bytes) -> Any:
     """What torch.save has written. Anything that would run code is refused."""
-    store, name = find_file(path)
-    content = store.address(name) if store.is_local else io.BytesIO(store.read(name))
     try:
-        return torch.load(content, map_location="cpu", weights_only=True)
+        return torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         raise ValueError(
             f"{path} holds more than tensors, and loading that could run code, or it is no file of torch.save; save "
-            "model.state_dict() instead of the model"
+            "model.state_dict() instead of the model, and open package.module:Class@FILE, or save a program with "
+            "torch.export.save"
         ) from error
     except (RuntimeError, EOFError, ValueError, KeyError) as error:
         reason = str(error).partition("\n")[0]

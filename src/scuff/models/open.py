@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
-import importlib
 import inspect
-import operator
 import os
 import re
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,16 +16,19 @@ from torch import nn
 
 from scuff.failures import explaining_errors
 from scuff.models.architectures import list_architectures
-from scuff.models.checkpoint import SUFFIXES, open_checkpoint
+from scuff.models.checkpoint import SUFFIXES, load_weights, open_checkpoint
 from scuff.models.classifier import PREPROCESSING, Classifier, Closed, address_of
 from scuff.models.onnx_file import open_onnx
 from scuff.models.zoos import open_timm, open_torchvision
+from scuff.plugins import ADDRESS, current_folder_importable, import_object
 
 ZOOS = {"torchvision": open_torchvision, "timm": open_timm}
 SCHEMES = (*ZOOS, "onnx")  # what may stand before a colon instead of a package
-FORMS = "torchvision:NAME, timm:NAME, onnx:FILE, FILE.safetensors, FILE.pt, FILE.pth, package.module:object"
+FORMS = (
+    "torchvision:NAME, timm:NAME, onnx:FILE, FILE.safetensors, FILE.pt, FILE.pth, FILE.pt2, package.module:object, "
+    "package.module:Class@FILE"
+)
 
-_PYTHON = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 NAME = re.compile(r"\w[\w.-]{0,99}", re.ASCII)
 
 
@@ -45,9 +44,10 @@ def open_model(
     ----------
     model
         An address: `torchvision:resnet50`, `timm:resnet50`, `onnx:FILE`, a state dict `FILE.safetensors`, `.pt` or
-        `.pth`, on this machine or as in `s3://bucket/FILE.pt`, or `package.module:object`; `NAME=ADDRESS` gives it a
-        name. Or an object: a Classifier, a torch module, or any callable from float images (N, C, H, W) in [0, 1] to
-        logits (N, K). A module is copied as it is now.
+        `.pth`, a program of TorchScript or `torch.export` (`.pt`, `.pt2`), on this machine or as in
+        `s3://bucket/FILE.pt`, `package.module:object`, or `package.module:Class@FILE` for the weights of a class of
+        your own; `NAME=ADDRESS` gives it a name. Or an object: a Classifier, a torch module, or any callable from float
+        images (N, C, H, W) in [0, 1] to logits (N, K). A module is copied as it is now.
     name
         What its rows are called: letters, digits and . _ - only. By default the last part of the address.
     mean, std
@@ -101,7 +101,7 @@ def is_python_address(address: str) -> bool:
     >>> is_python_address("sklearn.svm:SVC"), is_python_address("torchvision:resnet50")
     (True, False)
     """
-    return _PYTHON.fullmatch(address) is not None and address.partition(":")[0] not in SCHEMES
+    return ADDRESS.fullmatch(address) is not None and address.partition(":")[0] not in SCHEMES
 
 
 def _open_address(address: str) -> Classifier:
@@ -111,11 +111,14 @@ def _open_address(address: str) -> Classifier:
     if scheme == "onnx" or address.endswith(".onnx"):
         graph = open_onnx(Path(rest if scheme == "onnx" else address))
         return Classifier(graph, input_size=graph.size, channels=graph.channels)
+    code, at, weights = address.partition("@")
+    if at and weights and is_python_address(code):
+        return load_weights(_open_address(code), weights)
     if address.endswith(SUFFIXES):
         return open_checkpoint(address)
     if is_python_address(address):
-        with _current_folder_importable():  # what makes a model may import more
-            return open_object(import_object(address), address)
+        with current_folder_importable():  # what makes a model may import more
+            return open_object(import_object(address, SCHEMES), address)
     if "=" in address:
         raise ValueError(f"expected NAME=ADDRESS with a NAME of letters, digits and . _ - only, got {address!r}")
     raise ValueError(f"expected the address of a model, one of {FORMS}, got {address!r}{_hint(address)}")
@@ -131,26 +134,6 @@ def _hint(address: str) -> str:
 
 
 # --- Python objects ---------------------------------------------------------------------------------------------------
-
-
-def import_object(address: str) -> Any:
-    """`package.module:object`, where the current folder counts as a place of packages."""
-    module, _, name = address.partition(":")
-    with _current_folder_importable():
-        try:
-            imported = importlib.import_module(module)
-        except ModuleNotFoundError as error:
-            if error.name is None or not f"{module}.".startswith(f"{error.name}."):
-                raise  # the module is there; what it imports is not
-            near = difflib.get_close_matches(module, SCHEMES, n=1)
-            hint = f"did you mean {near[0]}:{name}?" if near else f"looked in {os.getcwd()} and among the packages"
-            raise ValueError(f"no module is called {error.name!r} ({address}); {hint}") from error
-        try:
-            return operator.attrgetter(name)(imported)
-        except AttributeError as error:
-            near = difflib.get_close_matches(name, dir(imported), n=3)
-            hint = f"; did you mean {', '.join(near)}?" if near else ""
-            raise ValueError(f"module {module} has no {name!r}{hint}") from error
 
 
 def open_object(thing: Any, address: str = "") -> Classifier:
@@ -190,17 +173,6 @@ def _makes_a_model(thing: Any) -> bool:
     return not required
 
 
-@contextlib.contextmanager
-def _current_folder_importable() -> Iterator[None]:
-    folder = os.getcwd()
-    sys.path.insert(0, folder)
-    importlib.invalidate_caches()
-    try:
-        yield
-    finally:
-        sys.path.remove(folder)
-
-
 # --- without weights --------------------------------------------------------------------------------------------------
 
 
@@ -215,7 +187,7 @@ def close_model(classifier: Classifier) -> Classifier:
     settings = tuple(getattr(classifier, key) for key in PREPROCESSING)
     address, fingerprint = _findable(classifier.address), classifier.fingerprint()
     closed = Closed(address, _open_network, fingerprint, classifier.parameter_count(), settings)
-    is_code = is_python_address(classifier.address)  # what that makes may be different every time
+    is_code = is_python_address(classifier.address.partition("@")[0])  # what that makes may be different every time
     if is_code and replace(classifier, model=_open_network(address)).fingerprint() != fingerprint:
         return classifier
     return replace(classifier, model=closed, device=torch.device("cpu"))
@@ -225,6 +197,9 @@ def _findable(address: str) -> str:
     """An address that means the same in another folder."""
     if address.startswith("onnx:"):
         return f"onnx:{os.path.abspath(address.removeprefix('onnx:'))}"
+    code, _, weights = address.partition("@")
+    if is_python_address(code) and os.path.isfile(weights):
+        return f"{code}@{os.path.abspath(weights)}"
     return os.path.abspath(address) if os.path.isfile(address) else address
 
 

@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, Protocol, T
 
 import scuff
 from scuff.options import OBJECT, REQUIRED, describe, flag_of, options_of, takes_options
+from scuff.plugins import plugin_files
 from scuff.vocabulary import Device, EngineOption, ProgressOption
 
 if TYPE_CHECKING:
@@ -246,6 +247,7 @@ def again(study: Any, options: Mapping[str, Any], out: str) -> Again:
         else:
             flag = flag_of(name, described).partition("/")[0]
             flags += [part for word in words for part in (flag, word)] if words else [flag]
+    flags += [part for file in plugin_files() for part in ("--plugin", file)]
     note = f"Given as Python objects, so put files or addresses in their place: {', '.join(objects)}."
     return Again(shlex.join(["scuff", *study.command.split(), *arguments, *flags]), (note,) if objects else ())
 

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from scuff.data import CorruptedSource, Source, open_source
-from scuff.data.open import forms
+from scuff.data.open import has_splits
 
 
-def open_test_source(data: str | Source, test: str | Source | None, classes: str | None) -> Source:
+def open_test_source(data: Any, test: Any, classes: str | None) -> Source:
     """The test images: those that are given, or the test split of the training images' address."""
     if test is None:
-        form = forms().get(data.partition(":")[0]) if isinstance(data, str) else None
-        if form is None or not form.has_splits:
+        if not has_splits(data):
             raise ValueError(
                 "these data have no test split of their own; say where the test images are, as in test='folder:val'"
             )
         test = data
-    source = open_source(test, classes=classes) if isinstance(test, str) else test
+    source = open_source(test, classes=classes)
     if isinstance(source, CorruptedSource):
         raise ValueError(f"{source.name} holds corrupted images; the study corrupts clean ones itself")
     return source

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from scuff.data import CorruptedSource, Source, load_pixels, open_source
-from scuff.data.open import forms
+from scuff.data.open import has_splits
 from scuff.data.pixels import MOST_WORKERS
 from scuff.models import Classifier
 from scuff.pictures import Cut
@@ -40,17 +40,11 @@ class TrainingImages:
         return Classifier(network, class_names=self.class_names, cut=self.cut, **look)
 
 
-def open_training_source(data: str | Source | CorruptedSource, classes: str | None = None) -> Source:
-    """The training images of an address; of one that has no splits, all there are."""
-    if isinstance(data, str):
-        form = forms().get(data.partition(":")[0])
-        data = open_source(data, "train" if form is not None and form.has_splits else "test", classes)
-    elif classes is not None:
-        raise ValueError("classes are chosen of an address; restrict the Source itself")
+def open_training_source(data: Any, classes: str | None = None) -> Source:
+    """The training images of an address or an object; where there are no splits, all there are."""
+    data = open_source(data, "train" if has_splits(data) else "test", classes)
     if isinstance(data, CorruptedSource):
         raise ValueError(f"{data.name} holds corrupted test images; train on clean ones")
-    if not isinstance(data, Source):
-        raise ValueError(f"data must be an address, as in 'cifar10:DIR', or a Source, got {type(data).__name__}")
     if data.classes is not None:
         raise ValueError(f"{data.name} stands for some outputs of a model of ImageNet; train on a source of its own")
     return data

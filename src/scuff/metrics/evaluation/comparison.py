@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ ESTIMATES = {
     "mt5d": mt5d.estimate,
 }
 OVERALL = "all"
+SIGNIFICANT = 0.05  # p-values below this, after a correction for many comparisons, count as differences
 SUMMARY = (
     "clean_error",
     "mean_error",
@@ -79,8 +80,8 @@ def difference(
 
     >>> from scuff.metrics import example_rows
     >>> d = difference(example_rows("a", harder=0.1), example_rows("b"))
-    >>> print(d, d.two_sided_share)
-    0.10 [0.08, 0.12] (n = 200; paired bootstrap over images 95 %) 0.0
+    >>> print(d, d.p_value < 0.001)
+    0.100 [0.079, 0.121] (n = 200; paired bootstrap over images 95 %) True
     """
     return differences({"": (rows_a, rows_b)}, score, resampling=resampling, **options)[""]
 
@@ -108,20 +109,39 @@ def differences(
 def compare(
     rows: ManyRows, score: str = "mean_error", *, resampling: Resampling = DEFAULT, **options: Any
 ) -> pd.DataFrame:
-    """`difference` for every pair of models in the rows: a table of a, b, value, low, high, n and the share of signs.
+    """`difference` for every pair of models in the rows: a table of a, b, value, low, high, n, p_value and interval.
+
+    `p_value` is that of the pair alone, and `p_holm` after Holm's correction for all pairs of the table.
 
     >>> from scuff.metrics import example_rows
     >>> both = pd.concat([example_rows("a", harder=0.1), example_rows("b")])
-    >>> compare(both)[["a", "b", "two_sided_share"]].values.tolist()
-    [['a', 'b', 0.0]]
+    >>> compare(both)[["a", "b", "value", "n"]].round(3).values.tolist()
+    [['a', 'b', 0.1, 200]]
     """
     estimates = {model: _find_estimate(score)(rows_of, **options) for model, rows_of in by_model(rows).items()}
     pairs = {(a, b): (estimates[a], estimates[b]) for a, b in itertools.combinations(estimates, 2)}
     lines = []
     for (a, b), d in subtract_together(pairs, resampling).items():
         interval = {"value": d.value, "low": d.low, "high": d.high, "n": d.n}
-        lines.append({"a": a, "b": b, **interval, "two_sided_share": d.two_sided_share, "interval": d.interval})
-    return pd.DataFrame(lines, columns=["a", "b", "value", "low", "high", "n", "two_sided_share", "interval"])
+        lines.append({"a": a, "b": b, **interval, "p_value": d.p_value, "interval": d.interval})
+    table = pd.DataFrame(lines, columns=["a", "b", "value", "low", "high", "n", "p_value", "interval"])
+    return table.assign(p_holm=holm(table["p_value"]))
+
+
+def holm(p_values: Sequence[float] | pd.Series) -> np.ndarray:
+    """P-values after Holm's correction for many comparisons: if nothing differs, one is below 0.05 in 5 % of cases.
+
+    The smallest of m is multiplied by m, the next by m - 1 and so on; none may fall below the one before, or exceed 1.
+    Undefined ones stay so and do not count.
+
+    >>> holm([0.01, 0.04, 0.02, float("nan")]).tolist()
+    [0.03, 0.04, 0.04, nan]
+    """
+    p = np.asarray(p_values, float)
+    order = np.argsort(p)[: np.isfinite(p).sum()]  # what is undefined comes last
+    adjusted = np.full(len(p), np.nan)
+    adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)), 1.0)
+    return adjusted
 
 
 def ranks(

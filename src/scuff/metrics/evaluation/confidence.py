@@ -16,12 +16,12 @@ def ece(rows: Rows, bins: int = 15, *, resampling: Resampling = DEFAULT) -> Esti
 
     Over all rows that are given, clean and corrupted alike, in `bins` bins of equal width, (k / bins, (k + 1) / bins].
     Noise can only raise it: with few images a calibrated model has an ECE well above 0, and resamples lie higher still.
-    So the interval is mirrored at the value, and may lie below it, which says that the value is mostly noise; it ends
-    at 0.
+    So the interval is mirrored at the value, and cut at 0 and 1. Where it would lie below the value, it ends at the
+    value: that says that the value is mostly noise.
 
     >>> from scuff.metrics import example_rows
     >>> print(ece(example_rows()))
-    0.22 [0.20, 0.24] (n = 200; bootstrap over images 95 %)
+    0.219 [0.195, 0.245] (n = 200; bootstrap over images 95 %)
     """
     # A column per bin, to which an image adds confidence - right for each of its cells there: their means add up.
     cells = read_cells(rows)

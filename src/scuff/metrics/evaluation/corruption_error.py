@@ -65,7 +65,9 @@ def mce(
         "alexnet", the published errors for the suite that the rows name (ImageNet-C, ImageNet-NOC and its candidates);
         the rows of another model, whose images are resampled too, together with the model's where they are the same;
         {"clean": error, corruption: error or one per severity}, or a `Reference`; or None. With None, and where a suite
-        has no published reference, the result is the plain mean error in percent, and its note says so.
+        has no published reference, the result is the plain mean error in percent, and its note says so. AlexNet was
+        measured on the 1000 classes of ImageNet at 224 pixels; rows do not tell theirs, so that this is up to you
+        (`scuff evaluate` and reports look at the data). Of other data, take None.
     relative
         Which definition; by default the one of the suite's authors. ImageNet-C: absolute. ImageNet-NOC: relative, as
         every number that its paper calls CE or mCE is relative, though it cites the absolute definition.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -89,8 +89,8 @@ def family_means(
     Parameters
     ----------
     families
-        {corruption: family} or {family: [corruption, ...]}; by default the categories of the suite. Corruptions that
-        are not named are left out.
+        {corruption: family} or {family: [corruption, ...]}; by default the categories of the suite or, if it has
+        none, the families of its corruptions, as in the gallery. Corruptions that are not named are left out.
 
     >>> from scuff.metrics import example_rows
     >>> {family: round(float(s), 3) for family, s in family_means(example_rows(), {"weather": ["fog", "snow"]}).items()}
@@ -100,7 +100,7 @@ def family_means(
     entries, note = scored_cells(cells, suite, partial)
     if families is None:
         known = find_suite(cells.suite, suite)
-        families = {} if known is None else known.categories
+        families = (known and known.categories) or _registered_families(known, entries)
     members = {family: [e for e in group if e in entries] for family, group in _by_family(families).items()}
     members = {family: group for family, group in members.items() if group}
     if not members:
@@ -196,6 +196,14 @@ def _places(cells: Cells, corruption: str) -> list[int]:
         corrupted = ", ".join(dict.fromkeys(c for c, _ in cells.keys if c != CLEAN)) or "clean images only"
         raise ValueError(f"the rows of {cells.model} hold no {corruption!r}; there are {corrupted}")
     return places
+
+
+def _registered_families(suite: Suite | None, entries: Iterable[str]) -> dict[str, str]:
+    """The family of every corruption that is registered."""
+    from scuff.corruptions import get, names  # torch, which nothing else here needs
+
+    corruptions = {entry: entry if suite is None else suite.corruption(entry) for entry in entries}
+    return {entry: get(name).family for entry, name in corruptions.items() if name in names()}
 
 
 def _by_family(families: Mapping[str, str | Sequence[str]]) -> dict[str, list[str]]:

@@ -18,13 +18,16 @@ Errors = Mapping[str, float | Sequence[float]]
 class Reference:
     """Error rates of a model (fractions): on clean images, and by corruption, one number or one per severity.
 
-    `flips` are flip probabilities of sequences at difficulty 1.
+    `flips` are flip probabilities of sequences at difficulty 1. `classes` and `size` say of what data they were
+    measured: how many classes they have, and the side of their images in pixels.
     """
 
     errors: Errors = field(default_factory=dict)
     clean: float | None = None
     flips: Mapping[str, float] = field(default_factory=dict)
     source: str = ""
+    classes: int | None = None
+    size: int | None = None
 
     def error(self, corruption: str, severities: Sequence[int]) -> float:
         """The mean error over some severities; one number for a corruption stands for all of them."""
@@ -37,6 +40,23 @@ class Reference:
                 f"{', '.join(map(str, severities))}"
             )
         return float(np.mean([value[s - 1] for s in severities]))
+
+    def misfit(self, classes: int, size: int | None) -> str:
+        """Why the numbers say nothing about other data; nothing where they do.
+
+        Where classes have no names, the last of them may be missing; and models crop images somewhat differently.
+
+        >>> load_reference("alexnet", "imagenet-c").misfit(10, 32)
+        'measured on 1000 classes at 224 pixels, and these data have 10 at 32 pixels'
+        """
+        fits = self.classes is None or 0.9 * self.classes <= classes <= self.classes
+        fits &= self.size is None or size is None or 0.5 <= size / self.size <= 2
+        at = "" if size is None else f" at {size} pixels"
+        return (
+            ""
+            if fits
+            else f"measured on {self.classes} classes at {self.size} pixels, and these data have {classes}{at}"
+        )
 
 
 def load_reference(name: str, suite: str) -> Reference | None:

@@ -59,7 +59,7 @@ def flip_probability(
     >>> from scuff.metrics import example_films
     >>> films = example_films()
     >>> print(flip_probability(films, partial=True)["tilt"])
-    0.19 [0.16, 0.22] (n = 100; bootstrap over images 95 %)
+    0.192 [0.162, 0.224] (n = 100; bootstrap over images 95 %)
     """
     return _scores_of_columns(_read_films(rows, FLIPS, suite, difficulty, partial), resampling)
 

@@ -48,7 +48,7 @@ class Correlation(Score):
     """A correlation over `n` models, with its two-sided p-value.
 
     >>> print(correlate([1, 2, 3, 4, 5, 6], [1, 3, 2, 5, 4, 6]))
-    0.9 [0.5, 1.0] (n = 6; bootstrap over models 95 %)
+    0.89 [0.52, 0.99] (n = 6; bootstrap over models 95 %)
     """
 
     p_value: float = math.nan

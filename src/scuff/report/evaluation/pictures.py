@@ -13,6 +13,7 @@ import pandas as pd
 from PIL import Image
 from torch import Tensor
 
+from scuff.corruptions import get
 from scuff.data import CorruptedSource, Source
 from scuff.door import corrupt
 from scuff.evaluation import CLEAN, EvaluatedImages, Evaluation, open_images
@@ -74,6 +75,11 @@ def open_seen(evaluation: Evaluation, data: str | Source | CorruptedSource | Non
     opened = images.settings()
     if any(opened[key] != settings[key] for key in ("source_fingerprint", "clean_fingerprint")):
         raise DataUnavailable(f"{images.source.name} holds other images than those that were evaluated")
+    try:
+        for entry in () if images.are_corrupted else set(evaluation.rows["corruption"]) - {CLEAN}:
+            get(evaluation.suite.corruption(entry))
+    except KeyError as error:
+        raise DataUnavailable(str(error.args[0])) from error
     return SeenImages(evaluation, images)
 
 

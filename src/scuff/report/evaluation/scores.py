@@ -13,7 +13,9 @@ from scuff import metrics
 from scuff.evaluation import CLEAN, Evaluation
 from scuff.metrics import Cells, Difference, Score
 from scuff.metrics.evaluation.corruption_error import Baseline
+from scuff.metrics.evaluation.own import with_own_scores
 from scuff.suites import Suite
+from scuff.words import reference_name
 
 ALL = "all corruptions"
 MOST_PAIRED = 6  # models; of more, each is compared with the best only, as nobody reads all pairs
@@ -31,6 +33,7 @@ class Scores:
     curves: pd.DataFrame = field(repr=False)  # family, severity
     reliability: pd.DataFrame = field(repr=False)  # kind (clean or corrupted), from, to, count, confidence, accuracy
     comparison: Comparison | None = None
+    note: str = ""  # why nothing is relative to a published reference
 
     def defined(self, name: str) -> bool:
         """Whether a score of the summary is defined for any model."""
@@ -59,7 +62,7 @@ def measure(evaluation: Evaluation, baseline: str | None) -> Scores:
     suite = counted_suite(evaluation)
     cells = {model: metrics.read_cells(rows) for model, rows in metrics.by_model(evaluation.rows).items()}
     reference = find_baseline(evaluation, baseline, cells)
-    summary = metrics.summary(cells, baseline=reference, suite=suite)
+    summary = with_own_scores(metrics.summary(cells, baseline=reference, suite=suite), evaluation.rows)
     errors = _by_model({model: metrics.cell_errors(of_model) for model, of_model in cells.items()})
     order = list(suite.entries)  # which is not that of the files
     errors = errors[errors["corruption"] != CLEAN].sort_values(
@@ -75,6 +78,7 @@ def measure(evaluation: Evaluation, baseline: str | None) -> Scores:
         curves,
         _by_model({model: _reliability(of_model, suite) for model, of_model in cells.items()}),
         _compare(cells, suite, reference, summary) if len(cells) > 1 and len(errors) else None,
+        baseline_misfit(evaluation, baseline),
     )
 
 
@@ -92,10 +96,26 @@ def find_baseline(evaluation: Evaluation, name: str | None, rows: Mapping[str, C
     if name is None or name == "none":
         return None
     try:
-        metrics.load_reference(name, evaluation.suite.name)
+        return None if baseline_misfit(evaluation, name) else name
     except ValueError as error:
         raise ValueError(f"{error}. Models of this evaluation: {', '.join(rows)}") from error
-    return name
+
+
+def baseline_misfit(evaluation: Evaluation, name: str | None) -> str:
+    """Why a published reference says nothing about the data of an evaluation, in a sentence; nothing if it does."""
+    if name in (None, "none", *evaluation.models):
+        return ""
+    assert name is not None
+    settings, reference = evaluation.settings, metrics.load_reference(name, evaluation.suite.name)
+    if reference is None:
+        return ""
+    why = reference.misfit(len(settings["class_names"]), settings.get("size"))
+    if not why and settings["classes"] is None:
+        return ""
+    why = why or f"measured on all classes, and these are those of {settings['classes']}"
+    return (
+        f"Nothing is relative to {reference_name(name)}, whose errors were {why}. A model can be the baseline instead."
+    )
 
 
 def cells_of(cells: Cells, entries: Collection[str], severity: int | None = None) -> Cells | None:

@@ -7,6 +7,8 @@ from typing import Any
 import pandas as pd
 
 from scuff.evaluation import CLEAN, Evaluation
+from scuff.metrics import holm
+from scuff.metrics.evaluation.comparison import SIGNIFICANT
 from scuff.report import parts
 from scuff.report.evaluation.figures import corruption_bars, difference_plot, reliability_diagram, severity_curves
 from scuff.report.evaluation.pictures import DataUnavailable, worst_cards
@@ -15,10 +17,9 @@ from scuff.report.evaluation.summary import KINDS, shown_kinds
 from scuff.report.heatmap import columns_of, heat_groups, scale, top_of_scale
 from scuff.report.parts import Facts, Section
 from scuff.tables import Cell, Column, Table
-from scuff.words import cell_name, entry_name, fine, grouped, interval, percent, signed_percent
+from scuff.words import cell_name, entry_name, grouped, interval, p_value, percent, signed_percent
 
 EXTREMES = 3  # how many of the hardest and easiest corruptions are named
-SMALLEST_SHARE = 0.002  # of 1000 resamples, two-sided
 
 
 def cells_section(scores: Scores, evaluation: Evaluation) -> Section | None:
@@ -123,8 +124,10 @@ def images_section(evaluation: Evaluation, models: list[str], data: Any, directo
     except DataUnavailable as error:
         if data is not None:
             raise ValueError(f"the images cannot be shown: {error}") from error  # whoever named them wants to know
-        hint = f"Say where they are: scuff report {directory} --data SOURCE."
-        return parts.section(key, title, parts.text(f"The images cannot be shown: {error}. {hint}"))
+        hint = f" Say where they are: scuff report {directory} --data SOURCE."
+        if isinstance(error.__cause__, KeyError):  # it is a corruption that is missing
+            hint = ""
+        return parts.section(key, title, parts.text(f"The images cannot be shown: {error}.{hint}"))
     nothing = "No image is right when clean and wrong when corrupted." if has_clean else "No image is wrong."
     panels = [{"model": model, "cards": cards[model], "note": nothing} for model in models]
     about = f"{which} with the highest confidence when corrupted, exactly as the model saw them."
@@ -189,24 +192,20 @@ def _family_words(evaluation: Evaluation, scores: Scores) -> str:
 
 
 def _pairs_table(comparison: Comparison) -> Table:
-    records = [(f"{a} minus {b}", a, b, difference) for (a, b), difference in comparison.pairs.items()]
+    corrected = holm([difference.p_value for difference in comparison.pairs.values()])
+    records = [(a, b, d, p) for ((a, b), d), p in zip(comparison.pairs.items(), corrected, strict=True)]
 
     def lower(record: Any) -> str:
-        _, a, b, difference = record
-        is_clear = difference.low > 0 or difference.high < 0
-        return (b if difference.value > 0 else a) if is_clear else "not clear"
+        a, b, difference, p = record
+        return (b if difference.value > 0 else a) if p < SIGNIFICANT else "not clear"
 
     columns = [
-        Column("models", lambda record: record[0]),
-        Column("difference, points", lambda record: record[3], signed_percent),
+        Column("models", lambda record: f"{record[0]} minus {record[1]}"),
+        Column("difference, points", lambda record: record[2], signed_percent),
+        Column("p-value" if len(records) == 1 else "p-value (Holm)", lambda record: record[3], p_value),
         Column("lower error", lower),
-        Column("two-sided share", lambda record: record[3].two_sided_share, _share_words),
     ]
     return Table.of("Differences of the mean error, with 95 % intervals", records, columns)
-
-
-def _share_words(share: float) -> str:
-    return fine(share) if share else f"< {SMALLEST_SHARE}"
 
 
 def _overall_ranks(comparison: Comparison, ranked_by: str) -> Table:

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from scuff.metrics.evaluation.own import own_metrics
 from scuff.metrics.evaluation.references import is_relative
 from scuff.report import parts
 from scuff.report.evaluation.scores import Scores
 from scuff.report.parts import Section
 from scuff.report.settings import meanings
 from scuff.tables import Column, Table
-from scuff.words import Form, bracketed, fine, percent, plain, reference_name
+from scuff.words import Form, bracketed, fine, listed, percent, plain, reference_name, sharp
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ KINDS = {
 
 def shown_kinds(summary: pd.DataFrame, suite: str) -> dict[str, Kind]:
     """The scores of a summary that are defined; where mCE is the relative one, it is shown once, by that name."""
-    kinds = {key: kind for key, kind in KINDS.items() if summary[key].notna().any()}
+    own = {name: Kind(name.replace("_", " "), fine, metric.higher_is_better) for name, metric in own_metrics().items()}
+    kinds = {key: kind for key, kind in (KINDS | own).items() if key in summary and summary[key].notna().any()}
     if "mce" in kinds and is_relative(suite):
         kinds["mce"] = kinds.pop("relative_mce")
     return kinds
@@ -53,12 +55,15 @@ def shown_kinds(summary: pd.DataFrame, suite: str) -> dict[str, Kind]:
 def summary_section(scores: Scores) -> Section:
     """The table of all scores."""
     best = " The best value of each column is marked." if len(scores.models) > 1 else ""
-    but = ", except for the robustness score" if scores.defined("robustness_score") else ""
+    kinds = shown_kinds(scores.summary, scores.suite.name).values()
+    higher = [f"the {kind.name}" for kind in kinds if kind.higher_is_better]
+    but = f", except for {listed(higher)}" if higher else ""
     note = (
         f"Lower is better{but}.{best} Click on a heading to sort the table. "
         'The scores are defined at the end, under "How to read this".'
     )
-    return parts.section("summary", "Summary", parts.table(summary_table(scores)), parts.note(note))
+    notes = [parts.note(text) for text in (scores.note, note) if text]
+    return parts.section("summary", "Summary", parts.table(summary_table(scores)), *notes)
 
 
 def summary_table(scores: Scores) -> Table:
@@ -76,8 +81,10 @@ def verdict(line: pd.Series, scores: Scores, baseline: str | None) -> str:
         kind = shown_kinds(scores.summary, scores.suite.name).get(key)
         if kind is not None and not math.isnan(line[key]):
             than = f", where {reference_name(baseline)} has 100" if key == "mce" else ""
-            between = bracketed(line[f"{key}_low"], line[f"{key}_high"], kind.form)
-            clauses.append(f"{kind.name.removesuffix(' %')} {kind.form(line[key])}\u00a0%{between}{than}")
+            low, high = line[f"{key}_low"], line[f"{key}_high"]
+            form = sharp(kind.form, low, high)
+            between = bracketed(low, high, form)
+            clauses.append(f"{kind.name.removesuffix(' %')} {form(line[key])}\u00a0%{between}{than}")
     is_partial = line["cells"] < line["cells_of_suite"]
     done = f" So far {line['cells']} of {line['cells_of_suite']} cells of the suite." if is_partial else ""
     return "; ".join(clauses) + "." + done
@@ -87,4 +94,5 @@ def definitions_of(scores: Scores) -> dict[str, str]:
     """What every score that is shown means."""
     shown = {kind.name.removesuffix(" %") for kind in shown_kinds(scores.summary, scores.suite.name).values()}
     scored = {name: text for name, text in meanings("evaluation").items() if name in shown}
+    scored |= {name.replace("_", " "): metric.text for name, metric in own_metrics().items() if metric.text}
     return scored | (meanings("comparison") if scores.comparison is not None else {})

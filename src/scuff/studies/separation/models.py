@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from scuff.models import open_model
-from scuff.models.open import NAME, default_name, import_object, is_python_address, split_name
+from scuff.models.open import NAME, default_name, is_python_address, split_name
+from scuff.plugins import import_object
 from scuff.training.recipes import RECIPES, Recipe, find_recipe
 
 RECIPE = "recipe:"

@@ -1,0 +1,116 @@
+"""Programs in files: TorchScript, and what torch.export has saved. They bring their own code, and need no class."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import hashlib
+import io
+import os
+import warnings
+import zipfile
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from scuff.models.classifier import Classifier
+
+UNSAFE = ("constants/custom_obj", "constants/opaque_obj")  # in a torch.export archive: pickles that may run code
+FORCE = "TORCH_FORCE_WEIGHTS_ONLY_LOAD"
+
+
+class Program(nn.Module):
+    """A program as a module. The hash of its file is one of its tensors, because code and constants are no weights.
+
+    A program that was exported for a fixed number of images gets as many; what the last batch lacks is black.
+    """
+
+    digest: Tensor
+
+    def __init__(self, inner: nn.Module, content: bytes, batch: int | None = None) -> None:
+        super().__init__()
+        self.inner, self.batch = inner, batch
+        for parameter in inner.parameters():  # of which TorchScript's copies would have a history
+            parameter.requires_grad_(False)
+        self.training = False
+        self.register_buffer("digest", torch.tensor(list(hashlib.blake2b(content, digest_size=16).digest())).byte())
+
+    def train(self, mode: bool = True) -> Program:
+        """Only noted: programs are saved in evaluation mode, and those of torch.export cannot change it."""
+        self.training = mode
+        return self
+
+    def __deepcopy__(self, memo: dict) -> Program:
+        with _silent():
+            copied = Program(copy.deepcopy(self.inner, memo), b"", self.batch)
+        copied.digest = self.digest.clone()
+        return copied
+
+    def forward(self, images: Tensor) -> Any:
+        if self.batch is None:
+            return self.inner(images)
+        outputs = []
+        for piece in images.split(self.batch):
+            black = piece.new_zeros(self.batch - len(piece), *piece.shape[1:])
+            output = self.inner(torch.cat([piece, black]))
+            outputs.append(getattr(output, "logits", output)[: len(piece)])
+        return torch.cat(outputs)
+
+
+def open_program(path: object, content: bytes) -> Classifier | None:
+    """The program in a file; None if it holds something else, such as a state dict."""
+    if not zipfile.is_zipfile(io.BytesIO(content)):
+        return None
+    names = [name.partition("/")[2] for name in zipfile.ZipFile(io.BytesIO(content)).namelist()]
+    open_kind = _open_script if "constants.pkl" in names else _open_exported if "archive_format" in names else None
+    if open_kind is None:
+        return None
+    if any(unsafe in name for name in names for unsafe in UNSAFE):
+        raise ValueError(f"{path} holds objects besides tensors, and loading them could run code; export without them")
+    try:
+        return open_kind(content)
+    except Exception as error:  # torch raises whatever it pleases on a broken file
+        reason = str(error).strip().partition("\n")[0]
+        raise ValueError(f"cannot open {path} as a program of torch: {reason}") from error
+
+
+def _open_script(content: bytes) -> Classifier:
+    with _silent():
+        inner = torch.jit.load(io.BytesIO(content), map_location="cpu").eval()
+    return Classifier(Program(inner, content))
+
+
+def _open_exported(content: bytes) -> Classifier:
+    with _silent(), _only_tensors():
+        program = torch.export.load(io.BytesIO(content))
+    inputs = [n for n in program.graph.nodes if n.op == "placeholder" and n.name in program.graph_signature.user_inputs]
+    if len(inputs) != 1 or len(inputs[0].meta["val"].shape) != 4:
+        shapes = ", ".join(str(tuple(node.meta["val"].shape)) for node in inputs) or "none"
+        raise ValueError(f"expected one input of images (N, C, H, W), got {shapes}")
+    batch, channels, height, width = (n if type(n) is int else None for n in inputs[0].meta["val"].shape)
+    size = height if height == width else None
+    return Classifier(Program(program.module(), content, batch), input_size=size, channels=channels)
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """Without torch's remarks on its own fashions, which a user can do nothing about."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@contextlib.contextmanager
+def _only_tensors() -> Iterator[None]:
+    """Let torch.load read nothing but tensors in the block, whatever its caller asks it for."""
+    before = os.environ.get(FORCE)
+    os.environ[FORCE] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[FORCE]
+        else:
+            os.environ[FORCE] = before
