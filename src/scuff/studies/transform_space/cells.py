@@ -16,10 +16,9 @@ from scuff.data import Source
 from scuff.engine import Advance, Run, needs_of
 from scuff.metrics.transform_space.nearness import closest_order
 from scuff.models import Classifier, close_model
-from scuff.store import Settings, Store
+from scuff.store import Settings, Store, read_arrays, write_arrays
 from scuff.studies.transform_space import features
 from scuff.studies.transform_space.features import Encoder, resampling_seed, scheme_transform
-from scuff.studies.transform_space.files import load_arrays, save_arrays
 from scuff.suites import Levels, Suite
 
 
@@ -137,12 +136,12 @@ class Centres:
         encoder, seed = self.encoders.open(cell.resampling)
         suite = self.suites[cell.suite]
         centres = encoder.centres(suite, cell.name, cell.levels, self.samples, self.sampling, seed)
-        save_arrays(self.store, cell.file, centres=centres.cpu().numpy())
+        write_arrays(self.store, cell.file, {"centres": centres.cpu().numpy()})
 
 
 def load_centres(store: Store, files: Iterable[str]) -> np.ndarray:
     """The centres in these files, (K, D)."""
-    return np.concatenate([load_arrays(store, file, "centres")[0] for file in files])
+    return np.concatenate([read_arrays(store, file, ["centres"])["centres"] for file in files])
 
 
 # --- schemes ----------------------------------------------------------------------------------------------------------
@@ -165,7 +164,7 @@ class SchemeDistances:
         scheme, draws = self.schemes[cell.name], self.draws[cell.name]
         measure = order_draws if self.orders else measure_scheme
         measured = measure(encoder, scheme, centres, draws, seed, lambda done: advance(done, draws))
-        save_arrays(self.store, cell.file, **measured)
+        write_arrays(self.store, cell.file, measured)
 
     def _load(self, resampling: int) -> Tensor:
         if self._centres is None or self._centres[0] != resampling:

@@ -13,7 +13,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict
 
 import numpy as np
 import torch
@@ -25,16 +25,17 @@ from scuff.engine.cost import StudyCost
 from scuff.evaluation.choices import are_sequences
 from scuff.metrics.transform_space.nearness import Distances, read_distances
 from scuff.models.classifier import PRECISIONS
-from scuff.store import Settings, Store, read_settings, save_settings
+from scuff.store import Settings, Store, read_arrays, read_settings, save_settings
 from scuff.studies.base import Plan, check_folder, complete_settings, open_engine_of
 from scuff.studies.cells import TrainingCell, find_trained
 from scuff.studies.cost import estimate_trainings
+from scuff.studies.sources import left_out_of, tried
 from scuff.studies.trainings import run_trainings
 from scuff.studies.transform_space import cells
 from scuff.studies.transform_space.cells import Encoders, EncodingCell, images_per_centre, missing_cells
 from scuff.studies.transform_space.cost import estimate_encodings
 from scuff.studies.transform_space.features import SAMPLINGS, open_extractor
-from scuff.studies.transform_space.files import centre_file, load_arrays, save_table, short_name
+from scuff.studies.transform_space.files import centre_file, save_table, short_name
 from scuff.studies.transform_space.study import DissimilarStudy, DistancesStudy, DistanceStudy, FeatureStudy
 from scuff.suites import Levels, Suite, load_suite
 from scuff.training.images import open_training_source
@@ -147,12 +148,14 @@ class DistanceWork:
 
     def collect(self) -> Distances:
         """The table of all schemes of the folder that are finished."""
-        settings, exists = read_settings(self.store, SETTINGS), self.store.exists
+        settings, exists = read_settings(self.store, SETTINGS, Kept), self.store.exists
         suite, resamplings = settings["suite"]["suite"], range(settings["resamplings"])
         columns = [(f"{suite}/{entry}", level) for entry, levels in settings["levels"].items() for level in levels]
         names = [name for name in settings["schemes"] if all(exists(scheme_file(r, name)) for r in resamplings)]
         files = [[scheme_file(r, name) for name in names] for r in resamplings]
-        both = np.array([[load_arrays(self.store, file, "msd", "mmd") for file in line] for line in files])
+        both = np.array(
+            [[[*read_arrays(self.store, file, ["msd", "mmd"]).values()] for file in line] for line in files]
+        )
         table = Distances(tuple(names), tuple(columns), both[:, :, 0], both[:, :, 1])
         save_table(self.store, DISTANCES, table.to_frame())
         return table
@@ -181,6 +184,15 @@ class DistanceWork:
 def is_constant(scheme: Scheme) -> bool:
     """Whether all draws of a scheme are the same."""
     return isinstance(scheme, NoAugmentation) or (isinstance(scheme, AugMix) and not scheme.operations)
+
+
+class Kept(TypedDict):
+    """Settings from which results are gathered."""
+
+    suite: dict[str, Any]
+    resamplings: int
+    levels: dict[str, list[int | None]]
+    schemes: dict[str, Any]
 
 
 def scheme_file(resampling: int, name: str) -> str:
@@ -228,6 +240,7 @@ def plan_distances(study: DistancesStudy, work: type[DistanceWork] = DistanceWor
         "sampling": study.sampling,
         "seed": study.seed,
         "precision": choose_precision(study, device),
+        **left_out_of(source),
     }
     settings = json.loads(json.dumps(complete_settings(study, settings, device)))
     before = check_folder(study, store, settings) or {"schemes": {}}
@@ -253,7 +266,7 @@ def open_images(study: DistancesStudy | DissimilarStudy, **counts: int) -> Sourc
     for key, choices in (("precision", (None, *PRECISIONS)), ("sampling", SAMPLINGS)):
         if getattr(study, key) not in choices:
             raise ValueError(f"{key} must be one of {', '.join(filter(None, choices))}, got {getattr(study, key)!r}")
-    source = open_training_source(study.data)
+    source = tried(study, open_training_source(study.data))
     if study.images > len(source):
         raise ValueError(f"{source.name} has {len(source)} images, fewer than the {study.images} to measure by")
     return source

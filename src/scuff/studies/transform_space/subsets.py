@@ -21,13 +21,13 @@ from scuff.augment import Scheme
 from scuff.engine import Run
 from scuff.kernels.constants import constant
 from scuff.random import integers
-from scuff.store import Store
+from scuff.store import Store, read_arrays
 from scuff.studies.base import Plan
 from scuff.studies.cells import TrainingCell
 from scuff.studies.trainings import run_trainings
 from scuff.studies.transform_space.cells import EncodingCell
 from scuff.studies.transform_space.distances import DistanceWork, is_constant, plan_distances
-from scuff.studies.transform_space.files import join_tables, load_arrays, read_table
+from scuff.studies.transform_space.files import join_tables, read_table
 from scuff.studies.transform_space.study import SubsetsStudy
 from scuff.studies.transform_space.trials import TrialWork, plan_trials
 from scuff.training.treatment import Augmented
@@ -129,7 +129,7 @@ class SubsetsWork(TrialWork):
         """The scheme and subsets of it; before the order is known, any draws stand in for those to be chosen."""
         settings, scheme = self.settings, next(iter(self.distances.schemes.values()))
         is_known, order = self.distances.is_known(), np.arange(self.settings["augmentations"])
-        order = load_arrays(self.store, ORDER, "order")[0] if is_known else order
+        order = read_arrays(self.store, ORDER, ["order"])["order"] if is_known else order
         treatments = {ALL: Augmented(scheme)}
         for kind in settings["kinds"]:
             for size in settings["sizes"]:

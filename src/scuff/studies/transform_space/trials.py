@@ -29,7 +29,7 @@ from scuff.store import Settings, Store, read_columns_of_each, save_settings
 from scuff.studies.base import Plan, check_folder, complete_settings
 from scuff.studies.cells import TrainingCell, find_trained
 from scuff.studies.cost import estimate_tests, estimate_trainings
-from scuff.studies.sources import check_classes, choose_seeds, open_test_source
+from scuff.studies.sources import check_classes, choose_seeds, open_test_source, tried
 from scuff.studies.trainings import run_trainings
 from scuff.studies.transform_space.cost import estimate_encodings
 from scuff.studies.transform_space.distances import DistanceWork, plan_distances, recipe_of
@@ -201,7 +201,7 @@ def plan_trials(
 ) -> Plan[pd.DataFrame]:
     """Open the test images, and check the folder; `chosen` are settings besides those that errors depend on."""
     recipe, source = recipe_of(study), distances.work.source
-    test = open_test_source(study.data, study.test, None)
+    test = tried(study, open_test_source(study.data, study.test, None))
     check_classes(source, test)
     settings = complete_settings(
         study,
