@@ -34,6 +34,17 @@ def seal_output(store: Store, path: str, origin: Origin) -> list[int]:
     return [_seal(path, origin[0], stamp), _seal(path, origin[1], _digest(store, path, stamp))]
 
 
+def seal_glance(store: Store, path: str, origin: Origin) -> int:
+    """The seal of an output that has just been written over what can be seen of it at a glance."""
+    return _seal(path, origin[0], look(store, path) or "gone")
+
+
+def seal_content(store: Store, path: str, origin: Origin, content: bytes) -> int:
+    """The seal over contents of an output that is about to be written."""
+    digest = hashlib.blake2b(content, digest_size=8).hexdigest()
+    return _seal(path, origin[1], digest if store.is_local else str(len(content)))
+
+
 def look(store: Store, path: str) -> str | None:
     """What is known of an output at a glance; None if it is not there."""
     try:
