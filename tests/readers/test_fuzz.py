@@ -22,6 +22,7 @@ from made_evaluations import make_evaluation, save_evaluation
 from PIL import Image
 
 import scuff
+from scuff.arrays import open_arrays
 from scuff.corruptions import get, names
 from scuff.data import open_points, open_source
 from scuff.design.overlap.categories import read_categories
@@ -144,7 +145,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "published/fog.npy": lambda file: open_source(f"cifar10-c:{file.parent}"),
     "published/labels.npy": lambda file: open_source(f"cifar10-c:{file.parent}"),
     "arrays/my.npz": lambda file: open_source(f"npz:{file}"),
-    "arrays/my.npy": lambda file: open_source(f"npz:{file}"),
+    "arrays/my.npy": open_arrays,
     "vectors/my.npz": lambda file: open_points(str(file), scale="none"),
     "weights/my.safetensors": lambda file: (read_origin(file), open_model(file)),
     "weights/my.pt": open_model,

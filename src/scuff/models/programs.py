@@ -61,9 +61,10 @@ class Program(nn.Module):
 
 def open_program(path: object, content: bytes) -> Classifier | None:
     """The program in a file; None if it holds something else, such as a state dict."""
-    if not zipfile.is_zipfile(io.BytesIO(content)):
+    try:
+        names = [name.partition("/")[2] for name in zipfile.ZipFile(io.BytesIO(content)).namelist()]
+    except Exception:  # of many kinds; whatever the file is, it is no program
         return None
-    names = [name.partition("/")[2] for name in zipfile.ZipFile(io.BytesIO(content)).namelist()]
     open_kind = _open_script if "constants.pkl" in names else _open_exported if "archive_format" in names else None
     if open_kind is None:
         return None
