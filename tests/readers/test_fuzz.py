@@ -226,7 +226,7 @@ def at_its_ends(limit: Range) -> list[float]:
 def test_corrupt_gives_an_image_or_a_sentence(name):
     corruption = get(name)
     chance = random.Random(f"{SEED} {name}")
-    for height, width in ((1, 1), (1, 9), (7, 3), (20, 33), (1, 3000)):
+    for height, width in ((1, 1), (1, 9), (7, 3), (20, 33), (1, 300)):
         image = torch.rand(2, chance.choice((1, 3)), height, width)
         for parameters in (
             {p: chance.choice(at_its_ends(limit)) for p, limit in corruption.limits.items()},
