@@ -10,7 +10,7 @@ from torch import Tensor
 
 from scuff import random
 from scuff.corruptions.draws import Shape, draw_caustics, fair_signs, position
-from scuff.corruptions.registry import MINTUN, Parameters, register
+from scuff.corruptions.registry import MINTUN, register
 from scuff.kernels.constants import constant
 from scuff.ops import textures
 from scuff.ops.warp import pixel_grid
@@ -85,12 +85,7 @@ def _draw_voronoi(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     }
 
 
-def _cells(images: int, shape: tuple[int, ...], parameters: Parameters) -> float:
-    """Two hashes in float64 for every cell of a square that is as wide as the longer side."""
-    return 16 * images * (20 * max(shape[1:]) / min(shape[1:]) + 4) ** 2
-
-
-@mintun(draw=_draw_voronoi, memory=_cells)
+@mintun(draw=_draw_voronoi)
 def voronoi_noise(x: Tensor, twist: Tensor, density: Tensor, size: Tensor, sign: Tensor, *, amount: float) -> Tensor:
     """Cells like those of a leaf, lighter or darker than the image by up to 12.75 levels per unit."""
     height, width = x.shape[-2:]
