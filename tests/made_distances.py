@@ -17,10 +17,9 @@ import scuff
 from scuff.augment import powerset
 from scuff.design import Dissimilar
 from scuff.metrics import Distances, scheme_correlations
-from scuff.store import Store, save_settings
+from scuff.store import Store, save_settings, write_arrays
 from scuff.studies import CorrelationStudy, DissimilarStudy, DistancesStudy, MixingStudy, SubsetsStudy
 from scuff.studies.transform_space.dissimilar import NUMBERS
-from scuff.studies.transform_space.files import save_arrays
 from scuff.suites import load_suite
 from scuff.training.recipes import RECIPES
 
@@ -253,7 +252,7 @@ def save_dissimilar(folder: Path, found: Dissimilar) -> Path:
     )
     save_table(store, "shifts.csv", found.shifts)
     save_table(store, "members.csv", found.picks)
-    save_arrays(store, "candidates.npz", error=found.candidate_errors, distance=found.candidate_distances)
+    write_arrays(store, "candidates.npz", {"error": found.candidate_errors, "distance": found.candidate_distances})
     return folder
 
 

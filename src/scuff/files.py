@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+LONGEST_NAME = 150  # bytes, which leaves room for what is added to a name
+NAME_RULE = f"text without / \\ : or control characters, at most {LONGEST_NAME} bytes, no dot or blank in front"
+_SCHEME = re.compile(r"(s3a?|gs|gcs|az|abfss?|https?|s?ftp|ssh|hdfs|webhdfs|oss|oci|hf|memory|file|local):(?!//)")
 
 
 class Stopped(RuntimeError):
@@ -23,7 +28,49 @@ def as_place(address: str | os.PathLike[str]) -> Path | str:
     >>> as_place("s3://bucket/net.safetensors"), as_place("runs//net.safetensors").as_posix()
     ('s3://bucket/net.safetensors', 'runs/net.safetensors')
     """
-    return address if isinstance(address, str) and "://" in address else Path(address)
+    check_place(os.fspath(address))
+    return address if isinstance(address, str) and "://" in address else Path(address).expanduser()
+
+
+def check_place(address: str, writes: bool = False) -> None:
+    """Refuse what would silently become a folder of an odd name on this machine, or where nothing can be written."""
+    scheme = _SCHEME.match(address)
+    if scheme is not None:
+        right = f"{scheme[1]}://{address[scheme.end() :].lstrip('/')}"
+        raise ValueError(f"{address!r} is no address; did you mean {right}? A folder of this name is ./{address}")
+    if "::" in address:
+        raise ValueError(f"{address!r} chains addresses with ::, which is not supported; give one folder or address")
+    if writes and address.startswith(("http://", "https://")):
+        raise ValueError(f"nothing can be written to {address}; give a folder, or an address like s3://bucket/folder")
+
+
+def check_out(place: str | os.PathLike[str] | None) -> None:
+    """Refuse a place for results that cannot be one, before anything is computed for it."""
+    if place is not None:
+        check_place(os.fspath(place), writes=True)
+
+
+def is_file_name(name: object) -> bool:
+    """Whether a name may become a file or a folder: the one rule for all names that others choose, see NAME_RULE.
+
+    >>> [is_file_name(name) for name in ("fog", "light fog", "../fog", "/fog", ".", "", "a\\0b")]
+    [True, True, False, False, False, False, False]
+    """
+    if not isinstance(name, str) or not name.isprintable() or any(letter in name for letter in "/\\:"):
+        return False
+    return not name.startswith(".") and name == name.strip() and 0 < len(name.encode()) <= LONGEST_NAME
+
+
+def file_stamp(path: str | os.PathLike[str]) -> str:
+    """Size, times and inode of a file: a text that changes when the file does, found without reading it."""
+    about = os.stat(path)
+    return f"{about.st_size} {about.st_mtime_ns} {about.st_ctime_ns} {about.st_ino}"
+
+
+def file_digest(path: str | os.PathLike[str]) -> bytes:
+    """A hash of a file's content."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=8)).digest()
 
 
 @contextlib.contextmanager
@@ -41,7 +88,7 @@ def write_by_rename(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     ...     print(Path(folder, "new", "note.txt").read_text())
     whole
     """
-    path = Path(path)
+    path = Path(path).expanduser()
     path.parent.mkdir(parents=True, exist_ok=True)
     # A short name of its own, because the real one may be as long as names can be. Not made by tempfile, whose files
     # nobody else may read.

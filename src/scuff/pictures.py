@@ -3,24 +3,51 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import IO
 
+import numpy as np
 from PIL import Image, ImageOps
 
 from scuff.images import ImageError
 
 GREY = ("1", "L", "LA")
+DEEP = ("I;16", "I;16B", "I")  # 16 bits per channel; versions of Pillow call them differently
 COLOUR = ("RGB", "RGBA", "RGBX", "RGBa", "P", "PA", "CMYK", "YCbCr", "LAB", "HSV")
-SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
+SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff", ".gif")
 
 
-def read_picture(path: str | os.PathLike[str] | IO[bytes]) -> Image.Image:
-    """Read a picture as L (grey) or RGB (everything else), upright as its EXIF orientation says; alpha is dropped."""
+class UnreadablePictures(ImageError):
+    """Pictures that cannot be read, by their names, each with the reason; the message lists them all."""
+
+    def __init__(self, source: str, total: int, failures: Mapping[str, str]) -> None:
+        self.failures = dict(failures)
+        super().__init__(
+            f"{len(failures)} of {total} pictures of {source} cannot be read:\n{list_unreadable(failures)}\n"
+            "Replace them, take them out, or go on without them: --skip-unreadable (skip_unreadable=True in Python)"
+        )
+
+
+def list_unreadable(failures: Mapping[str, str]) -> str:
+    """A line for each picture that cannot be read, with the reason."""
+    return "\n".join(f"  {name}: {reason}" for name, reason in sorted(failures.items()))
+
+
+def read_picture(path: str | os.PathLike[str] | IO[bytes], is_trial: bool = False) -> Image.Image:
+    """Read a picture as L (grey) or RGB (everything else), upright as its EXIF orientation says; alpha is dropped.
+
+    Of an animation the first frame is read, and of 16 bits per channel the upper eight. A trial reads the whole file,
+    but makes a small picture of a large JPEG, which takes less time.
+    """
     with Image.open(path) as file:
+        if is_trial:
+            file.draft(None, (1, 1))  # type: ignore[arg-type]
         image = ImageOps.exif_transpose(file)
+        if image.mode in DEEP and file.format == "PNG":  # whose values span all 16 bits, whatever made them
+            return Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
         if image.mode in GREY:
             return image.convert("L")
         if image.mode not in COLOUR:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 
@@ -11,23 +10,28 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
+from scuff.readers import check_form, read_json
 from scuff.store import find_file
+from scuff.store.sealed import BLANK, CHANGED, is_changed, seal
 
+DIGEST = "digest"  # the key of that of the file, in its metadata
 BEGINNING = 1 << 16  # bytes that are asked for first: mostly they hold the whole header
 
 
 def read_tensors(address: str | os.PathLike[str]) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The tensors of a file and its metadata; those of a file on this machine come from the disk as they are used.
+    """The tensors of a file and its metadata; those of a file without a digest come from the disk as they are used.
 
     A file that is damaged raises safetensors.SafetensorError, and one that is not there FileNotFoundError.
     """
     store, name = find_file(address)
     if store.is_local:
         with safetensors.safe_open(store.address(name), framework="pt") as file:
-            return {key: file.get_tensor(key) for key in file.keys()}, file.metadata() or {}  # noqa: SIM118
+            if DIGEST not in (file.metadata() or {}):
+                return {key: file.get_tensor(key) for key in file.keys()}, file.metadata() or {}  # noqa: SIM118
     content = store.read(name)
-    state = safetensors.torch.load(content)
-    return state, _metadata(content[8 : 8 + _header_size(content)])
+    if is_changed(content):
+        raise safetensors.SafetensorError(CHANGED)
+    return safetensors.torch.load(content), _metadata(content[8 : 8 + _header_size(content)])
 
 
 def read_metadata(address: str | os.PathLike[str]) -> dict[str, str]:
@@ -35,7 +39,7 @@ def read_metadata(address: str | os.PathLike[str]) -> dict[str, str]:
     store, name = find_file(address)
     if store.is_local:
         with safetensors.safe_open(store.address(name), framework="pt") as file:
-            return file.metadata() or {}
+            return _without_digest(file.metadata() or {})
     content = store.read(name, 0, BEGINNING)
     end = 8 + _header_size(content)
     if end > BEGINNING:
@@ -55,7 +59,7 @@ def write_tensors(
     # A tensor may share its memory with another, or lie in an order of its own; a file can express neither.
     plain = {key: value.detach().cpu().clone(memory_format=torch.contiguous_format) for key, value in state.items()}
     store, name = find_file(address)
-    store.write(name, safetensors.torch.save(plain, dict(metadata or {})))
+    store.write(name, seal(safetensors.torch.save(plain, {**(metadata or {}), DIGEST: BLANK.decode()})))
 
 
 def _header_size(content: bytes) -> int:
@@ -68,6 +72,12 @@ def _header_size(content: bytes) -> int:
 
 def _metadata(header: bytes) -> dict[str, str]:
     try:
-        return json.loads(header).get("__metadata__", {})
-    except (ValueError, AttributeError) as error:
-        raise safetensors.SafetensorError(f"the header is not readable ({error})") from error
+        content = read_json(header, "the header")
+        check_form(content.get("__metadata__", {}), dict[str, str], "metadata")
+    except ValueError as error:
+        raise safetensors.SafetensorError(str(error)) from error
+    return _without_digest(content.get("__metadata__", {}))
+
+
+def _without_digest(metadata: Mapping[str, str]) -> dict[str, str]:
+    return {key: value for key, value in metadata.items() if key != DIGEST}

@@ -8,6 +8,7 @@ from scuff.options import (
     NUMBERS,
     SCHEMES,
     SEEDS,
+    SWITCH,
     TEXT,
     WHOLE,
     WHOLES,
@@ -44,6 +45,10 @@ Test = Annotated[Any, Option("Test images. Default: the test split of the data."
 Limit = Annotated[int | None, Option("Number of test images, evenly spread.", WHOLE, "N")]
 Resize = Annotated[int | None, Option("Resize each picture's shorter side to this first.", WHOLE, "PIXELS")]
 Crop = Annotated[int | None, Option("Then crop the central square of this size.", WHOLE, "PIXELS")]
+SkipUnreadable = Annotated[
+    bool,
+    Option("Go on without pictures that cannot be read, instead of listing them.", SWITCH, resume="noted"),
+]
 
 # --- corruptions and augmentations ------------------------------------------------------------------------------------
 SuiteName = Annotated[

@@ -15,7 +15,10 @@ from typer.testing import CliRunner
 
 import scuff
 from scuff.cli import app, demo
+from scuff.models import read_origin
 from scuff.training import find_recipe
+
+WEIGHTS = Path(scuff.__file__).parent / "assets" / "demo"
 
 NETS = """
 import time
@@ -58,6 +61,40 @@ def evaluate(run, *arguments, models=("cli_test_nets:plain",), out="out"):
     return run(
         "evaluate", *models, "--suite", "cifar10-c", "--data", "fashion", "--out", out, "--limit", "30", *arguments
     )
+
+
+def test_repair_makes_damaged_cells_again(run):
+    few = ("--only", "contrast", "--severity", "2")
+    assert evaluate(run, *few).exit_code == 0
+    file = next(Path("out").glob("rows/*/contrast-2-*.parquet"))
+    whole = file.read_bytes()
+    middle = len(whole) // 3
+    file.write_bytes(whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :])
+    for failed in (evaluate(run, *few), run("report", "out")):
+        assert failed.exit_code == 2
+        assert f"{file.name} is damaged" in failed.output
+        assert "--repair" in failed.output
+    looked = evaluate(run, *few, "--repair", "--dry-run")
+    assert "to be made again" in looked.output
+    assert file.exists()
+    mended = evaluate(run, *few, "--repair")
+    assert mended.exit_code == 0
+    assert f"Damaged, removed and made again: out/rows/plain/{file.name}" in mended.output
+    assert file.read_bytes() == whole
+
+
+@pytest.mark.parametrize(
+    ("out", "words"), [("s3:x", "s3://x"), ("a::b", "::"), ("http://localhost:1/x", "nothing can be written to http")]
+)
+def test_odd_places_for_results_are_refused(run, out, words):
+    for failed in (
+        evaluate(run, out=out),
+        run("overlap", "cifar10-c", "--data", "fashion", "--recipe", "fashion", "--out", out),
+        run("train", "--data", "fashion", "--recipe", "fashion", "--out", f"{out}.safetensors"),
+    ):
+        assert failed.exit_code == 2
+        assert words in failed.output
+    assert {p.name for p in Path().iterdir()} <= {"cli_test_nets.py", "__pycache__"}
 
 
 def found(result, score):
@@ -229,6 +266,47 @@ def test_the_demo_ends_with_the_name_of_its_report(run, tmp_path, monkeypatch):
     kept = results_in(tmp_path)
     assert run("demo", "--out", "out/demo").exit_code == 0
     assert results_in(tmp_path) == kept  # only the report is made again
+
+
+def test_the_demo_trains_nothing_because_its_weights_come_with_the_package(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(demo, "EVALUATED", demo.EVALUATED[2:3])
+    monkeypatch.setattr(demo, "TEST_IMAGES", 300)
+    monkeypatch.setattr(scuff.training.run, "fit", None)
+    result = run("demo", "--out", "demo")
+    assert result.exit_code == 0, result.output
+    assert "comes with the package; it was trained on clean images by scuff train --data fashion-32" in result.output
+    assert (tmp_path / "demo" / "small-cnn.safetensors").read_bytes() == (WEIGHTS / "standard.safetensors").read_bytes()
+    rows = scuff.read_evaluation(tmp_path / "demo" / "evaluation").rows
+    assert scuff.metrics.error(rows[rows["corruption"] == "clean"]).value < 0.2
+
+
+def test_weights_of_all_networks_of_the_demo_come_with_the_package(tmp_path):
+    """They are few bytes, and were made by what a training would be told now: data, recipe, corruption and seed."""
+    study = scuff.studies.OverlapStudy(demo.SUITE, demo.DATA, tmp_path, recipe=demo.RECIPE, only=demo.COMPARED)
+    cells = study.plan().work.cells
+    assert {Path(cell.out).name for cell in cells} == {file.name for file in WEIGHTS.iterdir()}
+    for cell in cells:
+        assert read_origin(WEIGHTS / Path(cell.out).name) == cell.origin()
+    assert sum(file.stat().st_size for file in WEIGHTS.iterdir()) < 400_000
+
+
+@pytest.mark.slow
+def test_the_documented_command_trains_the_network_of_the_demo(run, tmp_path):
+    result = run("train", "--data", demo.DATA, "--recipe", demo.RECIPE, "--out", "net.safetensors", "--device", "cpu")
+    assert result.exit_code == 0, result.output
+    trained, shipped = tmp_path / "net.safetensors", WEIGHTS / "standard.safetensors"
+    assert read_origin(trained) == read_origin(shipped)
+    rows = scuff.evaluate({"trained": trained, "shipped": shipped}, None, demo.DATA)
+    right = (rows["label"] == rows["prediction"]).groupby(rows["model"], observed=True).mean()
+    assert abs(right["trained"] - right["shipped"]) < 0.02
+
+
+@pytest.mark.parametrize("words", [("demo", "--out", "here"), ("report", "here")])
+def test_a_report_that_could_not_be_written_in_the_end_is_refused_at_the_start(words, run, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "plotly", None)  # as if it were not installed
+    result = run(*words)
+    assert (result.exit_code, list(tmp_path.glob("here"))) == (2, [])
+    assert 'needs the package plotly, which is not installed; run pip install "scuff[report]"' in result.output
 
 
 @pytest.mark.slow

@@ -2,8 +2,10 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +22,7 @@ from typer.testing import CliRunner
 import scuff
 from scuff.cli import app
 from scuff.data import open_source
-from scuff.engine import CellsFailed, LocalEngine, Needs, RayEngine, Run, cluster, read_journals
+from scuff.engine import CellsFailed, LocalEngine, Needs, RayEngine, Run, cluster, open_engine, read_journals
 from scuff.store import Store
 from scuff.studies import overlap, read_overlap
 
@@ -171,9 +173,30 @@ def test_an_address_where_nobody_answers_is_refused_at_once(monkeypatch):
             RayEngine(address).connect()
 
 
+@pytest.mark.parametrize("form", ["{}", "ray://{}"])
+def test_a_program_that_answers_otherwise_than_ray_is_refused_in_seconds(form, monkeypatch):
+    monkeypatch.setattr(cluster, "SECONDS_BETWEEN", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = form.format(f"127.0.0.1:{silent.getsockname()[1]}")
+        with pytest.raises(ValueError, match=f"cannot reach a Ray cluster at {address}: timed out; without an address"):
+            open_engine("ray", address=address)
+        monkeypatch.setenv("RAY_ADDRESS", address)
+        with pytest.raises(ValueError, match="timed out"):
+            open_engine("ray", address="auto")
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        address = form.format(f"127.0.0.1:{other.getsockname()[1]}")
+        answering = threading.Thread(target=lambda: other.accept()[0].sendall(b"HTTP/1.1 400 Bad Request\r\n"))
+        answering.start()
+        with pytest.raises(ValueError, match="what answers there is not Ray; its port is 6379"):
+            open_engine("ray", address=address)
+        answering.join()
+
+
 def test_without_ray_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(ValueError, match=r'needs Ray, which is not installed; run pip install "scuff\[cluster\]"'):
+    with pytest.raises(
+        ValueError, match=r'needs the package ray, which is not installed; run pip install "scuff\[cluster\]"'
+    ):
         RayEngine().connect()
 
 

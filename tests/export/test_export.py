@@ -4,6 +4,7 @@ import errno
 import io
 import json
 import os
+import shutil
 from contextlib import contextmanager
 
 import numpy as np
@@ -166,10 +167,113 @@ def test_what_exists_is_kept_and_the_rest_is_made(pictures, tmp_path):
     export(pictures, out, "imagenet-c", **FEW)
     whole = tree(out)
     (out / "contrast" / "5" / "a.png").unlink()
-    (out / "gaussian_noise" / "2" / "cats" / "b.png").write_bytes(b"kept")
+    kept = out / "gaussian_noise" / "2" / "cats" / "b.png"
+    before = kept.stat()
     result = export(pictures, out, "imagenet-c", **FEW)
     assert (result.written, result.skipped) == (1, 15)
-    assert tree(out) == {**whole, "gaussian_noise/2/cats/b.png": b"kept"}
+    assert tree(out) == whole
+    assert kept.stat() == before
+
+
+# --- damaged outputs and changed sources ------------------------------------------------------------------------------
+
+
+def test_a_damaged_output_is_made_again(pictures, tmp_path):
+    out = tmp_path / "out"
+    export(pictures, out, "imagenet-c", **FEW)
+    whole = tree(out)
+    cut, changed = out / "contrast" / "5" / "a.png", out / "gaussian_noise" / "2" / "cats" / "b.png"
+    cut.write_bytes(cut.read_bytes()[:-9])
+    changed.write_bytes(changed.read_bytes()[:-1] + b"?")  # as long as before
+    plan = plan_export(pictures, out, "imagenet-c", **FEW)
+    assert (plan.missing, plan.work.stale) == (2, 2)
+    assert export(pictures, out, "imagenet-c", **FEW).written == 2
+    assert tree(out) == whole
+
+
+@pytest.mark.parametrize("layout", ["folder", "webdataset"])
+def test_a_changed_source_picture_is_noticed(pictures, tmp_path, layout):
+    out, options = tmp_path / "out", {**FEW, "layout": layout}
+    export(pictures, out, "imagenet-c", **options)
+    size = (pictures / "a.bmp").stat().st_size
+    make_picture(24, 30, 7).save(pictures / "a.bmp")  # as many bytes as before
+    assert (pictures / "a.bmp").stat().st_size == size
+    assert export(pictures, out, "imagenet-c", **options).written == 4
+    export(pictures, tmp_path / "fresh", "imagenet-c", **options)
+    assert tree(out) == tree(tmp_path / "fresh")
+    assert export(pictures, out, "imagenet-c", **options).written == 0
+
+
+def test_copies_are_recognised_by_their_contents(pictures, tmp_path, monkeypatch):
+    out, copy = tmp_path / "out", tmp_path / "elsewhere" / "out"
+    export(pictures, out, "imagenet-c", **FEW)
+    shutil.copytree(out, copy)
+    shutil.copytree(pictures, tmp_path / "elsewhere" / "pictures")
+    assert export(tmp_path / "elsewhere" / "pictures", copy, "imagenet-c", **FEW).skipped == 16
+    monkeypatch.setattr("scuff.export.seals.file_digest", None)  # now a glance will do
+    assert export(tmp_path / "elsewhere" / "pictures", copy, "imagenet-c", **FEW).skipped == 16
+
+
+@pytest.mark.parametrize(
+    ("layout", "name"), [("npy", "contrast.npy"), ("npz", "contrast/5.npz"), ("npy", "labels.npy")]
+)
+def test_a_truncated_array_is_made_again(arrays, tmp_path, layout, name):
+    out = tmp_path / "out"
+    export(arrays, out, "imagenet-c", layout=layout, **FEW)
+    whole = tree(out)
+    (out / name).write_bytes((out / name).read_bytes()[:-9])
+    export(arrays, out, "imagenet-c", layout=layout, **FEW)
+    assert tree(out) == whole
+
+
+def test_an_export_without_seals_is_made_again(pictures, tmp_path):
+    out = tmp_path / "out"
+    export(pictures, out, "imagenet-c", **FEW)
+    whole = tree(out)
+    shutil.rmtree(out / "progress")
+    assert export(pictures, out, "imagenet-c", **FEW).written == 16
+    assert tree(out) == whole
+    assert len(list((out / "progress").glob("*.seals"))) == 1
+
+
+# --- names and places that lead elsewhere -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["../x", "/tmp/scuff-escaped", "a/../../x", "..", ".", "", "a\0b", "a\\..\\b", " "])
+def test_no_entry_of_a_suite_leads_outside(pictures, tmp_path, name):
+    """A suite file of somebody else's must not write where its reader did not ask for it."""
+    entries = {name: {"corruption": "contrast", "gain": [0.5]}}
+    file = tmp_path / "theirs.yaml"
+    file.write_text(json.dumps({"suite": "theirs", "version": 1, "size": 32, "severities": 1, "entries": entries}))
+    with pytest.raises(scuff.SuiteError, match="the name of an entry becomes a folder and must be text without /"):
+        export(pictures, tmp_path / "out", file)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["pictures", "theirs.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ("s3:x", "did you mean s3://x"),
+        ("a::b", "not supported"),
+        ("http://localhost:1/x", "nothing can be written to http"),
+    ],
+)
+def test_odd_destinations_are_refused(pictures, tmp_path, monkeypatch, place, words):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=words):
+        export(pictures, place, "imagenet-c", **FEW)
+    assert [p.name for p in tmp_path.iterdir()] == ["pictures"]
+
+
+def test_a_tilde_is_the_home(pictures, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    export(pictures, "~/out", "imagenet-c", **FEW)
+    assert (tmp_path / "home" / "out" / "scuff.json").exists()
+    assert not (tmp_path / "~").exists()
+
+
+# --- resuming after an end in the middle ------------------------------------------------------------------------------
 
 
 def test_an_interrupted_run_goes_on(pictures, tmp_path):
@@ -277,10 +381,13 @@ def test_a_full_disk_stops_the_run_and_leaves_whole_files(pictures, tmp_path, mo
         export(pictures, tmp_path / "out", "imagenet-c", **FEW)
     written = [name for name in tree(tmp_path / "out") if name != "scuff.json"]
     assert len(written) == 5
+    whole = {name: (tmp_path / "out" / name).read_bytes() for name in written}
     for name in written:
         load(tmp_path / "out" / name)
     room = 100
-    assert export(pictures, tmp_path / "out", "imagenet-c", **FEW).skipped == 5
+    result = export(pictures, tmp_path / "out", "imagenet-c", **FEW)  # of an unfinished task, nothing was sealed
+    assert result.written + result.skipped == 16
+    assert {name: content for name, content in tree(tmp_path / "out").items() if name in whole} == whole
 
 
 # --- refusals -------------------------------------------------------------------------------------------------------

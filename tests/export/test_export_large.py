@@ -47,7 +47,7 @@ def test_a_plan_lists_every_cell_once_and_asks_for_no_file(pictures, tmp_path, m
     monkeypatch.setattr(Store, "names", lambda self, *below: listed.append(below[0]) or names(self, *below))
     monkeypatch.setattr(Store, "exists", lambda self, name: asked.append(name) or exists(self, name))
     plan = plan_export(pictures, out, "imagenet-c", **FEW)
-    assert sorted(listed) == ["contrast/2", "contrast/5", "gaussian_noise/2", "gaussian_noise/5"]
+    assert sorted(listed) == ["contrast/2", "contrast/5", "gaussian_noise/2", "gaussian_noise/5", "progress"]
     assert asked == ["scuff.json"]
     assert (plan.missing, plan.tasks) == (38, 6)
 

@@ -470,7 +470,7 @@ def test_addresses_that_mean_nothing(address, words):
 def test_a_missing_package_is_named_with_its_extra(package, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)  # as if it were not installed
     address = {"onnxruntime": "onnx:model.onnx"}.get(package, f"{package}:resnet18")
-    with pytest.raises(ValueError, match=rf"needs the package {package}; pip install 'scuff\[models\]'"):
+    with pytest.raises(ValueError, match=rf'{package}, which is not installed; run pip install "scuff\[models\]"'):
         open_model(address)
 
 

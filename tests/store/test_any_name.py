@@ -6,7 +6,7 @@ import contextlib
 import os
 import tempfile
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scuff.store import Store
@@ -25,6 +25,10 @@ def test_what_is_written_is_read(parts, content):
 
 
 @given(st.text(max_size=12), st.binary(max_size=4))
+@example("../x", b"")
+@example("a/../../x", b"")
+@example("../inside-not", b"")
+@example("..", b"")
 def test_no_name_leads_outside(name, content):
     with tempfile.TemporaryDirectory() as folder:
         inside = os.path.join(folder, "inside")

@@ -21,6 +21,7 @@ from scuff.cli import app
 from scuff.engine import LocalEngine
 from scuff.metrics import class_separation, mscr_scores
 from scuff.models import Classifier, open_model
+from scuff.store import remove_damaged
 from scuff.studies import MscrStudy, mscr, read_mscr
 from scuff.studies.base import again_from
 from scuff.studies.separation.cells import MscrCell, noisy_copies
@@ -343,6 +344,21 @@ def test_a_damaged_cell_is_named(tmp_path):
     file.write_bytes(file.read_bytes()[:50])
     with pytest.raises(ValueError, match=r"run-\d.npz is damaged .*; delete it and run the same command again"):
         plan.run()
+
+
+def test_a_changed_cell_is_noticed_and_made_again(tmp_path):
+    plan = MscrStudy(["1-nn"], rings(), tmp_path, **SMALL).plan()
+    result = plan.run()
+    file = next(tmp_path.glob("cells/**/*.npz"))
+    whole = file.read_bytes()
+    for place in range(0, len(whole) - 60, 97):  # the end is the name of the digest
+        file.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        with pytest.raises(ValueError, match=r"run-\d.npz is damaged .* --repair"):
+            plan.run()
+    assert remove_damaged(tmp_path) == [file.relative_to(tmp_path).as_posix()]
+    again = MscrStudy(["1-nn"], rings(), tmp_path, **SMALL).run()
+    assert np.array_equal(again.values, result.values)
+    assert file.read_bytes() == whole
 
 
 # --- the command line -------------------------------------------------------------------------------------------------

@@ -50,7 +50,12 @@ class Verbs(TyperGroup):
 
 
 def _explain(error: Exception) -> str:
-    """The message on one line, without the quotes that KeyError and the number that OSError put around it."""
+    """The message on one line, without the quotes that KeyError and the number that OSError put around it.
+
+    A list of failures keeps its lines.
+    """
+    if hasattr(error, "failures"):
+        return str(error)
     if isinstance(error, KeyError) and error.args:
         text = str(error.args[0])
     elif isinstance(error, OSError) and error.strerror:
@@ -84,7 +89,7 @@ def _main(
 
     \b
     Start here:
-      scuff demo                         train, evaluate and report on embedded data
+      scuff demo                         evaluate and report on embedded data
       scuff list                         list the suites
       scuff show imagenet-c/fog          explain one corruption, and draw it
       scuff gallery gallery/             pages that show every corruption of every suite

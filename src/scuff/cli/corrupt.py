@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scuff.cli.options import Address, DryRun, EngineName
+from scuff.cli.options import Address, DryRun, EngineName, SkipUnreadable
 from scuff.cli.study import options_command
 from scuff.export.options import ExportOptions
 
@@ -37,6 +37,7 @@ def corrupt_command(
     *,
     as_published: AsPublished = False,
     workers: Workers = None,
+    skip_unreadable: SkipUnreadable = False,
     engine: EngineName = "local",
     address: Address = None,
     dry_run: DryRun = False,
@@ -48,7 +49,7 @@ def corrupt_command(
     random stream, so that results depend neither on the number of workers nor on the other images.
 
     Interrupt it whenever you like: the same command resumes where it stopped. Files that cannot be read are skipped and
-    listed at the end.
+    listed at the end, and the exit code is 1; with --skip-unreadable it is 0.
 
     Millions of files are hard on any file system. With --layout webdataset, DST/CORRUPTION/SEVERITY/ holds
     shard-000000.tar and so on, for the webdataset library: KEY.png and, if SRC has a folder per class, KEY.cls, the
@@ -79,7 +80,7 @@ def corrupt_command(
         return
     with resumable_job() as advance:
         result = run_plan(plan, place, lambda done, total: advance("corrupting", done, total))
-    _conclude(plan, result)
+    _conclude(plan, result, skip_unreadable)
 
 
 def _announce(plan: Plan) -> None:
@@ -90,6 +91,8 @@ def _announce(plan: Plan) -> None:
     typer.echo(
         f"To make: {plan.missing} {UNITS[plan.settings['layout']]}; existing: {plan.work.outputs - plan.missing}."
     )
+    if plan.work.stale:
+        typer.echo(f"Of these, {plan.work.stale} exist, but they or their sources have changed since: made again.")
 
 
 def _tell_cost(plan: Plan, place: Engine) -> None:
@@ -112,10 +115,10 @@ def _tell_cost(plan: Plan, place: Engine) -> None:
         typer.echo(f"With {workers} worker{plural} on this machine: about {show_duration(cost.wall_seconds(workers))}.")
 
 
-def _conclude(plan: Plan, result: ExportResult) -> None:
+def _conclude(plan: Plan, result: ExportResult, skip_unreadable: bool) -> None:
     typer.echo(f"Made {result.written}; existing: {result.skipped}; in {plan.destination}.")
     if result.failures:
         typer.echo(f"{len(result.failures)} files could not be read:", err=True)
         for name, reason in sorted(result.failures.items()):
             typer.echo(f"  {name}: {reason}", err=True)
-        raise typer.Exit(1)
+        raise typer.Exit(0 if skip_unreadable else 1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scuff.cli.options import Address, DryRun, EngineName
+from scuff.cli.options import Address, DryRun, EngineName, Repair
 from scuff.cli.study import options_command
 from scuff.evaluation.options import EvaluationOptions
 
@@ -24,6 +24,7 @@ def evaluate_command(
     engine: EngineName = "local",
     address: Address = None,
     baseline: Baseline = "alexnet",
+    repair: Repair = False,
     dry_run: DryRun = False,
 ) -> None:
     """Measure how robust models are: clean, and on every corruption of a suite at every severity.
@@ -41,17 +42,21 @@ def evaluate_command(
       scuff evaluate timm:vit_base_patch16_224 --suite imagenet-noc --data folder:val --out runs/noc --dry-run
       scuff evaluate torchvision:resnet50 --data imagenet-a:imagenet-a --out runs/a
     """
-    from scuff.cli.jobs import chosen_engine, resumable_job
+    from scuff.cli.jobs import chosen_engine, remove_damaged_cells, resumable_job
     from scuff.evaluation import plan_evaluation, run_plan
 
-    plan = plan_evaluation(**{"suite": None} | options)
+    place = chosen_engine(engine, address, None)
+    if repair:
+        remove_damaged_cells(options["out"], dry_run)
+    with resumable_job() as advance:
+        plan = plan_evaluation(**{"suite": None} | options, progress=advance)
     _check_baseline(plan, baseline)
     _announce(plan)
     if dry_run:
         _estimate(plan, engine)
         return
     with resumable_job() as advance:
-        timing = run_plan(plan, engine=chosen_engine(engine, address, None), progress=advance)
+        timing = run_plan(plan, engine=place, progress=advance)
     _conclude(plan, timing, baseline)
 
 
@@ -65,6 +70,8 @@ def _check_baseline(plan: Plan, baseline: str) -> None:
 
 
 def _announce(plan: Plan) -> None:
+    from scuff.cli.jobs import tell_unreadable
+
     missing = sum(map(len, plan.missing().values()))
     total = len(plan.cells) * len(plan.classifiers)
     from scuff.evaluation.remarks import doubts, input_words
@@ -72,6 +79,7 @@ def _announce(plan: Plan) -> None:
     for name, classifier in plan.classifiers.items():
         typer.echo(f"Model: {name}; {input_words(plan, classifier)}")
     typer.echo(f"Data: {plan.settings['source']}, {plan.settings['images']} images")
+    tell_unreadable(plan.images.unreadable)
     typer.echo(f"Suite: {plan.suite.name}, version {plan.suite.version}")
     typer.echo(f"Cells: {total}, of which {total - missing} exist already; in {plan.store.root}")
     for doubt in doubts(plan):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import typer
@@ -31,6 +31,22 @@ def chosen_engine(
     if name == "local" and address is not None:
         raise ValueError("--address is that of a Ray cluster; add --engine ray")
     return open_engine(name, address=address, workers=processes, share=share)
+
+
+def tell_unreadable(failures: Mapping[str, str] | None) -> None:
+    """List the pictures that are left out because they cannot be read, if there are any."""
+    if failures:
+        from scuff.pictures import list_unreadable
+
+        typer.echo(f"Left out, because they cannot be read: {len(failures)} pictures\n{list_unreadable(failures)}")
+
+
+def remove_damaged_cells(out: str | None, only_look: bool) -> None:
+    """What `--repair` does before a run is planned: cells that are gone are made again."""
+    from scuff.store import remove_damaged
+
+    for name in [] if out is None else remove_damaged(out, only_look):
+        typer.echo(f"Damaged, {'to be made' if only_look else 'removed and made'} again: {out}/{name}")
 
 
 @contextlib.contextmanager

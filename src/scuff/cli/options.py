@@ -20,12 +20,17 @@ Resize = Annotated[int | None, typer.Option(metavar="PIXELS", help="Resize the s
 Classes = Annotated[
     str | None, typer.Option(metavar="NAME", help="Class subset: imagenet-100 is every tenth class of ImageNet.")
 ]
+SkipUnreadable = Annotated[
+    bool,
+    typer.Option("--skip-unreadable", help="Go on without pictures that cannot be read, instead of listing them."),
+]
 Device = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1. Default: the GPU if there is one.")]
 EngineName = Annotated[str, typer.Option("--engine", metavar="local|ray", help="Run here, or on a Ray cluster.")]
 Address = Annotated[
     str | None, typer.Option("--address", metavar="HOST:PORT|auto", help="Ray cluster to use. Default: a new one here.")
 ]
 Share = Annotated[int, typer.Option("--share", metavar="N", help="Number of trainings that share a GPU.")]
+Repair = Annotated[bool, typer.Option("--repair", help="Make finished cells again whose files are damaged.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done and what it costs, and stop.")]
 
 

@@ -22,7 +22,7 @@ from typing import Annotated, Any
 
 import typer
 
-from scuff.cli.options import Address, DryRun, EngineName, Share
+from scuff.cli.options import Address, DryRun, EngineName, Repair, Share
 from scuff.options import AS_IN_PYTHON, REQUIRED, Option, command_defaults, flag_of, options_of
 from scuff.studies.base import Plan, Study
 
@@ -49,11 +49,15 @@ def study_command(
 
     def decorate(show: Show) -> Callable[..., None]:
         def run(options: dict[str, Any], **given: Any) -> None:
-            dry_run = given.pop("dry_run")
-            where = {name: given.pop(name) for name in extra if name != "dry_run"}
+            dry_run, repair = given.pop("dry_run"), given.pop("repair", False)
+            where = {name: given.pop(name) for name in extra if name in WHERE_CELLS_RUN}
             if prepare is not None:
                 prepare(options, given)
             options = {name: value for name, value in options.items() if value is not None}
+            if repair:
+                from scuff.cli.jobs import remove_damaged_cells
+
+                remove_damaged_cells(options.get("out"), dry_run)
             _run(study, options, where, dry_run, lambda plan, result: show(plan, result, **given))
 
         return _command(study, show, run, extra, fills_in)
@@ -107,7 +111,7 @@ def _run(
     show: Callable[[Plan[Any], Any], None],
 ) -> None:
     """Plan, announce, run and show."""
-    from scuff.cli.jobs import chosen_engine, resumable_job
+    from scuff.cli.jobs import chosen_engine, resumable_job, tell_unreadable
 
     if where:
         engine, address, processes, share = (where[name] for name in ("engine", "address", "processes", "share"))
@@ -116,6 +120,7 @@ def _run(
         plan = study(**options, progress=advance).plan()
     for line in plan.work.describe():
         typer.echo(line)
+    tell_unreadable(plan.settings.get("unreadable"))
     if dry_run:
         from scuff.cli.costs import print_costs
 
@@ -132,7 +137,13 @@ def _run(
 
 
 def _extra_options(study: type[Study[Any]]) -> dict[str, tuple[Any, Any]]:
-    return {**(WHERE_CELLS_RUN if study.has_cells else {}), "dry_run": (DryRun, False)}
+    repair = {"repair": (Repair, False)} if _keeps_cells(study) else {}
+    return {**(WHERE_CELLS_RUN if study.has_cells else {}), **repair, "dry_run": (DryRun, False)}
+
+
+def _keeps_cells(study: type[Study[Any]]) -> bool:
+    out = options_of(study).get("out")
+    return out is not None and out.metavar == "DIR"
 
 
 def _annotation(name: str, option: Option, default: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from scuff.cli.options import Classes, Device, DryRun
+from scuff.cli.options import Classes, Device, DryRun, SkipUnreadable
 from scuff.options import words
 from scuff.vocabulary import TRAINING_IMAGES
 
@@ -47,6 +47,7 @@ def train_command(
     ),
     seed: int = typer.Option(0, help="Determines initial weights, order of images and all random draws."),
     classes: Classes = None,
+    skip_unreadable: SkipUnreadable = False,
     test: str | None = typer.Option(
         None, metavar="DATA", help="Test images. Default: the test split of --data, if it has one."
     ),
@@ -97,13 +98,20 @@ def train_command(
 
     if started_processes(nproc, device, sys.argv[1:]):
         return
+    from scuff.cli.jobs import tell_unreadable
+    from scuff.data import readable
     from scuff.training import train
     from scuff.training.distributed import find_team, leave
+    from scuff.training.images import open_training_source
 
-    team = find_team()
+    team, images = find_team(), None
+    if skip_unreadable:  # else they are refused where all processes agree on what to do
+        images, options["classes"] = readable(open_training_source(data, classes), skip=True), None
+        if team.is_first:
+            tell_unreadable(images.unreadable)
     with training_job(team.rank) as advance:
         path = train(
-            data,
+            images or data,
             recipe,
             out,
             **options,  # type: ignore[arg-type]
@@ -116,7 +124,7 @@ def train_command(
     if not team.is_first:
         return
     typer.echo(f"Weights: {path}")
-    _test(path, data, test, classes, device)
+    _test(path, data, test, classes, device, skip_unreadable)
 
 
 def _print_cost(data: str, recipe: str, out: str, **options: Any) -> None:
@@ -129,7 +137,7 @@ def _print_cost(data: str, recipe: str, out: str, **options: Any) -> None:
     print_costs(cost)
 
 
-def _test(path: Path | str, data: str, test: str | None, classes: str | None, device: str | None) -> None:
+def _test(path: Path | str, data: str, test: str | None, classes: str | None, device: str | None, skip: bool) -> None:
     """Print the accuracy on test images, if there are any."""
     from scuff.data.open import has_splits
     from scuff.evaluation import evaluate
@@ -137,5 +145,5 @@ def _test(path: Path | str, data: str, test: str | None, classes: str | None, de
 
     if test is None and not has_splits(data):
         return
-    score = accuracy(evaluate(path, None, test or data, classes=classes, device=device))
+    score = accuracy(evaluate(path, None, test or data, classes=classes, device=device, skip_unreadable=skip))
     typer.echo(f"Accuracy on test images: {100 * score.value:.2f} % [{100 * score.low:.2f}, {100 * score.high:.2f}]")

@@ -8,6 +8,7 @@ from scuff.data.natural import restrict
 from scuff.data.open import open_source
 from scuff.data.pixels import Pixels, load_pixels
 from scuff.data.points import Points, open_points
+from scuff.data.readable import readable
 from scuff.data.source import ClassMap, CorruptedSource, Source, array_source, known_by_stems
 
 __all__ = [
@@ -21,5 +22,6 @@ __all__ = [
     "load_pixels",
     "open_points",
     "open_source",
+    "readable",
     "restrict",
 ]

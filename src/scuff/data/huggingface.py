@@ -10,14 +10,14 @@ import numpy as np
 from scuff.data.folders import check_folder
 from scuff.data.source import Source, whole_labels
 from scuff.data.stored import StoredRows
+from scuff.packages import need
 
 
 def open_saved_dataset(path: Path, split: str) -> Source:
     """`hf:DIR`: what `save_to_disk` has written, a dataset or a dictionary of them by split."""
-    try:
-        import datasets
-    except ImportError as error:
-        raise ValueError("hf: needs the package datasets; pip install 'scuff[hf]'") from error
+    need(f"hf:{path}", "datasets")
+    import datasets
+
     check_folder(path)
     try:
         saved = datasets.load_from_disk(str(path))

@@ -20,10 +20,10 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from scuff.arrays import pieces
-from scuff.data.memory import available_memory, available_on
 from scuff.data.source import Source
 from scuff.data.stored import StoredArray, as_tensor
 from scuff.images import ImageError
+from scuff.memory import available_memory, available_on
 from scuff.pictures import Cut
 from scuff.pool import interrupts_held
 
@@ -131,6 +131,12 @@ def _split(start: int, stop: int, size: int) -> list[slice]:
     return [slice(first, min(first + size, stop)) for first in range(start, stop, size)]
 
 
+def count_processors() -> int:
+    """As many as decode pictures at once."""
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(processors, MOST_WORKERS)
+
+
 class _Decoder:
     """Decodes pictures and cuts them to (3, H, W), all of one size: that of the first."""
 
@@ -140,8 +146,7 @@ class _Decoder:
         self.source, self.cut, self.total = source, cut, len(source)
         height, width, channels = source.images.decode(0, cut).shape
         self.shape = channels, height, width
-        processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        self.workers = min(processors, MOST_WORKERS) if workers is None else workers
+        self.workers = count_processors() if workers is None else workers
 
     def run(self, places: list[slice], pinned: bool = False) -> Batches:
         """The pictures of each slice, in order, decoded ahead."""

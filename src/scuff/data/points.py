@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from scuff.arrays import feed
 from scuff.data.labelled_arrays import SCALES, check_pair, number_labels, read_labelled, scale_features
 from scuff.data.open import SPLITS, forms, has_splits, open_source
 from scuff.data.pixels import load_pixels
+from scuff.data.readable import Progress, readable
 from scuff.data.source import ClassMap, Source
 from scuff.data.tables import label_column, read_table, split_table
 from scuff.pictures import Cut
@@ -47,6 +47,7 @@ class Points:
     features: tuple[str, ...] = field(default=(), repr=False)
     is_test: np.ndarray | None = field(default=None, repr=False)
     origin: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    unreadable: Mapping[str, str] = field(default_factory=dict, repr=False)  # pictures that were left out, with reasons
     classes: ClassMap | None = field(default=None, repr=False)
     label_column: str | None = field(default=None, repr=False)
 
@@ -64,10 +65,6 @@ class Points:
 
     def fingerprint(self) -> str:
         """A hash of points, labels, splits and names of classes and features. Other scales make other data."""
-        return self._fingerprint
-
-    @cached_property
-    def _fingerprint(self) -> str:
         about = (self.x.shape, self.x.dtype.str, self.class_names, self.features, self.is_test is None)
         state = hashlib.blake2b(repr(about).encode(), digest_size=8)
         for array in (self.x, self.labels, self.is_test):
@@ -88,6 +85,8 @@ def open_points(
     scale: str | None = None,
     resize: int | None = None,
     crop: int | None = None,
+    skip_unreadable: bool = False,
+    progress: Progress | None = None,
 ) -> Points:
     """Open labelled points, and refuse what would make their distances meaningless.
 
@@ -106,6 +105,9 @@ def open_points(
         255, and need no scale.
     resize, crop
         For pictures: the shorter side, then the middle square, so that all have one size.
+    skip_unreadable, progress
+        Go on without pictures that cannot be read, instead of listing them and stopping; called with what is being
+        done, how much is done, and how much there is to do.
 
     >>> points = open_points((np.array([[0.1, 0.2], [0.5, 0.9]]), ["safe", "unsafe"]))
     >>> points.labels, points.class_names
@@ -125,7 +127,8 @@ def open_points(
     elif kind == "arrays":
         points = _from_arrays(given, scale)
     else:
-        points = _from_images(given, scale, None if (resize, crop) == (None, None) else Cut(resize, crop))
+        cut = None if (resize, crop) == (None, None) else Cut(resize, crop)
+        points = _from_images(given, scale, cut, lambda source: readable(source, skip_unreadable, progress))
     address = data if isinstance(data, str) else points.name
     return replace(points, origin={"data": address, "label": label, "scale": scale, "resize": resize, "crop": crop})
 
@@ -194,19 +197,21 @@ def _from_arrays(data: str | Arrays, scale: str | None) -> Points:
     return Points(name, x, *number_labels(name, labels), is_test=is_test)
 
 
-def _from_images(data: Any, scale: str | None, cut: Cut | None) -> Points:
+def _from_images(data: Any, scale: str | None, cut: Cut | None, tried: Callable[[Source], Source]) -> Points:
     sources = _open_splits(data)
     name, class_names = sources[0].name, sources[0].class_names
     _refuse_scale(name, scale)
+    sources = [*map(tried, sources)]
+    unreadable = {file: reason for source in sources for file, reason in (source.unreadable or {}).items()}
     images = [_pixels(source, cut) for source in sources]
     if len({array.shape[1:] for array in images}) > 1:
         sizes = " and ".join(str(array.shape[1:]) for array in images)
         raise ValueError(f"{name}: expected images of one size, got {sizes}; give them one with --resize and --crop")
     labels = np.concatenate([source.labels for source in sources])
     if len(images) == 1:
-        return Points(name, images[0], labels, class_names, classes=sources[0].classes)
+        return Points(name, images[0], labels, class_names, classes=sources[0].classes, unreadable=unreadable)
     is_test = np.repeat([False, True], [*map(len, images)])
-    return Points(name, np.concatenate(images), labels, class_names, is_test=is_test)
+    return Points(name, np.concatenate(images), labels, class_names, is_test=is_test, unreadable=unreadable)
 
 
 def _open_splits(address: Any) -> list[Source]:

@@ -7,7 +7,6 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,8 @@ from scuff.data.stored import StoredArray, StoredPictures, as_tensor
 from scuff.pictures import Cut
 from scuff.random import image_id
 from scuff.suites import Levels
+
+MOST_CLASSES = 100_000  # that a model has outputs for; larger labels are years or the like
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,8 @@ class Source:
     `labels` and `ids` are int64 (N,). An image of an array has its position as id; a picture file has a hash of its
     path below the dataset's folder, so that its randomness stays its own when files come and go. `classes` is None
     where outputs of a model and classes are the same, and `cut` where pictures may be cut as the model wants it.
+    `unreadable` names pictures that were left out because they cannot be read, with the reasons; None before anyone has
+    looked.
     """
 
     name: str
@@ -53,6 +56,7 @@ class Source:
     class_names: tuple[str, ...] = field(repr=False)
     classes: ClassMap | None = field(default=None, repr=False)
     cut: Cut | None = None
+    unreadable: Mapping[str, str] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not len(self.images) == len(self.labels) == len(self.ids):
@@ -73,11 +77,10 @@ class Source:
         return self.class_names == tuple(map(str, range(len(self.class_names))))
 
     def fingerprint(self) -> str:
-        """A hash of labels, ids, classes and images: of an array's pixels, of picture files' names and sizes."""
-        return self._fingerprint
+        """A hash of labels, ids, classes and images as they are now: of pixels, or of picture files.
 
-    @cached_property
-    def _fingerprint(self) -> str:
+        Of many pictures, digests are remembered in the user's cache, by size, times and inode of their files.
+        """
         state = hashlib.blake2b(repr((len(self), self.classes)).encode(), digest_size=8)
         state.update(np.ascontiguousarray(self.labels))
         state.update(np.ascontiguousarray(self.ids))
@@ -147,7 +150,7 @@ def array_source(name: str, images: np.ndarray, labels: np.ndarray, class_names:
     check_images(name, images)
     labels = whole_labels(name, labels)
     if class_names is None:
-        class_names = numbered(labels)
+        class_names = numbered(name, labels)
     elif labels.max() >= len(class_names):
         raise ValueError(f"{name}: expected labels 0 to {len(class_names) - 1}, got {labels.max()}")
     return Source(name, StoredArray(images), labels, np.arange(len(labels)), tuple(class_names))
@@ -191,6 +194,10 @@ def whole_labels(name: str, labels: np.ndarray | Sequence[int]) -> np.ndarray:
     return labels.copy()
 
 
-def numbered(labels: np.ndarray) -> tuple[str, ...]:
+def numbered(name: str, labels: np.ndarray) -> tuple[str, ...]:
     """Names for classes of which only numbers are known."""
+    if len(labels) and labels.max() >= MOST_CLASSES:
+        raise ValueError(
+            f"{name}: labels count classes from 0, and {labels.max()} is too large for that; is it a class?"
+        )
     return tuple(map(str, range(int(labels.max()) + 1 if len(labels) else 0)))

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from scuff.arrays import feed
+from scuff.digests import digest_files
 from scuff.images import ImageError
 from scuff.pictures import Cut, failure_reason, read_picture
 
@@ -38,6 +39,17 @@ def decode(open_file: Callable[[], Any], name: str, cut: Cut | None, border: int
     except Exception as error:  # Pillow's decoders raise whatever they please on a broken file
         remedy = "" if isinstance(error, ImageError) else "; replace the file, or take it out"  # ours have said theirs
         raise ImageError(f"cannot use the picture {name}: {failure_reason(error)}{remedy}") from error
+
+
+def try_decoding(open_file: Callable[[], Any]) -> str | None:
+    """The reason why a picture cannot be read, None if it can be."""
+    try:
+        read_picture(open_file(), is_trial=True)
+    except MemoryError:
+        raise
+    except Exception as error:  # Pillow's decoders raise whatever they please on a broken file
+        return failure_reason(error)
+    return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,15 +124,18 @@ class StoredPictures:
         path = self.name(position)
         return decode(lambda: path, path, cut, self.border)
 
+    def try_decoding(self, position: int) -> str | None:
+        """Why a picture cannot be read; None if it can be."""
+        return try_decoding(lambda: self.name(position))
+
     def take(self, positions: np.ndarray) -> StoredPictures:
         """Some of the pictures."""
         return StoredPictures(self.root, [self.names[k] for k in positions], self.border)
 
     def feed(self, state: Any) -> None:
-        """Add names and sizes in bytes to a hash: pictures that were exchanged are noticed without decoding them."""
-        for name in self.names:
-            state.update(f"{name}|{os.stat(os.path.join(self.root, name)).st_size}\n".encode())
-        state.update(repr(self.border).encode())
+        """Add names and contents of the files to a hash."""
+        state.update("\n".join([*self.names, repr(self.border)]).encode(errors="surrogateescape"))
+        state.update(digest_files(self.root, self.names))
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +155,10 @@ class StoredRows:
     def decode(self, position: int, cut: Cut | None) -> np.ndarray:
         """One picture as (H, W, 3)."""
         return decode(lambda: self._file(position), self.name(position), cut)
+
+    def try_decoding(self, position: int) -> str | None:
+        """Why a picture cannot be read; None if it can be."""
+        return try_decoding(lambda: self._file(position))
 
     def _file(self, position: int) -> io.BytesIO | str:
         encoded = self.dataset[int(position)][self.column]

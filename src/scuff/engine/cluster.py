@@ -21,13 +21,16 @@ import torch
 from scuff.engine.cells import Cell, Ended, Needs, Work, WorkerLost, Workers
 from scuff.engine.worker import Worker
 from scuff.files import Stopped
+from scuff.packages import need
 from scuff.plugins import own_modules
 
 SECONDS_BETWEEN = 5.0  # two looks at which machines there are
 WORKER_START_SECONDS = 60.0  # seconds in which a worker starts, if there is room for it
 UNWILLING = 5  # workers in a row that do not even start: then none will
 
-MISSING = 'the engine ray needs Ray, which is not installed; run pip install "scuff[cluster]"'
+# How a client of gRPC greets: by the preface of HTTP/2, and a frame without settings. A server answers with its own.
+GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
+SETTINGS_FRAME = 4
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,8 @@ class RayEngine:
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 1:
             raise ValueError(f"workers must be at least 1, got {self.workers}")
+        need("the engine ray", "ray")
+        _check_address(self.address)
 
     def is_worth_retrying(self, error: Exception) -> bool:
         """Always: another machine may have what this one lacks."""
@@ -66,10 +71,8 @@ class RayEngine:
 
     def connect(self) -> Any:
         """The module ray, connected to the cluster."""
-        try:
-            import ray
-        except ImportError as error:
-            raise ValueError(MISSING) from error
+        import ray
+
         if not ray.is_initialized():
             _check_address(self.address)
             try:
@@ -208,12 +211,19 @@ class _Actors:
 
 
 def _check_address(address: str | None) -> None:
-    """Refuse a machine that does not answer: Ray itself would go on trying for minutes, deaf to Ctrl-C."""
-    host, colon, port = (address or "").rpartition(":")
+    """Refuse a machine that does not answer as Ray does: Ray itself would go on trying for minutes, deaf to Ctrl-C."""
+    if address == "auto":
+        address = os.environ.get("RAY_ADDRESS")
+    host, colon, port = (address or "").removeprefix("ray://").rpartition(":")
     if not colon or not port.isdigit() or "/" in host:
         return
     try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=SECONDS_BETWEEN).close()
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=SECONDS_BETWEEN) as link:
+            if os.environ.get("RAY_USE_TLS", "0").lower() in ("0", "false", ""):  # else it waits for a greeting of TLS
+                link.sendall(GREETING)
+                answer = link.recv(9)
+                if len(answer) < 4 or answer[3] != SETTINGS_FRAME:
+                    raise OSError("what answers there is not Ray; its port is 6379 unless ray start was told otherwise")
     except (OSError, OverflowError) as error:
         raise ValueError(
             f"cannot reach a Ray cluster at {address}: {error}; without an address, one is started on this machine"

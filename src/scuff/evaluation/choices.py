@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from scuff.data import CorruptedSource, Source, known_by_stems, open_source
+from scuff.data import CorruptedSource, Source, known_by_stems, open_source, readable
+from scuff.data.readable import Progress
 from scuff.door import resolve
 from scuff.metrics.evaluation.tables import CLEAN
 from scuff.models import Classifier, open_model
@@ -17,7 +18,7 @@ from scuff.pictures import Cut
 from scuff.store import Settings
 from scuff.suites import Levels, Suite, load_suite
 
-LOOKED_AT = 1000  # published pictures of a cell whose size is looked at, to notice that others have taken their place
+LOOKED_AT = 1000  # published pictures of a cell that are looked at, to notice that others have taken their place
 AS_THEY_ARE = Suite("none", 1, 1, {})  # what natural images are evaluated by
 
 Models = Any  # an address or a model, or several in a list, or by name in a mapping
@@ -47,9 +48,24 @@ class EvaluatedImages:
         entry, levels = next(iter(self.source.entries.items()))
         return self.source.cell(entry, levels[0])
 
+    def readable(self, skip: bool = False, progress: Progress | None = None) -> EvaluatedImages:
+        """The same once all pictures have been tried; published ones are tried cell by cell."""
+        if not isinstance(self.source, Source):
+            if skip:
+                raise ValueError("skip_unreadable is for clean images; a published benchmark is evaluated as it is")
+            return self
+        source = readable(self.source, skip, progress)
+        return replace(self, source=source, clean=source)
+
+    @property
+    def unreadable(self) -> Mapping[str, str]:
+        """Pictures that were left out because they cannot be read, with the reasons."""
+        return {} if self.are_corrupted else self.source.unreadable or {}  # type: ignore[union-attr]
+
     def settings(self) -> Settings:
         """Where they come from, and a hash of what they are."""
         return {
+            **({"unreadable": dict(self.unreadable)} if self.unreadable else {}),
             "source": self.address,
             "source_fingerprint": self.source.fingerprint(),
             "clean": self.clean_address,
@@ -101,7 +117,7 @@ def _check_counterpart(clean: Source, corrupted: Source) -> None:
 
 
 def published_fingerprint(source: Source) -> str:
-    """A hash of a published cell: of all pixels of an array, and of the sizes of some pictures, evenly spread.
+    """A hash of a published cell: of all pixels of an array, and of some pictures, evenly spread.
 
     ImageNet-C has 3.75 million files. That their names are the same in every cell is checked when it is opened.
     """

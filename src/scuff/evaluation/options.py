@@ -4,8 +4,20 @@ import os
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from scuff.files import check_out
 from scuff.options import REPEATED, REQUIRED, SWITCH, TEXT, WHOLE, Option
-from scuff.vocabulary import Device, EngineOption, Mean, Only, ProgressOption, Resize, Seed, Severities, Std
+from scuff.vocabulary import (
+    Device,
+    EngineOption,
+    Mean,
+    Only,
+    ProgressOption,
+    Resize,
+    Seed,
+    Severities,
+    SkipUnreadable,
+    Std,
+)
 
 if TYPE_CHECKING:
     from scuff.suites import Suite
@@ -58,6 +70,7 @@ class EvaluationOptions:
     classes: Annotated[
         str | None, Option("Class subset: imagenet-a, imagenet-r or objectnet; others do not count.", TEXT, "NAME")
     ] = None
+    skip_unreadable: SkipUnreadable = False
     resize: Resize = None
     crop: Annotated[
         int | None, Option("Then crop the middle square. Default: as the models expect.", WHOLE, "PIXELS")
@@ -77,3 +90,6 @@ class EvaluationOptions:
     ] = None
     engine: EngineOption = None
     progress: ProgressOption = None
+
+    def __post_init__(self) -> None:
+        check_out(self.out)

@@ -34,7 +34,7 @@ from scuff.store import Settings, Store, check_settings
 from scuff.suites import Suite
 
 SETTINGS = "evaluation.json"
-NOTED_ONLY = ("source", "clean", "scuff")  # data may move: it is their fingerprint that must not change
+NOTED_ONLY = ("source", "clean", "scuff", "unreadable")  # data may move: it is their fingerprint that must not change
 HOW_TO_RUN = ("device", "batch_size", "compile", "workers", "engine", "progress")
 MAY_JOIN = ("clean_fingerprint", "clean_cut", "size")  # what may come later: the clean counterpart of published data
 
@@ -171,6 +171,9 @@ def plan_evaluation(asked: EvaluationOptions) -> Plan:
     for classifier in classifiers.values():
         check_class_order(classifier, example)
     cut, clean_cut = choose_cuts(asked.resize, asked.crop, images, classifiers.values())
+    store = Store(asked.out)
+    images = images.readable(asked.skip_unreadable, asked.progress)
+    example = images.example()
     settings = {
         **images.settings(),
         "limit": asked.limit,
@@ -189,7 +192,6 @@ def plan_evaluation(asked: EvaluationOptions) -> Plan:
     }
     fingerprints = {name: classifier.fingerprint() for name, classifier in classifiers.items()}
     how = {name: getattr(asked, name) for name in HOW_TO_RUN}
-    store = Store(asked.out)
     known = (store, settings, classifiers, fingerprints, suite, images, cells, is_sequence)
     plan = Plan(*known, pixels={}, how=how, untrained=tuple(untrained))
     if images.are_corrupted:

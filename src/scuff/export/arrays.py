@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,8 @@ from scuff.door import corrupt
 from scuff.engine import Advance
 from scuff.export.folder import cell_folder
 from scuff.export.images import ArrayImages, Batch, Name, PictureJob
-from scuff.export.places import check_seen, list_files
+from scuff.export.places import check_seen
+from scuff.export.seals import Seals, file_origin, list_outputs, look, seal_output
 from scuff.export.work import Done, Left, Work
 from scuff.files import write_by_rename
 from scuff.pool import raise_if_stopping
@@ -95,9 +96,10 @@ def _cells(job: ArrayJob, entry: str) -> list[Cell]:
     return [Cell(entry, s, *between, job.layout) for s in job.levels[entry] for between in job.ranges()]
 
 
-def plan_arrays(job: ArrayJob) -> Work:
+def plan_arrays(job: ArrayJob, seals: Seals) -> Work:
     """The cells that are left to do."""
-    cells = {entry: _missing(job, entry) for entry in job.levels}
+    stale: list[str] = []
+    cells = {entry: _missing(job, entry, partial(_is_good, job.store, seals, stale)) for entry in job.levels}
     images = {entry: sum(cell.stop - cell.start for cell in of) for entry, of in cells.items()}
     return Work(
         sum(len(_cells(job, entry)) for entry in job.levels),
@@ -105,16 +107,26 @@ def plan_arrays(job: ArrayJob) -> Work:
         lambda: (cell for of in cells.values() for cell in of),
         partial(corrupt_cell, job),
         finish=partial(_finish, job),
+        stale=len(stale),
     )
 
 
-def _missing(job: ArrayJob, entry: str) -> list[Cell]:
+def _missing(job: ArrayJob, entry: str, is_good: Callable[[str, str | None], bool]) -> list[Cell]:
+    cells = _cells(job, entry)
     if job.layout == "npz":
-        return [cell for cell in _cells(job, entry) if not job.store.exists(cell.path)]
-    if job.store.exists(joined_name(entry)):
+        return [cell for cell in cells if not is_good(cell.path, look(job.store, cell.path))]
+    if is_good(joined_name(entry), look(job.store, joined_name(entry))):
         return []
-    there = list_files(job.store, f"{PARTS}/{entry}")
-    return [cell for cell in _cells(job, entry) if cell.path.rpartition("/")[2] not in there]
+    there = list_outputs(job.store, f"{PARTS}/{entry}")
+    return [cell for cell in cells if not is_good(cell.path, there.get(cell.path.rpartition("/")[2]))]
+
+
+def _is_good(store: Store, seals: Seals, stale: list[str], path: str, stamp: str | None) -> bool:
+    """Whether an output is there, and sealed. Of which images it is made, the settings tell."""
+    good = stamp is not None and seals.confirm(path, stamp, str, str)
+    if stamp is not None and not good:
+        stale.append(path)
+    return good
 
 
 def corrupt_cell(job: ArrayJob, cell: Cell, advance: Advance) -> Done:
@@ -132,7 +144,7 @@ def corrupt_cell(job: ArrayJob, cell: Cell, advance: Advance) -> Done:
                 if job.labels is not None:
                     with archive.open(f"{job.labels_key}.npy", "w") as part:
                         part.write(npy_bytes(job.labels))
-    return Done(1)
+    return Done(1, seals=seal_output(job.store, cell.path, file_origin(())))
 
 
 def _corrupt_pieces(job: ArrayJob, cell: Cell, images: np.ndarray, advance: Advance) -> Iterator[np.ndarray]:
@@ -143,25 +155,32 @@ def _corrupt_pieces(job: ArrayJob, cell: Cell, images: np.ndarray, advance: Adva
         advance(start - cell.start, len(images))
 
 
-def _finish(job: ArrayJob) -> None:
+def _finish(job: ArrayJob) -> list[int]:
     """For the layout of CIFAR-10-C, join each corruption's parts, mildest first."""
-    if job.layout == "npy":
-        for entry in job.levels:
-            _join(job, entry)
-        if job.labels is not None and not job.store.exists("labels.npy"):
-            times = len(next(iter(job.levels.values())))  # the same for all
-            job.store.write("labels.npy", npy_bytes(np.concatenate([job.labels] * times)))
+    if job.layout == "npz":
+        return []
+    seals = [seal for entry in job.levels for seal in _join(job, entry)]
+    if job.labels is not None:
+        times = len(next(iter(job.levels.values())))  # the same for all
+        labels = npy_bytes(np.concatenate([job.labels] * times))
+        if not job.store.exists("labels.npy") or job.store.read("labels.npy") != labels:
+            job.store.write("labels.npy", labels)
+    return seals
 
 
-def _join(job: ArrayJob, entry: str) -> None:
-    """One pass through the parts, each of which fits into memory."""
-    if not job.store.exists(joined_name(entry)):
+def _join(job: ArrayJob, entry: str) -> list[int]:
+    """One pass through the parts, each of which fits into memory; they are gone if that was done before."""
+    parts, there = [cell.path for cell in _cells(job, entry)], job.store.names(f"{PARTS}/{entry}", "")
+    seals = []
+    if set(parts) <= set(there):
         with job.store.writing(joined_name(entry)) as file:
             _write_header(file, (job.shape[0] * len(job.levels[entry]), *job.shape[1:]))
-            for cell in _cells(job, entry):
-                file.write(job.store.read(cell.path))
-    for name in job.store.names(f"{PARTS}/{entry}", ""):
+            for part in parts:
+                file.write(job.store.read(part))
+        seals = seal_output(job.store, joined_name(entry), file_origin(()))
+    for name in there:
         job.store.remove(name)
+    return seals
 
 
 # --- an .npz, which cannot be mapped ---------------------------------------------------------------------------------

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
 from scuff.engine import Advance
 from scuff.export.images import CHUNK, PictureJob, check_names, read_batches
-from scuff.export.places import check_seen, list_files
+from scuff.export.places import check_seen
+from scuff.export.seals import Seals, digest_origin, file_origin, list_outputs, seal_output, stamp_origin
 from scuff.export.work import Done, Left, Work
-from scuff.store import Store
 
 Missing = dict[int | None, np.ndarray]  # for each severity a byte per chunk, whose bits are the pictures
 
@@ -55,29 +55,40 @@ def output_name(name: str, save: str) -> str:
     return name if suffix.lower() in ("jpg", "jpeg") else f"{stem}.jpg"
 
 
-def plan_folder(job: PictureJob, names: list[str]) -> Work:
-    """What is left to do: everything but the files that a listing of the destination shows."""
+def plan_folder(job: PictureJob, names: list[str], seals: Seals) -> Work:
+    """What is left to do: everything but the files that a listing of the destination shows, and that are sealed."""
     other = "jpeg" if job.save == "png" else "png"
     check_names(names, partial(output_name, save=job.save), f", or try --save {other}")
-    outputs = [output_name(name, job.save) for name in names]
-    missing = {
-        entry: {s: _missing(job.store, cell_folder(entry, s), outputs) for s in levels}
-        for entry, levels in job.levels.items()
-    }
+    check = _Outputs(job, names, seals)
+    missing = {e: {s: check.missing(cell_folder(e, s)) for s in levels} for e, levels in job.levels.items()}
     return Work(
         len(names) * sum(map(len, job.levels.values())),
         {entry: _left(bits) for entry, bits in missing.items()},
         partial(_chunks, names, missing),
         partial(corrupt_chunk, job),
+        stale=check.stale,
     )
 
 
-def _missing(store: Store, folder: str, outputs: list[str]) -> np.ndarray:
-    """A byte for every eight pictures. Of millions of files in a hundred cells, that is all that need be remembered."""
-    there = list_files(store, folder)
-    if not there:
-        return np.packbits(np.ones(len(outputs), bool))
-    return np.packbits(np.fromiter((name not in there for name in outputs), bool, len(outputs)))
+class _Outputs:
+    """Which outputs are missing, cell by cell; of each source, stamp and digest are found once."""
+
+    def __init__(self, job: PictureJob, names: list[str], seals: Seals) -> None:
+        self.store, self.seals, self.stale = job.store, seals, 0
+        self.outputs = {name: output_name(name, job.save) for name in names}
+        self.stamp = cache(lambda name: stamp_origin(job.images.files([name])))
+        self.digest = cache(lambda name: digest_origin(job.images.files([name])))
+
+    def missing(self, folder: str) -> np.ndarray:
+        """A byte for every eight pictures. Of millions of files in a hundred cells, that is all to be remembered."""
+        there = list_outputs(self.store, folder)
+        good = np.zeros(len(self.outputs), bool)
+        for place, (name, output) in enumerate(self.outputs.items() if there else ()):
+            if output in there:
+                path, origin = f"{folder}/{output}", (partial(self.stamp, name), partial(self.digest, name))
+                good[place] = self.seals.confirm(path, there[output], *origin)
+                self.stale += not good[place]
+        return np.packbits(~good)
 
 
 def _left(missing: Missing) -> Left:
@@ -105,7 +116,9 @@ def corrupt_chunk(job: PictureJob, chunk: Chunk, advance: Advance) -> Done:
     check_seen(job.images.source, job.store)
     missing = {s: {name for k, name in enumerate(chunk.names) if bits & (128 >> k)} for s, bits in chunk.missing}
     wanted = set().union(*missing.values())
+    origins = {name: file_origin(job.images.files([name])) for name in wanted}
     batches, failures = read_batches(job.images, [name for name in chunk.names if name in wanted])
+    seals: list[int] = []
     written = 0
     for batch in batches:
         for severity, names in missing.items():
@@ -113,7 +126,9 @@ def corrupt_chunk(job: PictureJob, chunk: Chunk, advance: Advance) -> Done:
             if not chosen:
                 continue
             for name, content in job.corrupt(chosen, chunk.entry, severity).items():
-                job.store.write(f"{cell_folder(chunk.entry, severity)}/{output_name(name, job.save)}", content)
+                path = f"{cell_folder(chunk.entry, severity)}/{output_name(name, job.save)}"
+                job.store.write(path, content)
+                seals += seal_output(job.store, path, origins[name])
                 written += 1
             advance(written, chunk.outputs)
-    return Done(written, failures)
+    return Done(written, failures, seals)

@@ -46,6 +46,9 @@ class Images(Protocol):
     def key(self, name: Name) -> str:
         """Its name in a shard."""
 
+    def files(self, names: Iterable[Name]) -> list[Path]:
+        """The files of some images; none of an array, whose content is among the settings of an export."""
+
 
 @dataclass(frozen=True)
 class FolderImages:
@@ -75,6 +78,10 @@ class FolderImages:
         key = folder + slash + file.rpartition(".")[0].replace(".", "%2E")
         return f"%5F{key[1:]}" if key.startswith("__") else key
 
+    def files(self, names: Iterable[str]) -> list[Path]:
+        """A file each."""
+        return [self.source / name for name in names]
+
 
 @dataclass(frozen=True)
 class ArrayImages:
@@ -102,6 +109,10 @@ class ArrayImages:
     def key(self, name: int) -> str:
         """The position, with zeros so that sorted names are in order."""
         return f"{name:08d}"
+
+    def files(self, names: Iterable[int]) -> list[Path]:
+        """None."""
+        return []
 
 
 @lru_cache(maxsize=1)

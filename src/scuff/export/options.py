@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated
 
+from scuff.files import check_out
 from scuff.options import SWITCH, TEXT, WHOLE, Option
 from scuff.vocabulary import Crop, EngineOption, Only, Resize, Seed, Severities
 
@@ -55,3 +56,6 @@ class ExportOptions:
     progress: Annotated[
         Callable[[int, int], None] | None, Option("Called with (outputs made, outputs to make) as they get ready.")
     ] = None
+
+    def __post_init__(self) -> None:
+        check_out(self.destination)

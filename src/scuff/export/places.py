@@ -23,6 +23,7 @@ def check_places(source: str | os.PathLike[str], destination: str | os.PathLike[
         raise ValueError(f"there is no file or folder {source}")
     if "://" in os.fspath(destination):
         return source, Store(destination)
+    destination = os.path.expanduser(destination)
     if os.path.isfile(destination):
         raise ValueError(f"the destination {destination} is a file; give a folder")
     here, there = source.resolve(), Path(destination).resolve()
@@ -52,18 +53,12 @@ def check_seen(source: Path, store: Store) -> None:
         )
 
 
-def list_files(store: Store, below: str) -> set[str]:
-    """The files in a folder and its folders, by their names from there; none if it does not exist.
-
-    One listing instead of a question per file: a large export has a hundred million files.
-    """
-    return {name[len(below) + 1 :] for name in store.names(below, "")}
-
-
 def list_sizes(store: Store, below: str) -> dict[str, int]:
     """The bytes of the files in a folder, by their names; none if it does not exist."""
     if store.is_local:
-        whole = (name for name in list_files(store, below) if not name.startswith("."))  # others may vanish meanwhile
+        whole = (
+            name for name in map(os.path.basename, store.names(below, "")) if not name.startswith(".")
+        )  # others may vanish meanwhile
         return {name: os.path.getsize(store.address(f"{below}/{name}")) for name in whole}
     files, path = fsspec.core.url_to_fs(store.address(below))
     files.invalidate_cache()  # workers elsewhere have written since

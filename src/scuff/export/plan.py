@@ -15,11 +15,13 @@ import scuff
 from scuff.arrays import ArrayFile, open_arrays
 from scuff.data.folders import class_folders, number_classes
 from scuff.door import resolve_still
+from scuff.engine.journal import FOLDER
 from scuff.export.arrays import UNPACKED, ArrayJob, plan_arrays, tidy, unpack
 from scuff.export.folder import plan_folder
 from scuff.export.images import ArrayImages, FolderImages, Name, PictureJob, check_names
 from scuff.export.options import ExportOptions
 from scuff.export.places import SETTINGS, check_places
+from scuff.export.seals import Seals
 from scuff.export.shards import SIZE, Contents, plan_shards
 from scuff.export.work import Work
 from scuff.options import takes_options
@@ -28,6 +30,7 @@ from scuff.store import Settings, check_settings
 from scuff.suites import Levels, Suite, load_suite
 
 SAVES = ("png", "jpeg")
+RESERVED = {FOLDER, "labels"}  # what the destination holds beside corruptions
 LAYOUTS = {"folder": ("folder", "webdataset"), "array": ("npy", "npz", "webdataset")}  # the first is the default
 
 
@@ -40,6 +43,7 @@ class Plan:
     names: Sequence[Name]
     job: PictureJob
     work: Work
+    seals: Seals
 
     @property
     def destination(self) -> str:
@@ -74,14 +78,16 @@ def plan_of(asked: ExportOptions) -> Plan:
     for entry, severities in levels.items():
         for severity in severities:
             resolve_still(entry, severity, suite=suite)  # names and parameters fail here, not in a worker
+    for entry in RESERVED.intersection(levels):
+        raise ValueError(f"{entry} in the destination is for other files; give the entry of that name another one")
     if asked.save not in SAVES:
         raise ValueError(f"save must be {' or '.join(SAVES)}, got {asked.save!r}")
     source, store = check_places(asked.source, asked.destination)
     layout = _choose_layout(source, asked.layout)
     shard = _choose_shard(layout, asked.shard)
     chosen = {"suite": suite, "levels": levels, "seed": asked.seed, "save": asked.save, "store": store}
-    plan_work = _plan_pictures if source.is_dir() else _plan_array
-    origin, names, job, work = plan_work(source, layout, shard, Cut(asked.resize, asked.crop), chosen)
+    plan_work, seals = _plan_pictures if source.is_dir() else _plan_array, Seals(store)
+    origin, names, job, work = plan_work(source, layout, shard, Cut(asked.resize, asked.crop), chosen, seals)
     settings = {
         "suite": suite.name,
         "suite_version": suite.version,
@@ -97,8 +103,8 @@ def plan_of(asked: ExportOptions) -> Plan:
         "pictures": _names_fingerprint(names) if shard and source.is_dir() else None,
         "scuff": scuff.__version__,
     }
-    plan = Plan(settings, not check_settings(store, SETTINGS, settings), names, job, work)
-    if plan.is_new and plan.missing < work.outputs:
+    plan = Plan(settings, not check_settings(store, SETTINGS, settings), names, job, work, seals)
+    if plan.is_new and (plan.missing < work.outputs or work.stale):
         raise ValueError(
             f"{asked.destination} holds files of the names that would be written, but no {SETTINGS} that says how they "
             "were made; choose another destination"
@@ -111,19 +117,19 @@ plan_export = takes_options(ExportOptions)(plan_of)
 Planned = tuple[str, Sequence[Name], PictureJob, Work]  # what the source is known by, its images, what to do
 
 
-def _plan_pictures(source: Path, layout: str, shard: int | None, cut: Cut, chosen: dict) -> Planned:
+def _plan_pictures(source: Path, layout: str, shard: int | None, cut: Cut, chosen: dict, seals: Seals) -> Planned:
     names = find_pictures(source)
     images = FolderImages(source.absolute(), cut)
     job = PictureJob(images, **chosen)
     if layout == "folder":
-        work = plan_folder(job, names)
+        work = plan_folder(job, names, seals)
     else:
         check_names(names, images.key, "")
-        work = plan_shards(job, Contents(names, *_classes(source, names), shard or SIZE))
+        work = plan_shards(job, Contents(names, *_classes(source, names), shard or SIZE), seals)
     return source.resolve().name, names, job, work
 
 
-def _plan_array(source: Path, layout: str, shard: int | None, cut: Cut, chosen: dict) -> Planned:
+def _plan_array(source: Path, layout: str, shard: int | None, cut: Cut, chosen: dict, seals: Seals) -> Planned:
     if cut != Cut():
         raise ValueError("resize and crop are for folders of pictures; bring the array itself to size")
     arrays = open_arrays(source)
@@ -132,20 +138,21 @@ def _plan_array(source: Path, layout: str, shard: int | None, cut: Cut, chosen: 
     images = ArrayImages(source.absolute(), Path(store.address(UNPACKED)) if packed else None)
     if layout == "webdataset":
         job = PictureJob(images, **chosen)
-        work = plan_shards(job, Contents(names, _class_indices(arrays), None, shard or SIZE))
+        work = plan_shards(job, Contents(names, _class_indices(arrays), None, shard or SIZE), seals)
     else:
         keys: dict[str, Any] = {key: getattr(arrays, key) for key in ("labels", "images_key", "labels_key")}
         job = ArrayJob(images, **chosen, layout=layout, shape=arrays.images.shape, **keys)
-        work = plan_arrays(job)
+        work = plan_arrays(job, seals)
     if packed and any(left.tasks for left in work.left.values()):
         assert images.unpacked is not None
         work = replace(work, prepare=partial(unpack, arrays, images.unpacked))
     return arrays.fingerprint(), names, job, replace(work, finish=partial(_finish_array, work, job))
 
 
-def _finish_array(work: Work, job: PictureJob) -> None:
-    work.finish()
+def _finish_array(work: Work, job: PictureJob) -> list[int]:
+    seals = work.finish()
     tidy(job.store, job.levels)
+    return seals
 
 
 def _classes(source: Path, names: list[str]) -> tuple[np.ndarray | None, tuple[str, ...] | None]:

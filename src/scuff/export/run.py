@@ -56,16 +56,19 @@ def run_plan(plan: Plan, engine: Engine | None = None, progress: Progress | None
             cells = run.cells("corrupt", work.do, work.tasks(), needs=Needs(cpus=1), count=plan.tasks)
             with contextlib.closing(cells):
                 for task, result in cells:
+                    plan.seals.add(result.seals)
                     written += result.written
                     failures.update(result.failures)
                     done += task.outputs
                     if progress is not None:
                         progress(done, total)
-        work.finish()
+        plan.seals.add(work.finish())
     except OSError as error:
         if error.errno in DISK_FULL:
             raise ExportStopped(
                 f"the disk of {plan.destination} is full; finished files are valid: make room and run the same again"
             ) from error
         raise
+    finally:
+        plan.seals.close()
     return ExportResult(written, work.outputs - total, failures)

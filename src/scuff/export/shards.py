@@ -8,7 +8,7 @@ as finished until the picture can be read: then a later run makes it again.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,9 +17,11 @@ import numpy as np
 from scuff.engine import Advance
 from scuff.export.folder import cell_folder
 from scuff.export.images import CHUNK, Name, PictureJob, read_batches
-from scuff.export.places import check_seen, list_files, list_sizes
+from scuff.export.places import check_seen, list_sizes
+from scuff.export.seals import Seals, digest_origin, file_origin, list_outputs, seal_output, stamp_origin
 from scuff.export.tar import writing_tar
 from scuff.export.work import Done, Left, Work
+from scuff.readers import read_json
 from scuff.store import Store
 
 SIZE = 500  # pictures per shard: of 224 x 224 pixels as PNG, noise and all, at most 77 MB
@@ -80,14 +82,17 @@ def record_name(number: int) -> str:
     return f"shard-{number:06d}.left-out.json"
 
 
-def plan_shards(job: PictureJob, contents: Contents) -> Work:
-    """The shards that are not there, and those that lack a picture which can be read by now."""
-    known = _Readable(job)
+def plan_shards(job: PictureJob, contents: Contents, seals: Seals) -> Work:
+    """The shards that are not there or not sealed, and those that lack a picture which can be read by now."""
+    known, stale = _Readable(job), 0
     missing: dict[tuple[str, int | None], list[int]] = {}
     left_out: dict[str, str] = {}
     for entry, levels in job.levels.items():
         for severity in levels:
-            numbers, unreadable = _missing(job.store, cell_folder(entry, severity), contents.shards, known)
+            there = list_outputs(job.store, cell_folder(entry, severity))
+            good = _sealed(job, contents, seals, cell_folder(entry, severity), there)
+            stale += sum(shard_name(number) in there for number in range(contents.shards)) - len(good)
+            numbers, unreadable = _missing(job.store, cell_folder(entry, severity), contents.shards, good, there, known)
             missing[entry, severity] = numbers
             left_out |= unreadable
     return Work(
@@ -97,15 +102,28 @@ def plan_shards(job: PictureJob, contents: Contents) -> Work:
         partial(write_shard, job),
         finish=partial(write_index, job, contents),
         left_out=left_out,
+        stale=stale,
     )
 
 
-def _missing(store: Store, folder: str, shards: int, readable: _Readable) -> tuple[list[int], dict[str, str]]:
-    there = list_files(store, folder)
+def _sealed(job: PictureJob, contents: Contents, seals: Seals, folder: str, there: Mapping[str, str]) -> set[int]:
+    """The shards that are there, and as they were written, of pictures that are as they were."""
+    good = set()
+    for number in range(contents.shards):
+        files = job.images.files(contents.names[contents.part(number)]) if shard_name(number) in there else []
+        path, origin = f"{folder}/{shard_name(number)}", (partial(stamp_origin, files), partial(digest_origin, files))
+        if shard_name(number) in there and seals.confirm(path, there[shard_name(number)], *origin):
+            good.add(number)
+    return good
+
+
+def _missing(
+    store: Store, folder: str, shards: int, good: set[int], there: Mapping[str, str], readable: _Readable
+) -> tuple[list[int], dict[str, str]]:
     numbers: list[int] = []
     left_out: dict[str, str] = {}
     for number in range(shards):
-        if shard_name(number) not in there:
+        if number not in good:
             numbers.append(number)
         elif record_name(number) in there:
             record = _read_record(store, folder, number)
@@ -149,6 +167,7 @@ def write_shard(job: PictureJob, shard: Shard, advance: Advance) -> Done:
     check_seen(job.images.source, job.store)
     extension = EXTENSIONS[job.save]
     failures: dict[str, str] = {}
+    origin = file_origin(job.images.files(shard.names))
     record = f"{shard.path}.left-out.json"
     with job.store.writing(f"{shard.path}.tar") as file:
         with writing_tar(file) as add:
@@ -169,10 +188,10 @@ def write_shard(job: PictureJob, shard: Shard, advance: Advance) -> Done:
             job.store.write(record, json.dumps(failures, indent=2).encode())
     if not failures:
         job.store.remove(record)
-    return Done(1, failures)
+    return Done(1, failures, seal_output(job.store, f"{shard.path}.tar", origin))
 
 
-def write_index(job: PictureJob, contents: Contents) -> None:
+def write_index(job: PictureJob, contents: Contents) -> list[int]:
     """Write down which shards there are: of all corruptions of the suite that are complete, whichever run made them."""
     cells = []
     left_out: dict[str, str] = {}
@@ -191,7 +210,9 @@ def write_index(job: PictureJob, contents: Contents) -> None:
                 left_out.update(pair for lacks in lacking for pair in lacks.items())
     index = {"images": len(contents.names), "classes": contents.class_names, "shards": cells, "left_out": left_out}
     job.store.write(INDEX, (json.dumps(index) + "\n").encode())
+    return []
 
 
 def _read_record(store: Store, folder: str, number: int) -> dict[str, str]:
-    return json.loads(store.read(f"{folder}/{record_name(number)}"))
+    name = f"{folder}/{record_name(number)}"
+    return read_json(store.read(name), f"{store.root}/{name}", dict[str, str])

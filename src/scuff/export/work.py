@@ -18,10 +18,14 @@ class Task(Protocol):
 
 @dataclass(frozen=True)
 class Done:
-    """What a task has achieved; `failures` maps the name of a source that could not be read to the reason."""
+    """What a task has achieved; `failures` maps the name of a source that could not be read to the reason.
+
+    `seals` are those of what it has written.
+    """
 
     written: int
     failures: dict[str, str] = field(default_factory=dict)
+    seals: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -38,8 +42,9 @@ class Left:
 class Work:
     """All outputs of an export, and what is left to do: `prepare`, then `do` for each task, then `finish`.
 
-    A large export has millions of tasks: `tasks` makes them one by one, when they are needed. `left_out` names the
-    sources that finished outputs lack, because they could not be read.
+    `finish` returns the seals of what it writes. `stale` counts what is left to do although there is a file: it is
+    damaged, or its source has changed. A large export has millions of tasks: `tasks` makes them one by one, when they
+    are needed. `left_out` names the sources that finished outputs lack, because they could not be read.
     """
 
     outputs: int
@@ -47,5 +52,6 @@ class Work:
     tasks: Callable[[], Iterator[Task]]
     do: Callable[[Task, Advance], Done]
     prepare: Callable[[], None] = lambda: None
-    finish: Callable[[], None] = lambda: None
+    finish: Callable[[], list[int]] = list
     left_out: Mapping[str, str] = field(default_factory=dict)
+    stale: int = 0

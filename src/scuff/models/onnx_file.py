@@ -14,19 +14,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from scuff.packages import need
+
 DTYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(double)": np.float64}
 QUIET = 3  # onnxruntime's level of messages: errors only
 
 
 def import_package(name: str, what: str) -> ModuleType:
     """Import a package of the extra `models`; `what` is the address that asks for it."""
-    package = name.partition(".")[0]
-    try:
-        importlib.import_module(package)
-    except ModuleNotFoundError as error:
-        if error.name != package:
-            raise  # it is there, and itself lacks something: that is worth seeing
-        raise ValueError(f"{what} needs the package {package}; pip install 'scuff[models]' brings it") from error
+    need(what, name.partition(".")[0])
     return importlib.import_module(name)
 
 

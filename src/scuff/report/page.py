@@ -9,6 +9,8 @@ from importlib import resources
 from typing import Any
 
 import scuff
+from scuff.files import check_out
+from scuff.packages import need
 from scuff.report.colours import DASHES, colour_rules, mark, themes
 from scuff.report.parts import Section, figures_of
 from scuff.store import find_file
@@ -53,7 +55,8 @@ class Page:
 
 def save_page(text: str, directory: str, out: str | os.PathLike[str] | None) -> str:
     """Write a page atomically and return its path: the file or folder `out`, by default that of the results."""
-    file = os.path.join(directory, NAME) if out is None else os.fspath(out)
+    check_out(out)
+    file = os.path.expanduser(os.path.join(directory, NAME) if out is None else os.fspath(out))
     if os.path.isdir(file) or file.endswith("/"):
         file = os.path.join(file, NAME)
     store, name = find_file(file)
@@ -82,13 +85,16 @@ def render_page(page: Page) -> str:
     )
 
 
+def need_drawing_packages() -> None:
+    """Refuse a page that could not be written in the end; to be asked before a long job."""
+    need("a report", "jinja2", "plotly")
+
+
 def _drawing_packages() -> tuple[Any, str]:
     """A template environment that escapes everything, and the text of plotly.js."""
-    try:
-        from jinja2 import Environment, StrictUndefined
-        from plotly.offline import get_plotlyjs
-    except ImportError as error:
-        raise ValueError(f"a report needs {error.name}: pip install 'scuff[report]'") from error
+    from jinja2 import Environment, StrictUndefined
+    from plotly.offline import get_plotlyjs
+
     return Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True), get_plotlyjs()
 
 

@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import Any
 
 from scuff.engine import read_statuses
-from scuff.report.page import Page, render_page, save_page
+from scuff.report.page import Page, need_drawing_packages, render_page, save_page
 from scuff.report.progress.progress import page_of_runs, progress_section
 from scuff.store import Store, read_settings
 from scuff.studies.base import Study, again_from
@@ -62,6 +62,7 @@ def write_page(
 
 def read_page(directory: str, **options: Any) -> Page:
     """The page about whatever a folder holds; about its progress, if there are no results yet."""
+    need_drawing_packages()
     store = Store(directory)
     statuses = read_statuses(store)
     pages = page_modules()

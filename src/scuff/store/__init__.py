@@ -2,6 +2,7 @@
 
 from scuff.store.places import Unreachable
 from scuff.store.rows import read_columns, read_columns_of_each, read_rows, write_rows
+from scuff.store.sealed import read_arrays, remove_damaged, write_arrays
 from scuff.store.settings import Settings, check_settings, read_settings, save_settings
 from scuff.store.store import Store, find_file
 
@@ -11,10 +12,13 @@ __all__ = [
     "Unreachable",
     "check_settings",
     "find_file",
+    "read_arrays",
     "read_columns",
     "read_columns_of_each",
     "read_rows",
     "read_settings",
+    "remove_damaged",
     "save_settings",
+    "write_arrays",
     "write_rows",
 ]

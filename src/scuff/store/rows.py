@@ -14,6 +14,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from scuff.store.sealed import BLANK, CHANGED, damaged, is_changed, seal
 from scuff.store.store import Store
 
 CONSTANT = ("model", "source", "suite", "corruption")  # text, the same in all rows of a cell
@@ -36,8 +37,8 @@ def write_rows(store: Store, name: str, constant: Mapping[str, str], columns: Ma
         if column in columns:
             table[column] = pa.array(np.broadcast_to(columns[column], count), kind)
     file = io.BytesIO()
-    pq.write_table(pa.table(table), file, compression="zstd")
-    store.write(name, file.getvalue())
+    pq.write_table(pa.table(table).replace_schema_metadata({"digest": BLANK}), file, compression="zstd")
+    store.write(name, seal(file.getvalue()))
 
 
 def read_rows(store: Store, names: Iterable[str]) -> pd.DataFrame:
@@ -64,6 +65,8 @@ def read_columns_of_each(store: Store, names: Sequence[str], columns: list[str])
 
 def _parse(store: Store, name: str, content: bytes, columns: list[str] | None = None) -> pa.Table:
     try:
-        return pq.read_table(io.BytesIO(content), columns=columns)
-    except pa.ArrowInvalid as error:
-        raise ValueError(f"{store.root}/{name} is damaged ({error}); delete it and run the evaluation again") from error
+        if is_changed(content):
+            raise ValueError(CHANGED)
+        return pq.read_table(io.BytesIO(content), columns=columns).replace_schema_metadata(None)
+    except (ValueError, OSError) as error:  # pyarrow's errors are of both kinds
+        raise damaged(store, name, error, "evaluation") from error

@@ -12,7 +12,7 @@ from typing import Any
 
 import fsspec
 
-from scuff.files import DISK_FULL, write_by_rename
+from scuff.files import DISK_FULL, check_place, write_by_rename
 from scuff.store.places import Unreachable, check_bucket, explaining, is_local, is_object_store, open_place, protocols
 
 TOGETHER = 64  # files that are fetched at once: a few hundred kilobytes each
@@ -48,9 +48,10 @@ class Store:
     """
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
-        self.root = os.fspath(root)
+        self.root = os.path.expanduser(os.fspath(root))
         if not self.root:
             raise ValueError("results need a folder, got an empty name; use . for the current folder")
+        check_place(self.root)
         self._opened, self._base = open_place(self.root)
         self._process = os.getpid()
         self.is_local = is_local(self._opened)
@@ -150,6 +151,11 @@ class Store:
         with contextlib.suppress(FileNotFoundError), self._explaining():
             self._files.rm_file(self._path(name))
 
+    def size(self, name: str) -> int:
+        """The bytes of a file."""
+        with self._explaining():
+            return self._fresh().size(self._path(name))
+
     def stamp(self, name: str) -> str:
         """A text that changes when the file is written anew."""
         with self._explaining():
@@ -182,6 +188,8 @@ class Store:
                 return []
 
     def _path(self, name: str) -> str:
+        if ".." in name.split("/"):  # names are checked where they come from; this is the last door
+            raise ValueError(f"{name!r} leads out of {self.root}")
         return f"{self._base.rstrip('/')}/{name}"
 
     # --- the file system ----------------------------------------------------------------------------------------------

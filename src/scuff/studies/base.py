@@ -30,6 +30,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, Protocol, TypeVar, dataclass_transform
 
 import scuff
+from scuff.files import check_out
 from scuff.options import OBJECT, REQUIRED, describe, flag_of, options_of, takes_options
 from scuff.plugins import plugin_files
 from scuff.vocabulary import Device, EngineOption, ProgressOption
@@ -47,7 +48,13 @@ R_co = TypeVar("R_co", covariant=True)
 C = TypeVar("C", bound=type)
 
 NOT_KEPT = ("engine", "progress")  # options that say how a study runs, not what it asks
-ALWAYS_NOTED = ("device", "environment", "options", "scuff")  # worth knowing, no reason to refuse a folder
+ALWAYS_NOTED = (
+    "device",
+    "environment",
+    "options",
+    "scuff",
+    "unreadable",
+)  # worth knowing, and no more
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
@@ -80,6 +87,9 @@ class Study(Generic[R]):
         super().__init_subclass__(**options)
         if "file" not in cls.__dict__ and "name" in cls.__dict__:
             cls.file = f"{cls.name}.json"
+
+    def __post_init__(self) -> None:
+        check_out(getattr(self, "out", None))
 
     def plan(self) -> "Plan[R]":
         """Check the options and find out what is left to do, without doing it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from scuff.data import CorruptedSource, Source, open_source
+from scuff.data import CorruptedSource, Points, Source, open_source, readable
 from scuff.data.open import has_splits
 
 
@@ -21,6 +21,19 @@ def open_test_source(data: Any, test: Any, classes: str | None) -> Source:
     if isinstance(source, CorruptedSource):
         raise ValueError(f"{source.name} holds corrupted images; the study corrupts clean ones itself")
     return source
+
+
+def tried(study: Any, source: Source) -> Source:
+    """A source of a study once all its pictures have been tried; those that cannot be read are refused or left out."""
+    return readable(source, study.skip_unreadable, study.progress)
+
+
+def left_out_of(*sources: Source | Points) -> dict[str, dict[str, str]]:
+    """What the settings of a study say of pictures that were left out, if there are any."""
+    left_out = {
+        f"{source.name}/{name}": reason for source in sources for name, reason in (source.unreadable or {}).items()
+    }
+    return {"unreadable": left_out} if left_out else {}
 
 
 def check_classes(train: Source, test: Source) -> None:

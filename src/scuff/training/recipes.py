@@ -10,6 +10,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from scuff.files import NAME_RULE, is_file_name
 from scuff.models import list_architectures
 from scuff.models.classifier import PRECISIONS
 from scuff.pictures import Cut
@@ -116,6 +117,7 @@ def _check(recipe: Recipe) -> None:
         if not good:
             raise ValueError(f"the recipe {recipe.name}: {what}")
 
+    need(is_file_name(recipe.name), f"its name must be {NAME_RULE}")  # networks are called after it
     known = list_architectures()
     need(recipe.architecture in known, f"architecture must be one of {', '.join(known)}, got {recipe.architecture!r}")
     for key, least in (("epochs", 1), ("batch_size", 2), ("crop", 0)):  # half of a batch is corrupted: at least two

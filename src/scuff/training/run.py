@@ -15,10 +15,10 @@ from torch import nn
 
 from scuff.augment import Scheme
 from scuff.augment.ant import AdversarialNoise, save_generator
-from scuff.data import Source
+from scuff.data import Source, readable
 from scuff.environment import find_device
 from scuff.failures import is_out_of_memory
-from scuff.files import as_place
+from scuff.files import as_place, check_out
 from scuff.models import build, open_model, read_origin, save_model
 from scuff.models.states import differences
 from scuff.store import find_file
@@ -49,6 +49,7 @@ def train(
     start: str | os.PathLike[str] | None = None,
     seed: int = 0,
     classes: str | None = None,
+    skip_unreadable: bool = False,
     device: str | torch.device | None = None,
     progress: Progress | None = None,
 ) -> Path | str:
@@ -84,15 +85,19 @@ def train(
         same weights.
     classes
         "imagenet-100" takes every tenth class of ImageNet.
+    skip_unreadable
+        Go on without pictures that cannot be read, instead of listing them and stopping.
 
     In a program that torchrun has started several times, all processes train one network together: each calls this
     function with the same arguments, and the first of them writes the file.
     """
     with joined(device) as (team, device):
         with team.agreeing():
+            _check_out(out)
             recipe = adapt(find_recipe(recipe), architecture, epochs, start is not None)
             treatment = choose_treatment(corruption, suite, noise, augment)
-            source = open_training_source(data, classes)
+            _check_out(as_place(out))
+            source = readable(open_training_source(data, classes), skip_unreadable)
             _check_team(team, recipe, treatment)
         images = load_training_images(source, recipe, device, team)
         return train_on(images, recipe, out, treatment, start=start, seed=seed, device=device, progress=progress)
@@ -124,8 +129,7 @@ def train_on(
     with team.agreeing():
         if isinstance(seed, bool) or not isinstance(seed, int):
             raise ValueError(f"seed must be a whole number, got {seed!r}")
-        out = as_place(out)
-        _check_out(out)
+        out = _check_out(out)
         store, name = find_file(out)
         device = find_device(device)
         origin = describe(images.fingerprint, recipe, treatment, start, seed, team.size)
@@ -266,12 +270,15 @@ def _weights_of(path: str, stamp: str) -> str:
     return open_model(path).fingerprint()
 
 
-def _check_out(out: Path | str) -> None:
-    """Refuse a file that could not be written in the end."""
+def _check_out(out: str | os.PathLike[str]) -> Path | str:
+    """The place of the weights; one that could not be written in the end is refused."""
+    check_out(out)
+    out = as_place(out)
     if not str(out).endswith(".safetensors"):
         raise ValueError(f"expected a file name that ends in .safetensors, got {out}")
     if os.path.isdir(out):
         raise ValueError(f"{out} is a folder; expected the name of a file for the weights")
+    return out
 
 
 def check_origin(path: str | os.PathLike[str], origin: dict) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import io
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from torch import Tensor
 
 from scuff.corruptions import get
 from scuff.data import CorruptedSource, Source
+from scuff.data.readable import without
 from scuff.door import corrupt
 from scuff.evaluation import CLEAN, EvaluatedImages, Evaluation, open_images
 from scuff.metrics import by_model
@@ -70,6 +71,9 @@ def open_seen(evaluation: Evaluation, data: str | Source | CorruptedSource | Non
     source = settings["source"] if data is None else data
     try:
         images = open_images(source, settings["clean"], settings["classes"], settings["limit"])
+        if settings.get("unreadable"):
+            rest = without(images.source, settings["unreadable"])  # type: ignore[arg-type]
+            images = replace(images, source=rest, clean=rest)
     except (ValueError, KeyError, OSError, ImportError) as error:
         raise DataUnavailable(f"they could not be opened: {error}") from error
     opened = images.settings()

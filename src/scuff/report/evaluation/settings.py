@@ -41,6 +41,7 @@ def setting_facts(evaluation: Evaluation) -> Facts:
         ("Classes of", settings["classes"] or ""),
         ("Fingerprint of the source", settings["source_fingerprint"]),
         ("Images", grouped(settings["images"]) + (", evenly spread over the source" if settings["limit"] else "")),
+        ("Left out, because they cannot be read", _unreadable_words(settings)),
         ("Seed", str(settings["seed"])),
         ("Pictures are cut", _cut_words(settings["cut"])),
         (
@@ -76,6 +77,7 @@ def command(evaluation: Evaluation, out: str) -> str:
         "models": [_model_word(about) for about in evaluation.models.values()],
         "suite": suite_word(suite) if suite.entries and not published else None,
         "data": settings["source"],
+        "skip_unreadable": "unreadable" in settings,
         "seed": settings["seed"] or None,
         "precision": None if precision == "float32" else precision,
         **_cut_options(settings["clean_cut" if published else "cut"]),
@@ -89,6 +91,10 @@ def _cut_options(cut: dict[str, Any] | None) -> dict[str, Any]:
     if cut is None or cut["filter"] != "bilinear" or not cut.get("keeps_ratio", True):
         return {}
     return {"resize": cut["resize"], "crop": cut["crop"]}
+
+
+def _unreadable_words(settings: Mapping[str, Any]) -> str:
+    return "; ".join(f"{name} ({reason})" for name, reason in sorted(settings.get("unreadable", {}).items()))
 
 
 def _cut_words(cut: dict[str, Any] | None) -> str:
@@ -131,6 +137,8 @@ def suite_words(evaluation: Evaluation) -> str:
     """The sentence under the title: which models, which images, which suite."""
     settings, suite = evaluation.settings, evaluation.suite
     about = f"{listed(list(evaluation.models))} on {grouped(settings['images'])} images of {settings['source']}, "
+    if "unreadable" in settings:
+        about += f"without {len(settings['unreadable'])} that could not be read, "
     if not suite.entries:
         return f"{about}as they are."
     how = "as published" if settings["published"] else f"seed {settings['seed']}"

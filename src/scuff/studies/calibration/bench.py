@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from scuff.data import Pixels, Source, load_pixels
+from scuff.data.readable import Progress
 from scuff.evaluation.choices import choose_cuts, open_images, open_models
 from scuff.evaluation.clock import Clock
 from scuff.evaluation.predict import BatchLimit, Distort, predict
@@ -20,6 +21,7 @@ from scuff.metrics import Score, bootstrap
 from scuff.models import Classifier, close_model
 from scuff.pictures import Cut
 from scuff.store import Settings
+from scuff.studies.sources import left_out_of
 
 
 @dataclass
@@ -72,6 +74,8 @@ def plan_bench(
     data: str | Source,
     *,
     limit: int | None = None,
+    skip_unreadable: bool = False,
+    progress: Progress | None = None,
     resize: int | None = None,
     crop: int | None = None,
     mean: Sequence[float] | None = None,
@@ -87,6 +91,7 @@ def plan_bench(
         raise ValueError(f"expected one model, got {', '.join(opened)}")
     classifier = next(iter(opened.values()))
     cut, _ = choose_cuts(resize, crop, images, [classifier])
+    images = images.readable(skip_unreadable, progress)
     return ClosedBench(classifier, images.source, cut, str(device))  # type: ignore[arg-type]
 
 
@@ -123,6 +128,7 @@ class ClosedBench:
             "model": self.classifier.fingerprint(),
             "images": self.source.fingerprint(),
             "cut": self.cut and asdict(self.cut),
+            **left_out_of(self.source),
         }
 
     def __getstate__(self) -> dict[str, Any]:

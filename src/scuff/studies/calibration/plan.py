@@ -46,7 +46,7 @@ def plan_calibration(study: CalibrationStudy) -> Plan[tuple[Suite, pd.DataFrame]
     if file is not None and file.suffix not in (".yaml", ".yml"):
         raise ValueError(f"a suite is a YAML file, as in my-suite.yaml; got {file}")
     engine, device = open_engine_of(study)
-    images = {"limit": study.limit, "resize": study.resize, "crop": study.crop}
+    images = {name: getattr(study, name) for name in ("limit", "skip_unreadable", "progress", "resize", "crop")}
     bench = plan_bench(study.model, study.data, **images, mean=study.mean, std=study.std, device=device)
     name = study.suite_name or (file.stem if file else f"{suite.name}-{bench.source.name}".replace("/", "-"))
     wanted = {"upper": study.upper, "lower": study.lower, "tolerance": TOLERANCE}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from scuff.options import NUMBER, REQUIRED, TEXT, WHOLE, WORDS, Option
 from scuff.studies.base import Study, as_function, study
-from scuff.vocabulary import Crop, Data, Limit, MaybeOut, Mean, Only, Resize, Seed, Std
+from scuff.vocabulary import Crop, Data, Limit, MaybeOut, Mean, Only, Resize, Seed, SkipUnreadable, Std
 
 if TYPE_CHECKING:
     import pandas as pd  # noqa: F401  (of the base class)
@@ -50,6 +50,7 @@ class CalibrationStudy(Study["tuple[Suite, pd.DataFrame]"]):
         str | None,
         Option("Name of the new suite. Default: that of its file, or of both.", TEXT, flag="--name"),
     ] = None
+    skip_unreadable: SkipUnreadable = False
     resize: Resize = None
     crop: Crop = None
     seed: Seed = 0

@@ -17,7 +17,7 @@ from scuff.studies.base import Plan, check_folder, complete_settings, open_engin
 from scuff.studies.cells import TrainingCell, find_trained
 from scuff.studies.overlap.study import OverlapStudy
 from scuff.studies.overlap.work import OverlapWork
-from scuff.studies.sources import check_classes, choose_seeds, open_test_source
+from scuff.studies.sources import check_classes, choose_seeds, left_out_of, open_test_source, tried
 from scuff.suites import Suite, combine_suites, load_suite
 from scuff.suites.combine import entry_names
 from scuff.training.images import open_training_source
@@ -45,6 +45,7 @@ def plan_overlap(study: OverlapStudy) -> Plan[Overlaps]:
     train = open_training_source(study.data, study.classes)
     test = open_test_source(study.data, study.test, study.classes)
     check_classes(train, test)
+    train, test = tried(study, train), tried(study, test)
     images = len(open_images(test, None, None, study.limit).source)  # type: ignore[arg-type]
     settings = complete_settings(
         study,
@@ -62,6 +63,7 @@ def plan_overlap(study: OverlapStudy) -> Plan[Overlaps]:
             "together": [suite.to_dict() for suite in together],
             "seeds": choose_seeds(study.seeds),
             "precision": recipe.precision if device.type == "cuda" else "float32",
+            **left_out_of(train, test),
         },
         device,
     )

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Mapping, Sequence
-from zipfile import BadZipFile
+from typing import Any, TypedDict
 
 import numpy as np
 
 from scuff.evaluation.plan import Cell, Plan
 from scuff.metrics.overlap.accuracies import CLEAN, Accuracies
 from scuff.metrics.overlap.scores import overlaps
-from scuff.store import Store, read_columns_of_each, read_settings
+from scuff.store import Store, read_arrays, read_columns_of_each, read_settings, write_arrays
 from scuff.studies.cells import TrainingCell
 from scuff.studies.overlap.study import OverlapStudy
 from scuff.suites.suite import suite_from_dict
@@ -42,12 +41,18 @@ def collect(store: Store, evaluation: Plan, cells: Sequence[TrainingCell], teste
             read_columns_of_each(evaluation.store, files, ["label", "prediction"])
         ):
             hits[(*place, column)] = label == prediction
-    with store.writing(HITS) as file:
-        packed = np.packbits(hits, axis=3)
-        np.savez(file, hits=packed, images=hits.shape[3], seeds=seeds, trained_on=rows, tested_on=columns)
+    packed, about = np.packbits(hits, axis=3), {"seeds": seeds, "trained_on": rows, "tested_on": columns}
+    write_arrays(store, HITS, {"hits": packed, "images": hits.shape[3], **about})
     accuracies = read_overlap(store.root)
     store.write(ACCURACIES, accuracies.to_frame().to_csv(index=False).encode())
     store.write(MATRIX, overlaps(accuracies).to_frame().to_csv().encode())
+
+
+class Kept(TypedDict):
+    """Settings that results are read with."""
+
+    suites: list[dict[str, Any]]
+    seeds: list[int]
 
 
 def read_overlap(directory: str | os.PathLike[str]) -> Accuracies:
@@ -55,19 +60,19 @@ def read_overlap(directory: str | os.PathLike[str]) -> Accuracies:
     store = Store(directory)
     if not store.exists(SETTINGS):
         raise ValueError(f"{store.root} is not the folder of an overlap study: there is no {SETTINGS} in it")
-    settings = read_settings(store, SETTINGS)
+    settings = read_settings(store, SETTINGS, Kept)
     unfinished = f"the overlap study in {store.root} is not finished; run the same command again to go on"
     if not store.exists(HITS):
         raise ValueError(unfinished)
     try:
-        with np.load(io.BytesIO(store.read(HITS)), allow_pickle=False) as file:
-            images = int(file["images"])
-            hits = np.unpackbits(file["hits"], axis=3, count=images).astype(bool)
-            trained_on, tested_on = (tuple(map(str, file[key])) for key in ("trained_on", "tested_on"))
-            seeds = tuple(map(int, file["seeds"]))
+        file = read_arrays(store, HITS)
+        images = int(file["images"])
+        hits = np.unpackbits(file["hits"], axis=3, count=images).astype(bool)
+        trained_on, tested_on = (tuple(map(str, file[key])) for key in ("trained_on", "tested_on"))
+        seeds = tuple(map(int, file["seeds"]))
         suites = tuple(suite_from_dict(content, SETTINGS) for content in settings["suites"])
         wanted = tuple(settings["seeds"])
-    except (BadZipFile, ValueError, KeyError, EOFError) as error:
+    except (ValueError, KeyError) as error:
         raise ValueError(
             f"{store.root}/{HITS} or {SETTINGS} is damaged ({error}); delete {HITS} and run the study again"
         ) from error

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from scuff.options import REPEATED, TEXT, WHOLE, WORDS, Option
 from scuff.studies.base import Study, as_function, study
-from scuff.vocabulary import Architecture, Data, Epochs, Limit, MaybeOut, Out, RecipeName, Seeds, Test
+from scuff.vocabulary import Architecture, Data, Epochs, Limit, MaybeOut, Out, RecipeName, Seeds, SkipUnreadable, Test
 
 if TYPE_CHECKING:
     from scuff.metrics.overlap.scores import Overlaps  # noqa: F401  (of the base class)
@@ -54,6 +54,7 @@ class OverlapStudy(Study["Overlaps"]):
         str | None, Option("Class subset: imagenet-100 is every tenth class of ImageNet.", TEXT, "NAME")
     ] = None
     limit: Limit = None
+    skip_unreadable: SkipUnreadable = False
     architecture: Architecture = None
     epochs: Epochs = None
     fine_tune: Annotated[

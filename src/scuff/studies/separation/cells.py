@@ -7,7 +7,6 @@ recognised.
 from __future__ import annotations
 
 import hashlib
-import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -22,7 +21,7 @@ from scuff.evaluation.clock import Clock
 from scuff.evaluation.predict import BatchLimit
 from scuff.evaluation.runner import suitable_batch
 from scuff.models import Classifier, open_model
-from scuff.store import Store
+from scuff.store import Store, write_arrays
 from scuff.studies.calibration.bench import Bench
 from scuff.studies.separation.models import Contender, Estimator, Given
 from scuff.training.images import TrainingImages, load_training_images
@@ -116,7 +115,7 @@ def run_cell(protocol: Protocol, cell: MscrCell, advance: Advance | None = None)
         model = contender.model.on(protocol.device)
     else:
         model = _train_network(protocol, cell, contender.model, advance)
-    protocol.store.write(cell.file, pack_result(count_right(protocol, cell, model, test), test))
+    write_result(protocol.store, cell.file, count_right(protocol, cell, model, test), test)
 
 
 def count_right(protocol: Protocol, cell: MscrCell, model: Any, rows: np.ndarray) -> np.ndarray:
@@ -126,11 +125,9 @@ def count_right(protocol: Protocol, cell: MscrCell, model: Any, rows: np.ndarray
     return np.stack([count(radius) for radius in protocol.test_noise])
 
 
-def pack_result(right: np.ndarray, rows: np.ndarray) -> bytes:
-    """The file of a cell: how many copies were recognised (test noise, points), and which points these are."""
-    file = io.BytesIO()
-    np.savez_compressed(file, right=right.astype(np.uint16), rows=rows)
-    return file.getvalue()
+def write_result(store: Store, name: str, right: np.ndarray, rows: np.ndarray) -> None:
+    """Write the file of a cell: how many copies were recognised (test noise, points), and which points these are."""
+    write_arrays(store, name, {"right": right.astype(np.uint16), "rows": rows}, is_compressed=True)
 
 
 def forget() -> None:

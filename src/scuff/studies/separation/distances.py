@@ -9,13 +9,12 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Required, TypedDict
 
 import numpy as np
 import pandas as pd
 import torch
 
-from scuff.arrays import reading_arrays
 from scuff.data import Points, open_points
 from scuff.engine import Progress, Run
 from scuff.engine.cost import Estimate, StudyCost
@@ -28,9 +27,10 @@ from scuff.metrics.separation.classes import (
     class_separations,
     nearest_other_class,
 )
-from scuff.store import Settings, Store, check_settings, read_settings, save_settings
+from scuff.store import Settings, Store, check_settings, read_arrays, read_settings, save_settings, write_arrays
 from scuff.studies.base import Plan, complete_settings, open_engine_of
 from scuff.studies.separation.study import MscrStudy, SeparationStudy
+from scuff.studies.sources import left_out_of
 
 SEPARATION = SeparationStudy.file
 PAIRS = "pairs.csv"  # of classes
@@ -43,14 +43,14 @@ def plan_separation(study: SeparationStudy) -> Plan[Separation]:
     engine, device = open_engine_of(study)
     work = SeparationWork(study, open_study_points(study), device)
     work.check_folder()
-    return Plan(study, work.depends_on, work, work.store, engine)
+    return Plan(study, {**work.depends_on, **left_out_of(work.points)}, work, work.store, engine)
 
 
 def open_study_points(study: SeparationStudy | MscrStudy) -> Points:
     """The points of a study; options of opening are for those that are not open yet."""
     options = {name: getattr(study, name) for name in ("label", "scale", "resize", "crop")}
     if not isinstance(study.data, Points):
-        return open_points(study.data, **options)
+        return open_points(study.data, **options, skip_unreadable=study.skip_unreadable, progress=study.progress)
     if any(value is not None for value in options.values()):
         raise ValueError(f"{', '.join(options)} are for data that are not opened yet; {study.data.name} is")
     return study.data
@@ -143,10 +143,8 @@ class SeparationWork:
             self.store.write(PAIRS, result.to_csv(index=False).encode())
         elif isinstance(result, Neighbours):
             arrays: dict[str, Any] = {name: getattr(result, name) for name in ("distances", "rows", "points")}
-            file = io.BytesIO()
             arrays |= {} if points.is_test is None else {"is_test": points.is_test}
-            np.savez_compressed(file, **arrays)
-            self.store.write(NEAREST, file.getvalue())
+            write_arrays(self.store, NEAREST, arrays, is_compressed=True)
         else:
             names = ("distance", "epsilon_min", "rows", "labels", "points", "dropped")
             settings = {
@@ -154,6 +152,7 @@ class SeparationWork:
                 "class_names": points.class_names,
                 "is_image": points.x.dtype == np.uint8,
                 **(points.origin or {"data": points.name}),
+                **left_out_of(points),
                 **self.depends_on,
                 "seconds": round(seconds, 3),
                 "environment": environment(self.device),
@@ -207,12 +206,24 @@ def describe_points(points: Points) -> str:
 # --- the folder -------------------------------------------------------------------------------------------------------
 
 
+class Found(TypedDict, total=False):
+    """What the settings say of the separation, if it was computed."""
+
+    norm: Required[str | float]
+    distance: float
+    epsilon_min: float
+    rows: list[int]
+    labels: list[int]
+    points: int
+    dropped: list[int]
+
+
 def read_separation(directory: str | os.PathLike[str]) -> Settings:
     """What `separation.json` says: the distance, the pair that attains it, and what it was computed from."""
     store = Store(directory)
     if not store.exists(SEPARATION):
         raise ValueError(f"there is no {SEPARATION} in {store.root}; scuff separation DATA --out {store.root} makes it")
-    return read_settings(store, SEPARATION)
+    return read_settings(store, SEPARATION, Found)
 
 
 def read_pairs(directory: str | os.PathLike[str]) -> pd.DataFrame | None:
@@ -237,10 +248,7 @@ def read_is_test(directory: str | os.PathLike[str]) -> np.ndarray | None:
 
 def _read_nearest(directory: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     store = Store(directory)
-    if not store.exists(NEAREST):
-        return {}
-    with reading_arrays(f"{store.root}/{NEAREST}"):
-        return dict(np.load(io.BytesIO(store.read(NEAREST)), allow_pickle=False))
+    return read_arrays(store, NEAREST) if store.exists(NEAREST) else {}
 
 
 def _read_again(directory: str) -> Separation:

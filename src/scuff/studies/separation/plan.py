@@ -26,6 +26,7 @@ from scuff.studies.separation.distances import SeparationWork, open_study_points
 from scuff.studies.separation.models import Estimator, open_contenders
 from scuff.studies.separation.study import MscrStudy, Noise, PointsStudy, SeparationStudy
 from scuff.studies.separation.work import MscrWork
+from scuff.studies.sources import left_out_of
 
 OFFSETS = ("independent", "shared")
 MULTIPLE = "x"  # 0.5x is half of epsilon_min
@@ -75,6 +76,7 @@ def plan_mscr(study: MscrStudy) -> Plan[RobustAccuracies]:
         "keep_originals": study.keep_originals,
         "test_share": None if points.is_test is not None else 1.0 if are_given else study.test_share,
         **{name: getattr(study, name) for name in ("label", "scale", "resize", "crop", "drop_duplicates")},
+        **left_out_of(points),
     }
     settings = complete_settings(study, settings, device)
     before = check_folder(study, store, settings)

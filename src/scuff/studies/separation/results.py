@@ -6,15 +6,14 @@ import io
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
-from zipfile import BadZipFile
+from typing import Any, TypedDict
 
 import numpy as np
 import pandas as pd
 
 from scuff.metrics.norms import parse_norm
 from scuff.metrics.separation.robust_accuracies import RobustAccuracies, read_robust_accuracies
-from scuff.store import Store, read_settings
+from scuff.store import Store, read_arrays, read_settings, write_arrays
 from scuff.studies.separation.cells import MscrCell
 from scuff.studies.separation.study import MscrStudy
 
@@ -52,22 +51,21 @@ def collect(store: Store, settings: Mapping[str, Any]) -> RobustAccuracies:
     radius, norm = settings["epsilon_min"], parse_norm(settings["norm"])
     accuracies = RobustAccuracies(models, train_noise, test_noise, values, radius, copies, runs, shares, norm)
     if shares is not None:
-        file = io.BytesIO()
-        np.savez_compressed(file, right=shares.astype(np.float16))
-        store.write(RIGHT, file.getvalue())
+        write_arrays(store, RIGHT, {"right": shares.astype(np.float16)}, is_compressed=True)
     store.write(ACCURACIES, accuracies.to_frame().to_csv(index=False).encode())
     return accuracies
 
 
 def _read_right(store: Store, cell: MscrCell) -> np.ndarray:
     """How many copies of each test point were recognised: (test noise, points)."""
-    try:
-        with np.load(io.BytesIO(store.read(cell.file)), allow_pickle=False) as file:
-            return file["right"].astype(np.int64)
-    except (BadZipFile, ValueError, KeyError, EOFError) as error:
-        raise ValueError(
-            f"{store.root}/{cell.file} is damaged ({error}); delete it and run the same command again"
-        ) from error
+    return read_arrays(store, cell.file, ["right"])["right"].astype(np.int64)
+
+
+class Kept(TypedDict):
+    """Settings that results are read with."""
+
+    epsilon_min: float
+    norm: str | float
 
 
 def read_mscr(directory: str | os.PathLike[str]) -> RobustAccuracies:
@@ -77,7 +75,7 @@ def read_mscr(directory: str | os.PathLike[str]) -> RobustAccuracies:
         raise ValueError(f"{store.root} is not the folder of a study of MSCR: there is no {SETTINGS} in it")
     if not store.exists(ACCURACIES):
         raise ValueError(f"the study in {store.root} is not finished; run the same command again to go on")
-    settings = read_settings(store, SETTINGS)
+    settings = read_settings(store, SETTINGS, Kept)
     try:
         table = pd.read_csv(io.BytesIO(store.read(ACCURACIES)))
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
@@ -85,5 +83,4 @@ def read_mscr(directory: str | os.PathLike[str]) -> RobustAccuracies:
     accuracies = read_robust_accuracies(table, epsilon_min=settings["epsilon_min"], norm=parse_norm(settings["norm"]))
     if len(accuracies.runs) > 1 or not store.exists(RIGHT):
         return accuracies
-    with np.load(io.BytesIO(store.read(RIGHT)), allow_pickle=False) as file:
-        return replace(accuracies, right=file["right"].astype(float))
+    return replace(accuracies, right=read_arrays(store, RIGHT, ["right"])["right"].astype(float))

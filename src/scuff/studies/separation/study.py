@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeAlias
 
 from scuff.options import NUMBER, OBJECT, REPEATED, SEEDS, SWITCH, TEXT, WHOLES, WORDS, Option
 from scuff.studies.base import R, Study, as_function, study
-from scuff.vocabulary import Crop, MaybeOut, Out, Resize
+from scuff.vocabulary import Crop, MaybeOut, Out, Resize, SkipUnreadable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,6 +52,7 @@ class PointsStudy(Study[R], Generic[R]):
     norm: Annotated[float | str, Option("Norm of distances and balls: inf, 2, 1 or any p from 1 to 100.", TEXT)] = "inf"
     label: Annotated[str | None, Option(LABEL, TEXT, "COLUMN")] = None
     scale: Annotated[str | None, Option(SCALE, TEXT, "minmax|none")] = None
+    skip_unreadable: SkipUnreadable = False
     resize: Resize = None
     crop: Crop = None
     drop_duplicates: Annotated[bool, Option(DROPPED, SWITCH)] = False

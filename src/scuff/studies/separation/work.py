@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from scuff.engine import Run, needs_of
-from scuff.engine.cost import Estimate, StudyCost
+from scuff.engine.cost import Estimate, StudyCost, size_in_memory
 from scuff.metrics.norms import norm_name
 from scuff.metrics.separation.robust_accuracies import RobustAccuracies
 from scuff.store import Settings
@@ -91,7 +91,8 @@ class MscrWork:
             cell, contender = cells[0], protocol.contenders[cells[0].model]
             _, test = protocol.split(cell.run)
             right = np.random.default_rng(0).binomial(cell.copies, 0.8, (len(protocol.test_noise), len(test)))
-            size: float = len(mscr.pack_result(right, test))  # if most copies are recognised
+            written = partial(mscr.write_result, right=right, rows=test)  # if most copies are recognised
+            size: float = size_in_memory(cell.file, written)
             if isinstance(contender, Network):  # whose weights are shared by all numbers of copies
                 weights = _trial(protocol, cell, torch.device("cpu")).size({"recipe": contender.model.settings()})
                 size += weights / len(self.settings["copies"])

@@ -16,10 +16,9 @@ from scuff.data import Source
 from scuff.engine import Advance, Run, needs_of
 from scuff.metrics.transform_space.nearness import closest_order
 from scuff.models import Classifier, close_model
-from scuff.store import Settings, Store
+from scuff.store import Settings, Store, read_arrays, write_arrays
 from scuff.studies.transform_space import features
 from scuff.studies.transform_space.features import Encoder, resampling_seed, scheme_transform
-from scuff.studies.transform_space.files import load_arrays, save_arrays
 from scuff.suites import Levels, Suite
 
 
@@ -136,12 +135,12 @@ class Centres:
         encoder, seed = self.encoders.open(cell.resampling), self.encoders.seed_of(cell.resampling)
         suite = self.suites[cell.suite]
         centres = encoder.centres(suite, cell.name, cell.levels, self.samples, self.sampling, seed)
-        save_arrays(self.store, cell.file, centres=centres.cpu().numpy())
+        write_arrays(self.store, cell.file, {"centres": centres.cpu().numpy()})
 
 
 def load_centres(store: Store, files: Iterable[str]) -> np.ndarray:
     """The centres in these files, (K, D)."""
-    return np.concatenate([load_arrays(store, file, ["centres"])["centres"] for file in files])
+    return np.concatenate([read_arrays(store, file, ["centres"])["centres"] for file in files])
 
 
 # --- schemes ----------------------------------------------------------------------------------------------------------
@@ -162,7 +161,7 @@ class SchemeDistances:
         encoder, seed = self.encoders.open(cell.resampling), self.encoders.seed_of(cell.resampling)
         draws, centres = self.draws[cell.name], self._load(cell.resampling)
         near = measure_scheme(encoder, self.schemes[cell.name], centres, draws, seed, lambda at: advance(at, draws))
-        save_arrays(self.store, cell.file, **near)
+        write_arrays(self.store, cell.file, near)
 
     def _load(self, resampling: int) -> Tensor:
         if self._centres is None or self._centres[0] != resampling:
@@ -192,7 +191,7 @@ class DrawOrder:
             pieces.append(distances_between(piece, centres))
             done += len(piece)
             advance(done, self.draws)
-        save_arrays(self.store, file, order=closest_order(torch.cat(pieces).double().cpu().numpy()))
+        write_arrays(self.store, file, {"order": closest_order(torch.cat(pieces).double().cpu().numpy())})
 
 
 def measure_scheme(

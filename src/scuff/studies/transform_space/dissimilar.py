@@ -32,14 +32,14 @@ from scuff.evaluation.run import run_tests
 from scuff.evaluation.tasks import split_tasks
 from scuff.metrics.evaluation.tables import CLEAN
 from scuff.models import Classifier
-from scuff.store import Settings, Store, read_columns, read_settings, save_settings
+from scuff.store import Settings, Store, read_arrays, read_columns, read_settings, save_settings, write_arrays
 from scuff.studies.base import Plan, check_folder, complete_settings, open_engine_of
-from scuff.studies.sources import open_test_source
+from scuff.studies.sources import left_out_of, open_test_source, tried
 from scuff.studies.transform_space import cells
 from scuff.studies.transform_space.cells import EncodingCell, images_per_centre, missing_cells
 from scuff.studies.transform_space.cost import EncodingCost, few_images
 from scuff.studies.transform_space.features import open_extractor
-from scuff.studies.transform_space.files import centre_file, load_arrays, save_arrays, save_table
+from scuff.studies.transform_space.files import centre_file, save_table
 from scuff.studies.transform_space.plan import choose_precision, open_images, open_suite
 from scuff.studies.transform_space.study import DissimilarStudy
 from scuff.suites import Levels, Suite
@@ -63,7 +63,7 @@ def plan_dissimilar(study: DissimilarStudy) -> Plan[Dissimilar]:
     replace(suites["candidate"], name=study.suite_name)  # refuses what no suite may be called
     check_count(len(chosen["candidate"]), study.size)
     train = open_images(study)
-    test = open_test_source(study.data, study.test, None)
+    test = tried(study, open_test_source(study.data, study.test, None))
     classifiers, extractors = open_models(study.models), open_models(study.extractors)
     for extractor in extractors.values():
         open_extractor(extractor, train)
@@ -103,6 +103,7 @@ def plan_dissimilar(study: DissimilarStudy) -> Plan[Dissimilar]:
         "name": study.suite_name,
         "seed": study.seed,
         "precision": precision,
+        **left_out_of(train, test),
     }
     settings = json.loads(json.dumps(complete_settings(study, settings, device)))
     check_folder(study, store, settings)
@@ -204,7 +205,7 @@ class DissimilarWork:
             save_table(store, f"scans/{number}.csv", _with_distances(scan))
         save_table(store, SHIFTS, chosen.shifts)
         save_table(store, MEMBERS, chosen.picks)
-        save_arrays(store, DRAWN, error=chosen.candidate_errors, distance=chosen.candidate_distances)
+        write_arrays(store, DRAWN, {"error": chosen.candidate_errors, "distance": chosen.candidate_distances})
         store.write(SUITE, suite.to_yaml().encode())
         save_settings(store, SETTINGS, {**settings, "result": {key: getattr(chosen, key) for key in NUMBERS}})
         return chosen
@@ -279,7 +280,7 @@ def read_dissimilar(directory: str | os.PathLike[str]) -> Dissimilar:
     if result is None:
         raise ValueError(f"the search in {store.root} is not finished; run the same command again to go on")
     shifts, picks = (pd.read_csv(io.BytesIO(store.read(name))) for name in (SHIFTS, MEMBERS))
-    drawn = load_arrays(store, DRAWN, ["error", "distance"])
+    drawn = read_arrays(store, DRAWN, ["error", "distance"])
     result = {key: tuple(value) if isinstance(value, list) else value for key, value in result.items()}
     arrays = {"candidate_errors": drawn["error"], "candidate_distances": drawn["distance"]}
     return Dissimilar(tuple(dict.fromkeys(picks["corruption"])), shifts, picks, **arrays, **result)  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import torch
@@ -22,13 +22,13 @@ from scuff.data import Source
 from scuff.engine import Run
 from scuff.engine.cost import StudyCost
 from scuff.metrics.transform_space.nearness import Distances, read_distances
-from scuff.store import Settings, Store, read_settings, save_settings
+from scuff.store import Settings, Store, read_arrays, read_settings, save_settings
 from scuff.studies.cells import TrainingCell, find_trained
 from scuff.studies.trainings import run_trainings
 from scuff.studies.transform_space import cells
 from scuff.studies.transform_space.cells import Encoders, EncodingCell, images_per_centre, missing_cells
 from scuff.studies.transform_space.cost import estimate_distances
-from scuff.studies.transform_space.files import centre_file, load_arrays, save_table, scheme_file
+from scuff.studies.transform_space.files import centre_file, save_table, scheme_file
 from scuff.studies.transform_space.study import DistancesStudy
 from scuff.suites import Levels, Suite
 from scuff.words import count
@@ -169,14 +169,23 @@ class DistanceWork:
 # --- results ----------------------------------------------------------------------------------------------------------
 
 
+class Kept(TypedDict):
+    """Settings from which results are gathered."""
+
+    suite: dict[str, Any]
+    resamplings: int
+    levels: dict[str, list[int | None]]
+    schemes: dict[str, Any]
+
+
 def collect_distances(store: Store) -> Distances:
     """Gather the files of all schemes that are finished into one table, and write it."""
-    settings = read_settings(store, SETTINGS)
+    settings = read_settings(store, SETTINGS, Kept)
     suite, resamplings = settings["suite"]["suite"], range(settings["resamplings"])
     columns = [(f"{suite}/{entry}", level) for entry, levels in settings["levels"].items() for level in levels]
     names = [name for name in settings["schemes"] if all(store.exists(scheme_file(r, name)) for r in resamplings)]
     kinds = ("msd", "mmd")
-    arrays = [[load_arrays(store, scheme_file(r, name), kinds) for name in names] for r in resamplings]
+    arrays = [[read_arrays(store, scheme_file(r, name), kinds) for name in names] for r in resamplings]
     msd, mmd = (np.array([[scheme[kind] for scheme in line] for line in arrays]) for kind in kinds)
     table = Distances(tuple(names), tuple(columns), msd, mmd)
     save_table(store, DISTANCES, table.to_frame())

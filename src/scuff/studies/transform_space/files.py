@@ -6,30 +6,13 @@ import hashlib
 import io
 import re
 from collections.abc import Sequence
-from zipfile import BadZipFile
 
-import numpy as np
 import pandas as pd
 
 from scuff.store import Store
+from scuff.store.sealed import damaged
 
 MOST_LETTERS = 50  # of a scheme's name in the name of a file
-
-
-def save_arrays(store: Store, name: str, **arrays: np.ndarray) -> None:
-    """Write arrays as one .npz file."""
-    file = io.BytesIO()
-    np.savez(file, **arrays)  # type: ignore[arg-type]
-    store.write(name, file.getvalue())
-
-
-def load_arrays(store: Store, name: str, keys: Sequence[str]) -> dict[str, np.ndarray]:
-    """Arrays of an .npz file."""
-    try:
-        with np.load(io.BytesIO(store.read(name)), allow_pickle=False) as file:
-            return {key: file[key] for key in keys}
-    except (BadZipFile, ValueError, KeyError, EOFError) as error:
-        raise _damaged(store, name, error) from error
 
 
 def save_table(store: Store, name: str, table: pd.DataFrame) -> None:
@@ -45,7 +28,7 @@ def join_tables(store: Store, name: str, new: pd.DataFrame, keys: Sequence[str])
         before = pd.read_csv(io.BytesIO(store.read(name)), dtype={"scheme": str}, keep_default_na=False)
         known = pd.MultiIndex.from_frame(before[list(keys)])
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError, KeyError) as error:
-        raise _damaged(store, name, error) from error
+        raise damaged(store, name, error) from error
     is_old = ~known.isin(pd.MultiIndex.from_frame(new[list(keys)]))
     return pd.concat([before[is_old], new], ignore_index=True)
 
@@ -58,10 +41,6 @@ def read_table(store: Store, name: str) -> pd.DataFrame:
     if table.empty:
         raise ValueError(f"the study in {store.root} has no numbers yet; run the same command again to go on")
     return table
-
-
-def _damaged(store: Store, name: str, error: Exception) -> ValueError:
-    return ValueError(f"{store.root}/{name} is damaged ({error}); delete it and run the same again")
 
 
 # --- names ------------------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from scuff.models.classifier import PRECISIONS
 from scuff.store import Settings, Store, check_settings, read_settings
 from scuff.studies.base import ALWAYS_NOTED, Plan, check_folder, complete_settings, open_engine_of
 from scuff.studies.cells import TrainingCell
+from scuff.studies.sources import left_out_of, tried
 from scuff.studies.transform_space.distances import DistanceWork
 from scuff.studies.transform_space.features import SAMPLINGS, open_extractor
 from scuff.studies.transform_space.study import DistancesStudy, DistanceStudy, FeatureStudy
@@ -74,6 +75,7 @@ def open_distances(
         "sampling": study.sampling,
         "seed": study.seed,
         "precision": choose_precision(study, device),
+        **left_out_of(source),
     }
     settings = json.loads(json.dumps(complete_settings(study, settings, device)))
     _join(study, store, settings)
@@ -95,7 +97,7 @@ def open_images(study: FeatureStudy[Any], **counts: int) -> Source:
         raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {study.precision!r}")
     if study.sampling not in SAMPLINGS:
         raise ValueError(f"sampling must be one of {', '.join(SAMPLINGS)}, got {study.sampling!r}")
-    source = open_training_source(study.data)  # type: ignore[attr-defined]
+    source = tried(study, open_training_source(study.data))  # type: ignore[attr-defined]
     if study.images > len(source):
         raise ValueError(f"{source.name} has {len(source)} images, fewer than the {study.images} to measure by")
     return source

@@ -24,6 +24,7 @@ from scuff.vocabulary import (
     Seed,
     Seeds,
     Severities,
+    SkipUnreadable,
     SuiteName,
     Test,
 )
@@ -64,6 +65,7 @@ class FeatureStudy(Study[R]):
     sampling: Annotated[str, Option(SAMPLING, TEXT, "independent|joint")] = "independent"
     seed: Seed = 0
     precision: Precision = None
+    skip_unreadable: SkipUnreadable = False
 
 
 @study

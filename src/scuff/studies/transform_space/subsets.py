@@ -24,13 +24,13 @@ from scuff.engine import Run
 from scuff.engine.cost import StudyCost
 from scuff.kernels.constants import constant
 from scuff.random import integers
-from scuff.store import Settings, Store, save_settings
+from scuff.store import Settings, Store, read_arrays, save_settings
 from scuff.studies.base import Plan, check_folder, complete_settings
 from scuff.studies.trainings import run_trainings
 from scuff.studies.transform_space.cells import DrawOrder, encode_cells
 from scuff.studies.transform_space.cost import estimate_encodings
 from scuff.studies.transform_space.distances import SETTINGS, DistanceWork, is_constant
-from scuff.studies.transform_space.files import join_tables, load_arrays, read_table, save_table
+from scuff.studies.transform_space.files import join_tables, read_table, save_table
 from scuff.studies.transform_space.plan import open_distances
 from scuff.studies.transform_space.study import SubsetsStudy
 from scuff.studies.transform_space.trials import Trials, mean_errors, open_tests, plan_trials, read_errors
@@ -130,7 +130,7 @@ class SubsetsWork:
         """The trainings; before the order is known, with any draws in the place of those to be chosen."""
         settings, order = self.settings, np.arange(self.settings["augmentations"])
         if self.has_order():
-            order = load_arrays(self.distances.store, ORDER, ["order"])["order"]
+            order = read_arrays(self.distances.store, ORDER, ["order"])["order"]
         treatments: dict[str, Treatment | None] = {ALL: Augmented(self.scheme)}
         for kind in settings["kinds"]:
             for size in settings["sizes"]:

@@ -21,7 +21,7 @@ from scuff.metrics.evaluation.tables import CLEAN
 from scuff.store import read_columns_of_each
 from scuff.studies.cells import TrainingCell, find_trained
 from scuff.studies.cost import estimate_tests, estimate_trainings
-from scuff.studies.sources import check_classes, choose_seeds, open_test_source
+from scuff.studies.sources import check_classes, choose_seeds, open_test_source, tried
 from scuff.studies.transform_space.distances import DistanceWork
 from scuff.studies.transform_space.files import short_name
 from scuff.studies.transform_space.plan import recipe_of
@@ -107,7 +107,7 @@ class Trials:
 
 def open_tests(study: TrialStudy[Any], distances: DistanceWork) -> Source:
     """The test images; refused if their classes are not those of the training images."""
-    test = open_test_source(study.data, study.test, None)  # type: ignore[attr-defined]
+    test = tried(study, open_test_source(study.data, study.test, None))  # type: ignore[attr-defined]
     check_classes(distances.source, test)
     return test
 

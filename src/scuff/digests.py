@@ -1,0 +1,60 @@
+"""Digests of many files, remembered by their size, times and inode: what has not changed is not read again."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+from scuff.files import file_digest, file_stamp, write_by_rename
+
+READERS = 8  # files at once: disks and networks answer sooner together, and hashing needs no lock of Python's
+WORTH_IT = 256 << 20  # bytes, from which on digests are remembered: reading less takes a moment
+
+
+def digest_files(root: str | os.PathLike[str], names: Sequence[str]) -> np.ndarray:
+    """64 bits of a hash of each file's content, uint64 (n,), by the files' paths below a folder."""
+    paths = [os.path.join(root, name) for name in names]
+    keys = np.fromiter((_hash(f"{path}|{file_stamp(path)}".encode()) for path in paths), np.uint64, len(paths))
+    place = _place_of(root)
+    known = _read(place)
+    found = np.minimum(np.searchsorted(known[:, 0], keys), len(known) - 1)
+    digests = known[found, 1]
+    unknown = np.flatnonzero(known[found, 0] != keys)
+    with ThreadPoolExecutor(READERS) as pool:
+        digests[unknown] = list(pool.map(lambda k: _digest(paths[k]), unknown))
+    if sum(os.path.getsize(paths[k]) for k in unknown) >= WORTH_IT:
+        together = np.concatenate([known, np.stack([keys, digests], axis=1)[unknown]])
+        with contextlib.suppress(OSError), write_by_rename(place) as file:  # a home that is full or read-only
+            np.save(file, together[np.argsort(together[:, 0], kind="stable")])
+    return digests
+
+
+def _place_of(root: str | os.PathLike[str]) -> Path:
+    home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(home).expanduser() / "scuff" / "digests" / f"{_hash(os.path.realpath(root).encode()):016x}.npy"
+
+
+def _read(place: Path) -> np.ndarray:
+    """What is remembered, sorted by keys, uint64 (n, 2): never empty, for a search to find something."""
+    with contextlib.suppress(OSError, ValueError, EOFError):
+        known = np.load(place, allow_pickle=False)
+        if known.dtype == np.uint64 and known.ndim == 2 and known.shape[1] == 2 and len(known):
+            return known
+    return np.zeros((1, 2), np.uint64)
+
+
+def _digest(path: str) -> int:
+    try:
+        return int.from_bytes(file_digest(path), "little")
+    except OSError:  # whoever needs the file will say so
+        return 0
+
+
+def _hash(content: bytes) -> int:
+    return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "little")

@@ -1,0 +1,187 @@
+"""Cells that were damaged are noticed when they are read, and can be made again."""
+
+import os
+
+import numpy as np
+import pytest
+import torch
+from made_exports import make_picture
+from safetensors import SafetensorError
+
+from scuff.data import open_source
+from scuff.digests import digest_files
+from scuff.files import check_out, is_file_name
+from scuff.store import Store, read_arrays, read_columns, read_rows, remove_damaged, write_arrays, write_rows
+from scuff.tensors import read_metadata, read_tensors, write_tensors
+
+CONSTANT = {"model": "net", "source": "data", "suite": "mine", "corruption": "fog"}
+COLUMNS = {
+    "severity": np.int16(3),
+    "image_id": np.arange(40),
+    "label": np.arange(40) % 7,
+    "prediction": np.arange(40) % 5,
+    "confidence": np.linspace(0, 1, 40, dtype=np.float32),
+}
+
+
+def damage(content: bytes, place: int) -> bytes:
+    return content[:place] + bytes([content[place] ^ 0x10]) + content[place + 1 :]
+
+
+@pytest.mark.parametrize("name", ["cell.parquet", "cell.npz", "cell.safetensors"])
+def test_no_changed_byte_is_believed(name):
+    """Wherever it is: either it is noticed, or what is read is what was written."""
+    store = Store("memory://sealed")
+
+    def read():
+        if name.endswith(".parquet"):
+            table = read_rows(store, [name])
+            return {column: table[column].to_numpy() for column in table}
+        if name.endswith(".npz"):
+            return read_arrays(store, name)
+        return {key: value.numpy() for key, value in read_tensors(store.address(name))[0].items()}
+
+    if name.endswith(".parquet"):
+        write_rows(store, name, CONSTANT, COLUMNS)
+    elif name.endswith(".npz"):
+        write_arrays(store, name, {"right": np.arange(30), "rows": np.arange(6.0)}, is_compressed=True)
+    else:
+        write_tensors(store.address(name), {"weight": torch.arange(30.0)}, {"made": "here"})
+    content, whole = store.read(name), read()
+    noticed, places = 0, range(0, len(content), max(1, len(content) // 300))
+    for place in places:
+        store.write(name, damage(content, place))
+        try:
+            found = read()
+        except (ValueError, SafetensorError):
+            noticed += 1
+            continue
+        assert found.keys() == whole.keys()
+        assert all(np.array_equal(found[key], whole[key]) for key in whole)
+    assert noticed > 0.9 * len(places)  # all but the digest's own name
+
+
+def test_the_error_names_the_cell_and_the_switch(tmp_path):
+    store = Store(tmp_path)
+    write_rows(store, "rows/net/fog-3.parquet", CONSTANT, COLUMNS)
+    content = store.read("rows/net/fog-3.parquet")
+    store.write("rows/net/fog-3.parquet", damage(content, 40))
+    for read in (lambda n: read_rows(store, [n]), lambda n: read_columns(store, n, ["label"])):
+        with pytest.raises(ValueError, match=r"rows/net/fog-3\.parquet is damaged .*not those that were.*--repair"):
+            read("rows/net/fog-3.parquet")
+
+
+def test_damaged_cells_are_removed_and_others_stay(tmp_path):
+    store = Store(tmp_path)
+    for name in ("good", "bad", "cut"):
+        write_rows(store, f"rows/{name}.parquet", CONSTANT, COLUMNS)
+        write_arrays(store, f"cells/{name}.npz", {"right": np.arange(9)})
+        write_tensors(store.address(f"models/{name}.safetensors"), {"weight": torch.zeros(9)})
+    np.savez(tmp_path / "of-an-earlier-version.npz", right=np.arange(9))
+    (tmp_path / "notes.txt").write_text("no cell")
+    whole = store.names("", "")
+    for name in whole:
+        if "/bad" in name or "/cut" in name:
+            content = store.read(name)
+            store.write(name, content[:-60] if "/cut" in name else damage(content, len(content) // 2))
+    bad = [name for name in whole if "/bad" in name or "/cut" in name]
+    assert remove_damaged(tmp_path, only_look=True) == bad
+    assert store.names("", "") == whole
+    assert remove_damaged(tmp_path) == bad
+    assert store.names("", "") == [name for name in whole if name not in bad]
+
+
+def test_other_programs_read_our_cells(tmp_path):
+    import pandas as pd
+
+    write_rows(Store(tmp_path), "rows.parquet", CONSTANT, COLUMNS)
+    write_arrays(Store(tmp_path), "cell.npz", {"right": np.arange(9)})
+    assert pd.read_parquet(tmp_path / "rows.parquet")["label"].tolist() == COLUMNS["label"].tolist()
+    with np.load(tmp_path / "cell.npz") as file:
+        assert file["right"].tolist() == list(range(9))
+
+
+def test_the_digest_of_weights_is_not_among_their_metadata(tmp_path):
+    write_tensors(tmp_path / "a.safetensors", {"weight": torch.zeros(2)}, {"made": "here"})
+    assert read_metadata(tmp_path / "a.safetensors") == {"made": "here"}
+    assert read_tensors(tmp_path / "a.safetensors")[1] == {"made": "here"}
+
+
+# --- sources ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_picture_of_the_same_size_is_another_source(tmp_path):
+    (tmp_path / "cats").mkdir()
+    make_picture(9, 9, 1).save(tmp_path / "cats" / "a.bmp")
+    size = os.path.getsize(tmp_path / "cats" / "a.bmp")
+    source = open_source(f"folder:{tmp_path}")
+    before = source.fingerprint()
+    make_picture(9, 9, 2).save(tmp_path / "cats" / "a.bmp")
+    assert os.path.getsize(tmp_path / "cats" / "a.bmp") == size
+    assert source.fingerprint() != before
+    make_picture(9, 9, 1).save(tmp_path / "cats" / "a.bmp")
+    assert source.fingerprint() == before
+
+
+def test_an_array_that_was_changed_in_place_is_another_source():
+    from scuff.data import array_source
+
+    images = np.zeros((3, 8, 8, 3), np.uint8)
+    source = array_source("mine", images, np.arange(3))
+    before = source.fingerprint()
+    images[1, 2, 3] = 7
+    assert source.fingerprint() != before
+
+
+def test_digests_are_remembered_until_a_file_changes(tmp_path, monkeypatch):
+    read = []
+    digest = __import__("scuff.digests").digests.file_digest
+    monkeypatch.setattr("scuff.digests.file_digest", lambda path: read.append(os.path.basename(path)) or digest(path))
+    monkeypatch.setattr("scuff.digests.WORTH_IT", 0)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder, names = tmp_path / "pictures", [f"{k}.bmp" for k in range(20)]
+    folder.mkdir()
+    for k, name in enumerate(names):
+        (folder / name).write_bytes(bytes([k] * 100))
+    first = digest_files(folder, names)
+    assert len(set(first.tolist())) == len(read) == 20
+    assert np.array_equal(digest_files(folder, names), first)
+    (folder / "7.bmp").write_bytes(bytes([99] * 100))
+    again = digest_files(folder, names)
+    assert np.flatnonzero(again != first).tolist() == [7]
+    assert read[20:] == ["7.bmp"]
+    next((tmp_path / "cache").rglob("*.npy")).write_bytes(b"no array")
+    assert np.array_equal(digest_files(folder, names), again)
+
+
+# --- names and places -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["../x", "/x", "a/b", "a\\b", "C:x", ".", "..", ".x", "", " ", "a ", "a\0", "a\nb", "é" * 80, "\ud800", 3]
+)
+def test_names_that_could_lead_elsewhere_are_none(name):
+    assert not is_file_name(name)
+
+
+@pytest.mark.parametrize("name", ["fog", "fog-3", "light fog", "Nebel_ü", "a.b", "-a", "é" * 75])
+def test_names_that_become_paths(name):
+    assert is_file_name(name)
+
+
+@pytest.mark.parametrize("place", ["s3:x", "memory:x", "a::b", "simplecache::s3://b/x", "https://h/x", "file:x"])
+def test_places_that_are_none_are_refused(place, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=r"did you mean|not supported|nothing can be written"):
+        check_out(place)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_store_never_makes_a_folder_of_an_odd_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for place in ("s3:x", "a::b"):
+        with pytest.raises(ValueError, match=r"did you mean|not supported"):
+            Store(place)
+    assert Store("~/x").root == str(tmp_path / "home" / "x")
+    assert not list(tmp_path.iterdir())
