@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -16,6 +17,11 @@ import numpy as np
 
 IMAGES_KEYS = ("images", "x", "data")
 LABELS_KEYS = ("labels", "y")
+# What numpy and zipfile raise on broken files: the header of an array is a text in Python's syntax.
+BROKEN = (
+    *(ValueError, TypeError, KeyError, EOFError, OverflowError, MemoryError, RecursionError, NotImplementedError),
+    *(SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error),
+)
 PIECE = 16 << 20  # bytes that are hashed at a time
 
 
@@ -58,7 +64,7 @@ def reading_arrays(path: Path | str) -> Iterator[None]:
     """Turn everything that numpy and zipfile raise on a broken file into one error that names it."""
     try:
         yield
-    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except BROKEN as error:
         raise ValueError(f"cannot read {path} as arrays: {error}") from error
 
 

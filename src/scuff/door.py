@@ -13,6 +13,7 @@ from torch import Tensor
 from scuff import kernels
 from scuff.corruptions import Corruption, get
 from scuff.images import Images, OpenedImages, open_images
+from scuff.memory import available_memory, available_on
 from scuff.ops.colour import luma
 from scuff.ops.jpeg import jpeg
 from scuff.random import Ids, ids_tensor, image_keys, integers
@@ -24,6 +25,7 @@ PUBLISHED_QUALITY = 85  # the JPEG quality of the published ImageNet-C files
 # Values per inner step: about 27 images of 224 pixels on a CPU, which suits its caches, and about 256 on a GPU. This
 # bounds the memory that a huge batch can take; results do not depend on it.
 CHUNK = {"cpu": 1 << 22, "cuda": 40_000_000}
+ALWAYS_THERE = 1 << 30  # bytes of memory about which nobody asks
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,8 @@ def resolve(
         if severity is not None or suite is not None:
             raise ValueError("pass either parameters, or a severity of a suite's entry, not both")
         corruption = get(name)
-        values = {p: as_range(v) if isinstance(v, (tuple, list)) else v for p, v in parameters.items()}
+        plain = {p: v.item() if hasattr(v, "item") else v for p, v in parameters.items()}  # numbers of numpy and torch
+        values = {p: as_range(v) if isinstance(v, (tuple, list)) else v for p, v in plain.items()}
         corruption.check_parameters(values)
         return Resolved(corruption, values, name, None, None)
     suite, entry = find_entry(name, suite)
@@ -190,6 +193,7 @@ def _corrupt_batch(batch: Tensor, plan: Resolved, seed: int, ids: Ids, scale: bo
         options: dict[str, Any] = {"seed": seed, "scale": scale, "as_published": as_published}
         return each_its_way(batch, ids, drawn, [partial(_corrupt_batch, plan=p, **options) for p in plan.choices])
     parameters = scaled_parameters(plan, min(batch.shape[-2:])) if scale else plan.parameters
+    check_memory(plan.corruption, parameters, batch)
     keys = image_keys(plan.entry, plan.level, ids, seed)
     pieces = [_step(plan.corruption, parameters, batch[p], keys[p], as_published) for p in pieces_of(batch)]
     return pieces[0] if len(pieces) == 1 else torch.cat(pieces)
@@ -213,6 +217,22 @@ def scaled_parameters(plan: Resolved, side: int) -> dict[str, Any]:
     if plan.size in (None, side):
         return plan.parameters
     return plan.corruption.scaled(plan.parameters, side / plan.size)
+
+
+def check_memory(corruption: Corruption, parameters: dict[str, Any], batch: Tensor) -> None:
+    """Refuse what would take more memory than there is: three copies of the images, and what the corruption needs."""
+    piece = batch[pieces_of(batch)[0]]
+    beyond = corruption.memory(len(piece), tuple(batch.shape[1:]), parameters) if corruption.memory else 0.0
+    needed = 4.0 * (3 * piece.numel() + beyond)
+    if needed < ALWAYS_THERE:
+        return
+    there = available_on(batch.device) if batch.device.type == "cuda" else available_memory()
+    if needed > there:
+        height, width = batch.shape[-2:]
+        raise ValueError(
+            f"{corruption.name} with {parameters} takes about {needed / 2**30:.3g} GiB of memory on images of {width} "
+            f"x {height} pixels, and {there / 2**30:.3g} GiB are free; take smaller images or other parameters"
+        )
 
 
 def pieces_of(batch: Tensor) -> list[slice]:

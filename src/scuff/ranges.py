@@ -35,8 +35,9 @@ class Range:
 
 
 def is_number(value: Any) -> bool:
-    """A finite number; True and False are none."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < float("inf")
+    """A finite number, of 64 bits if it is whole; True and False are none."""
+    limit = 2**63 if isinstance(value, int) else float("inf")
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < limit
 
 
 def as_range(pair: Sequence[float]) -> Range:

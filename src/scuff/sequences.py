@@ -127,6 +127,7 @@ def _whole_film(corruption: Corruption, parameters: dict[str, Any], batch: Tenso
         for frame in corruption(door.from_pixels(corruption, part), its_keys, parameters):
             yield door.like(part, door.to_pixels(corruption, part, frame))
 
+    door.check_memory(corruption, parameters, batch)
     films = [film(batch[p], keys[p]) for p in door.pieces_of(batch)]
     for parts in zip(*films, strict=True):
         yield parts[0] if len(parts) == 1 else torch.cat(parts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 
@@ -11,6 +10,7 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
+from scuff.readers import check_form, read_json
 from scuff.store import find_file
 from scuff.store.sealed import BLANK, CHANGED, is_changed, seal
 
@@ -72,9 +72,11 @@ def _header_size(content: bytes) -> int:
 
 def _metadata(header: bytes) -> dict[str, str]:
     try:
-        return _without_digest(json.loads(header).get("__metadata__", {}))
-    except (ValueError, AttributeError) as error:
-        raise safetensors.SafetensorError(f"the header is not readable ({error})") from error
+        content = read_json(header, "the header")
+        check_form(content.get("__metadata__", {}), dict[str, str], "metadata")
+    except ValueError as error:
+        raise safetensors.SafetensorError(str(error)) from error
+    return _without_digest(content.get("__metadata__", {}))
 
 
 def _without_digest(metadata: Mapping[str, str]) -> dict[str, str]:

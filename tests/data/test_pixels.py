@@ -11,8 +11,8 @@ from PIL import Image
 
 from scuff.data import load_pixels, open_source
 from scuff.data import pixels as module
-from scuff.data.memory import available_memory
 from scuff.images import ImageError
+from scuff.memory import available_memory
 from scuff.pictures import Cut
 
 DEVICES = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]

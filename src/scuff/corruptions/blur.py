@@ -15,9 +15,25 @@ from scuff.ops import filters
 from scuff.ops.resize import clipped_zoom
 from scuff.ranges import Range
 
-hendrycks = partial(register, family="blur", reference=HENDRYCKS)
-noc = partial(register, family="blur", domain="real", reference=NOC)
-syn2nat = partial(register, family="blur", domain="byte", reference=SYN2NAT)
+LIMITS = {
+    "sigma": Range(0.0, 10_000.0),
+    "radius": Range(0.0, 250.0),
+    "softness": Range(0.001, 1000.0),
+    "reach": Range(1, 1000),
+    "passes": Range(1, 100),
+    "steps": Range(1, 1000),
+    "step": Range(0.0, 10.0),
+    "share": Range(0.0, 1.0),
+    "size": Range(1, 1000),
+    "alpha": Range(-100.0, 100.0),
+    "lightness": Range(-100.0, 100.0),
+    "strength": Range(-100.0, 100.0),
+}
+WHOLE_TAPS = {"radius": Range(0, 1000), "sigma": Range(0.001, 10_000.0)}
+
+hendrycks = partial(register, family="blur", reference=HENDRYCKS, limits=LIMITS)
+noc = partial(register, family="blur", domain="real", reference=NOC, limits=LIMITS)
+syn2nat = partial(register, family="blur", domain="byte", reference=SYN2NAT, limits=LIMITS)
 
 
 @hendrycks(lengths=("sigma",))
@@ -62,7 +78,7 @@ def _draw_angle(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     return {"angle": random.uniform(keys, "angle", (), -45.0, 45.0)}
 
 
-@hendrycks(draw=_draw_angle, domain="byte", lengths=("radius", "sigma"))
+@hendrycks(draw=_draw_angle, domain="byte", lengths=("radius", "sigma"), limits=WHOLE_TAPS)
 def motion_blur(pixels: Tensor, angle: Tensor, *, radius: int, sigma: float) -> Tensor:
     """A camera that moves during the exposure, within 45 degrees of the horizontal.
 

@@ -16,9 +16,21 @@ from scuff.ops.tables import map_components, map_levels, round8, trunc8
 from scuff.ops.textures import smoothstep
 from scuff.ranges import Range
 
-mintun = partial(register, family="tint", domain="byte", colour=True, reference=MINTUN)
-noc = partial(register, family="colour", domain="byte", colour=True, reference=NOC)
-syn2nat = partial(register, family="colour", domain="byte", colour=True, reference=SYN2NAT)
+LIMITS = {
+    "shift": Range(-1000.0, 1000.0),
+    "share": Range(0.0, 1.0),
+    "turn": Range(-1.0, 1.0),
+    "threshold": Range(0.0, 256.0),
+    "hue": Range(-1000.0, 1000.0),
+    "saturation": Range(-1000.0, 1000.0),
+    "value": Range(-1000.0, 1000.0),
+    "strength": Range(0.0, 100.0),
+    "amount": Range(-100.0, 100.0),
+}
+
+mintun = partial(register, family="tint", domain="byte", colour=True, reference=MINTUN, limits=LIMITS)
+noc = partial(register, family="colour", domain="byte", colour=True, reference=NOC, limits=LIMITS)
+syn2nat = partial(register, family="colour", domain="byte", colour=True, reference=SYN2NAT, limits=LIMITS)
 
 
 def _one_of_three(keys: Tensor, stream: str) -> Tensor:
@@ -220,7 +232,7 @@ def color_balance(pixels: Tensor, sign: Tensor, *, amount: float) -> Tensor:
     return torch.trunc(grey + factor * (v - grey)).clamp(0, 255).to(torch.uint8)
 
 
-@mintun(colour=False)
+@mintun(colour=False, limits={"amount": Range(-200.0, 12.99)})
 def color_dither(pixels: Tensor, *, amount: float) -> Tensor:
     """Few levels per channel, 14 less one per unit, the error passed on along the row.
 

@@ -16,9 +16,23 @@ from scuff.ops.colour import scale_saturation
 from scuff.ops.tables import map_levels, round8
 from scuff.ranges import Range
 
-hendrycks = partial(register, family="digital", reference=HENDRYCKS)
-noc = partial(register, family="digital", domain="byte", reference=NOC)
-syn2nat = partial(register, family="digital", domain="byte", reference=SYN2NAT)
+LIMITS = {
+    "gain": Range(-1000.0, 1000.0),
+    "shift": Range(-1000.0, 1000.0),
+    "alpha": Range(0.0, 100_000.0),
+    "sigma": Range(0.0, 20_000.0),
+    "jitter": Range(0.0, 100_000.0),
+    "fraction": Range(0.000_01, 1.0),
+    "quality": Range(1, 100),
+    "levels": Range(1, 1000),
+    "factor": Range(1.0, 100.0),
+    "size": Range(1, 100),
+    "bits": Range(0, 8),
+}
+
+hendrycks = partial(register, family="digital", reference=HENDRYCKS, limits=LIMITS)
+noc = partial(register, family="digital", domain="byte", reference=NOC, limits=LIMITS)
+syn2nat = partial(register, family="digital", domain="byte", reference=SYN2NAT, limits=LIMITS)
 
 
 @hendrycks()

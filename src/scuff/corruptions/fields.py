@@ -14,8 +14,11 @@ from scuff.corruptions.registry import MINTUN, register
 from scuff.kernels.constants import constant
 from scuff.ops import textures
 from scuff.ops.warp import pixel_grid
+from scuff.ranges import Range
 
-mintun = partial(register, family="field", reference=MINTUN)
+LIMITS = {"amount": Range(0.0, 1000.0)}
+
+mintun = partial(register, family="field", reference=MINTUN, limits=LIMITS)
 
 
 def _add(x: Tensor, field: Tensor, levels: float | Tensor) -> Tensor:

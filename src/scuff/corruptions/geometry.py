@@ -18,8 +18,22 @@ from scuff.ops.textures import per_image
 from scuff.ops.warp import pixel_grid
 from scuff.ranges import Range
 
-noc = partial(register, family="geometry", domain="byte", reference=NOC)
-syn2nat = partial(register, family="geometry", domain="byte", reference=SYN2NAT)
+LIMITS = {
+    "distance": Range(0, 100_000),
+    "degrees": Range(-360, 360),
+    "cut": Range(0, 100_000),
+    "factor": Range(0.001, 1000.0),
+    "share": Range(-100.0, 100.0),
+    "pull_by": Range(0.0, 100_000.0),
+    "strength": Range(0.0, 10.0),
+    "bend": Range(-1000.0, 1000.0),
+    "shift": Range(0.0, 10_000.0),
+    "cells": Range(1, 1000),
+    "scale": Range(0.0, 10.0),
+}
+
+noc = partial(register, family="geometry", domain="byte", reference=NOC, limits=LIMITS)
+syn2nat = partial(register, family="geometry", domain="byte", reference=SYN2NAT, limits=LIMITS)
 
 # --- whole pixels, black outside ------------------------------------------------------------------------------------
 
@@ -113,7 +127,11 @@ def affines(pixels: Tensor, factor: Tensor) -> Tensor:
     return _affine(pixels, _scaled(grow, middle * (1.0 - grow[:, None])), "mirror")
 
 
-@syn2nat(draw=lambda keys, shape, *, degrees: {"angle": torch.deg2rad(pick(keys, degrees))}, ranges=("degrees",))
+@syn2nat(
+    draw=lambda keys, shape, *, degrees: {"angle": torch.deg2rad(pick(keys, degrees))},
+    ranges=("degrees",),
+    limits={"degrees": Range(-360.0, 360.0)},
+)
 def rotate(pixels: Tensor, angle: Tensor) -> Tensor:
     """The picture turned by any angle; in the corners, its mirror image."""
     height, width = pixels.shape[-2:]
@@ -246,7 +264,11 @@ def _draw_corners(keys: Tensor, shape: Shape, *, scale: Range | float) -> dict[s
     return {"inset": jitter.abs().remainder(1.0)}
 
 
-@syn2nat(draw=_draw_corners, ranges=("scale",))
+@syn2nat(
+    draw=_draw_corners,
+    ranges=("scale",),
+    memory=lambda images, shape, _: 5 * images * shape[0] * math.hypot(*shape[1:]) ** 2,
+)
 def perspective(pixels: Tensor, inset: Tensor) -> Tensor:
     """A view from the side: a random quadrangle of the picture pulled straight and enlarged to the full size.
 

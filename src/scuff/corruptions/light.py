@@ -15,8 +15,15 @@ from scuff.ops.textures import per_image
 from scuff.ops.warp import pixel_grid
 from scuff.ranges import Range
 
-noc = partial(register, family="light", domain="byte", reference=NOC)
-syn2nat = partial(register, family="light", domain="byte", reference=SYN2NAT)
+LIMITS = {
+    "shift": Range(-10.0, 10.0),
+    "share": Range(0.0, 1.0),
+    "gain": Range(-1000.0, 1000.0),
+    "gamma": Range(0, 100_000),
+}
+
+noc = partial(register, family="light", domain="byte", reference=NOC, limits=LIMITS)
+syn2nat = partial(register, family="light", domain="byte", reference=SYN2NAT, limits=LIMITS)
 
 
 def _draw_backlight(keys: Tensor, shape: Shape, *, shift: Range | float) -> dict[str, Tensor]:

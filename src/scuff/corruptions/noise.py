@@ -14,9 +14,22 @@ from scuff.ops import colour
 from scuff.ops.textures import each
 from scuff.ranges import Range
 
-hendrycks = partial(register, family="noise", reference=HENDRYCKS)
-noc = partial(register, family="noise", domain="real", reference=NOC)
-syn2nat = partial(register, family="noise", reference=SYN2NAT)
+LIMITS = {
+    "std": Range(0.0, 100.0),
+    "photons": Range(0.001, 100_000.0),
+    "amount": Range(0.0, 1.0),
+    "folded": Range(0, 1),
+    "probability": Range(0.0, 1.0),
+    "amplitude": Range(0.0, 100.0),
+    "variance": Range(0.0, 10_000_000.0),
+    "factor": Range(-100.0, 100.0),
+    "color_shift": Range(0.0, 10.0),
+    "intensity": Range(0.0, 100.0),
+}
+
+hendrycks = partial(register, family="noise", reference=HENDRYCKS, limits=LIMITS)
+noc = partial(register, family="noise", domain="real", reference=NOC, limits=LIMITS)
+syn2nat = partial(register, family="noise", reference=SYN2NAT, limits=LIMITS)
 
 
 def _draw_normal(keys: Tensor, shape: Shape) -> dict[str, Tensor]:

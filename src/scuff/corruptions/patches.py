@@ -15,16 +15,24 @@ from torch import Tensor
 
 from scuff import kernels, random
 from scuff.corruptions.draws import Shape, largest, pick_whole, whole_position
-from scuff.corruptions.registry import MINTUN, NOC, SYN2NAT, register
+from scuff.corruptions.registry import MINTUN, NOC, SYN2NAT, Parameters, register
 from scuff.kernels.constants import constant
 from scuff.ops import stamps, textures
 from scuff.ops.stamps import Pixels
 from scuff.ops.warp import pixel_grid
 from scuff.ranges import Range
 
-mintun = partial(register, family="obscure", reference=MINTUN)
-noc = partial(register, family="obscure", domain="byte", reference=NOC)
-syn2nat = partial(register, family="obscure", domain="byte", reference=SYN2NAT)
+LIMITS = {
+    "count": Range(0, 10_000),
+    "scale": Range(0.000_001, 100.0),
+    "side": Range(1, 100_000),
+    "thickness": Range(0, 100_000),
+    "amount": Range(0.0, 100.0),
+}
+
+mintun = partial(register, family="obscure", reference=MINTUN, limits=LIMITS)
+noc = partial(register, family="obscure", domain="byte", reference=NOC, limits=LIMITS)
+syn2nat = partial(register, family="obscure", domain="byte", reference=SYN2NAT, limits=LIMITS)
 
 
 def count_shapes(
@@ -38,6 +46,11 @@ def count_shapes(
     factor = scale * scale * (shape[1] * shape[2] / side**2) * len(original) / len(figure)
     number = torch.round(pick_whole(keys, count).float() * factor).clamp(min=1.0).to(torch.int32)
     return number, max(1, round(largest(count) * factor))
+
+
+def shapes_memory(images: int, shape: tuple[int, ...], parameters: Parameters) -> float:
+    """Places, kinds and colours of all shapes, of which an elongated image has many."""
+    return 10 * images * largest(parameters["count"]) * shape[1] * shape[2] / min(shape[1:]) ** 2
 
 
 def draw_centres(
@@ -79,7 +92,7 @@ def _draw_dashes(keys: Tensor, shape: Shape, *, count: Range | int, scale: float
     }
 
 
-@noc(draw=_draw_dashes, lengths=("scale",), ranges=("count",))
+@noc(draw=_draw_dashes, lengths=("scale",), ranges=("count",), memory=shapes_memory)
 def artifacts(pixels: Tensor, places: Tensor, kinds: Tensor, grey: Tensor, *, scale: float) -> Tensor:
     """Transmission errors: short horizontal bars of one grey, most of them with dots to the left and to the right.
 
@@ -94,7 +107,7 @@ def _draw_vertical_artifacts(keys: Tensor, shape: Shape, *, count: Range | int, 
     return {**drawn, "places": drawn["places"].flip(2)}
 
 
-@noc(draw=_draw_vertical_artifacts, lengths=("scale",), ranges=("count",))
+@noc(draw=_draw_vertical_artifacts, lengths=("scale",), ranges=("count",), memory=shapes_memory)
 def vertical_artifacts(pixels: Tensor, places: Tensor, kinds: Tensor, grey: Tensor, *, scale: float) -> Tensor:
     """Transmission errors as in `artifacts`, upright."""
     shapes = tuple(stamps.transposed(shape) for shape in stamps.dashes(scale))
@@ -111,7 +124,7 @@ def _draw_greys(figure_at: Callable[[float], Pixels]) -> Callable[..., dict[str,
     return draw
 
 
-@noc(draw=_draw_greys(stamps.rhombus), lengths=("scale",), ranges=("count",))
+@noc(draw=_draw_greys(stamps.rhombus), lengths=("scale",), ranges=("count",), memory=shapes_memory)
 def rhombus(pixels: Tensor, places: Tensor, kinds: Tensor, grey: Tensor, *, scale: float) -> Tensor:
     """Rhombi of 13 x 14 pixels, each of its own grey, the later ones on top."""
     return stamps.paint(pixels, stamps.topmost(places, kinds, (stamps.rhombus(scale),), *pixels.shape[-2:]), grey)
@@ -123,13 +136,13 @@ def _draw_arlequin(keys: Tensor, shape: Shape, *, count: Range | int, scale: flo
     return {**drawn, "colour": colour}
 
 
-@noc(draw=_draw_arlequin, lengths=("scale",), ranges=("count",))
+@noc(draw=_draw_arlequin, lengths=("scale",), ranges=("count",), memory=shapes_memory)
 def arlequin(pixels: Tensor, places: Tensor, kinds: Tensor, colour: Tensor, *, scale: float) -> Tensor:
     """A harlequin's coat: rhombi, all of one random colour."""
     return stamps.paint(pixels, stamps.topmost(places, kinds, (stamps.rhombus(scale),), *pixels.shape[-2:]), colour)
 
 
-@noc(draw=_draw_greys(stamps.disc), lengths=("scale",), ranges=("count",))
+@noc(draw=_draw_greys(stamps.disc), lengths=("scale",), ranges=("count",), memory=shapes_memory)
 def circle(pixels: Tensor, places: Tensor, kinds: Tensor, grey: Tensor, *, scale: float) -> Tensor:
     """Discs of 13 pixels, each of its own grey, the later ones on top."""
     return stamps.paint(pixels, stamps.topmost(places, kinds, (stamps.disc(scale),), *pixels.shape[-2:]), grey)
@@ -143,7 +156,9 @@ def _draw_holes(keys: Tensor, shape: Shape, *, count: Range | int, side: int) ->
     return {"places": places, "kinds": used.to(torch.int32) - 1}
 
 
-@syn2nat(draw=_draw_holes, lengths=("side",), ranges=("count",))
+@syn2nat(
+    draw=_draw_holes, lengths=("side",), ranges=("count",), limits={"count": Range(1, 10_000), "side": Range(1, 1000)}
+)
 def coarse_dropout(pixels: Tensor, places: Tensor, kinds: Tensor, *, side: int) -> Tensor:
     """Small black squares, all over the picture."""
     page = stamps.topmost(places, kinds, (stamps.square(side),), *pixels.shape[-2:])
@@ -219,7 +234,7 @@ def cutout(pixels: Tensor, centre: Tensor, *, side: int) -> Tensor:
 GREY = 128.0 / 255.0
 
 
-def _cells_each_way(shape: Shape) -> int:
+def _cells_each_way(shape: tuple[int, ...]) -> int:
     """How many cells of the smallest size fit between the corner and the farthest pixel."""
     _, height, width = shape
     return math.ceil(math.hypot(height, width) / max(1.0, 0.1 * min(height, width))) + 1
@@ -234,7 +249,7 @@ def _draw_checkerboard(keys: Tensor, shape: Shape, *, amount: float) -> dict[str
     }
 
 
-@mintun(draw=_draw_checkerboard)
+@mintun(draw=_draw_checkerboard, memory=lambda images, shape, _: 4 * images * (2 * _cells_each_way(shape)) ** 2)
 def checkerboard_cutout(x: Tensor, angle: Tensor, size: Tensor, hidden: Tensor) -> Tensor:
     """A turned chessboard of which a tenth of the black cells per unit of `amount` is grey.
 
@@ -250,7 +265,7 @@ def checkerboard_cutout(x: Tensor, angle: Tensor, size: Tensor, hidden: Tensor) 
     return torch.where(grey[:, None], GREY, x)
 
 
-def _line_count(shape: Shape, amount: float) -> int:
+def _line_count(shape: tuple[int, ...], amount: float) -> int:
     _, height, width = shape
     side = min(height, width)
     return int(int(0.1 * amount * side) * (height * width / side**2))
@@ -267,7 +282,7 @@ def _draw_lines(keys: Tensor, shape: Shape, *, amount: float) -> dict[str, Tenso
     return {"ends": torch.trunc(torch.stack((row - down, column - across, row + down, column + across), dim=-1))}
 
 
-@mintun(draw=_draw_lines, domain="byte")
+@mintun(draw=_draw_lines, domain="byte", memory=lambda n, shape, p: 20 * n * _line_count(shape, p["amount"]))
 def lines(pixels: Tensor, ends: Tensor) -> Tensor:
     """Grey lines in about one direction, each a pixel wide and smooth; every line truncates to bytes.
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.metadata import entry_points
 from typing import Any, TypeVar
@@ -25,10 +25,11 @@ from typing import Any, TypeVar
 from torch import Tensor
 
 from scuff.plugins import note_module
-from scuff.ranges import Range
+from scuff.ranges import Range, is_number
 
 Parameters = Mapping[str, Any]
 Apply = Callable[..., Tensor | Iterator[Tensor]]
+Memory = Callable[[int, tuple[int, ...], Parameters], float]
 AnyApply = TypeVar("AnyApply", bound=Apply)
 
 HENDRYCKS = "Hendrycks and Dietterich, Benchmarking Neural Network Robustness to Common Corruptions, ICLR 2019"
@@ -48,7 +49,9 @@ class Corruption:
     images are tripled before and folded back after. `lengths` names the parameters measured in pixels, which scale with
     the image, and `ranges` those that may be a Range. The `apply` of a `sequence` is a generator that yields frames,
     one batch after the other; one that moves the view is made `before_crop`, so that the picture's surroundings come
-    into sight.
+    into sight. `limits` says what parameters may be: whole numbers where both ends are whole. `memory` is a function of
+    the number of images, their shape and the parameters, for what needs much more memory than some copies of the
+    images: how many numbers it holds at once.
     """
 
     name: str
@@ -62,6 +65,8 @@ class Corruption:
     sequence: bool = False
     before_crop: bool = False
     reference: str = ""
+    limits: Mapping[str, Range] = field(default_factory=dict)
+    memory: Memory | None = None
 
     @property
     def text(self) -> str:
@@ -74,7 +79,7 @@ class Corruption:
         return tuple(dict.fromkeys((*_keywords(self.apply), *_keywords(self.draw))))
 
     def check_parameters(self, parameters: Parameters) -> None:
-        """Refuse missing or unknown parameters."""
+        """Refuse missing or unknown parameters, and values beyond their limits."""
         missing = [p for p in self.parameters if p not in parameters]
         unknown = [p for p in parameters if p not in self.parameters]
         if missing or unknown:
@@ -85,9 +90,15 @@ class Corruption:
         for parameter, value in parameters.items():
             if isinstance(value, Range) and parameter not in self.ranges:
                 raise ValueError(f"{self.name} cannot draw its {parameter} from a range; give one number, got {value}")
+            limit = self.limits.get(parameter)
+            ends = (value.low, value.high) if isinstance(value, Range) else (value,)
+            if limit is not None and not all(is_number(end) and limit.contains(end) for end in ends):
+                kind = "a whole number" if limit.is_whole else "a number"
+                kind += ", or a range of them," if parameter in self.ranges else ""
+                raise ValueError(f"{self.name}: {parameter}: expected {kind} within {limit}, got {value}")
 
     def scaled(self, parameters: Parameters, factor: float) -> dict[str, Any]:
-        """Multiply lengths by `factor`: real ones freely, whole ones rounded and at least 1."""
+        """Multiply lengths by `factor`: real ones freely, whole ones rounded and at least 1; within their limits."""
 
         def scale(value: float) -> float:
             return max(1, round(value * factor)) if isinstance(value, int) else value * factor
@@ -95,7 +106,15 @@ class Corruption:
         def scale_any(value: float | Range) -> float | Range:
             return Range(scale(value.low), scale(value.high)) if isinstance(value, Range) else scale(value)
 
-        return {p: scale_any(v) if p in self.lengths else v for p, v in parameters.items()}
+        scaled = {p: scale_any(v) if p in self.lengths else v for p, v in parameters.items()}
+        for parameter in self.lengths:
+            value, limit = scaled[parameter], self.limits.get(parameter)
+            if limit is not None and (value.high if isinstance(value, Range) else value) > limit.high:
+                raise ValueError(
+                    f"{self.name}: {parameter} becomes {value} on these images, {factor:g} times as large as the "
+                    f"suite is meant for, and must be within {limit}; make the images smaller"
+                )
+        return scaled
 
     def __call__(self, x: Tensor, keys: Tensor, parameters: Parameters) -> Any:
         """Draw, then apply."""
@@ -133,10 +152,13 @@ def register(
     sequence: bool = False,
     before_crop: bool = False,
     reference: str = "",
+    limits: Mapping[str, Range] | None = None,
+    memory: Memory | None = None,
 ) -> Callable[[AnyApply], AnyApply]:
     """Register the decorated `apply` under its own name. Plug-ins use the same decorator.
 
-    A package makes its corruptions known by an entry point of the group `scuff.corruptions` that names the module.
+    `limits` may name more than the parameters of this corruption, so that a module has one table of them. A package
+    makes its corruptions known by an entry point of the group `scuff.corruptions` that names the module.
     """
     if domain not in DOMAINS:
         raise ValueError(f"domain must be one of {', '.join(DOMAINS)}, got {domain!r}")
@@ -148,8 +170,10 @@ def register(
         if name in _registry:
             raise ValueError(f"the corruption {name!r} is registered already, by {_registry[name].apply.__module__}")
         corruption = Corruption(
-            name, family, draw, apply, domain, colour, lengths, ranges, sequence, before_crop, reference
+            name, family, draw, apply, domain, colour, lengths, ranges, sequence, before_crop, reference, memory=memory
         )
+        own = {p: limit for p, limit in (limits or {}).items() if p in corruption.parameters}
+        corruption = replace(corruption, limits=own)
         for what, given in (("a length", lengths), ("a range", ranges)):
             unknown = [p for p in given if p not in corruption.parameters]
             if unknown:

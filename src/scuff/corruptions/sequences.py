@@ -20,10 +20,23 @@ from scuff.corruptions.draws import Shape
 from scuff.corruptions.registry import HENDRYCKS, register
 from scuff.ops import filters, warp
 from scuff.ops.colour import shift_value
+from scuff.ranges import Range
 
 Frames = Iterator[Tensor]
 
-sequence = partial(register, family="sequence", sequence=True, reference=HENDRYCKS)
+LIMITS = {
+    **weather.LIMITS,
+    "frames": Range(1, 10_000),
+    "photons": noise.LIMITS["photons"],
+    "first": Range(-1000.0, 1000.0),
+    "step": Range(-1000.0, 1000.0),
+    "truncate": Range(0.1, 100.0),
+    **dict.fromkeys(("up", "stay", "down", "far_down"), Range(0.0, 1.0)),
+}
+
+GROWING = {**LIMITS, "first": Range(0.001, 1000.0), "step": Range(0.0, 100.0)}
+
+sequence = partial(register, family="sequence", sequence=True, reference=HENDRYCKS, limits=LIMITS)
 
 
 def _values(frames: int, first: float, step: float) -> list[float]:
@@ -74,7 +87,7 @@ def speckle_noise_frames(x: Tensor, keys: Tensor, *, frames: int, std: float) ->
 # --- blur -----------------------------------------------------------------------------------------------------------
 
 
-@sequence(lengths=("first", "step"))
+@sequence(lengths=("first", "step"), limits=GROWING)
 def gaussian_blur_frames(x: Tensor, *, frames: int, first: float, step: float, truncate: float) -> Frames:
     """A lens that slowly loses its focus: Gaussians of deviation first, first + step, ..., cut at `truncate` sigma."""
     for sigma in _values(frames, first, step):
@@ -92,7 +105,7 @@ def motion_blur_frames(pixels: Tensor, *, frames: int, first: float, step: float
         yield filters.imagemagick_bytes(filters.motion_blur(levels, angle, radius, sigma)).to(torch.uint8)
 
 
-@sequence(domain="byte")
+@sequence(domain="byte", limits=GROWING)
 def zoom_blur_frames(pixels: Tensor, *, frames: int, step: float) -> Frames:
     """A camera that nears its subject with an open shutter: frame k is the mean of k + 1 zooms by 1, 1 + step, ...
 
@@ -173,7 +186,7 @@ def rotate_frames(pixels: Tensor, *, frames: int, first: float, step: float) -> 
         yield _whole_levels(warp.affine(levels, back)).to(torch.uint8)
 
 
-@sequence(domain="byte", before_crop=True)
+@sequence(domain="byte", before_crop=True, limits=GROWING)
 def scale_frames(pixels: Tensor, *, frames: int, first: float, step: float) -> Frames:
     """A subject that comes nearer: the picture, black around it, at first, first + step, ... times its size."""
     levels = pixels.float()

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from scuff import kernels, random
 from scuff.corruptions.draws import Shape, largest, pick, pick_whole, whole_position
-from scuff.corruptions.patches import draw_centres
-from scuff.corruptions.registry import NOC, SYN2NAT, register
+from scuff.corruptions.patches import draw_centres, shapes_memory
+from scuff.corruptions.registry import NOC, SYN2NAT, Parameters, register
 from scuff.kernels.constants import constant
 from scuff.ops import stamps
 from scuff.ops.tables import map_components, trunc8
@@ -19,15 +19,28 @@ from scuff.ops.textures import per_image
 from scuff.ops.warp import pixel_grid
 from scuff.ranges import Range
 
-noc = partial(register, family="weather", domain="real", reference=NOC)
-syn2nat = partial(register, family="weather", domain="byte", reference=SYN2NAT)
+LIMITS = {
+    "count": Range(1, 10_000),
+    "scale": Range(0.000_001, 100.0),
+    "strength": Range(0.0, 10.0),
+    "opacity": Range(0.0, 0.099),
+    "length": Range(1, 10_000),
+    "slant": Range(0, 10_000),
+    "blur": Range(1, 1000),
+    "amount": Range(-10.0, 10.0),
+    "circles": Range(1, 1000),
+    "radius": Range(1, 10_000),
+}
+
+noc = partial(register, family="weather", domain="real", reference=NOC, limits=LIMITS)
+syn2nat = partial(register, family="weather", domain="byte", reference=SYN2NAT, limits=LIMITS)
 
 
 def _draw_drops(keys: Tensor, shape: Shape, *, count: Range | int, scale: float) -> dict[str, Tensor]:
     return draw_centres(keys, shape, count, scale, stamps.disc)
 
 
-@noc(draw=_draw_drops, lengths=("scale",), ranges=("count",))
+@noc(draw=_draw_drops, lengths=("scale",), ranges=("count",), memory=shapes_memory)
 def rain(x: Tensor, places: Tensor, kinds: Tensor, *, scale: float) -> Tensor:
     """Drops on a window: discs of 13 pixels, each of which takes what it covers halfway to white."""
     drops = stamps.coverage(places, kinds, (stamps.disc(scale),), *x.shape[-2:])
@@ -170,7 +183,12 @@ def _draw_flare(keys: Tensor, shape: Shape, *, circles: Range | int) -> dict[str
     }
 
 
-@syn2nat(draw=_draw_flare, domain="real", colour=True, lengths=("radius",), ranges=("circles",))
+def _flare_pixels(images: int, shape: tuple[int, ...], parameters: Parameters) -> float:
+    reach = MOST_REACH * parameters["radius"] / 200
+    return 10 * images * largest(parameters["circles"]) * math.pi * max(1.0, reach) ** 2
+
+
+@syn2nat(draw=_draw_flare, domain="real", colour=True, lengths=("radius",), ranges=("circles",), memory=_flare_pixels)
 def random_sun_flare(
     x: Tensor, sun: Tensor, places: Tensor, reach: Tensor, share: Tensor, colour: Tensor, *, radius: int
 ) -> Tensor:

@@ -16,8 +16,11 @@ from scuff.ops import filters, textures
 from scuff.ops.tables import round8
 from scuff.ops.textures import per_image
 from scuff.ops.warp import pixel_grid, read_separable, sum_reads
+from scuff.ranges import Range
 
-mintun = partial(register, family="warp", reference=MINTUN)
+LIMITS = {"amount": Range(0.0, 100.0)}
+
+mintun = partial(register, family="warp", reference=MINTUN, limits=LIMITS)
 
 
 @mintun(draw=draw_caustics)
@@ -70,14 +73,17 @@ def pinch_and_twirl(x: Tensor, twirl: Tensor, *, amount: float) -> Tensor:
     )
 
 
+def _lens_count(shape: tuple[int, ...]) -> int:
+    return int(501.76 * shape[1] * shape[2] / min(shape[1:]) ** 2)
+
+
 def _draw_lenses(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     _, height, width = shape
-    count = int(501.76 * height * width / min(height, width) ** 2)
     sides = constant((float(height), float(width)), keys.device)
-    return {"centres": random.uniform(keys, "centres", (count, 2)) * sides}
+    return {"centres": random.uniform(keys, "centres", (_lens_count(shape), 2)) * sides}
 
 
-@mintun(draw=_draw_lenses)
+@mintun(draw=_draw_lenses, memory=lambda images, shape, _: 4 * images * _lens_count(shape))
 def fish_eye(x: Tensor, centres: Tensor, *, amount: float) -> Tensor:
     """Hundreds of small drops on the lens, one after the other, each bending what the earlier ones have bent.
 

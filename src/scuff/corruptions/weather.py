@@ -11,14 +11,32 @@ from torch import Tensor
 
 from scuff import kernels, random
 from scuff.corruptions.draws import Shape
-from scuff.corruptions.registry import HENDRYCKS, register
+from scuff.corruptions.registry import HENDRYCKS, Parameters, register
 from scuff.kernels.constants import constant
 from scuff.ops import edges, filters
 from scuff.ops.colour import luma, shift_value
 from scuff.ops.resize import clipped_zoom, resample_bilinear
 from scuff.ops.textures import plasma_size
+from scuff.ranges import Range
 
-hendrycks = partial(register, family="weather", reference=HENDRYCKS)
+LIMITS = {
+    "mean": Range(-100.0, 100.0),
+    "std": Range(0.0, 100.0),
+    "zoom": Range(0.0, 10_000.0),
+    "threshold": Range(-100.0, 100.0),
+    "radius": Range(0, 1000),
+    "sigma": Range(0.001, 10_000.0),
+    "keep": Range(-100.0, 100.0),
+    "ice": Range(-100.0, 100.0),
+    "scale": Range(0.000_001, 1000.0),
+    "strength": Range(0.0, 1000.0),
+    "decay": Range(0.1, 1000.0),
+    "shift": Range(-10.0, 10.0),
+    "water": Range(0.0, 100.0),
+    "mud": Range(0.0, 10_000.0),
+}
+
+hendrycks = partial(register, family="weather", reference=HENDRYCKS, limits=LIMITS)
 
 
 def _draw_snow(keys: Tensor, shape: Shape, *, mean: float, std: float) -> dict[str, Tensor]:
@@ -65,7 +83,13 @@ def _draw_frost(keys: Tensor, shape: Shape, *, scale: float) -> dict[str, Tensor
     return {"texture": texture, "corner": torch.minimum(corner, room - 1)}
 
 
-@hendrycks(draw=_draw_frost, colour=True, lengths=("scale",))
+def _textures(images: int, shape: tuple[int, ...], parameters: Parameters) -> float:
+    """Four textures, as large as the largest, in float64 on the way."""
+    factor = max(parameters["scale"], (shape[1] + 1) / 315, (shape[2] + 1) / 527)
+    return 8 * 3 * 600 * 900 * factor**2
+
+
+@hendrycks(draw=_draw_frost, colour=True, lengths=("scale",), memory=_textures)
 def frost(x: Tensor, texture: Tensor, corner: Tensor, *, keep: float, ice: float, scale: float) -> Tensor:
     """Ice crystals on the lens: keep * x + ice * f, with f a random window of one of four frost textures.
 
@@ -84,7 +108,7 @@ def _draw_fog(keys: Tensor, shape: Shape, *, decay: float) -> dict[str, Tensor]:
     return {"cloud": cloud[:, None, :height, :width]}
 
 
-@hendrycks(draw=_draw_fog)
+@hendrycks(draw=_draw_fog, memory=lambda images, shape, _: 2 * images * plasma_size(*shape[1:]) ** 2)
 def fog(x: Tensor, cloud: Tensor, *, strength: float) -> Tensor:
     """Fog as a plasma fractal: add `strength` times a cloud, then scale so that the image keeps its own maximum.
 

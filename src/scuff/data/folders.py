@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from scuff.data.imagenet import wordnet_ids
 from scuff.data.source import Source, numbered, picture_source
 from scuff.data.stored import StoredPictures
 from scuff.pictures import find_pictures
+from scuff.readers import read_json
 
 LABEL_FILES = ("labels.json", "labels.csv")
 
@@ -83,17 +83,14 @@ def _labels_of(file: Path, names: Sequence[str]) -> tuple[np.ndarray, tuple[str,
     classes = [table[name] for name in names]
     if not all(label.isdecimal() for label in classes):
         return number_classes(classes)
-    labels = np.array([int(label) for label in classes], np.int64)
-    return labels, numbered(labels)
+    labels = np.array([int(label[:18]) for label in classes], np.int64)  # no more digits than 64 bits can hold
+    return labels, numbered(f"{file}", labels)
 
 
 def _read_json(file: Path) -> dict[str, str]:
-    try:
-        table = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{file} is not readable as JSON: {error}") from error
-    if not isinstance(table, dict) or not all(type(label) in (int, str) for label in table.values()):
-        raise ValueError(f'{file}: expected {{"file": class index, ...}}')
+    table = read_json(
+        file.read_bytes(), f"{file}, of the form {{file: class index or name, ...}}", dict[str, int | str]
+    )
     return {name: str(label) for name, label in table.items()}
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from scuff.arrays import reading_arrays
-from scuff.data.source import numbered
+from scuff.data.source import MOST_CLASSES, numbered
 from scuff.words import name_some
 
 POINTS_KEYS = ("x", "X", "features", "data", "images")
@@ -19,7 +19,6 @@ LABELS_KEYS = ("y", "labels")
 SPLIT_KEYS = ("x_train", "y_train", "x_test", "y_test")
 SCALES = ("minmax", "none")
 HUGE = np.finfo(np.float64).max / 2  # two numbers up to here have a difference
-MOST_CLASSES = 100_000  # that a model has outputs for; larger labels are years or the like
 
 
 def read_labelled(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
@@ -80,7 +79,7 @@ def number_labels(name: str, labels: np.ndarray) -> tuple[np.ndarray, tuple[str,
         labels = np.array(labels.tolist())
     kind = labels.dtype.kind
     if kind in "iu" and len(labels) and labels.min() >= 0 and labels.max() < MOST_CLASSES:
-        return labels.astype(np.int64), numbered(labels)
+        return labels.astype(np.int64), numbered(name, labels)
     if kind not in "biufU":
         raise ValueError(f"{name}: classes are words or whole numbers, got labels of type {labels.dtype}")
     return number_classes(name, labels)

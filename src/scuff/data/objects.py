@@ -14,9 +14,9 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader, RandomSampler, SubsetRandomSampler, WeightedRandomSampler
 
-from scuff.data.memory import available_memory
 from scuff.data.source import CorruptedSource, Source, array_source
 from scuff.images import open_images
+from scuff.memory import available_memory
 from scuff.plugins import current_folder_importable
 
 SHUFFLING = (RandomSampler, SubsetRandomSampler, WeightedRandomSampler)

@@ -20,10 +20,10 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from scuff.arrays import pieces
-from scuff.data.memory import available_memory, available_on
 from scuff.data.source import Source
 from scuff.data.stored import StoredArray, as_tensor
 from scuff.images import ImageError
+from scuff.memory import available_memory, available_on
 from scuff.pictures import Cut
 from scuff.pool import interrupts_held
 

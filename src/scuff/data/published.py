@@ -7,9 +7,9 @@ corrupt` writes both.
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
+from typing import TypedDict
 
 import numpy as np
 
@@ -20,10 +20,18 @@ from scuff.data.folders import check_folder, class_folders, number_among, number
 from scuff.data.source import CorruptedSource, Source, array_source, known_by_stems, picture_source
 from scuff.data.stored import StoredPictures
 from scuff.pictures import Cut, find_pictures
+from scuff.readers import read_json
 from scuff.suites import Levels, Suite, load_suite
 
 LABELS = "labels.npy"
 SETTINGS = "scuff.json"
+
+
+class Written(TypedDict, total=False):
+    """What `scuff corrupt` says of its files, as far as it matters to a reader."""
+
+    suite: str
+    severities: list[int | None] | None  # all that the suite has
 
 
 def open_published(name: str, path: Path) -> CorruptedSource:
@@ -38,14 +46,11 @@ def open_published(name: str, path: Path) -> CorruptedSource:
     return _open_arrays(suite, path) if (path / LABELS).exists() else _open_tree(suite, path)
 
 
-def _read_settings(path: Path) -> dict:
+def _read_settings(path: Path) -> Written:
     """What `scuff corrupt` has written about its files; nothing if the files are somebody else's."""
     if not (path / SETTINGS).exists():
         return {}
-    try:
-        return dict(json.loads((path / SETTINGS).read_text(encoding="utf-8")))
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"{path / SETTINGS} is not readable as settings ({error}); was it edited?") from error
+    return read_json((path / SETTINGS).read_bytes(), f"{path / SETTINGS}", Written)
 
 
 def _names(suite: Suite, entry: str) -> list[str]:
@@ -82,10 +87,10 @@ def _written_levels(path: Path) -> Levels | None:
     settings = _read_settings(path)
     if not settings:
         return None
-    try:
-        return tuple(settings["severities"])
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"{path / SETTINGS} does not say which severities there are ({error!r})") from error
+    severities = settings.get("severities")
+    if severities is None:
+        raise ValueError(f"{path / SETTINGS} does not say which severities there are")
+    return tuple(severities)
 
 
 def _open_blocks(file: Path, levels: int, labels: np.ndarray) -> np.ndarray:

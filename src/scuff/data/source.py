@@ -19,6 +19,8 @@ from scuff.pictures import Cut
 from scuff.random import image_id
 from scuff.suites import Levels
 
+MOST_CLASSES = 100_000  # that a model has outputs for; larger labels are years or the like
+
 
 @dataclass(frozen=True)
 class ClassMap:
@@ -148,7 +150,7 @@ def array_source(name: str, images: np.ndarray, labels: np.ndarray, class_names:
     check_images(name, images)
     labels = whole_labels(name, labels)
     if class_names is None:
-        class_names = numbered(labels)
+        class_names = numbered(name, labels)
     elif labels.max() >= len(class_names):
         raise ValueError(f"{name}: expected labels 0 to {len(class_names) - 1}, got {labels.max()}")
     return Source(name, StoredArray(images), labels, np.arange(len(labels)), tuple(class_names))
@@ -192,6 +194,10 @@ def whole_labels(name: str, labels: np.ndarray | Sequence[int]) -> np.ndarray:
     return labels.copy()
 
 
-def numbered(labels: np.ndarray) -> tuple[str, ...]:
+def numbered(name: str, labels: np.ndarray) -> tuple[str, ...]:
     """Names for classes of which only numbers are known."""
+    if len(labels) and labels.max() >= MOST_CLASSES:
+        raise ValueError(
+            f"{name}: labels count classes from 0, and {labels.max()} is too large for that; is it a class?"
+        )
     return tuple(map(str, range(int(labels.max()) + 1 if len(labels) else 0)))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import difflib
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,8 +24,7 @@ def read_table(path: Path, label: str | None = None) -> pd.DataFrame:
     """A CSV file with the names of its columns in the first line, among them `label`, if it is known."""
     import pandas as pd
 
-    first = _read_csv(path, header=None, nrows=1, dtype=str)  # as it stands: pandas makes 0.1, 0.1 to 0.1, 0.1.1
-    _check_first_line(path, [*first.iloc[0]], label)
+    _check_first_line(path, _first_line(path), label)
     table = _read_csv(path, na_values=[""], low_memory=False)
     if not table.index.equals(pd.RangeIndex(len(table))):  # pandas takes the first cells for names of rows
         raise ValueError(f"{path}: rows have more cells than the first line has names; look for commas at their ends")
@@ -48,7 +49,7 @@ def split_table(
            [2.]]), array([1, 0]), ('bad', 'safe'), ('size',))
     """
     columns = [*map(str, table.columns)]
-    twice = [column for column in dict.fromkeys(columns) if columns.count(column) > 1]
+    twice = [column for column, count in Counter(columns).items() if count > 1]
     if twice:
         raise ValueError(f"{name}: every column needs a name of its own, got {name_some(twice, 5)} more than once")
     features = tuple(column for column in columns if column != label)
@@ -56,8 +57,13 @@ def split_table(
         raise ValueError(f"{name}: expected columns of features beside the classes in {label!r}, found none")
     if not len(table):
         raise ValueError(f"{name} has no rows")
-    x = np.stack([_numbers(name, table.iloc[:, columns.index(feature)], feature) for feature in features], axis=1)
-    labels, class_names = _classes(f"{name}, column {label!r}", table.iloc[:, columns.index(label)])
+    place = columns.index(label)
+    rest = table.iloc[:, [*range(place), *range(place + 1, len(columns))]]
+    if all(isinstance(kind, np.dtype) and kind.kind in "biuf" for kind in rest.dtypes):
+        x = rest.to_numpy(np.float64)  # at once, as there may be very many columns
+    else:
+        x = np.stack([_numbers(name, rest.iloc[:, k], feature) for k, feature in enumerate(features)], axis=1)
+    labels, class_names = _classes(f"{name}, column {label!r}", table.iloc[:, place])
     return x, labels, class_names, features
 
 
@@ -86,6 +92,15 @@ def label_column(name: str, table: pd.DataFrame, label: str | None) -> str:
 def _called(columns: Sequence[str], label: str | None) -> list[str]:
     """The columns whose names say that they hold the classes."""
     return [column for column in columns if (column.lower() in LABEL_COLUMNS if label is None else column == label)]
+
+
+def _first_line(path: Path) -> list[str]:
+    """The first line that is not empty, as it stands: pandas makes 0.1, 0.1 to 0.1, 0.1.1."""
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            return next((line for line in csv.reader(file) if line), [])
+    except (ValueError, csv.Error) as error:
+        raise ValueError(f"cannot read {path} as a table: {error}") from error
 
 
 def _read_csv(path: Path, **options: Any) -> pd.DataFrame:

@@ -9,15 +9,50 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from scuff.engine.cells import Failure
+from scuff.readers import read_json
 from scuff.store import Store
 
 FOLDER = "progress"
 SECONDS_BETWEEN = 5.0  # two writings
 POINTS = 200  # of the timeline
 RETRIES = 100  # that are kept
+
+
+class CellsOfKind(TypedDict):
+    """The numbers of one kind of cells."""
+
+    total: int
+    there: int
+    done: int
+    running: int
+    failed: int
+    retried: int
+    seconds: float
+    slowest: NotRequired[list[Any] | None]
+    part: NotRequired[float]
+    workers: NotRequired[int]
+    began: NotRequired[list[float]]
+
+
+class Content(TypedDict):
+    """What a journal holds."""
+
+    run: str
+    title: str
+    engine: str
+    state: str
+    started: str
+    updated: str
+    seconds: float
+    workers: int
+    reason: NotRequired[str]
+    cells: dict[str, CellsOfKind]
+    failures: list[dict[str, Any]]
+    retries: list[dict[str, Any]]
+    timeline: list[list[float]]
 
 
 class Journal:
@@ -155,9 +190,7 @@ def read_journals(store: Store) -> list[dict[str, Any]]:
 
 def _read(store: Store) -> Iterator[dict[str, Any]]:
     for name in store.names(FOLDER, ".json"):
-        try:
-            content = json.loads(store.read(name))
-        except ValueError:
-            continue
-        if isinstance(content, dict) and {"run", "cells", "state"} <= content.keys():
+        with contextlib.suppress(ValueError, TypeError, OverflowError):
+            content = read_json(store.read(name), name, Content)
+            datetime.now(UTC) - datetime.fromisoformat(content["updated"])  # a time that says where it is
             yield content

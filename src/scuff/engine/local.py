@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import torch
 
-from scuff.data.memory import available_memory
 from scuff.engine.cells import Cell, Ended, Needs, Work, WorkerLost, Workers
 from scuff.environment import find_device
 from scuff.failures import causes, leaves_sound
+from scuff.memory import available_memory
 from scuff.pool import Pool, threads_limited
 from scuff.store import Unreachable
 

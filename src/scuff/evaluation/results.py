@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from typing import Any, NotRequired, TypedDict
 
 import pandas as pd
 
@@ -11,6 +12,49 @@ from scuff.evaluation.plan import SETTINGS
 from scuff.store import Settings, Store, read_rows, read_settings
 from scuff.suites import Suite
 from scuff.suites.suite import suite_from_dict
+
+
+class CutOf(TypedDict):
+    """How pictures were cut."""
+
+    resize: int | None
+    crop: int | None
+    filter: str
+    keeps_ratio: NotRequired[bool]
+
+
+class Shared(TypedDict):
+    """What all rows of an evaluation share, as `evaluation.json` tells it."""
+
+    source: str
+    source_fingerprint: str
+    clean: str | None
+    clean_fingerprint: str | None
+    published: bool
+    limit: int | None
+    classes: str | None
+    images: int
+    class_names: list[str]
+    suite: dict[str, Any]
+    families: dict[str, str]
+    seed: int
+    cut: CutOf | None
+    clean_cut: CutOf | None
+    as_published: bool
+    precision: str
+
+
+class OfModel(TypedDict):
+    """What is known of a model, as the file of its name in `models` tells it."""
+
+    name: str
+    fingerprint: str
+    environment: dict[str, Any]
+    address: NotRequired[str | None]
+    parameters: NotRequired[int | None]
+    input_size: NotRequired[int | None]
+    mean: NotRequired[list[float] | None]
+    std: NotRequired[list[float] | None]
 
 
 @dataclass(frozen=True)
@@ -28,8 +72,8 @@ def read_evaluation(directory: str | os.PathLike[str]) -> Evaluation:
     store = Store(directory)
     if not store.exists(SETTINGS):
         raise ValueError(f"{store.root} is not the folder of an evaluation: there is no {SETTINGS} in it")
-    settings = read_settings(store, SETTINGS)
-    known = {name: read_settings(store, name) for name in store.names("models", ".json")}
+    settings = read_settings(store, SETTINGS, Shared)
+    known = {name: read_settings(store, name, OfModel) for name in store.names("models", ".json")}
     models = {model["name"]: model for model in known.values()}
     suite = suite_from_dict(settings["suite"], SETTINGS)
     return Evaluation(read_rows(store, store.names("rows", ".parquet")), settings, models, suite)

@@ -21,6 +21,7 @@ from scuff.export.places import check_seen, list_sizes
 from scuff.export.seals import Seals, digest_origin, file_origin, list_outputs, seal_output, stamp_origin
 from scuff.export.tar import writing_tar
 from scuff.export.work import Done, Left, Work
+from scuff.readers import read_json
 from scuff.store import Store
 
 SIZE = 500  # pictures per shard: of 224 x 224 pixels as PNG, noise and all, at most 77 MB
@@ -213,4 +214,5 @@ def write_index(job: PictureJob, contents: Contents) -> list[int]:
 
 
 def _read_record(store: Store, folder: str, number: int) -> dict[str, str]:
-    return json.loads(store.read(f"{folder}/{record_name(number)}"))
+    name = f"{folder}/{record_name(number)}"
+    return read_json(store.read(name), f"{store.root}/{name}", dict[str, str])

@@ -35,11 +35,19 @@ from scuff.models.states import (
     recognise,
 )
 from scuff.pictures import Cut
+from scuff.readers import read_json
 from scuff.store import find_file
 from scuff.tensors import read_metadata, read_tensors, write_tensors
 
 SUFFIXES = (".safetensors", ".pt", ".pth", ".pt2", ".ts", ".torchscript")
-SETTINGS = ("mean", "std", "input_size", "class_names", "cut", "probabilities")  # JSON; the architecture is plain text
+SETTINGS = {  # in JSON; the architecture is plain text
+    "mean": list[float] | None,
+    "std": list[float] | None,
+    "input_size": int | None,
+    "class_names": list[str] | None,
+    "cut": dict[str, int | str | bool | None] | None,
+    "probabilities": bool,
+}
 IMAGENET = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}
 
 
@@ -132,7 +140,9 @@ def load_weights(classifier: Classifier, path: str | os.PathLike[str]) -> Classi
 
 def read_origin(path: str | os.PathLike[str]) -> dict[str, Any] | None:
     """How the weights of a file were made, if it says so. The weights are not read for that."""
-    return json.loads(_reading(path, read_metadata).get("origin", "null"))
+    return read_json(
+        _reading(path, read_metadata).get("origin", "null"), f"the origin of {path}", dict[str, Any] | None
+    )
 
 
 def _read(path: Path | str) -> tuple[dict[str, Tensor] | Classifier, Mapping[str, str]]:
@@ -178,8 +188,8 @@ def _fit(architecture: str, state: Mapping[str, Tensor]) -> tuple[int, int]:
 
 def _settings(path: Path | str, metadata: Mapping[str, str]) -> dict[str, Any]:
     try:
-        settings = {key: json.loads(metadata[key]) for key in SETTINGS if key in metadata}
-        if "cut" in settings:
+        settings = {key: read_json(metadata[key], key, SETTINGS[key]) for key in SETTINGS if key in metadata}
+        if settings.get("cut") is not None:
             settings["cut"] = Cut(**settings["cut"])
     except (TypeError, ValueError) as error:
         raise ValueError(f"the metadata of {path} are not readable: {error}") from error

@@ -10,12 +10,12 @@ import hashlib
 import io
 import os
 import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from scuff.arrays import BROKEN
 from scuff.store.store import Store
 
 MARK = b"scuff-blake2b-"
@@ -71,7 +71,7 @@ def read_arrays(store: Store, name: str, keys: Sequence[str] = ()) -> dict[str, 
             raise ValueError(CHANGED)
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             return {key: file[key] for key in keys or file}
-    except (zipfile.BadZipFile, zlib.error, ValueError, KeyError, EOFError, OSError, NotImplementedError) as error:
+    except (*BROKEN, OSError) as error:
         raise damaged(store, name, error) from error
 
 
@@ -98,6 +98,6 @@ def _is_damaged(name: str, content: bytes) -> bool:
         import pyarrow.parquet as pq
 
         pq.read_table(io.BytesIO(content))
-    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, OSError, NotImplementedError):
+    except (*BROKEN, OSError):
         return True
     return False

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from scuff.readers import AnyMapping, read_json
 from scuff.store.store import Store
 
 Settings = dict[str, Any]
@@ -15,15 +16,12 @@ Settings = dict[str, Any]
 NOTED_ONLY = ("scuff",)  # the version of this package: worth knowing, no reason to refuse
 
 
-def read_settings(store: Store, name: str) -> Settings:
-    """The settings in a file."""
+def read_settings(store: Store, name: str, form: Any = AnyMapping) -> Any:
+    """The settings in a file, which have a form (see `scuff.readers`)."""
     try:
-        settings = json.loads(store.read(name))
-        if not isinstance(settings, dict):
-            raise ValueError(f"expected a mapping, got {type(settings).__name__}")
+        return read_json(store.read(name), name, form)
     except ValueError as error:
         raise ValueError(f"{store.root}/{name} is not readable as settings ({error}); use another folder") from error
-    return settings
 
 
 def check_settings(

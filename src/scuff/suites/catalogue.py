@@ -44,8 +44,10 @@ def load_suite(source: str | os.PathLike[str]) -> Suite:
     if text.endswith((".yaml", ".yml")) or os.path.exists(text):
         try:
             return parse_suite(_read(text), text)
-        except OSError as error:
-            raise SuiteError(f"cannot read the suite file {text}: {error.strerror or error}") from error
+        except (OSError, UnicodeDecodeError) as error:
+            raise SuiteError(
+                f"cannot read the suite file {text}: {getattr(error, 'strerror', None) or error}"
+            ) from error
     near = difflib.get_close_matches(text, list_suites(), n=3, cutoff=0.4)
     hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(list_suites())}."
     raise SuiteError(f"no suite is called {text!r}; {hint} A file of your own ends in .yaml")

@@ -33,7 +33,9 @@ import yaml
 
 from scuff.files import NAME_RULE, is_file_name, write_by_rename
 from scuff.ranges import Range, is_number
+from scuff.readers import read_yaml
 
+MOST = {"size": 100_000, "severities": 100}  # beyond which a number must be a mistake
 ENTRY_LISTS = ("validation", "compare_to_first")
 ABOUT_ENTRY = ("corruption", "image_size")  # what an entry says of itself; all else are parameters
 
@@ -199,9 +201,9 @@ class Suite:
 def parse_suite(text: str, where: str) -> Suite:
     """A suite from the text of a YAML file; `where` is its name in error messages."""
     try:
-        data = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise SuiteError(f"{where} is not valid YAML: {error}") from error
+        data = read_yaml(text, where, Any)
+    except ValueError as error:
+        raise SuiteError(str(error)) from error
     if isinstance(data, dict) and not data.get("entries", True):
         raise SuiteError(f"{where}: entries must map names to parameters; there are none")
     return suite_from_dict(data, where)
@@ -255,8 +257,11 @@ def _validate(suite: Suite) -> None:
     need(is_file_name(suite.name), f"the name must be {NAME_RULE}")
     for key in ("version", "size", "severities"):
         value = getattr(suite, key)
-        good = (type(value) is int and value >= 1) or (key == "severities" and value is None)
-        need(good, f"{key} must be a whole number of at least 1, got {value!r}")
+        good = (type(value) is int and 1 <= value <= MOST.get(key, value)) or (key == "severities" and value is None)
+        most = f"from 1 to {MOST[key]}" if key in MOST else "of at least 1"
+        need(good, f"{key} must be a whole number {most}, got {value!r}")
+    for key in ("about", "reference"):
+        need(isinstance(getattr(suite, key), str), f"{key} must be text, got {getattr(suite, key)!r}")
     need(isinstance(suite.draws_levels, bool), f"draws_levels must be true or false, got {suite.draws_levels!r}")
     need(isinstance(suite.entries, Mapping), f"entries must map names to parameters, got {suite.entries!r}")
     for entry, parameters in suite.entries.items():
@@ -268,7 +273,8 @@ def _validate(suite: Suite) -> None:
                 need(isinstance(value, str), f"{where} must be the name of a corruption, got {value!r}")
                 continue
             if parameter == "image_size":
-                need(type(value) is int and value >= 1, f"{where} must be a whole number of pixels, got {value!r}")
+                good = type(value) is int and 1 <= value <= MOST["size"]
+                need(good, f"{where} must be a whole number of pixels, from 1 to {MOST['size']}, got {value!r}")
             need(
                 not isinstance(value, list) or len(value) == suite.severities,
                 f"{where} must be one value, a range, or a list of {suite.severities or 'severities'}, got {value!r}",
@@ -280,7 +286,8 @@ def _validate(suite: Suite) -> None:
         for entry in getattr(suite, key):
             need(isinstance(entry, str) and entry in suite.entries, f"{key} names {entry!r}, which is no entry")
     for key, names in (("aliases", suite.aliases), ("categories", suite.categories)):
-        need(isinstance(names, Mapping), f"{key} must map names to entries, got {names!r}")
+        good = isinstance(names, Mapping) and all(isinstance(name, str) for name in names)
+        need(good, f"{key} must map names to entries, got {names!r}")
     for name, group in suite.categories.items():
         need(isinstance(group, (list, tuple)), f"the category {name!r} must be a list of entries, got {group!r}")
     for entry in [*suite.aliases.values(), *(e for group in suite.categories.values() for e in group)]:

@@ -12,11 +12,13 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from scuff.metrics.overlap.scores import OverlapTable, read_overlaps
+from scuff.readers import read_yaml
 
 MOST_ITERATIONS = 1000
 STEPS = [
@@ -107,13 +109,8 @@ def find_categories(
 
 def read_categories(path: str | os.PathLike[str]) -> dict[str, list[str]]:
     """A file that maps categories to their corruptions, YAML or JSON."""
-    import yaml
-
-    try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))  # JSON is YAML, too
-    except yaml.YAMLError as error:
-        raise ValueError(f"cannot read {path}: {error}") from error
-    if not content or not isinstance(content, dict) or not all(isinstance(group, list) for group in content.values()):
+    content = read_yaml(Path(path).read_bytes(), f"{path}", dict[Any, list[Any]])  # JSON is YAML, too
+    if not content:
         raise ValueError(f"{path} must map categories to lists of corruptions, as scuff design categories writes them")
     return {str(category): list(map(str, members)) for category, members in content.items()}
 

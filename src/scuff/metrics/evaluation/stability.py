@@ -214,10 +214,9 @@ def _film(rows: pd.DataFrame, ranks: tuple[str, ...], name: str) -> tuple[np.nda
     frame = rows["frame"].to_numpy(np.int64)
     frames = int(frame.max()) + 1
     slot = image * frames + frame
-    counts = np.bincount(slot, minlength=len(images) * frames)
-    if frame.min() < 0 or counts.min() != 1 or counts.max() != 1:
+    if frame.min() < 0 or len(images) * frames != len(rows) or (np.bincount(slot, minlength=len(rows)) != 1).any():
         raise ValueError(f"{name}: every image must have each of the frames 0 to {frames - 1} once")
-    film = np.empty((counts.size, len(ranks)), np.int32)
+    film = np.empty((len(rows), len(ranks)), np.int32)
     for k, rank in enumerate(ranks):
         film[slot, k] = rows[rank].to_numpy()
     return images, film.reshape(len(images), frames, len(ranks))

@@ -12,6 +12,7 @@ import pandas as pd
 from scuff.suites import Suite, list_suites, load_suite
 
 CLEAN = "clean"  # what rows call the uncorrupted images
+MOST_SEVERITY = 1000
 CELL_COLUMNS = ("model", "source", "suite", "corruption", "severity", "image_id", "label", "prediction")
 
 
@@ -172,8 +173,9 @@ def _number_cells(rows: pd.DataFrame) -> tuple[tuple[tuple[str, int], ...], np.n
     """The cells that occur, clean ones first, and for every row the number of its cell."""
     corruption, names = _codes(rows["corruption"])
     severity = rows["severity"].to_numpy(np.int64)
-    if severity.min() < 0:
-        raise ValueError(f"severity must be at least 0, got {severity.min()}")
+    if severity.min() < 0 or severity.max() > MOST_SEVERITY:
+        wrong = severity.min() if severity.min() < 0 else severity.max()
+        raise ValueError(f"severity must be a level from 0 to {MOST_SEVERITY}, got {wrong}")
     levels = int(severity.max()) + 1
     code = corruption.astype(np.int64) * levels + severity
     present = np.flatnonzero(np.bincount(code))

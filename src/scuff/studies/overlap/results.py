@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -47,12 +48,19 @@ def collect(store: Store, evaluation: Plan, cells: Sequence[TrainingCell], teste
     store.write(MATRIX, overlaps(accuracies).to_frame().to_csv().encode())
 
 
+class Kept(TypedDict):
+    """Settings that results are read with."""
+
+    suites: list[dict[str, Any]]
+    seeds: list[int]
+
+
 def read_overlap(directory: str | os.PathLike[str]) -> Accuracies:
     """The accuracies of a finished study, image by image."""
     store = Store(directory)
     if not store.exists(SETTINGS):
         raise ValueError(f"{store.root} is not the folder of an overlap study: there is no {SETTINGS} in it")
-    settings = read_settings(store, SETTINGS)
+    settings = read_settings(store, SETTINGS, Kept)
     unfinished = f"the overlap study in {store.root} is not finished; run the same command again to go on"
     if not store.exists(HITS):
         raise ValueError(unfinished)

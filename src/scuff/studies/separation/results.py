@@ -6,7 +6,7 @@ import io
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -61,6 +61,13 @@ def _read_right(store: Store, cell: MscrCell) -> np.ndarray:
     return read_arrays(store, cell.file, ["right"])["right"].astype(np.int64)
 
 
+class Kept(TypedDict):
+    """Settings that results are read with."""
+
+    epsilon_min: float
+    norm: str | float
+
+
 def read_mscr(directory: str | os.PathLike[str]) -> RobustAccuracies:
     """The accuracies of a study, as far as it is finished."""
     store = Store(directory)
@@ -68,7 +75,7 @@ def read_mscr(directory: str | os.PathLike[str]) -> RobustAccuracies:
         raise ValueError(f"{store.root} is not the folder of a study of MSCR: there is no {SETTINGS} in it")
     if not store.exists(ACCURACIES):
         raise ValueError(f"the study in {store.root} is not finished; run the same command again to go on")
-    settings = read_settings(store, SETTINGS)
+    settings = read_settings(store, SETTINGS, Kept)
     try:
         table = pd.read_csv(io.BytesIO(store.read(ACCURACIES)))
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:

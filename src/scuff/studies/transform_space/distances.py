@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import torch
@@ -169,9 +169,18 @@ class DistanceWork:
 # --- results ----------------------------------------------------------------------------------------------------------
 
 
+class Kept(TypedDict):
+    """Settings from which results are gathered."""
+
+    suite: dict[str, Any]
+    resamplings: int
+    levels: dict[str, list[int | None]]
+    schemes: dict[str, Any]
+
+
 def collect_distances(store: Store) -> Distances:
     """Gather the files of all schemes that are finished into one table, and write it."""
-    settings = read_settings(store, SETTINGS)
+    settings = read_settings(store, SETTINGS, Kept)
     suite, resamplings = settings["suite"]["suite"], range(settings["resamplings"])
     columns = [(f"{suite}/{entry}", level) for entry, levels in settings["levels"].items() for level in levels]
     names = [name for name in settings["schemes"] if all(store.exists(scheme_file(r, name)) for r in resamplings)]

@@ -11,6 +11,7 @@ import pandas as pd
 
 from scuff.data.natural import ALL_CLASSES, SUBSETS
 from scuff.evaluation.plan import SETTINGS
+from scuff.evaluation.results import OfModel, Shared
 from scuff.metrics import Resampling, mfr
 from scuff.metrics.evaluation.tables import CLEAN as CLEAN_ROWS
 from scuff.metrics.validity.shifts import CORRUPTED, NATURAL, REFERENCE, SCORE, Shifts
@@ -141,7 +142,7 @@ def read_folder(folder: Folder) -> Evaluated:
     settings = _settings_of(store)
     suite = suite_from_dict(settings["suite"], SETTINGS)
     names = store.names("rows", ".parquet")
-    models = [read_settings(store, name) for name in store.names("models", ".json")]
+    models = [read_settings(store, name, OfModel) for name in store.names("models", ".json")]
     values: dict[tuple[str, str, int], float] = {}
     classes: set[int] = set()
     if "frame" in read_rows(store, names[:1]):
@@ -160,7 +161,7 @@ def _settings_of(store: Store) -> Settings:
     check_exists(store.root)
     if not store.exists(SETTINGS):
         raise ValueError(f"{store.root} is not the folder of an evaluation: there is no {SETTINGS} in it")
-    return read_settings(store, SETTINGS)
+    return read_settings(store, SETTINGS, Shared)
 
 
 def _read_flips(store: Store, names: list[str], suite: Suite) -> dict[str, float]:

@@ -25,7 +25,6 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -34,9 +33,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from scuff.metrics.validity.shift_tables import model_names, read_named_table, to_numbers
 from scuff.metrics.validity.shifts import CORRUPTED, NATURAL, REFERENCE, SCORE, Shifts
+from scuff.readers import read_yaml
 from scuff.studies.validity.cells import CLEAN, NO_LEVEL, Cell, check_severities, make_shifts
 from scuff.suites import list_suites, load_suite
 from scuff.words import name_some, near_names
@@ -228,7 +230,10 @@ def _check_percent(largest: Mapping[str, float]) -> None:
 
 def _left_out(models: pd.Index, include: Sequence[str] = ("",), exclude: Sequence[str] = ()) -> dict[str, str]:
     """The models that the mapping does not ask for, and why."""
-    included, excluded = (models[[any(re.search(e, m) for e in each) for m in models]] for each in (include, exclude))
+    included, excluded = (
+        models[np.any([np.zeros(len(models), bool), *(_found(e, models) for e in each)], axis=0)]
+        for each in (include, exclude)
+    )
     if included.empty:
         raise ValueError(
             f"no model matches models.include of the mapping, {name_some(include)}; there are {name_some(models)}"
@@ -241,28 +246,20 @@ def _families(frame: pd.DataFrame, families: Mapping[str, str]) -> Sequence[str]
     """The family of every model, empty if it has none."""
     if COLUMN in families:
         return _column_of(frame, families[COLUMN])
-    return [next((name for name, e in families.items() if re.search(e, model)), "") for model in frame.index]
+    found = {name: _found(expression, frame.index) for name, expression in families.items()}
+    return [next((name for name in found if found[name][k]), "") for k in range(len(frame))]
+
+
+def _found(expression: str, names: Iterable[str]) -> np.ndarray:
+    """In which names a regular expression is found. Arrow needs no longer for one than for another."""
+    return pc.match_substring_regex(pa.array(names, pa.string()), expression).to_numpy(zero_copy_only=False)
 
 
 # --- parsers of a mapping: functions of a value and of its place in it, for error messages ----------------------------
 
 
 def _load(path: Place) -> Mapping[str, Any]:
-    import yaml
-
-    class Loader(yaml.SafeLoader):
-        """Refuses repeated keys, of which YAML would silently take the last."""
-
-        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-            for key, count in Counter(str(key.value) for key, _ in node.value).items():
-                if count > 1:
-                    raise ValueError(f"the mapping {path} has the key {key} {count} times; keep one of them")
-            return super().construct_mapping(node, deep)
-
-    try:
-        content = yaml.load(Path(path).read_text(encoding="utf-8"), Loader)
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ValueError(f"cannot read the mapping {path}: {error}") from error
+    content = read_yaml(Path(path).read_bytes(), f"the mapping {path}", Any)
     if not isinstance(content, dict):
         raise ValueError(f"the mapping {path} must say what columns mean, as in clean: val; got {content!r}")
     return content
@@ -299,14 +296,18 @@ def _list(values: Any, where: str, parse: Parser = lambda value, _: str(value)) 
 
 
 def _expression(value: Any, where: str) -> str:
+    expression = _column(value, where)
     try:
-        return re.compile(_column(value, where)).pattern
-    except re.error as error:
-        raise ValueError(f"{where} must be a regular expression, got {value!r}: {error}") from error
+        _found(expression, [""])
+    except pa.ArrowInvalid as error:
+        raise ValueError(
+            f"{where} must be a regular expression, without (?= and the like; got {value!r}: {error}"
+        ) from error
+    return expression
 
 
 def _unit(value: Any, where: str) -> str:
-    if value not in UNITS:
+    if not isinstance(value, str) or value not in UNITS:
         raise ValueError(f"{where} must be {' or '.join(UNITS)}, got {value!r}")
     return value
 
