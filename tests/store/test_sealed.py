@@ -1,6 +1,8 @@
 """Cells that were damaged are noticed when they are read, and can be made again."""
 
 import os
+import tarfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +11,17 @@ import torch
 from made_exports import make_picture
 from safetensors import SafetensorError
 
+import scuff
+from scuff.corruptions import register
 from scuff.data import open_source
 from scuff.digests import digest_files
+from scuff.engine import LocalEngine
+from scuff.export import export
 from scuff.files import check_out, file_digest, is_file_name, write_by_rename
+from scuff.models import open_model
 from scuff.store import Store, read_arrays, read_columns, read_rows, remove_damaged, write_arrays, write_rows
 from scuff.tensors import read_metadata, read_tensors, write_tensors
+from scuff.training import find_recipe
 
 CONSTANT = {"model": "net", "source": "data", "suite": "mine", "corruption": "fog"}
 COLUMNS = {
@@ -211,3 +219,32 @@ def test_a_store_never_makes_a_folder_of_an_odd_name(tmp_path, monkeypatch):
             Store(place)
     assert Store("~/x").root == str(tmp_path / "home" / "x")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["../x", "/tmp/x", "..", "a\\b", ""])
+def test_no_name_of_a_suite_recipe_model_or_plugin_leads_outside(name):
+    with pytest.raises(scuff.SuiteError, match="the name must be text without /"):
+        scuff.Suite(name, 1, 32, {"fog": {"strength": 1.0, "decay": 2.0}})
+    with pytest.raises(ValueError, match="its name must be text without /"):
+        replace(find_recipe("fashion"), name=name)
+    with pytest.raises(ValueError, match="a model's name"):
+        open_model(torch.nn.Flatten(), name=name or "/")
+    apply = lambda x: x  # noqa: E731
+    apply.__name__ = name
+    with pytest.raises(ValueError, match="a corruption needs the name of a function"):
+        register(family="noise")(apply)
+
+
+def test_members_of_a_shard_stay_below_it(tmp_path):
+    """Whatever folders and pictures are called, an archive that is unpacked writes into its own folder only."""
+    for name in ("..a", "a..", "a b", "-x", "~", "c%2F..%2F"):
+        (tmp_path / "pictures" / name).mkdir(parents=True)
+        make_picture(9, 9).save(tmp_path / "pictures" / name / f"x{name}.png")
+    options = {"only": ["contrast"], "severities": [1], "layout": "webdataset", "engine": LocalEngine(1)}
+    export(tmp_path / "pictures", tmp_path / "out", "imagenet-c", **options)
+    with tarfile.open(tmp_path / "out" / "contrast" / "1" / "shard-000000.tar") as tar:
+        members = tar.getnames()
+        tar.extractall(tmp_path / "unpacked", filter="data")
+    assert len(members) == 10  # hidden folders are left out
+    assert not any(member.startswith("/") or ".." in member.split("/") for member in members)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "pictures", "unpacked"]
