@@ -48,8 +48,9 @@ def corrupt_command(
     are no levels. An .npz (images, x or data; labels or y) or .npy becomes DST/CORRUPTION.npy and DST/labels.npy. Every
     image has its own random stream, so that results depend neither on the number of workers nor on the other images.
 
-    Interrupt it whenever you like: the same command resumes where it stopped. Files that cannot be read are skipped and
-    listed at the end, and the exit code is 1; with --skip-unreadable it is 0.
+    Interrupt it whenever you like: the same command resumes where it stopped. Files that were damaged, or whose source
+    has changed, are made again. Sources that cannot be read are skipped and listed at the end, and the exit code is 1;
+    with --skip-unreadable it is 0.
 
     Millions of files are hard on any file system. With --layout webdataset, DST/CORRUPTION/SEVERITY/ holds
     shard-000000.tar and so on, for the webdataset library: KEY.png and, if SRC has a folder per class, KEY.cls, the
