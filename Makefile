@@ -62,7 +62,7 @@ format: setup
 
 gallery: setup
 	rm -rf docs/gallery
-	$(BIN)/scuff gallery docs/gallery
+	$(BIN)/scuff gallery docs/gallery --no-large
 
 bench: setup
 	$(PIP) -e ".[bench]"

@@ -14,13 +14,13 @@ import numpy as np
 from scuff.files import file_digest, file_stamp, write_by_rename
 
 READERS = 8  # files at once: disks and networks answer sooner together, and hashing needs no lock of Python's
-WORTH_IT = 256 << 20  # bytes, from which on digests are remembered: reading less takes a moment
+WORTH_IT = 16 << 20  # bytes, from which on digests are remembered: reading less takes a moment
 
 
 def digest_files(root: str | os.PathLike[str], names: Sequence[str]) -> np.ndarray:
     """64 bits of a hash of each file's content, uint64 (n,), by the files' paths below a folder."""
     paths = [os.path.join(root, name) for name in names]
-    keys = np.fromiter((_hash(f"{path}|{file_stamp(path)}".encode()) for path in paths), np.uint64, len(paths))
+    keys = np.fromiter(map(_key, paths), np.uint64, len(paths))
     place = _place_of(root)
     known = _read(place)
     found = np.minimum(np.searchsorted(known[:, 0], keys), len(known) - 1)
@@ -28,7 +28,7 @@ def digest_files(root: str | os.PathLike[str], names: Sequence[str]) -> np.ndarr
     unknown = np.flatnonzero(known[found, 0] != keys)
     with ThreadPoolExecutor(READERS) as pool:
         digests[unknown] = list(pool.map(lambda k: _digest(paths[k]), unknown))
-    if sum(os.path.getsize(paths[k]) for k in unknown) >= WORTH_IT:
+    if sum(os.path.getsize(paths[k]) for k in unknown if digests[k]) >= WORTH_IT:
         together = np.concatenate([known, np.stack([keys, digests], axis=1)[unknown]])
         with contextlib.suppress(OSError), write_by_rename(place) as file:  # a home that is full or read-only
             np.save(file, together[np.argsort(together[:, 0], kind="stable")])
@@ -49,10 +49,17 @@ def _read(place: Path) -> np.ndarray:
     return np.zeros((1, 2), np.uint64)
 
 
+def _key(path: str) -> int:
+    try:
+        return _hash(f"{path}|{file_stamp(path)}".encode(errors="surrogateescape"))
+    except OSError:  # whoever needs the file will say so
+        return 1
+
+
 def _digest(path: str) -> int:
     try:
         return int.from_bytes(file_digest(path), "little")
-    except OSError:  # whoever needs the file will say so
+    except OSError:
         return 0
 
 

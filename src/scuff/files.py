@@ -89,6 +89,8 @@ def write_by_rename(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     whole
     """
     path = Path(path).expanduser()
+    if _SCHEME.match(str(path)):  # Path has made s3:/bucket of s3://bucket
+        raise ValueError(f"{path} is no path of this machine, which is where this file can be written; give one")
     path.parent.mkdir(parents=True, exist_ok=True)
     # A short name of its own, because the real one may be as long as names can be. Not made by tempfile, whose files
     # nobody else may read.

@@ -25,6 +25,8 @@ from scuff.suites.tables import count_entries, parameter_table, severity_rule
 INDEX = "README.md"
 TILE = 96  # pixels; larger pictures are reduced, smaller ones enlarged until they reach it
 CAPTION_SIZE = 12
+LARGE_TILE = 224  # pixels, at which noise, JPEG and pixelate can be judged
+LARGE_FORMAT: dict[str, Any] = {"format": "WEBP", "quality": 90}
 FORMAT: dict[str, Any] = {"format": "WEBP", "quality": 75, "method": 6}  # a third smaller than such a JPEG
 
 
@@ -34,19 +36,23 @@ def write_suite(
     picture: Image.Image,
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
+    large: bool = False,
 ) -> Path:
     """Write the page of a suite and, in a folder of its name, the strips of its entries; return the page's path.
 
     The page comes last: it never names a picture that is not there. `progress` is called with the address of each entry
-    when its strip is written.
+    when its strip is written. With `large`, each strip leads to a second one that shows every pixel.
     """
     folder = Path(folder)
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file; a gallery needs a folder")
-    text = suite_page(suite)  # an entry that names no corruption fails here, before the work
+    text = suite_page(suite, large)  # an entry that names no corruption fails here, before the work
     clean = fit_square(picture, suite.size)
     for entry in suite.entries:
         row = [("clean", clean), *entry_row(suite, entry, clean, seed, all_levels=False)]
+        if large:
+            with write_by_rename(folder / strip_name(suite, entry, large)) as file:
+                draw_strip([(caption, enlarged(tile, LARGE_TILE)) for caption, tile in row]).save(file, **LARGE_FORMAT)
         with write_by_rename(folder / strip_name(suite, entry)) as file:
             draw_strip([(caption, _tile(tile)) for caption, tile in row], CAPTION_SIZE).save(file, **FORMAT)
         if progress is not None:
@@ -59,12 +65,12 @@ def write_index(folder: str | os.PathLike[str], suites: Sequence[Suite]) -> Path
     return _write_text(Path(folder) / INDEX, index_page(suites))
 
 
-def strip_name(suite: Suite, entry: str) -> str:
+def strip_name(suite: Suite, entry: str, large: bool = False) -> str:
     """Where the strip of an entry lies in the gallery."""
-    return f"{suite.name}/{entry}.webp"
+    return f"{suite.name}/{'large/' if large else ''}{entry}.webp"
 
 
-def suite_page(suite: Suite) -> str:
+def suite_page(suite: Suite, large: bool = False) -> str:
     """The text of a suite's page: what the suite is, then its entries, under their categories where it has some."""
     groups: dict[str, list[str]] = {}
     for entry in suite.entries:
@@ -74,7 +80,7 @@ def suite_page(suite: Suite) -> str:
         if category:
             blocks.append(f"## {category}")
         for entry in entries:
-            blocks += [f"{'###' if category else '##'} {entry}", *_entry_blocks(suite, entry)]
+            blocks += [f"{'###' if category else '##'} {entry}", *_entry_blocks(suite, entry, large)]
     return _page(blocks)
 
 
@@ -137,7 +143,7 @@ def _contents(groups: dict[str, list[str]]) -> Iterable[str]:
         yield f"**{category}:** {links}" if category else links
 
 
-def _entry_blocks(suite: Suite, entry: str) -> Iterable[str]:
+def _entry_blocks(suite: Suite, entry: str, large: bool) -> Iterable[str]:
     corruption, address = get(suite.corruption(entry)), f"{suite.name}/{entry}"
     facts = [f"`{address}`", f"family: {corruption.family}"]
     if corruption.name != entry:
@@ -146,7 +152,8 @@ def _entry_blocks(suite: Suite, entry: str) -> Iterable[str]:
         facts.append("not scored")
     yield " · ".join(facts)
     yield from _paragraphs(corruption)
-    yield f"![{address}]({quote(strip_name(suite, entry))})"
+    strip = f"![{address}]({quote(strip_name(suite, entry))})"
+    yield f"[{strip}]({quote(strip_name(suite, entry, large))})" if large else strip
     headings, rows = parameter_table(suite, [entry])
     yield _table(headings, rows[entry]) if rows[entry] else "No parameters."
     if corruption.lengths:

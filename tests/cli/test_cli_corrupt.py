@@ -59,6 +59,18 @@ def test_a_folder(run):
     assert "Made 0; existing: 8" in run("in", "out", *FEW).stdout
 
 
+def test_a_single_picture_is_corrupted_as_in_its_folder(run):
+    result = run("in/a.png", "one", *FEW)
+    assert result.exit_code == 0, result.output
+    assert "1 images x 2 corruptions x severities 1,3" in result.stdout
+    assert run("in", "out", *FEW).exit_code == 0
+    made = [name for name in files("one") if name.endswith(".png")]
+    assert made == [f"{entry}/{level}/a.png" for entry in ("brightness", "contrast") for level in (1, 3)]
+    assert all(Path("one", name).read_bytes() == Path("out", name).read_bytes() for name in made)
+    Path("in/notes.txt").write_text("no picture")
+    assert_refused(run("in/notes.txt", "other", *FEW), "expected a folder of pictures, a picture (.jpg .jpeg")
+
+
 @pytest.mark.parametrize("option", [["--as-published"], ["--save", "jpeg"]])
 def test_as_published_is_jpeg(run, option):
     assert run("in", "out", *FEW, *option).exit_code == 0

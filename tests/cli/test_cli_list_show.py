@@ -311,3 +311,17 @@ def test_a_sheet_reports_its_progress():
 def test_the_bundled_picture():
     assert bundled_picture().size == (224, 224)
     assert bundled_picture().mode == "RGB"
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ("fog: {scael: [1, 2]}", "mine/fog: fog takes the parameters"),
+        ("foog: {}", "mine/foog: no corruption is called"),
+    ],
+)
+def test_a_suite_with_a_wrong_parameter_is_not_listed(run, tmp_path, entry, words):
+    (tmp_path / "mine.yaml").write_text(
+        f"suite: mine\nversion: 1\nsize: 32\nseverities: 2\nentries:\n  {entry}\n", encoding="utf-8"
+    )
+    assert_refused(run("list", "mine.yaml"), words)

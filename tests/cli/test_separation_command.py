@@ -316,7 +316,7 @@ def test_duplicates_are_an_error_or_dropped(tmp_path):
     [
         ("a,class\n0,x\n1,x\n", [], "expected at least two classes"),
         ("a,class\n0,x\n,y\n", [], "row 1 (counted from 0), column a, is empty"),
-        ("a,class\n0,x\n7,y\n", [], "scale 'minmax' brings every feature there"),
+        ("a,class\n0,x\n7,y\n", [], "--scale minmax (in Python scale='minmax') brings every feature there"),
         ("a,b,class\n0,1,x\n7,1,y\n", ["--scale", "minmax"], "constant features"),
         ("a,class\n0,x\n1,y\n", ["--scale", "z"], "scale must be minmax or none"),
         ("a,class\n0,x\n1,y\n", ["--label", "b"], "no column 'b'"),

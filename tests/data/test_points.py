@@ -175,7 +175,10 @@ def test_a_wrong_label_column_gets_a_hint():
 
 def test_numbers_outside_of_0_to_1_need_a_scale():
     table = TABLE.assign(a=[18, 90, 40])
-    with pytest.raises(ValueError, match=r"in \[0, 1\], got 0 to 90, outside in column a; scale 'minmax' brings"):
+    with pytest.raises(
+        ValueError,
+        match=r"in \[0, 1\], got 0 to 90, outside in column a; --scale minmax \(in Python scale='minmax'\) brings",
+    ):
         open_points(table)
     scaled = open_points(table, scale="minmax")
     np.testing.assert_allclose(scaled.x, [[0, 1], [1, 0], [22 / 72, 0.25]], atol=1e-15)

@@ -63,7 +63,7 @@ def test_links_of_a_page_lead_somewhere(page: Path) -> None:
 
 def test_the_index_knows_every_corruption_of_the_package() -> None:
     text = gallery.index_page(SUITES)
-    ours = [name for name in names() if get(name).apply.__module__.startswith("scuff.")]
+    ours = [name for name in names() if (get(name).apply.__module__ or "").startswith("scuff.")]
     assert len(ours) > 100
     assert [name for name in ours if f"| `{name}` |" not in text] == []
     assert [address for address in scuff.list_corruptions() if f"[{address}](" not in text] == []
@@ -168,12 +168,24 @@ def test_gallery_of_a_suite_of_your_own(run, mixed, tmp_path) -> None:
     assert result.exit_code == 0, result.output
     assert result.stdout == "deep/out/all kinds.md\n"
     out = tmp_path / "deep" / "out"
-    assert (out / "all kinds.md").read_text(encoding="utf-8") == gallery.suite_page(mixed)
+    page = (out / "all kinds.md").read_text(encoding="utf-8")
+    assert page == gallery.suite_page(mixed, large=True)
     tiles = {"fog": 3, "drops": 4, "flip": 6, "to_sepia": 2, "pan": 4}
-    assert sorted(path.name for path in (out / "all kinds").iterdir()) == sorted(f"{entry}.webp" for entry in tiles)
+    names = sorted(f"{entry}.webp" for entry in tiles)
+    assert sorted(path.name for path in (out / "all kinds").glob("*.webp")) == names
+    assert sorted(path.name for path in (out / "all kinds" / "large").iterdir()) == names
     for entry, count in tiles.items():
-        with Image.open(out / gallery.strip_name(mixed, entry)) as strip:
-            assert strip.width == count * (gallery.TILE + GAP) - GAP
+        assert f"[![all kinds/{entry}](all%20kinds/{entry}.webp)](all%20kinds/large/{entry}.webp)" in page  # a click
+        for side, large in ((gallery.TILE, False), (224, True)):
+            with Image.open(out / gallery.strip_name(mixed, entry, large)) as strip:
+                assert strip.width == count * (side + GAP) - GAP
+
+
+def test_large_strips_can_be_left_out(run, mixed, tmp_path) -> None:
+    mixed.save("mine.yaml")
+    assert run("out", "--suite", "mine.yaml", "--no-large").exit_code == 0
+    assert (tmp_path / "out" / "all kinds.md").read_text(encoding="utf-8") == gallery.suite_page(mixed)
+    assert not (tmp_path / "out" / "all kinds" / "large").exists()
 
 
 def test_large_pictures_are_reduced(run, tmp_path) -> None:
@@ -192,7 +204,7 @@ def test_gallery_of_all_suites_has_an_index(run, monkeypatch, tmp_path) -> None:
     assert result.stdout == "out/README.md\n"
     suites = [scuff.load_suite("cifar10-c-bar"), scuff.load_suite("imagenet-noc")]
     assert (tmp_path / "out" / "README.md").read_text(encoding="utf-8") == gallery.index_page(suites)
-    assert len(list((tmp_path / "out").rglob("*.webp"))) == 18
+    assert len(list((tmp_path / "out").rglob("*.webp"))) == 2 * 18
 
 
 def test_seeds_choose_the_realisation(run, tmp_path) -> None:
@@ -234,4 +246,4 @@ def test_a_page_never_names_a_picture_that_is_not_there(run, mixed, monkeypatch,
     monkeypatch.setattr("scuff.gallery.entry_row", fails_at_the_third)
     mixed.save("mine.yaml")
     assert "no ink" in run("out", "--suite", "mine.yaml").stderr
-    assert sorted(path.name for path in (tmp_path / "out").rglob("*.*")) == ["drops.webp", "fog.webp"]
+    assert sorted(path.name for path in (tmp_path / "out").rglob("*.*")) == ["drops.webp"] * 2 + ["fog.webp"] * 2

@@ -6,9 +6,11 @@ import itertools
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from made_evaluations import CLASS_NAMES, make_evaluation, save_evaluation
 from pages import Page, rendered, table_of
 from PIL import Image
@@ -325,6 +327,15 @@ def test_an_unfinished_evaluation_is_shown_as_far_as_it_is(small):
     assert "So far 15 of 50 cells of the suite." in " ".join(page.texts("li"))
     assert "Only the cells that all models have are compared." in page.section("comparison")
     assert len(table_of(page, "Ranks by corruption")) == 3
+
+
+def test_a_finished_evaluation_has_no_section_on_progress(tmp_path):
+    net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(784, 10))
+    scuff.evaluate(net, "cifar10-c", "fashion", tmp_path / "run", limit=4, only=["contrast"], severities=[1])
+    assert "progress" not in Page(Path(write_report(tmp_path / "run")).read_text(encoding="utf-8")).sections()
+    journal = next((tmp_path / "run" / "progress").glob("*.json"))
+    journal.write_text(journal.read_text().replace('"finished"', '"interrupted"'))
+    assert "progress" in Page(Path(write_report(tmp_path / "run")).read_text(encoding="utf-8")).sections()
 
 
 def test_clean_images_alone_make_a_report(small):

@@ -37,9 +37,7 @@ from scuff.report.colours import themes
 from scuff.report.transform_space.dissimilar import dissimilar_page
 from scuff.report.transform_space.distances import distances_page
 from scuff.report.transform_space.mixing import mixing_page
-from scuff.report.transform_space.names import SHORT, short_name
-from scuff.report.transform_space.scores import measure_distances
-from scuff.report.transform_space.shared import over_seeds
+from scuff.report.transform_space.scores import SHORT, measure_distances, over_seeds, short_name
 from scuff.report.transform_space.subsets import subsets_page
 from scuff.report.transform_space.tables import MOST_ROWS, shown_schemes
 from scuff.studies import CorrelationStudy, DistancesStudy

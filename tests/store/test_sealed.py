@@ -1,6 +1,9 @@
 """Cells that were damaged are noticed when they are read, and can be made again."""
 
 import os
+import tarfile
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,11 +11,17 @@ import torch
 from made_exports import make_picture
 from safetensors import SafetensorError
 
+import scuff
+from scuff.corruptions import register
 from scuff.data import open_source
 from scuff.digests import digest_files
-from scuff.files import check_out, is_file_name
+from scuff.engine import LocalEngine
+from scuff.export import export
+from scuff.files import check_out, file_digest, is_file_name, write_by_rename
+from scuff.models import open_model
 from scuff.store import Store, read_arrays, read_columns, read_rows, remove_damaged, write_arrays, write_rows
 from scuff.tensors import read_metadata, read_tensors, write_tensors
+from scuff.training import find_recipe
 
 CONSTANT = {"model": "net", "source": "data", "suite": "mine", "corruption": "fog"}
 COLUMNS = {
@@ -59,6 +68,21 @@ def test_no_changed_byte_is_believed(name):
         assert found.keys() == whole.keys()
         assert all(np.array_equal(found[key], whole[key]) for key in whole)
     assert noticed > 0.9 * len(places)  # all but the digest's own name
+
+
+def test_no_stretch_of_zeros_and_no_cut_is_believed(tmp_path):
+    store, draw = Store(tmp_path), np.random.default_rng(0)
+    write_rows(store, "cell.parquet", CONSTANT, COLUMNS)
+    whole, content = read_rows(store, ["cell.parquet"]), store.read("cell.parquet")
+    for _ in range(200):
+        first, last = sorted(draw.integers(0, len(content), 2))
+        for changed in (content[:first] + bytes(last - first) + content[last:], content[:first], content[last:]):
+            store.write("cell.parquet", changed)
+            try:
+                found = read_rows(store, ["cell.parquet"])
+            except ValueError:
+                continue
+            assert found.astype(str).equals(whole.astype(str))
 
 
 def test_the_error_names_the_cell_and_the_switch(tmp_path):
@@ -135,8 +159,9 @@ def test_an_array_that_was_changed_in_place_is_another_source():
 
 def test_digests_are_remembered_until_a_file_changes(tmp_path, monkeypatch):
     read = []
-    digest = __import__("scuff.digests").digests.file_digest
-    monkeypatch.setattr("scuff.digests.file_digest", lambda path: read.append(os.path.basename(path)) or digest(path))
+    monkeypatch.setattr(
+        "scuff.digests.file_digest", lambda path: read.append(os.path.basename(path)) or file_digest(path)
+    )
     monkeypatch.setattr("scuff.digests.WORTH_IT", 0)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     folder, names = tmp_path / "pictures", [f"{k}.bmp" for k in range(20)]
@@ -152,6 +177,8 @@ def test_digests_are_remembered_until_a_file_changes(tmp_path, monkeypatch):
     assert read[20:] == ["7.bmp"]
     next((tmp_path / "cache").rglob("*.npy")).write_bytes(b"no array")
     assert np.array_equal(digest_files(folder, names), again)
+    (folder / "7.bmp").unlink()  # whoever needs it will say so
+    assert np.flatnonzero(digest_files(folder, names) != again).tolist() == [7]
 
 
 # --- names and places -------------------------------------------------------------------------------------------------
@@ -177,6 +204,13 @@ def test_places_that_are_none_are_refused(place, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_path_never_becomes_a_folder_of_an_odd_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="no path of this machine"), write_by_rename(Path("s3://bucket/x.png")):
+        pass
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_store_never_makes_a_folder_of_an_odd_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
@@ -185,3 +219,32 @@ def test_a_store_never_makes_a_folder_of_an_odd_name(tmp_path, monkeypatch):
             Store(place)
     assert Store("~/x").root == str(tmp_path / "home" / "x")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["../x", "/tmp/x", "..", "a\\b", ""])
+def test_no_name_of_a_suite_recipe_model_or_plugin_leads_outside(name):
+    with pytest.raises(scuff.SuiteError, match="the name must be text without /"):
+        scuff.Suite(name, 1, 32, {"fog": {"strength": 1.0, "decay": 2.0}})
+    with pytest.raises(ValueError, match="its name must be text without /"):
+        replace(find_recipe("fashion"), name=name)
+    with pytest.raises(ValueError, match="a model's name"):
+        open_model(torch.nn.Flatten(), name=name or "/")
+    apply = lambda x: x  # noqa: E731
+    apply.__name__ = name
+    with pytest.raises(ValueError, match="a corruption needs the name of a function"):
+        register(family="noise")(apply)
+
+
+def test_members_of_a_shard_stay_below_it(tmp_path):
+    """Whatever folders and pictures are called, an archive that is unpacked writes into its own folder only."""
+    for name in ("..a", "a..", "a b", "-x", "~", "c%2F..%2F"):
+        (tmp_path / "pictures" / name).mkdir(parents=True)
+        make_picture(9, 9).save(tmp_path / "pictures" / name / f"x{name}.png")
+    options = {"only": ["contrast"], "severities": [1], "layout": "webdataset", "engine": LocalEngine(1)}
+    export(tmp_path / "pictures", tmp_path / "out", "imagenet-c", **options)
+    with tarfile.open(tmp_path / "out" / "contrast" / "1" / "shard-000000.tar") as tar:
+        members = tar.getnames()
+        tar.extractall(tmp_path / "unpacked", filter="data")
+    assert len(members) == 10  # hidden folders are left out
+    assert not any(member.startswith("/") or ".." in member.split("/") for member in members)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "pictures", "unpacked"]

@@ -168,7 +168,7 @@ def test_a_training_that_fails_leaves_the_rest_of_a_correlation(tmp_path, small,
     assert len([name for name in there if name.startswith("schemes/")]) == 2
     assert len([name for name in there if name.endswith(".parquet")]) == 3  # of the one network
     assert not [name for name in there if name.endswith(".csv")]
-    assert len(CorrelationStudy(names, SUITE, small, tmp_path, **options).plan().work.trials.missing()) == 1
+    assert len(CorrelationStudy(names, SUITE, small, tmp_path, **options).plan().work.missing()) == 1
     correlation(names, SUITE, small, tmp_path, **options)
     after = contents(tmp_path)
     assert all(after[name] == content for name, content in there.items())

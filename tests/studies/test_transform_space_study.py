@@ -36,11 +36,12 @@ from scuff.studies.transform_space.cells import distances_between, measure_schem
 from scuff.studies.transform_space.features import (
     Encoder,
     corruption_transform,
+    digest_seed,
     resampling_seed,
     scheme_transform,
 )
 from scuff.studies.transform_space.files import short_name
-from scuff.studies.transform_space.mixing import Mixture, mixture_seed
+from scuff.studies.transform_space.mixing import Mixture
 from scuff.studies.transform_space.subsets import FewDraws, choose_draws
 from scuff.suites import load_suite
 from scuff.training import find_recipe
@@ -464,9 +465,11 @@ def test_subsets(tmp_path, small):
     ]  # fmt: skip
     assert table["error"].between(0, 1).all()
     assert json.loads((tmp_path / "subsets.json").read_text())["sizes"] == [1, 4]
-    assert SubsetsStudy("augmix", SUITE, small, tmp_path, test="fashion", **options).plan().work.encodings() == 0
+    assert (
+        SubsetsStudy("augmix", SUITE, small, tmp_path, test="fashion", **options).plan().work.distances.encodings() == 0
+    )
     anew = SubsetsStudy("augmix", SUITE, small, tmp_path / "anew", test="fashion", **options).plan()
-    assert anew.work.encodings() == 6 * (3 + 20)  # images x (samples of one cell + draws)
+    assert anew.work.distances.encodings() == 6 * (3 + 20)  # images x (samples of one cell + draws)
     encoder = open_encoder(network(), small, images=6)
     centre = encoder.centre(corruption_transform(SUITE, "fog", 3), 3)[None]
     features = torch.cat(list(encoder.features(scheme_transform(AugMix()), 20)))
@@ -489,7 +492,7 @@ def test_a_mixture_is_one_corruption_or_the_other():
     which = [(mixed == end).flatten(1).all(1) for end in ends]
     assert (which[0] | which[1]).all()
     assert 25 <= which[1].sum() <= 75  # of 200 with probability 1/4: four standard deviations
-    right = corruption_transform(SUITE, "impulse_noise", 3, seed=mixture_seed(7))(images, ids)
+    right = corruption_transform(SUITE, "impulse_noise", 3, seed=digest_seed("mixture|7"))(images, ids)
     assert torch.equal(ends[0], right)
 
 

@@ -16,7 +16,20 @@ from scuff.cli.plugins import accept_plugins
 
 # In the order in which a newcomer wants them. Each is `VERB_command` of the module of its name, or a group, `VERB_app`.
 VERBS = (
-    *("list", "show", "gallery", "corrupt", "evaluate", "train", "overlap", "design", "separation", "mscr", "distance"),
+    *(
+        "list",
+        "show",
+        "gallery",
+        "corrupt",
+        "evaluate",
+        "compare",
+        "train",
+        "overlap",
+        "design",
+        "separation",
+        "mscr",
+        "distance",
+    ),
     *("validity", "report", "progress", "demo"),
 )
 FILES: dict[str, str] = {
@@ -95,6 +108,7 @@ def _main(
       scuff gallery gallery/             pages that show every corruption of every suite
       scuff corrupt photos/ out/         corrupt a folder of pictures
       scuff evaluate MODEL --suite imagenet-c --data folder:val --out runs/mine
+      scuff compare runs/a runs/b        which of two models is more robust, and where
       scuff train --data cifar10:data --recipe cifar-fast --out net.safetensors
       scuff overlap noc-candidates --data cifar10:data --recipe cifar-fast --out runs/noc
       scuff design nonoverlapping runs/noc --out my-benchmark.yaml

@@ -42,14 +42,15 @@ def corrupt_command(
     address: Address = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Corrupt a folder of pictures, or an array of images.
+    """Corrupt a folder of pictures, a picture, or an array of images.
 
-    A folder becomes DST/CORRUPTION/SEVERITY/ with the same tree below, or DST/CORRUPTION/ where there are no levels. An
-    .npz (images, x or data; labels or y) or .npy becomes DST/CORRUPTION.npy and DST/labels.npy. Every image has its own
-    random stream, so that results depend neither on the number of workers nor on the other images.
+    A folder, or a picture, becomes DST/CORRUPTION/SEVERITY/ with the same tree below, or DST/CORRUPTION/ where there
+    are no levels. An .npz (images, x or data; labels or y) or .npy becomes DST/CORRUPTION.npy and DST/labels.npy. Every
+    image has its own random stream, so that results depend neither on the number of workers nor on the other images.
 
-    Interrupt it whenever you like: the same command resumes where it stopped. Files that cannot be read are skipped and
-    listed at the end, and the exit code is 1; with --skip-unreadable it is 0.
+    Interrupt it whenever you like: the same command resumes where it stopped. Files that were damaged, or whose source
+    has changed, are made again. Sources that cannot be read are skipped and listed at the end, and the exit code is 1;
+    with --skip-unreadable it is 0.
 
     Millions of files are hard on any file system. With --layout webdataset, DST/CORRUPTION/SEVERITY/ holds
     shard-000000.tar and so on, for the webdataset library: KEY.png and, if SRC has a folder per class, KEY.cls, the
@@ -59,6 +60,7 @@ def corrupt_command(
     \b
     Examples:
       scuff corrupt photos/ out/ --only fog,snow --severity 1,3
+      scuff corrupt cat.jpg out/ --only fog
       scuff corrupt val/ imagenet-c/ --resize 256 --crop 224 --as-published
       scuff corrupt cifar10-test.npz cifar10-c/ --suite cifar10-c
       scuff corrupt val/ noc/ --suite imagenet-noc --resize 256 --crop 224

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from scuff.cli.files import Csv, Json, check_files, write_files
 from scuff.cli.options import Address, DryRun, EngineName, Repair
 from scuff.cli.study import options_command
 from scuff.evaluation.options import EvaluationOptions
@@ -26,13 +27,15 @@ def evaluate_command(
     baseline: Baseline = "alexnet",
     repair: Repair = False,
     dry_run: DryRun = False,
+    as_json: Json = None,
+    as_csv: Csv = None,
 ) -> None:
     """Measure how robust models are: clean, and on every corruption of a suite at every severity.
 
     Every model sees the same corrupted images. Each cell (a model, a corruption, a severity) becomes one file of rows:
     image, label, prediction, confidence. Interrupt it whenever you like: the same command resumes where it stopped, and
-    further models can join the same folder later. It ends with a table of scores and their intervals; scuff report DIR
-    makes a page of them.
+    further models can join the same folder later. It ends with tables of scores and of errors by corruption; scuff
+    report DIR makes a page of them, and scuff compare says which of two models is better.
 
     \b
     Examples:
@@ -42,6 +45,7 @@ def evaluate_command(
       scuff evaluate timm:vit_base_patch16_224 --suite imagenet-noc --data folder:val --out runs/noc --dry-run
       scuff evaluate torchvision:resnet50 --data imagenet-a:imagenet-a --out runs/a
     """
+    check_files(as_json, as_csv)
     from scuff.cli.jobs import chosen_engine, remove_damaged_cells, resumable_job
     from scuff.evaluation import plan_evaluation, run_plan
 
@@ -58,6 +62,11 @@ def evaluate_command(
     with resumable_job() as advance:
         timing = run_plan(plan, engine=place, progress=advance)
     _conclude(plan, timing, baseline)
+    if as_json or as_csv:
+        from scuff.cli.scores import score_numbers
+        from scuff.evaluation import read_evaluation
+
+        write_files(*score_numbers(read_evaluation(plan.store.root), baseline), as_json, as_csv)
 
 
 def _check_baseline(plan: Plan, baseline: str) -> None:

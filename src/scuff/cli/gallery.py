@@ -15,12 +15,14 @@ def gallery_command(
     suite: str | None = typer.Option(None, help="Name of one suite, or a suite file. Default: all bundled suites."),
     image: Picture = None,
     seed: Seed = 0,
+    large: bool = typer.Option(True, "--large/--no-large", help="Also pictures of 224 pixels, shown by a click."),
 ) -> None:
     """Write pages that explain and show every corruption.
 
     Each suite becomes DIR/SUITE.md, a Markdown page with the text, the parameters and a strip of pictures of every
-    entry; the pictures are in DIR/SUITE/. For all suites, DIR/README.md lists them, and all corruptions by family.
-    Files of the same names are replaced. The last line printed is the page to open first.
+    entry; the pictures are in DIR/SUITE/. A click on a strip shows it large, every pixel of it. For all suites,
+    DIR/README.md lists them, and all corruptions by family. Files of the same names are replaced. The last line printed
+    is the page to open first.
 
     \b
     Examples:
@@ -41,5 +43,5 @@ def gallery_command(
         def advance(address: str) -> None:
             progress.update(bar, advance=1, description=f"{address:<40}")
 
-        pages = [write_suite(folder, s, picture, seed, advance) for s in suites]
+        pages = [write_suite(folder, s, picture, seed, advance, large) for s in suites]
     typer.echo(pages[0] if suite is not None else write_index(folder, suites))

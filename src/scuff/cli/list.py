@@ -26,7 +26,10 @@ def list_command(
       scuff list my-suite.yaml    the same for a suite of your own
     """
     if suite is not None:
-        print_suite(load_suite(suite))
+        opened = load_suite(suite)
+        if suite not in list_suites():
+            check_entries(opened)
+        print_suite(opened)
         return
     from scuff.cli.console import print_table
 
@@ -39,6 +42,18 @@ def list_command(
     ]
     print_table(Table.of("", [load_suite(name) for name in list_suites()], columns))
     typer.echo("entries: scored + not scored; size: image side in pixels that lengths are meant for")
+
+
+def check_entries(suite: Suite) -> None:
+    """Refuse a suite of one's own that names corruptions or parameters which do not exist."""
+    from scuff.door import resolve
+
+    for entry in suite.entries:
+        for severity in suite.levels(entry):
+            try:
+                resolve(entry, severity, suite=suite)
+            except (ValueError, KeyError) as error:
+                raise ValueError(f"{suite.name}/{entry}: {error.args[0]}") from error
 
 
 def print_suite(suite: Suite) -> None:

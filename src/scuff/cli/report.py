@@ -33,9 +33,9 @@ def report_command(
       scuff design dissimilar   the benchmark, and how it was found
       scuff validity            whether synthetic benchmarks predict robustness to natural shifts
 
-    Every page also shows progress: runs, cells, failures. A study that is still running is shown as far as it is; one
-    without results gets a page about its progress only (scuff progress shows the same in the terminal). The page needs
-    neither a network nor a server: open it, send it, print it.
+    Studies, and evaluations that are not finished, also show their progress: runs, cells, failures. A study that is
+    still running is shown as far as it is; one without results gets a page about its progress only (scuff progress
+    shows the same in the terminal). The page needs neither a network nor a server: open it, send it, print it.
 
     \b
     Examples:

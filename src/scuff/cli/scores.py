@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import typer
 
 from scuff.cli.console import print_table
 from scuff.tables import Column, Table
-from scuff.words import decimals, fine
+from scuff.words import decimals, entry_name, fine, percent
 
 if TYPE_CHECKING:
     from scuff.evaluation import Evaluation
@@ -22,6 +23,9 @@ def print_scores(evaluation: Evaluation, baseline: str) -> None:
 
     is_film = "frame" in evaluation.rows
     print_table((_sequence_table(evaluation) if is_film else _still_table(evaluation, baseline)).turned())
+    errors = None if is_film else _errors_table(evaluation)
+    if errors is not None:
+        print_table(errors)
     misfit = "" if is_film else baseline_misfit(evaluation, baseline)
     if misfit:
         typer.echo(misfit)
@@ -46,6 +50,52 @@ def _still_table(evaluation: Evaluation, baseline: str) -> Table:
         *(kind.column(key) for key, kind in kinds.items() if key in (*SCORES, *own_metrics())),
     ]
     return Table.of("", lines, columns)
+
+
+def score_numbers(evaluation: Evaluation, baseline: str) -> tuple[dict[str, Any], pd.DataFrame]:
+    """All numbers of an evaluation for scripts: what it was, the scores of each model, and the errors of each cell."""
+    from scuff.metrics import by_model, summary
+    from scuff.report.evaluation.scores import counted_suite, find_baseline, measure_sequences
+
+    about = {key: evaluation.settings[key] for key in ("source", "images", "seed", "precision")}
+    about = {"suite": evaluation.suite.name, "suite_version": evaluation.suite.version, **about}
+    if "frame" in evaluation.rows:
+        each = measure_sequences(evaluation, baseline)
+        flips = pd.concat([scores.flips.assign(difficulty=scores.difficulty) for scores in each])
+        rates = {scores.difficulty: {"flip_rates": scores.flip_rates, "top5": scores.distances} for scores in each}
+        return {"evaluation": about, "scores": rates, "flips": flips}, flips
+    reference = find_baseline(evaluation, baseline, by_model(evaluation.rows))
+    lines = summary(evaluation.rows, baseline=reference, suite=counted_suite(evaluation))
+    errors = _errors(evaluation)
+    return {"evaluation": about, "scores": lines, "errors": errors}, errors
+
+
+def _errors(evaluation: Evaluation) -> pd.DataFrame:
+    """The error of every cell of every model, also the clean one."""
+    from scuff.metrics import by_model, cell_errors
+
+    order = ["clean", *evaluation.suite.entries]
+    every = [cell_errors(rows).assign(model=model) for model, rows in by_model(evaluation.rows).items()]
+    lines = pd.concat(every).sort_values("corruption", key=lambda names: names.map(order.index), kind="stable")
+    return lines.rename(columns={"value": "error"})[["model", "corruption", "severity", "error", "low", "high", "n"]]
+
+
+def _errors_table(evaluation: Evaluation) -> Table | None:
+    """Errors by corruption: of one model at each severity, of several over all of them; None of clean images alone."""
+    errors = _errors(evaluation)
+    errors = errors[errors["corruption"] != "clean"]
+    means = errors.groupby(["corruption", "model"], sort=False, as_index=False, observed=True)["error"].mean()
+    models = list(dict.fromkeys(means["model"]))
+    if not models:
+        return None
+    column = Column("corruption", "error", percent, best="lowest" if len(models) > 1 else "")
+    if len(models) > 1:
+        caption = "Errors in per cent by corruption, over all severities"
+        return Table.pivot(caption, means, "corruption", "model", column, heads=models, name=entry_name)
+    lines = pd.concat([errors[errors["severity"] > 0], means.assign(severity="mean")])
+    heads = [*sorted(set(errors["severity"]) - {0}), "mean"]
+    caption = "Errors in per cent by corruption" + (" and severity" if len(heads) > 1 else "")
+    return Table.pivot(caption, lines, "corruption", "severity", column, heads=heads, name=entry_name)
 
 
 def _sequence_table(evaluation: Evaluation) -> Table:

@@ -140,8 +140,9 @@ def scale_features(name: str, x: np.ndarray, scale: str | None, features: Sequen
         outside = np.argwhere((low < 0) | (high > 1))
         raise ValueError(
             f"{name}: values must lie in [0, 1], got {low.min():g} to {high.max():g}, outside in "
-            f"{name_some([_call(place, features) for place in outside.tolist()], 5)}; scale 'minmax' brings every "
-            "feature there, 'none' takes values as they are; divide pixels by 255"
+            f"{name_some([_call(place, features) for place in outside.tolist()], 5)}; --scale minmax "
+            "(in Python scale='minmax') brings every feature there, --scale none takes values as they are; divide "
+            "pixels by 255"
         )
     return x
 

@@ -18,9 +18,8 @@ from scuff.design.overlap.balanced import (
 )
 from scuff.design.overlap.categories import Categories, correlations, find_categories, linkage
 from scuff.design.overlap.nonoverlapping import Selection, find_nonoverlapping, nonoverlapping, sweep
-from scuff.design.transform_space.dissimilar import find_dissimilar
+from scuff.design.transform_space.dissimilar import Dissimilar, find_dissimilar
 from scuff.design.transform_space.groups import Scan, average_spread, severity_groups
-from scuff.design.transform_space.result import Dissimilar
 from scuff.design.transform_space.sets import contribution, matched_sets
 from scuff.design.validity.groups import Group, nk_groups, spread_groups
 from scuff.design.validity.predictive import Predictive, find_predictive

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from scuff.suites import Suite
 
 SOURCE = (
-    "Folder of pictures of any sizes, at any depth; or an array: an .npz with uint8 images (N, H, W, 3) or (N, H, W) "
-    "under images, x or data, and perhaps labels under labels or y; or a .npy of images."
+    "Folder of pictures of any sizes, at any depth, or a picture; or an array: an .npz with uint8 images (N, H, W, 3) "
+    "or (N, H, W) under images, x or data, and perhaps labels under labels or y; or a .npy of images."
 )
 LAYOUT = (
     "Layout of the results. For a folder: folder (default). For an array: npy (default), one file per corruption, as "

@@ -25,7 +25,7 @@ from scuff.export.seals import Seals
 from scuff.export.shards import SIZE, Contents, plan_shards
 from scuff.export.work import Work
 from scuff.options import takes_options
-from scuff.pictures import Cut, find_pictures
+from scuff.pictures import SUFFIXES, Cut, find_pictures
 from scuff.store import Settings, check_settings
 from scuff.suites import Levels, Suite, load_suite
 
@@ -86,7 +86,8 @@ def plan_of(asked: ExportOptions) -> Plan:
     layout = _choose_layout(source, asked.layout)
     shard = _choose_shard(layout, asked.shard)
     chosen = {"suite": suite, "levels": levels, "seed": asked.seed, "save": asked.save, "store": store}
-    plan_work, seals = _plan_pictures if source.is_dir() else _plan_array, Seals(store)
+    has_pictures, seals = not _is_array(source), Seals(store)
+    plan_work = _plan_pictures if has_pictures else _plan_array
     origin, names, job, work = plan_work(source, layout, shard, Cut(asked.resize, asked.crop), chosen, seals)
     settings = {
         "suite": suite.name,
@@ -100,7 +101,7 @@ def plan_of(asked: ExportOptions) -> Plan:
         "layout": layout,
         "severities": _shared_levels(levels) if layout == "npy" else None,
         "shard": shard,
-        "pictures": _names_fingerprint(names) if shard and source.is_dir() else None,
+        "pictures": _names_fingerprint(names) if shard and has_pictures else None,
         "scuff": scuff.__version__,
     }
     plan = Plan(settings, not check_settings(store, SETTINGS, settings), names, job, work, seals)
@@ -118,14 +119,14 @@ Planned = tuple[str, Sequence[Name], PictureJob, Work]  # what the source is kno
 
 
 def _plan_pictures(source: Path, layout: str, shard: int | None, cut: Cut, chosen: dict, seals: Seals) -> Planned:
-    names = find_pictures(source)
-    images = FolderImages(source.absolute(), cut)
+    folder, names = (source, find_pictures(source)) if source.is_dir() else (source.parent, [source.name])
+    images = FolderImages(folder.absolute(), cut)
     job = PictureJob(images, **chosen)
     if layout == "folder":
         work = plan_folder(job, names, seals)
     else:
         check_names(names, images.key, "")
-        work = plan_shards(job, Contents(names, *_classes(source, names), shard or SIZE), seals)
+        work = plan_shards(job, Contents(names, *_classes(folder, names), shard or SIZE), seals)
     return source.resolve().name, names, job, work
 
 
@@ -184,13 +185,19 @@ def _shared_levels(levels: dict[str, Levels]) -> list[int | None]:
     return list(next(iter(levels.values())))
 
 
+def _is_array(source: Path) -> bool:
+    return not source.is_dir() and source.suffix in (".npz", ".npy")
+
+
 def _choose_layout(source: Path, layout: str | None) -> str:
-    if source.is_dir():
-        possible = LAYOUTS["folder"]
-    elif source.suffix in (".npz", ".npy"):
+    if _is_array(source):
         possible = LAYOUTS["array"]
+    elif source.is_dir() or source.name.lower().endswith(SUFFIXES):
+        possible = LAYOUTS["folder"]
     else:
-        raise ValueError(f"expected a folder of pictures, a .npz or a .npy file, got {source}")
+        raise ValueError(
+            f"expected a folder of pictures, a picture ({' '.join(SUFFIXES)}), a .npz or a .npy file, got {source}"
+        )
     if layout is not None and layout not in possible:
         raise ValueError(f"{source} can be written in the layout {' or '.join(possible)}, not {layout!r}")
     return layout or possible[0]

@@ -85,7 +85,8 @@ def read_page(directory: str, **options: Any) -> Page:
             raise
         runs = page_of_runs(statuses, command_again(directory, statuses[-1].title))
         return replace(runs, note=f"There are no results yet ({error})")
-    return page.with_sections([progress_section(statuses)] if statuses else [])
+    is_over = kind == EVALUATION and bool(statuses) and statuses[-1].state == "finished"
+    return page.with_sections([progress_section(statuses)] if statuses and not is_over else [])
 
 
 def page_modules() -> dict[str, str]:

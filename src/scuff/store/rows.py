@@ -37,7 +37,8 @@ def write_rows(store: Store, name: str, constant: Mapping[str, str], columns: Ma
         if column in columns:
             table[column] = pa.array(np.broadcast_to(columns[column], count), kind)
     file = io.BytesIO()
-    pq.write_table(pa.table(table).replace_schema_metadata({"digest": BLANK}), file, compression="zstd")
+    sealed = pa.table(table).replace_schema_metadata({"digest": BLANK})
+    pq.write_table(sealed, file, compression="zstd", write_page_checksum=True)  # which other programs check as well
     store.write(name, seal(file.getvalue()))
 
 
@@ -67,6 +68,7 @@ def _parse(store: Store, name: str, content: bytes, columns: list[str] | None = 
     try:
         if is_changed(content):
             raise ValueError(CHANGED)
-        return pq.read_table(io.BytesIO(content), columns=columns).replace_schema_metadata(None)
-    except (ValueError, OSError) as error:  # pyarrow's errors are of both kinds
+        table = pq.read_table(io.BytesIO(content), columns=columns, page_checksum_verification=True)
+        return table.replace_schema_metadata(None)
+    except (ValueError, OSError, pa.ArrowException) as error:
         raise damaged(store, name, error, "evaluation") from error

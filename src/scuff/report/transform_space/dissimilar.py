@@ -14,7 +14,7 @@ from scuff.report.figure import ROW, Figure, bar_trace, label, labels, layout_of
 from scuff.report.page import Page, Verdicts
 from scuff.report.parts import Section
 from scuff.report.settings import meanings
-from scuff.report.transform_space.shared import last_section, near
+from scuff.report.transform_space.scores import last_section, near
 from scuff.store import Store, read_settings
 from scuff.studies import DissimilarStudy
 from scuff.tables import Cell, Column, Table

@@ -12,7 +12,7 @@ from scuff.report.figure import Figure, error_bars, label, layout_of, line_trace
 from scuff.report.page import Page, Verdicts
 from scuff.report.parts import Section
 from scuff.report.settings import meanings
-from scuff.report.transform_space.shared import (
+from scuff.report.transform_space.scores import (
     last_section,
     near,
     over_seeds,

@@ -1,19 +1,127 @@
-"""All numbers of the page about distances, from tables."""
+"""What pages of transform space share: names of schemes, means over seeds, the last section; numbers of distances."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from scuff.metrics import Distances
 from scuff.metrics.evaluation.tables import CLEAN
-from scuff.report.transform_space.names import is_subset
-from scuff.report.transform_space.shared import over_seeds
-from scuff.words import short_names
+from scuff.metrics.intervals import student_half_width
+from scuff.report.parts import Section
+from scuff.report.settings import all_facts, settings_section
+from scuff.studies.base import Study, again_from
+from scuff.words import entry_name, short_names
+
+SUBSET = "powerset:"  # how the names of subsets of the nine operations begin
+SHORT = {
+    "shear_x": "shX",
+    "shear_y": "shY",
+    "translate_x": "trX",
+    "translate_y": "trY",
+    "rotate": "rot",
+    "solarize": "sol",
+    "equalize": "equ",
+    "autocontrast": "aut",
+    "posterize": "pos",
+}
+MOST_LISTED = 5  # operations of a name; of a larger subset, those are named that it lacks
+ABBREVIATIONS = f"In short names, {', '.join(f'{short} is {entry_name(name)}' for name, short in SHORT.items())}."
+
+
+def is_subset(scheme: str) -> bool:
+    """Whether a scheme is AugMix with some of its nine operations: one of many, and not known by a name of its own."""
+    return scheme.startswith(SUBSET)
+
+
+def full_name(scheme: str) -> str:
+    """A scheme for labels, tables and sentences: a subset by its operations, or by those that it lacks.
+
+    >>> full_name("powerset:rotate+shear_x"), full_name("powerset:none"), full_name("autoaugment")
+    ('AugMix of rotate + shear x', 'AugMix of no operation', 'autoaugment')
+    >>> full_name("powerset:" + "+".join(name for name in SHORT if name != "rotate"))
+    'AugMix without rotate'
+    """
+    if not is_subset(scheme):
+        return scheme
+    operations, missing = _split(scheme)
+    if len(operations) <= MOST_LISTED:
+        return f"AugMix of {' + '.join(map(entry_name, operations)) or 'no operation'}"
+    return f"AugMix without {' + '.join(map(entry_name, missing))}" if missing else "AugMix of all nine operations"
+
+
+def short_name(scheme: str) -> str:
+    """A scheme for the rows of a matrix: operations by three letters.
+
+    >>> short_name("powerset:rotate+shear_x"), short_name("powerset:none"), short_name("autoaugment")
+    ('rot shX', 'no operation', 'autoaugment')
+    >>> short_name("powerset:" + "+".join(name for name in SHORT if name != "rotate"))
+    'all but rot'
+    """
+    if not is_subset(scheme):
+        return scheme
+    operations, missing = _split(scheme)
+    if len(operations) <= MOST_LISTED:
+        return " ".join(SHORT.get(name, name) for name in operations) or "no operation"
+    return f"all but {' '.join(SHORT[name] for name in missing)}" if missing else "all nine"
+
+
+def _split(scheme: str) -> tuple[list[str], list[str]]:
+    """The operations of a subset, and those of the nine that it lacks."""
+    operations = [name for name in scheme.removeprefix(SUBSET).split("+") if name != "none"]
+    return operations, [name for name in SHORT if name not in operations]
+
+
+MOST_VALUES = 12  # values of a setting that are listed; of more, their number is shown
+
+
+def near(value: float) -> str:
+    """A distance, with three significant digits.
+
+    >>> near(0.29834), near(12.0), near(1234.5)
+    ('0.298', '12.0', '1234')
+    """
+    return f"{value:#.3g}".rstrip(".") if abs(value) < 1000 else f"{value:.0f}"
+
+
+def over_seeds(table: pd.DataFrame, by: str, column: str) -> pd.DataFrame:
+    """The mean of a column for every value of another: the columns `by`, value, low, high, n.
+
+    >>> table = pd.DataFrame({"size": [1, 1, 2], "error": [0.2, 0.4, 0.1]})
+    >>> over_seeds(table, "size", "error").round(3).values.tolist()
+    [[1.0, 0.3, -0.971, 1.571, 2.0], [2.0, 0.1, nan, nan, 1.0]]
+    """
+    rows = []
+    for key, values in table.groupby(by)[column]:
+        half = float(student_half_width(values.to_numpy(float))) if len(values) > 1 else math.nan
+        rows.append((key, values.mean(), values.mean() - half, values.mean() + half, len(values)))
+    return pd.DataFrame(rows, columns=[by, "value", "low", "high", "n"])
+
+
+def side_by_side(means: Mapping[str, pd.DataFrame], by: str) -> pd.DataFrame:
+    """Several means of `over_seeds` as one frame: `by`, then NAME, NAME_low and NAME_high of each."""
+    parts = [
+        frame.set_index(by)[["value", "low", "high"]].set_axis([name, f"{name}_low", f"{name}_high"], axis=1)
+        for name, frame in means.items()
+    ]
+    return pd.concat(parts, axis=1).reset_index()
+
+
+def last_section(
+    study: type[Study[Any]], settings: Mapping[str, Any], directory: str | None, definitions: Mapping[str, str]
+) -> Section:
+    """What was set, the same again, and how to read the numbers."""
+    again = None if directory is None else again_from(study, settings, directory)
+    names = {"schemes": list(settings["schemes"])} if "schemes" in settings else {}
+    facts = all_facts({**settings, **names}, hidden=("levels", "options", "result"), most_listed=MOST_VALUES)
+    return settings_section(facts, again, definitions)
+
 
 RHO = "\u03c1"  # Spearman's rank correlation
 KINDS = {"msd": "MSD", "mmd": "MMD"}

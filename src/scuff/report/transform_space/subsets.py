@@ -12,7 +12,7 @@ from scuff.report.figure import Figure, Traces, error_bars, layout_of, line_trac
 from scuff.report.page import Page, Verdicts
 from scuff.report.parts import Section
 from scuff.report.settings import meanings
-from scuff.report.transform_space.shared import last_section, over_seeds, side_by_side
+from scuff.report.transform_space.scores import last_section, over_seeds, side_by_side
 from scuff.store import Store, read_settings
 from scuff.studies import SubsetsStudy
 from scuff.tables import Cell, Column, Table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -42,26 +42,14 @@ def missing_cells(store: Store, folder: str, cells: Iterable[EncodingCell]) -> l
     return [cell for cell in cells if cell.file not in existing]
 
 
-def encode_cells(run: Run, kind: str, work: Any, cells: Sequence[Any], encodings: Callable[[Any], int]) -> int:
+def encode_cells(
+    run: Run, kind: str, work: Any, cells: Sequence[EncodingCell], encodings: Callable[[EncodingCell], int]
+) -> int:
     """Run cells that encode images, each with the whole machine or a GPU; returns the number of images encoded."""
     needs = needs_of(torch.device(work.encoders.device), cpus=None)
     done = run.cells(kind, work, cells, needs=needs, size=encodings)
     with contextlib.closing(done):
         return sum(encodings(cell) for cell, _ in done)
-
-
-def images_per_centre(settings: Mapping[str, Any]) -> int:
-    """Images that are encoded for the centre of a corruption at a severity."""
-    return settings["images"] * (1 if settings["sampling"] == "joint" else settings["samples"])
-
-
-def plan_encoders(
-    extractors: Sequence[Any], source: Source, settings: Mapping[str, Any], device: torch.device
-) -> Encoders:
-    """One encoder per resampling, each with images of its own; `settings` say how many, the seed and the precision."""
-    images, seed = settings["images"], settings["seed"]
-    sources = [features.draw_images(source, images, resampling_seed(seed, number)) for number in range(len(extractors))]
-    return Encoders(tuple(extractors), tuple(sources), seed, settings["precision"], str(device))
 
 
 @dataclass
@@ -78,25 +66,33 @@ class Encoders:
     device: str
     _opened: tuple[int, Encoder] | None = field(default=None, repr=False)
 
-    def seed_of(self, resampling: int) -> int:
-        """The seed of all draws of a resampling."""
-        return resampling_seed(self.seed, resampling)
+    @classmethod
+    def plan(
+        cls, extractors: Sequence[Any], source: Source, settings: Mapping[str, Any], device: torch.device
+    ) -> Encoders:
+        """An encoder per extractor, each with images of its own; `settings` are those of the study."""
+        images, seed, precision = (settings[key] for key in ("images", "seed", "precision"))
+        seeds = [resampling_seed(seed, number) for number in range(len(extractors))]
+        sources = tuple(features.draw_images(source, images, each) for each in seeds)
+        return cls(tuple(extractors), sources, seed, precision, str(device))
 
-    def open(self, resampling: int) -> Encoder:
-        """The network and the images of a resampling. A network that several share is opened, and compiled, once."""
+    def open(self, resampling: int) -> tuple[Encoder, int]:
+        """The network with the images of a resampling, and the seed of all its draws.
+
+        A network that several resamplings share is opened, and compiled, once.
+        """
         if self._opened is None or self._opened[0] != resampling:
             self._opened = resampling, self._open(resampling)
-        return self._opened[1]
+        return self._opened[1], resampling_seed(self.seed, resampling)
 
     def _open(self, resampling: int) -> Encoder:
         extractor, source, device = self.extractors[resampling], self.sources[resampling], torch.device(self.device)
         if self._opened is not None and self.extractors[self._opened[0]] is extractor:
             before = self._opened[1]
-            return Encoder(before.extractor, features.load_images(source, before.extractor, device), before.batch)
+            return replace(before, images=features.load_images(source, before.extractor, device))
         self._opened = None  # two networks need not fit side by side
-        return features.make_encoder(
-            extractor, source, precision=self.precision, compile=device.type == "cuda", device=device
-        )
+        options: dict[str, Any] = {"precision": self.precision, "compile": device.type == "cuda", "device": device}
+        return features.make_encoder(extractor, source, **options)
 
     def __getstate__(self) -> dict[str, Any]:
         closed = {id(model): close_model(model) for model in self.extractors if isinstance(model, Classifier)}
@@ -105,6 +101,11 @@ class Encoders:
 
 
 # --- centres ----------------------------------------------------------------------------------------------------------
+
+
+def images_per_centre(settings: Mapping[str, Any]) -> int:
+    """Images that are encoded for the centre of a corruption at a severity."""
+    return settings["images"] * (1 if settings["sampling"] == "joint" else settings["samples"])
 
 
 def measure_centres(
@@ -132,7 +133,7 @@ class Centres:
     sampling: str
 
     def __call__(self, cell: EncodingCell, advance: Advance) -> None:
-        encoder, seed = self.encoders.open(cell.resampling), self.encoders.seed_of(cell.resampling)
+        encoder, seed = self.encoders.open(cell.resampling)
         suite = self.suites[cell.suite]
         centres = encoder.centres(suite, cell.name, cell.levels, self.samples, self.sampling, seed)
         write_arrays(self.store, cell.file, {"centres": centres.cpu().numpy()})
@@ -148,20 +149,22 @@ def load_centres(store: Store, files: Iterable[str]) -> np.ndarray:
 
 @dataclass
 class SchemeDistances:
-    """The work of a worker: distances of any of these schemes to the centres in the store."""
+    """The work of a worker: distances of any of these schemes to the centres in the store, or the order by them."""
 
     store: Store
     encoders: Encoders
     centre_files: Sequence[Sequence[str]] = field(repr=False)  # by resampling
     schemes: Mapping[str, Scheme] = field(repr=False)
     draws: Mapping[str, int] = field(repr=False)
+    orders: bool = False
     _centres: tuple[int, Tensor] | None = field(default=None, repr=False)
 
     def __call__(self, cell: EncodingCell, advance: Advance) -> None:
-        encoder, seed = self.encoders.open(cell.resampling), self.encoders.seed_of(cell.resampling)
-        draws, centres = self.draws[cell.name], self._load(cell.resampling)
-        near = measure_scheme(encoder, self.schemes[cell.name], centres, draws, seed, lambda at: advance(at, draws))
-        write_arrays(self.store, cell.file, near)
+        (encoder, seed), centres = self.encoders.open(cell.resampling), self._load(cell.resampling)
+        scheme, draws = self.schemes[cell.name], self.draws[cell.name]
+        measure = order_draws if self.orders else measure_scheme
+        measured = measure(encoder, scheme, centres, draws, seed, lambda done: advance(done, draws))
+        write_arrays(self.store, cell.file, measured)
 
     def _load(self, resampling: int) -> Tensor:
         if self._centres is None or self._centres[0] != resampling:
@@ -173,27 +176,6 @@ class SchemeDistances:
         return {**self.__dict__, "_centres": None}
 
 
-@dataclass(frozen=True)
-class DrawOrder:
-    """The work of a worker: the order of a scheme's draws, those first that come closest to some centre."""
-
-    store: Store
-    encoders: Encoders
-    centre_files: Sequence[str] = field(repr=False)
-    scheme: Scheme
-    draws: int
-
-    def __call__(self, file: str, advance: Advance) -> None:
-        encoder, transform = self.encoders.open(0), scheme_transform(self.scheme, self.encoders.seed_of(0))
-        centres = torch.from_numpy(load_centres(self.store, self.centre_files)).to(self.encoders.device)
-        pieces, done = [], 0
-        for piece in encoder.features(transform, self.draws):
-            pieces.append(distances_between(piece, centres))
-            done += len(piece)
-            advance(done, self.draws)
-        write_arrays(self.store, file, {"order": closest_order(torch.cat(pieces).double().cpu().numpy())})
-
-
 def measure_scheme(
     encoder: Encoder,
     scheme: Scheme,
@@ -202,22 +184,24 @@ def measure_scheme(
     seed: int = 0,
     advance: Callable[[int], None] | None = None,
 ) -> dict[str, np.ndarray]:
-    """MSD and MMD of a scheme to centres (K, D), each (K,); draws are not kept.
-
-    `advance` is called with the number of draws that are encoded.
-    """
+    """MSD and MMD of a scheme to centres (K, D), each (K,); draws are not kept."""
     nearest = torch.full((len(centres),), torch.inf, device=centres.device)
     total = torch.zeros(centres.shape[1], dtype=torch.float64, device=centres.device)
-    done = 0
-    for piece in encoder.features(scheme_transform(scheme, seed), draws):
+    for piece in encoder.features(scheme_transform(scheme, seed), draws, advance):
         nearest = torch.minimum(nearest, distances_between(piece, centres).amin(0))
         total += piece.sum(0)
-        done += len(piece)
-        if advance is not None:
-            advance(done)
     features.check_finite(total, "a scheme's augmentations")
     mmd = torch.linalg.vector_norm(total / draws - centres, dim=1)
     return {"msd": nearest.double().cpu().numpy(), "mmd": mmd.double().cpu().numpy()}
+
+
+def order_draws(
+    encoder: Encoder, scheme: Scheme, centres: Tensor, draws: int, seed: int, advance: Callable[[int], None]
+) -> dict[str, np.ndarray]:
+    """The order of a scheme's draws, (draws,): first those that come closest to some centre (K, D)."""
+    pieces = encoder.features(scheme_transform(scheme, seed), draws, advance)
+    distances = torch.cat([distances_between(piece, centres) for piece in pieces])
+    return {"order": closest_order(distances.double().cpu().numpy())}
 
 
 def distances_between(points: Tensor, centres: Tensor) -> Tensor:

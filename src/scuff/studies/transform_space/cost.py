@@ -12,10 +12,10 @@ import torch
 from scuff.data import Source
 from scuff.engine.cost import Estimate, StudyCost
 from scuff.store import Settings
-from scuff.studies.cost import estimate_trainings, try_recipe
+from scuff.studies.cost import try_recipe
 from scuff.studies.transform_space import features
 from scuff.studies.transform_space.cells import EncodingCell, images_per_centre
-from scuff.studies.transform_space.features import Encoder, Transform
+from scuff.studies.transform_space.features import Encoder, Transform, scheme_transform
 
 if TYPE_CHECKING:
     from scuff.studies.transform_space.distances import DistanceWork
@@ -63,21 +63,21 @@ class EncodingCost(Estimate):
         return self._encoder.encode(transform, torch.arange(draws, device=self._encoder.images.device))
 
 
-def estimate_distances(work: DistanceWork) -> StudyCost:
-    """What is left of distances: the training of the extractor, centres, schemes. Nothing is written."""
-    return estimate_trainings(work.untrained(), work.store) + estimate_encodings(work)
+def estimate_encodings(work: DistanceWork) -> StudyCost:
+    """What is left to encode: centres, and schemes or the order of their draws. Nothing is written."""
 
+    def open_encoder() -> Encoder:
+        """The extractor with a few images; an untrained one, which is as fast, if it is not trained yet."""
+        untrained = [try_recipe(cell.source, cell.recipe, torch.device("cpu")) for cell in work.untrained()]
+        extractor = untrained[0].classifier() if untrained else work.extractor
+        return few_images(extractor, work.source, work.settings, work.device)
 
-def estimate_encodings(work: DistanceWork, *, order: str | None = None) -> StudyCost:
-    """Centres and schemes; with the name of an `order`, the order of the draws of the one scheme in their place."""
-    cost = EncodingCost(work.device, work.store, open_encoder=lambda: _open_encoder(work))
+    cost = EncodingCost(work.device, work.store, open_encoder=open_encoder)
     cost.add_centres(work.missing_centres(), {work.suite.name: work.suite}, work.settings)
-    cells = sum(map(len, work.levels.values()))
     for cell in work.missing_schemes():
-        draws, transform = work.draws(cell.name), features.scheme_transform(work.schemes[cell.name])
-        size = 3 * HEADER + 2 * 8 * cells if order is None else HEADER + 8 * draws
-        kind, name = ("scheme", cell.name) if order is None else ("order", order)
-        cost.add_encoding(kind, name, draws * work.settings["images"], size, transform)
+        images, transform = work.draws(cell.name) * work.settings["images"], scheme_transform(work.schemes[cell.name])
+        size = HEADER * (1 if work.kind == "order" else 3) + 8 * work.values(cell.name)
+        cost.add_encoding(work.kind, cell.name, images, size, transform)
     return cost.total()
 
 
@@ -87,11 +87,3 @@ def few_images(extractor: Any, source: Source, settings: Settings, device: torch
     compiles = device.type == "cuda"
     encoder = features.make_encoder(extractor, few, precision=settings["precision"], compile=compiles, device=device)
     return replace(encoder, batch=min(encoder.batch, max(TRIED[device.type], len(few))))
-
-
-def _open_encoder(work: DistanceWork) -> Encoder:
-    """The extractor with a few images; an untrained one, which is as fast, if it is not trained yet."""
-    extractor = work.extractor
-    for cell in work.untrained():
-        extractor = try_recipe(cell.source, cell.recipe, torch.device("cpu")).classifier()
-    return few_images(extractor, work.source, work.settings, work.device)

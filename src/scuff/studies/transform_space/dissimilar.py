@@ -18,9 +18,8 @@ import pandas as pd
 import torch
 
 from scuff.data import Source
-from scuff.design.transform_space.dissimilar import check_count, check_wanted, find_dissimilar
+from scuff.design.transform_space.dissimilar import Dissimilar, check_count, check_wanted, find_dissimilar
 from scuff.design.transform_space.groups import LEAST_REFERENCE_LEVELS, LEVELS, ROLES, Scan
-from scuff.design.transform_space.result import Dissimilar
 from scuff.engine import Progress, Run
 from scuff.engine.cost import StudyCost
 from scuff.evaluation import plan_evaluation
@@ -30,7 +29,6 @@ from scuff.evaluation.plan import Cell
 from scuff.evaluation.plan import Plan as EvaluationPlan
 from scuff.evaluation.run import run_tests
 from scuff.evaluation.tasks import split_tasks
-from scuff.metrics.evaluation.tables import CLEAN
 from scuff.models import Classifier
 from scuff.store import Settings, Store, read_arrays, read_columns, read_settings, save_settings, write_arrays
 from scuff.studies.base import Plan, check_folder, complete_settings, open_engine_of
@@ -38,9 +36,9 @@ from scuff.studies.sources import left_out_of, open_test_source, tried
 from scuff.studies.transform_space import cells
 from scuff.studies.transform_space.cells import EncodingCell, images_per_centre, missing_cells
 from scuff.studies.transform_space.cost import EncodingCost, few_images
+from scuff.studies.transform_space.distances import choose_precision, open_images, open_suite
 from scuff.studies.transform_space.features import open_extractor
 from scuff.studies.transform_space.files import centre_file, save_table
-from scuff.studies.transform_space.plan import choose_precision, open_images, open_suite
 from scuff.studies.transform_space.study import DissimilarStudy
 from scuff.suites import Levels, Suite
 
@@ -107,7 +105,7 @@ def plan_dissimilar(study: DissimilarStudy) -> Plan[Dissimilar]:
     }
     settings = json.loads(json.dumps(complete_settings(study, settings, device)))
     check_folder(study, store, settings)
-    work = DissimilarWork(store, settings, evaluations, _pair(classifiers, extractors), train, device)
+    work = DissimilarWork(store, settings, suites, chosen, evaluations, _pair(classifiers, extractors), train, device)
     return Plan(study, settings, work, store, engine)
 
 
@@ -145,23 +143,13 @@ class DissimilarWork:
 
     store: Store
     settings: Settings = field(repr=False)
-    evaluations: dict[str, EvaluationPlan]  # by role
+    suites: dict[str, Suite]  # these three by role
+    levels: dict[str, dict[str, Levels]]  # entries, and their severities
+    evaluations: dict[str, EvaluationPlan]
     repetitions: list[tuple[str, Classifier]]  # the name of the classifier, and the extractor
     source: Source  # of training images
     device: torch.device
     progress: Progress | None = None  # of the run, for the choice that follows it
-
-    def suites(self) -> dict[str, Suite]:
-        """The suites by role."""
-        return {role: evaluation.suite for role, evaluation in self.evaluations.items()}
-
-    def levels(self, role: str) -> dict[str, Levels]:
-        """The entries of a role, and their severities."""
-        levels: dict[str, Levels] = {}
-        for cell in self.evaluations[role].cells:
-            if cell.entry != CLEAN:
-                levels[cell.entry] = (*levels.get(cell.entry, ()), cell.severity)
-        return levels
 
     def centre_cells(self) -> list[EncodingCell]:
         """All centres, of an entry at all severities at once; a suite is known by its role."""
@@ -169,7 +157,7 @@ class DissimilarWork:
             EncodingCell(entry, repetition, centre_file(repetition, role, entry), role, levels)
             for repetition in range(len(self.repetitions))
             for role in ROLES
-            for entry, levels in self.levels(role).items()
+            for entry, levels in self.levels[role].items()
         ]
 
     def missing_centres(self) -> list[EncodingCell]:
@@ -186,8 +174,8 @@ class DissimilarWork:
         run.expect("centres", centres, centres - len(missing))
         for evaluation in self.evaluations.values():
             run_tests(run, evaluation, self.device)
-        encoders = cells.plan_encoders([network for _, network in self.repetitions], self.source, settings, self.device)
-        cells.measure_centres(run, self.store, encoders, self.suites(), missing, settings)
+        encoders = cells.Encoders.plan([network for _, network in self.repetitions], self.source, settings, self.device)
+        cells.measure_centres(run, self.store, encoders, self.suites, missing, settings)
 
     def collect(self) -> Dissimilar:
         """Choose, and write the benchmark."""
@@ -199,7 +187,7 @@ class DissimilarWork:
             progress=self.progress,
             **{key: settings[key] for key in ("size", "tolerance", "spread", "seed")},
         )
-        suite = chosen.to_suite(settings["name"], [self.suites()["candidate"]])
+        suite = chosen.to_suite(settings["name"], [self.suites["candidate"]])
         save_settings(store, SETTINGS, settings)  # without a result, until all files are those of the new choice
         for number, scan in enumerate(scans):
             save_table(store, f"scans/{number}.csv", _with_distances(scan))
@@ -215,7 +203,7 @@ class DissimilarWork:
         model, lines, files = self.repetitions[repetition][0], [], []
         for role in ROLES:
             evaluation = self.evaluations[role]
-            for entry, levels in self.levels(role).items():
+            for entry, levels in self.levels[role].items():
                 files.append(centre_file(repetition, role, entry))
                 for level in levels:
                     name = evaluation.rows_name(model, Cell(entry, level))
@@ -233,17 +221,17 @@ class DissimilarWork:
             self.store,
             open_encoder=lambda: few_images(extractor, self.source, self.settings, self.device),
         )
-        centres.add_centres(self.missing_centres(), self.suites(), self.settings)
+        centres.add_centres(self.missing_centres(), self.suites, self.settings)
         tests = [estimate(plan, self.device, journals=self.store) for plan in self.evaluations.values()]
         return tests[0] + tests[1] + centres.total()
 
     def describe(self) -> Iterator[str]:
         """Both suites, tests and centres, and what to keep in mind."""
         for role, title in zip(ROLES, ("Reference", "Candidates"), strict=True):
-            levels = self.levels(role)
+            levels = self.levels[role]
             number = sum(level is not None for each in levels.values() for level in each)
             severities = f"{number} severities in all" if number else "without severities"
-            yield f"{title}: {self.suites()[role].name}, {len(levels)} corruptions, {severities}"
+            yield f"{title}: {self.suites[role].name}, {len(levels)} corruptions, {severities}"
         yield f"Repetitions: {len(self.repetitions)}, on {self.device}; in {self.store.root}"
         missing = sum(len(models) for plan in self.evaluations.values() for models in plan.missing().values())
         tests = sum(len(plan.cells) * len(plan.classifiers) for plan in self.evaluations.values())
@@ -280,7 +268,7 @@ def read_dissimilar(directory: str | os.PathLike[str]) -> Dissimilar:
     if result is None:
         raise ValueError(f"the search in {store.root} is not finished; run the same command again to go on")
     shifts, picks = (pd.read_csv(io.BytesIO(store.read(name))) for name in (SHIFTS, MEMBERS))
-    drawn = read_arrays(store, DRAWN, ["error", "distance"])
+    errors, distances = read_arrays(store, DRAWN, ["error", "distance"]).values()
     result = {key: tuple(value) if isinstance(value, list) else value for key, value in result.items()}
-    arrays = {"candidate_errors": drawn["error"], "candidate_distances": drawn["distance"]}
-    return Dissimilar(tuple(dict.fromkeys(picks["corruption"])), shifts, picks, **arrays, **result)  # type: ignore[arg-type]
+    members = tuple(dict.fromkeys(picks["corruption"]))
+    return Dissimilar(members, shifts, picks, candidate_errors=errors, candidate_distances=distances, **result)

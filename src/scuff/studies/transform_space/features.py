@@ -42,14 +42,21 @@ class Encoder:
     images: Tensor
     batch: int
 
-    def features(self, transform: Transform, draws: int, first: int = 0) -> Iterator[Tensor]:
-        """f of the draws `first`, `first + 1`, ..., a few at a time: float32 (d, D). Nothing waits for the device."""
+    def features(
+        self, transform: Transform, draws: int, advance: Callable[[int], None] | None = None
+    ) -> Iterator[Tensor]:
+        """f of the draws 0, 1, ..., a few at a time: float32 (d, D). Nothing waits for the device.
+
+        `advance` is called with the number of draws that are done.
+        """
         pieces = math.ceil(draws / max(1, self.batch // len(self.images)))
         at_once = math.ceil(draws / pieces)
-        for start in range(first, first + draws, at_once):
+        for start in range(0, draws, at_once):
             # All pieces have one size, so that the network is compiled once; draws beyond the last are dropped.
             numbers = torch.arange(start, start + at_once, device=self.images.device)
-            yield self.encode(transform, numbers)[: first + draws - start]
+            yield self.encode(transform, numbers)[: draws - start]
+            if advance is not None:
+                advance(min(start + at_once, draws))
 
     def encode(self, transform: Transform, numbers: Tensor) -> Tensor:
         """f of the draws with these numbers: float32 (d, D)."""
@@ -86,7 +93,7 @@ def draw_images(source: Source, images: int, seed: int = 0) -> Source:
     """Images of a source, drawn without replacement by the seed."""
     if not 1 <= images <= len(source):
         raise ValueError(f"images must be from 1 to {len(source)}, which {source.name} has, got {images!r}")
-    return source.take(shuffled(len(source), image_seed(seed))[:images].sort().values.numpy())
+    return source.take(shuffled(len(source), digest_seed(f"images|{seed}"))[:images].sort().values.numpy())
 
 
 def make_encoder(
@@ -140,27 +147,19 @@ def check_finite(features: Tensor, what: str) -> None:
         )
 
 
-def image_seed(seed: int) -> int:
-    """A seed for the choice of images, apart from those of corruptions and schemes."""
-    return _digest(f"images|{seed}")
-
-
 def resampling_seed(seed: int, resampling: int) -> int:
     """A seed for the images and all draws of one of several resamplings; the first has the seed itself."""
-    return seed if resampling == 0 else _digest(f"resampling|{seed}|{resampling}")
+    return seed if resampling == 0 else digest_seed(f"resampling|{seed}|{resampling}")
 
 
-def _digest(text: str) -> int:
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") >> 1
+def digest_seed(purpose: str) -> int:
+    """A seed for one purpose, apart from those of corruptions and schemes."""
+    return int.from_bytes(hashlib.blake2b(purpose.encode(), digest_size=8).digest(), "little") >> 1
 
 
 def corruption_transform(suite: Suite, entry: str, severity: int | None, seed: int = 0) -> Transform:
     """An entry of a suite at a severity as a transform."""
-
-    def transform(images: Tensor, ids: Tensor) -> Tensor:
-        return corrupt(images, entry, severity, suite=suite, seed=seed, ids=ids, check=False)
-
-    return transform
+    return lambda images, ids: corrupt(images, entry, severity, suite=suite, seed=seed, ids=ids, check=False)
 
 
 def scheme_transform(scheme: Callable[[Tensor, Tensor, int], Tensor], seed: int = 0) -> Transform:

@@ -43,9 +43,6 @@ def read_table(store: Store, name: str) -> pd.DataFrame:
     return table
 
 
-# --- names ------------------------------------------------------------------------------------------------------------
-
-
 def short_name(name: str) -> str:
     """A scheme's name as letters, digits and . _ - only, not too long, and different for different names.
 
@@ -59,8 +56,3 @@ def short_name(name: str) -> str:
 def centre_file(resampling: int, *entry: str) -> str:
     """The centres of an entry at all severities; `entry` is its name, or its role and its name."""
     return f"centres/{resampling}/{'/'.join(entry)}.npz"
-
-
-def scheme_file(resampling: int, name: str) -> str:
-    """The distances of a scheme."""
-    return f"schemes/{resampling}/{short_name(name)}.npz"

@@ -7,9 +7,7 @@ right, a network learns from them: the error stays low, and so does MSD. This is
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -21,16 +19,17 @@ from scuff.augment import Scheme
 from scuff.door import corrupt, each_its_way, find_entry
 from scuff.random import bernoulli
 from scuff.ranges import is_number
-from scuff.store import Store, save_settings
-from scuff.studies.base import Plan, check_folder, complete_settings
-from scuff.studies.transform_space.correlation import CorrelationWork, plan_scheme_trials
-from scuff.studies.transform_space.files import join_tables, read_table, save_table
-from scuff.studies.transform_space.plan import open_distances
+from scuff.store import Store
+from scuff.studies.base import Plan
+from scuff.studies.transform_space.distances import plan_distances
+from scuff.studies.transform_space.features import digest_seed
+from scuff.studies.transform_space.files import join_tables, read_table
 from scuff.studies.transform_space.study import MixingStudy
-from scuff.studies.transform_space.trials import mean_errors, read_errors
+from scuff.studies.transform_space.trials import TrialWork, plan_trials
 from scuff.suites import Suite
 
 MIXING = "mixing.csv"
+COLUMNS = ["share", "mmd", "msd", "seed", "error", "clean_error"]
 USUAL_SEVERITY = 3
 
 
@@ -49,7 +48,12 @@ class Mixture(Scheme):
     def __call__(self, images: Tensor, ids: Tensor, seed: int = 0) -> Tensor:
         drawn = bernoulli(self.keys(ids, seed), "other", probability=self.share)
         # A seed of its own: with the given one, its draws would be those that make the centres of corruptions.
-        options = {"severity": self.severity, "suite": self.suite, "seed": mixture_seed(seed), "check": False}
+        options = {
+            "severity": self.severity,
+            "suite": self.suite,
+            "seed": digest_seed(f"mixture|{seed}"),
+            "check": False,
+        }
         ways = [partial(corrupt, name=entry, **options) for entry in (self.right, self.other)]  # type: ignore[arg-type]
         return each_its_way(images, ids, drawn, ways)
 
@@ -64,11 +68,6 @@ class Mixture(Scheme):
             "share": self.share,
             "severity": self.severity,
         }
-
-
-def mixture_seed(seed: int) -> int:
-    """The seed of corruptions in a mixture."""
-    return int.from_bytes(hashlib.blake2b(f"mixture|{seed}".encode(), digest_size=8).digest(), "little") >> 1
 
 
 def scheme_name(share: float) -> str:
@@ -91,42 +90,26 @@ def plan_mixing(study: MixingStudy) -> Plan[pd.DataFrame]:
     for entry in (right, other):  # refuses a severity that one of them does not have
         suite.parameters(entry, severity)
     schemes = {scheme_name(share): Mixture(suite, right, other, share, severity) for share in shares}
-    counts = {"augmentations": study.augmentations, "resamplings": study.resamplings}
-    severities = None if severity is None else [severity]
-    distances, engine = open_distances(study, schemes, suite, [right], severities, **counts)
-    trials = plan_scheme_trials(study, distances)
+    levels = None if severity is None else [severity]
+    distances = plan_distances(study.distances(schemes=schemes, suite=suite, only=[right], severities=levels))
     pair = {"right": f"{suite.name}/{right}", "other": f"{suite.name}/{other}", "severity": severity, "shares": shares}
-    settings = complete_settings(study, {**distances.settings, **trials.settings(), **pair})
-    check_folder(study, distances.store, settings)
-    return Plan(study, settings, MixingWork(distances, trials, settings), distances.store, engine)
+    return plan_trials(study, distances, MixingWork, **distances.settings, **pair)
 
 
 @dataclass(eq=False)
-class MixingWork(CorrelationWork):
-    """The same work as that of a correlation, with another table in the end."""
+class MixingWork(TrialWork):
+    """Trials with mixtures."""
 
     def collect(self) -> pd.DataFrame:
         """Distances and errors by share; shares and seeds that the folder holds from before stay in the table."""
-        store, distances, errors = self.distances.store, self.distances.collect(), read_errors(self.trials)
-        near = {kind: distances.by_corruption(kind).iloc[:, 0] for kind in ("mmd", "msd")}
-        lines = []
-        for share in self.settings["shares"]:
-            name = scheme_name(share)
-            for seed, lines_of_seed in errors[errors["scheme"] == name].groupby("seed"):
-                means = mean_errors(lines_of_seed)
-                line = {"share": share, "mmd": near["mmd"][name], "msd": near["msd"][name], "seed": seed}
-                lines.append(line | {"error": means["error"], "clean_error": means["clean_error"]})
-        table = join_tables(store, MIXING, pd.DataFrame(lines), ["share", "seed"])
+        distances, table = self.distances.collect(), self.mean_errors()
+        for kind in ("mmd", "msd"):
+            table[kind] = table["scheme"].map(distances.by_corruption(kind).iloc[:, 0])
+        table["share"] = table["scheme"].map({scheme_name(share): share for share in self.settings["shares"]})
+        table = join_tables(self.store, MIXING, table[COLUMNS], ["share", "seed"])
         table = table.sort_values(["share", "seed"], ignore_index=True)
-        joined = {f"{key}s": sorted(set(table[key].tolist())) for key in ("share", "seed")}
-        save_settings(store, MixingStudy.file, {**self.settings, **joined})
-        save_table(store, MIXING, table)
+        self.save(MIXING, table, **{f"{key}s": sorted(set(table[key].tolist())) for key in ("share", "seed")})
         return table
-
-    def describe(self) -> Iterator[str]:
-        """Distances and trainings."""
-        yield from self.distances.describe()
-        yield self.trials.describe()
 
 
 def read_mixing(directory: str | os.PathLike[str]) -> pd.DataFrame:

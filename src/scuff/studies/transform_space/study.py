@@ -4,8 +4,8 @@ The studies of Mintun, Kirillov and Xie (NeurIPS 2021).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, field
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import KW_ONLY, field, fields
+from typing import TYPE_CHECKING, Annotated, Any
 
 from scuff.options import NUMBER, NUMBERS, REPEATED, SCHEMES, TEXT, WHOLE, WHOLES, WORDS, Option
 from scuff.studies.base import R, Study, as_function, study
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import pandas as pd  # noqa: F401  (of the base class)
 
     from scuff.augment import Scheme
-    from scuff.design.transform_space.result import Dissimilar  # noqa: F401  (of the base class)
+    from scuff.design.transform_space.dissimilar import Dissimilar  # noqa: F401  (of the base class)
     from scuff.evaluation.choices import Models
     from scuff.metrics.transform_space.distances import Distances  # noqa: F401  (of the base class)
     from scuff.suites import Suite
@@ -89,9 +89,29 @@ class TrialStudy(DistanceStudy[R]):
     test: Test = None
     limit: Limit = None
 
+    def distances(self, **changes: Any) -> "DistancesStudy":
+        """The study of distances that this one begins with: the options that both have, and some `changes`."""
+        names = [option.name for option in fields(DistancesStudy) if hasattr(self, option.name)]
+        return DistancesStudy(**{name: getattr(self, name) for name in names} | changes)
+
 
 @study
-class DistancesStudy(DistanceStudy["Distances"]):
+class SchemesStudy(DistanceStudy[R]):
+    """A study of augmentation schemes and the corruptions of a suite."""
+
+    schemes: Schemes
+    suite: SuiteName
+    data: Data
+    out: Out
+    _: KW_ONLY
+    only: Only = None
+    severities: Severities = None
+    augmentations: Augmentations = 10_000
+    resamplings: Resamplings = 1
+
+
+@study
+class DistancesStudy(SchemesStudy["Distances"]):
     """Measure MSD and MMD of augmentation schemes to the corruptions of a suite.
 
     The feature of a transform is the mean of a network's last hidden layer over a fixed set of images. Every corruption
@@ -100,21 +120,11 @@ class DistancesStudy(DistanceStudy["Distances"]):
     """
 
     name, command = "distances", "distance schemes"
-    planner, reader = f"{FOLDER}.plan:plan_distances", f"{FOLDER}.distances:read_distance_study"
-
-    schemes: Schemes
-    suite: SuiteName
-    data: Data
-    out: Out
-    _: KW_ONLY
-    only: Only = None
-    severities: Severities = None
-    augmentations: Augmentations = 10_000
-    resamplings: Resamplings = 1
+    planner, reader = f"{FOLDER}.distances:plan_distances", f"{FOLDER}.distances:read_distance_study"
 
 
 @study
-class CorrelationStudy(TrialStudy["pd.DataFrame"]):
+class CorrelationStudy(TrialStudy["pd.DataFrame"], SchemesStudy["pd.DataFrame"]):
     """Correlate distances with errors: do schemes that come nearer to a corruption help more against it?
 
     Measures the distances of all schemes, trains a network with each, tests all of them, and returns Spearman's
@@ -123,17 +133,7 @@ class CorrelationStudy(TrialStudy["pd.DataFrame"]):
     """
 
     name, command, file = "correlation", "distance correlation", "trials.json"
-    planner, reader = f"{FOLDER}.correlation:plan_correlation", f"{FOLDER}.correlation:read_correlation"
-
-    schemes: Schemes
-    suite: SuiteName
-    data: Data
-    out: Out
-    _: KW_ONLY
-    only: Only = None
-    severities: Severities = None
-    augmentations: Augmentations = 10_000
-    resamplings: Resamplings = 1
+    planner, reader = f"{FOLDER}.trials:plan_correlation", f"{FOLDER}.trials:read_correlation"
 
 
 @study

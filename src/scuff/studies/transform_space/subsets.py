@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -19,22 +18,19 @@ import torch
 from torch import Tensor
 
 from scuff.augment import Scheme
-from scuff.data import Source
 from scuff.engine import Run
-from scuff.engine.cost import StudyCost
 from scuff.kernels.constants import constant
 from scuff.random import integers
-from scuff.store import Settings, Store, read_arrays, save_settings
-from scuff.studies.base import Plan, check_folder, complete_settings
+from scuff.store import Store, read_arrays
+from scuff.studies.base import Plan
+from scuff.studies.cells import TrainingCell
 from scuff.studies.trainings import run_trainings
-from scuff.studies.transform_space.cells import DrawOrder, encode_cells
-from scuff.studies.transform_space.cost import estimate_encodings
-from scuff.studies.transform_space.distances import SETTINGS, DistanceWork, is_constant
-from scuff.studies.transform_space.files import join_tables, read_table, save_table
-from scuff.studies.transform_space.plan import open_distances
+from scuff.studies.transform_space.cells import EncodingCell
+from scuff.studies.transform_space.distances import DistanceWork, is_constant, plan_distances
+from scuff.studies.transform_space.files import join_tables, read_table
 from scuff.studies.transform_space.study import SubsetsStudy
-from scuff.studies.transform_space.trials import Trials, mean_errors, open_tests, plan_trials, read_errors
-from scuff.training.treatment import Augmented, Treatment
+from scuff.studies.transform_space.trials import TrialWork, plan_trials
+from scuff.training.treatment import Augmented
 
 SUBSETS, ORDER = "subsets.csv", "order.npz"
 KINDS = ("closest", "random", "farthest")
@@ -72,11 +68,8 @@ def choose_draws(order: np.ndarray, kind: str, size: int, seed: int = 0) -> tupl
 
 def plan_subsets(study: SubsetsStudy) -> Plan[pd.DataFrame]:
     """Check the scheme and the subsets; which augmentations are the closest is known only when they are measured."""
-    distances, engine = open_distances(
-        study, study.scheme, study.suite, study.only, study.severities, augmentations=study.draws
-    )
-    distances.only = list(distances.levels)
-    _check_scheme(distances.schemes)
+    distances = plan_distances(study.distances(schemes=study.scheme, augmentations=study.draws), OrderWork)
+    _check_scheme(distances.work.schemes)
     unknown = [kind for kind in study.kinds if kind not in KINDS]
     if unknown or not study.kinds:
         raise ValueError(f"kinds of subsets are {', '.join(KINDS)}, got {', '.join(map(repr, unknown)) or 'none'}")
@@ -84,11 +77,7 @@ def plan_subsets(study: SubsetsStudy) -> Plan[pd.DataFrame]:
     if bad or not study.sizes:
         raise ValueError(f"sizes must be whole numbers from 1 to the {study.draws} draws, got {list(study.sizes)}")
     subsets = {"sizes": sorted(set(study.sizes)), "kinds": [kind for kind in KINDS if kind in study.kinds]}
-    work = SubsetsWork(study, distances, open_tests(study, distances), {**distances.settings, **subsets})
-    settings = complete_settings(study, {**work.settings, **work.trials().settings()})
-    work.settings = settings
-    check_folder(study, distances.store, settings)
-    return Plan(study, settings, work, distances.store, engine)
+    return plan_trials(study, distances, SubsetsWork, **distances.settings, **subsets)
 
 
 def _check_scheme(schemes: dict[str, Scheme]) -> None:
@@ -104,107 +93,82 @@ def _check_scheme(schemes: dict[str, Scheme]) -> None:
 
 
 @dataclass(eq=False)
-class SubsetsWork:
-    """The order of a scheme's draws, trainings with some of them, and tests."""
+class OrderWork(DistanceWork):
+    """The order of a scheme's draws by distance, in the place of distances; when it is known, nothing is missing."""
 
-    study: SubsetsStudy
-    distances: DistanceWork
-    test: Source
-    settings: Settings = field(repr=False)
-    tested: Trials | None = field(default=None, repr=False)
+    kind: ClassVar[str] = "order"
 
-    @property
-    def scheme(self) -> Scheme:
-        """The scheme whose augmentations are chosen from."""
-        return next(iter(self.distances.schemes.values()))
-
-    def has_order(self) -> bool:
+    def is_known(self) -> bool:
         """Whether the order of the draws is known."""
-        return self.distances.store.exists(ORDER)
+        return self.store.exists(ORDER)
 
-    def encodings(self) -> int:
-        """Number of images that will go through the extractor: none if the order is known."""
-        return 0 if self.has_order() else self.distances.encodings()
+    def untrained(self) -> list[TrainingCell]:
+        """The training of the extractor, if it is still to do."""
+        return [] if self.is_known() else super().untrained()
 
-    def trials(self) -> Trials:
-        """The trainings; before the order is known, with any draws in the place of those to be chosen."""
-        settings, order = self.settings, np.arange(self.settings["augmentations"])
-        if self.has_order():
-            order = read_arrays(self.distances.store, ORDER, ["order"])["order"]
-        treatments: dict[str, Treatment | None] = {ALL: Augmented(self.scheme)}
+    def missing_centres(self) -> list[EncodingCell]:
+        """The entries whose centres are not measured yet."""
+        return [] if self.is_known() else super().missing_centres()
+
+    def missing_schemes(self) -> list[EncodingCell]:
+        """The scheme whose draws are to be put in order."""
+        return [] if self.is_known() else [EncodingCell(name, 0, ORDER) for name in self.schemes]
+
+    def values(self, name: str) -> int:
+        """Numbers in the file of the order."""
+        return self.draws(name)
+
+
+@dataclass(eq=False)
+class SubsetsWork(TrialWork):
+    """Trials with some draws of a scheme, which are known when its draws are in order."""
+
+    distances: OrderWork
+
+    def treatments(self) -> dict[str, Augmented]:
+        """The scheme and subsets of it; before the order is known, any draws stand in for those to be chosen."""
+        settings, scheme = self.settings, next(iter(self.distances.schemes.values()))
+        is_known, order = self.distances.is_known(), np.arange(self.settings["augmentations"])
+        order = read_arrays(self.store, ORDER, ["order"])["order"] if is_known else order
+        treatments = {ALL: Augmented(scheme)}
         for kind in settings["kinds"]:
             for size in settings["sizes"]:
-                few = FewDraws(self.scheme, choose_draws(order, kind, size, settings["seed"]), settings["seed"])
+                few = FewDraws(scheme, choose_draws(order, kind, size, settings["seed"]), settings["seed"])
                 treatments[f"{kind}-{size}"] = Augmented(few)
-        return plan_trials(self.study, self.distances, self.test, treatments)
+        return treatments
+
+    def check_trained(self) -> None:
+        """Refuse networks of the folder that were trained otherwise, as soon as it is known how they should be."""
+        if self.distances.is_known():
+            super().check_trained()
 
     def run(self, run: Run) -> None:
         """Order the draws, train and test; nothing is trained without an order."""
-        distances, store, networks = self.distances, self.distances.store, len(self.trials().cells)
-        save_settings(store, SETTINGS, distances.settings)  # which the centres depend on
-        extractors = 0 if distances.training is None or self.has_order() else 1
-        trained = 0 if distances.untrained() else extractors
-        run.expect("train", networks + extractors, trained)
-        self.trials().expect_tests(run)
-        if not self.has_order():
-            run.expect("centres", len(distances.levels), len(distances.levels) - len(distances.missing_centres()))
-            run.expect("order", 1)
-            self._find_order(run)
-            if run.failures:
-                return
-        self.tested = self.trials()
-        self.tested.check_trained()
-        missing = self.tested.missing()
-        run.expect("train", networks + extractors, networks - len(missing) + trained)
-        run_trainings(run, missing, distances.device)
-        self.tested.run_tests(run)
-
-    def _find_order(self, run: Run) -> None:
-        """Order the draws, those first that come closest to some cell of the suite, if all cells have centres."""
-        distances = self.distances
-        distances.train_extractor(run)
-        encoders = distances.encoders()
-        distances.measure_centres(run, encoders)
+        self.expect(run)
+        run_trainings(run, self.distances.untrained(), self.distances.device)
+        self.distances.measure(run)
         if not run.failures:
-            draws = self.settings["augmentations"]
-            work = DrawOrder(distances.store, encoders, distances.centre_files(0), self.scheme, draws)
-            encode_cells(run, "order", work, [ORDER], lambda file: draws * self.settings["images"])
+            self.check_trained()
+            run_trainings(run, self.missing(), self.distances.device)
+            self.run_tests(run)
 
     def collect(self) -> pd.DataFrame:
         """Mean errors; what the folder holds from before stays in the table."""
-        store = self.distances.store
-        table = join_tables(store, SUBSETS, summarise(read_errors(self.tested)), ["kind", "size", "seed"])
-        table = table.sort_values(["kind", "size", "seed"], key=_in_order, ignore_index=True)
+        means = self.mean_errors()
+        names = means["scheme"].str.partition("-")
+        new = means.assign(kind=names[0], size=names[2].replace("", "0").astype(int))
+        keys = ["kind", "size", "seed"]
+        table = join_tables(self.store, SUBSETS, new[[*keys, "clean_error", "error"]], keys)
+        table = table.sort_values(keys, key=_in_order, ignore_index=True)
         chosen = table[table["kind"] != ALL]
-        joined = {"kinds": chosen["kind"], "sizes": chosen["size"].sort_values(), "seeds": table["seed"].sort_values()}
-        joined = {key: values.drop_duplicates().tolist() for key, values in joined.items()}
-        save_settings(store, SubsetsStudy.file, {**self.settings, **joined})
-        save_table(store, SUBSETS, table)
+        kinds, sizes, seeds = (column.unique().tolist() for column in (chosen["kind"], chosen["size"], table["seed"]))
+        self.save(SUBSETS, table, kinds=kinds, sizes=sorted(sizes), seeds=sorted(seeds))
         return table
-
-    def cost(self) -> StudyCost:
-        """Trainings and tests; encodings as long as the order is not known."""
-        cost = self.trials().cost()
-        return cost if self.has_order() else cost + estimate_encodings(self.distances, order=ORDER)
-
-    def describe(self) -> Iterator[str]:
-        """Distances and trainings."""
-        yield from self.distances.describe(self.encodings())
-        yield self.trials().describe()
 
 
 def _in_order(column: pd.Series) -> pd.Series:
     """Kinds in the order in which they are listed; numbers as they are."""
     return column.map((ALL, *KINDS).index) if column.name == "kind" else column
-
-
-def summarise(errors: pd.DataFrame) -> pd.DataFrame:
-    """One line per network: kind, size, seed, clean_error, error (the mean over cells)."""
-    lines = []
-    for (name, seed), lines_of_network in errors.groupby(["scheme", "seed"], sort=False):
-        kind, _, size = str(name).partition("-")
-        lines.append({"kind": kind, "size": int(size or 0), "seed": seed, **mean_errors(lines_of_network)})
-    return pd.DataFrame(lines)
 
 
 def read_subsets(directory: str | os.PathLike[str]) -> pd.DataFrame:

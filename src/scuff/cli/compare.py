@@ -1,0 +1,196 @@
+"""`scuff compare`: which of two models is more robust, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from scuff.cli.files import Csv, Json, check_files, write_files
+from scuff.tables import TYPED, Cell, Column, Table
+from scuff.words import class_name, entry_name, listed, p_value, percent, sharp, signed_percent
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from scuff.evaluation import Evaluation
+    from scuff.metrics import Difference, Score
+    from scuff.metrics.evaluation.versus import Versus
+
+SAME = ("suite", "source_fingerprint", "seed", "cut", "as_published")  # what both evaluations must have in common
+MOST_CLASSES = 10  # that are shown
+ABOUT_P = (
+    "P-values: two-sided z-tests of the same images, with the standard error from the bootstrap. They tell what other "
+    "images of the same kind would change, not what another training of the models would."
+)
+
+
+def compare_command(
+    a: str = typer.Argument(..., metavar="A", help="Folder of an evaluation; FOLDER:MODEL if it has several models."),
+    b: str | None = typer.Argument(None, metavar="[B]", help="The other. Not needed if A has exactly two models."),
+    as_json: Json = None,
+    as_csv: Csv = None,
+) -> None:
+    """Say which of two models is more robust, and where: by corruption, severity and class.
+
+    Both must have seen the same images, corrupted alike, so that they are compared image by image. Differences are B
+    minus A, in percentage points of error: below 0, B is better. Where many are tested at once, p-values are those
+    after Holm's correction, so that among equal models one of them falls below 0.05 in 5 % of cases only.
+
+    \b
+    Examples:
+      scuff compare runs/plain runs/augmix
+      scuff compare runs/both:plain runs/both:augmix
+      scuff compare runs/both --json both.json --csv both.csv
+    """
+    check_files(as_json, as_csv)
+    from scuff.cli.console import print_table
+    from scuff.metrics.evaluation.versus import versus
+    from scuff.report.evaluation.scores import counted_suite
+
+    (evaluation, rows_a), (_, rows_b) = _sides(a, b)
+    found = versus(rows_a, rows_b, counted_suite(evaluation))
+    if found.a == found.b and b is not None:
+        found = replace(found, a=a, b=b)  # known by their folders
+    verdict = list(verdict_words(found))
+    typer.echo("\n".join(verdict))
+    for table in tables(found, evaluation.settings["class_names"]):
+        print_table(table)
+    typer.echo(ABOUT_P)
+    named = {"value": "b_minus_a"}
+    frames = {kind: getattr(found, kind).rename(columns=named) for kind in ("corruptions", "cells", "classes")}
+    threes = {"overall": found.overall, "clean": found.clean}
+    means = {kind: three and dict(zip(("a", "b", "b_minus_a"), three, strict=True)) for kind, three in threes.items()}
+    write_files({"a": found.a, "b": found.b, "verdict": verdict, **means, **frames}, frames["cells"], as_json, as_csv)
+
+
+# --- what is compared -------------------------------------------------------------------------------------------------
+
+
+def _sides(a: str, b: str | None) -> list[tuple[Evaluation, pd.DataFrame]]:
+    """The evaluation and the rows of both models, which must have seen the same."""
+    from scuff.metrics import by_model
+
+    if b is None:
+        evaluation = _read(a)
+        models = by_model(evaluation.rows)
+        if len(models) != 2:
+            raise ValueError(f"{a} holds {listed(list(models))}; name two of them, as in {a}:{next(iter(models))}")
+        return [(evaluation, rows) for rows in models.values()]  # type: ignore[misc]
+    sides = [_side(text) for text in (a, b)]
+    ours, theirs = (evaluation.settings for evaluation, _ in sides)
+    other = [name for name in SAME if ours.get(name) != theirs.get(name)]
+    if other:
+        raise ValueError(f"{a} and {b} cannot be compared image by image: they differ in {listed(other)}")
+    return sides
+
+
+def _side(text: str) -> tuple[Evaluation, pd.DataFrame]:
+    from scuff.evaluation.plan import SETTINGS
+    from scuff.metrics import by_model
+    from scuff.store import Store
+
+    folder, colon, name = text.rpartition(":")
+    if not colon or Store(text).exists(SETTINGS):
+        folder, name = text, ""
+    evaluation = _read(folder)
+    models = by_model(evaluation.rows)
+    if not name and len(models) == 1:
+        name = next(iter(models))
+    if name not in models:
+        one = next(iter(models))
+        raise ValueError(f"{folder} holds {listed(list(models))}; which one? Write {folder}:{one}, for example")
+    return evaluation, models[name]  # type: ignore[return-value]
+
+
+def _read(folder: str) -> Evaluation:
+    from scuff.evaluation import read_evaluation
+
+    evaluation = read_evaluation(folder)
+    if "frame" in evaluation.rows:
+        raise ValueError(f"{folder} holds sequences, whose flips scuff report compares; compare takes single images")
+    return evaluation
+
+
+# --- what is said -----------------------------------------------------------------------------------------------------
+
+
+def verdict_words(found: Versus) -> Iterator[str]:
+    """Who is better, in sentences."""
+    for scores, where in ((found.overall, "Corrupted images"), (found.clean, "Clean images")):
+        if scores is not None:
+            yield f"{where}: {_who_wins(found, *scores)}"
+    for frame, kind, plural in ((found.corruptions, "corruption", "corruptions"), (found.classes, "class", "classes")):
+        if len(frame) > 1:
+            yield f"By {kind}: {_how_many(found, frame, plural)}"
+
+
+def _who_wins(found: Versus, a: Score, b: Score, difference: Difference) -> str:
+    low, high = difference.low, difference.high
+    form, signed = sharp(percent, low, high), sharp(signed_percent, low, high)
+    best, other = (found.a, found.b) if a.value <= b.value else (found.b, found.a)
+    who = f"{best} makes fewer errors than {other}" if _is_clear(difference.p_value) else "no clear difference"
+    ends = "" if difference.n < 2 else f" [{signed(low)}, {signed(high)}]"
+    words = (
+        f"{who}; {found.a} {form(a.value)} %, {found.b} {form(b.value)} %, difference {signed(difference.value)} points"
+    )
+    return f"{words}{ends}, {_p_words(difference.p_value)}.".translate(TYPED)
+
+
+def _how_many(found: Versus, frame: pd.DataFrame, plural: str) -> str:
+    clear = frame[frame["p_holm"].map(_is_clear)]
+    wins = [f"{found.a} is better on {(clear['value'] > 0).sum()}", f"{found.b} on {(clear['value'] < 0).sum()}"]
+    correction = f"p < {_significant()} after Holm's correction for {len(frame)} comparisons"
+    return f"of {len(frame)} {plural}, {', '.join(wins)}, and {len(frame) - len(clear)} are not clear ({correction})."
+
+
+def _p_words(p: float) -> str:
+    text = p_value(p)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
+
+
+def _significant() -> float:
+    from scuff.metrics.evaluation.comparison import SIGNIFICANT
+
+    return SIGNIFICANT
+
+
+def _is_clear(p: float) -> bool:
+    return p < _significant()
+
+
+# --- what is shown ----------------------------------------------------------------------------------------------------
+
+
+def tables(found: Versus, class_names: list[str]) -> Iterator[Table]:
+    """By corruption, by corruption and severity, and by class."""
+    errors = [
+        Column(f"{found.a} %", "a", percent),
+        Column(f"{found.b} %", "b", percent),
+        Column("difference, points", "value", signed_percent, interval=True),
+        Column("p (Holm)", "p_holm", p_value),
+    ]
+    if len(found.corruptions):
+        name = Column("corruption", lambda line: entry_name(line["corruption"]))
+        yield Table.of("Errors by corruption, with 95 % intervals", found.corruptions, [name, *errors])
+    if len(found.cells) > len(found.corruptions):
+        yield Table.pivot(
+            f"Differences in points by severity; * marks p < 0.05 after Holm's correction for {len(found.cells)} cells",
+            found.cells,
+            "corruption",
+            "severity",
+            Column("corruption", _map_cell),
+            name=entry_name,
+        )
+    classes = found.classes.iloc[(-found.classes["value"].abs()).argsort(kind="stable")].head(MOST_CLASSES)
+    few = f"; the {len(classes)} that differ most, of {len(found.classes)}" if len(classes) < len(found.classes) else ""
+    of_class = [Column("class", lambda line: class_name(class_names, line["label"])), Column("images", "n", str)]
+    over = "over all corruptions" if len(found.corruptions) else "of clean images"
+    yield Table.of(f"Errors by class {over}{few}", classes, [*of_class, *errors])
+
+
+def _map_cell(line: dict[str, Any]) -> Cell:
+    mark = "*" if _is_clear(line["p_holm"]) else " "
+    return Cell(signed_percent(line["value"]) + mark, line["value"])
