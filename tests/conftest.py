@@ -33,7 +33,7 @@ SLOW = {
     "test_formulas.py": r"test_zoom_blur\[imagenet-c-[1245]\]",
     "test_sequences.py": r"test_contract_of_the_larger_suites|test_contract\[cifar10-p/(?!tilt)|\[imagenet-p",
     # processes that are killed, stopped and started again, on one machine and on a cluster
-    "test_plugins.py": r"worker_processes_know_it|modules_are_attributes|ray",
+    "test_plugins.py": r"workers|worker_processes|modules_are_attributes",
     "test_cluster.py": r"killed_driver|node_dies|fails_is_tried_elsewhere|far_too_long|placed_by_what_they_need",
     "test_engine.py": r"always_ends_its_process|all_processes_die|process_died|sees_one_gpu|leaving_early",
     "test_evaluation.py": r"test_killed_and_run_again",

@@ -9,13 +9,11 @@ from importlib import resources
 from pathlib import Path
 from typing import IO
 
-import numpy as np
 from PIL import Image, ImageOps
 
 from scuff.images import ImageError
 
 GREY = ("1", "L", "LA")
-DEEP = ("I;16", "I;16B", "I")  # 16 bits per channel; versions of Pillow call them differently
 COLOUR = ("RGB", "RGBA", "RGBX", "RGBa", "P", "PA", "CMYK", "YCbCr", "LAB", "HSV")
 SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff", ".gif")
 
@@ -39,15 +37,13 @@ def list_unreadable(failures: Mapping[str, str]) -> str:
 def read_picture(path: str | os.PathLike[str] | IO[bytes], is_trial: bool = False) -> Image.Image:
     """Read a picture as L (grey) or RGB (everything else), upright as its EXIF orientation says; alpha is dropped.
 
-    Of an animation the first frame is read, and of 16 bits per channel the upper eight. A trial reads the whole file,
-    but makes a small picture of a large JPEG, which takes less time.
+    Of an animation the first frame is read. A trial reads the whole file, but makes a small picture of a large JPEG,
+    which takes less time.
     """
     with Image.open(path) as file:
         if is_trial:
             file.draft(None, (1, 1))  # type: ignore[arg-type]
         image = ImageOps.exif_transpose(file)
-        if image.mode in DEEP and file.format == "PNG":  # whose values span all 16 bits, whatever made them
-            return Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
         if image.mode in GREY:
             return image.convert("L")
         if image.mode not in COLOUR:

@@ -119,7 +119,8 @@ def import_object(address: str, instead: Iterable[str] = ()) -> Any:
             if error.name is None or not f"{module}.".startswith(f"{error.name}."):
                 raise  # the module is there; what it imports is not
             near = difflib.get_close_matches(module, list(instead), n=1)
-            hint = f"did you mean {near[0]}:{name}?" if near else f"looked in {os.getcwd()} and among the packages"
+            looked = f"looked in {os.getcwd()} and among the packages; --plugin FILE.py loads it from elsewhere"
+            hint = f"did you mean {near[0]}:{name}?" if near else looked
             raise ValueError(f"no module is called {error.name!r} ({address}); {hint}") from error
         try:
             return operator.attrgetter(name)(imported)

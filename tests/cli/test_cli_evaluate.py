@@ -272,14 +272,14 @@ def test_the_demo_ends_with_the_name_of_its_report(run, tmp_path, monkeypatch):
 
 def test_the_demo_trains_nothing_because_its_weights_come_with_the_package(run, tmp_path, monkeypatch):
     monkeypatch.setattr(demo, "EVALUATED", demo.EVALUATED[2:3])
-    monkeypatch.setattr(demo, "TEST_IMAGES", 300)
+    monkeypatch.setattr(demo, "TEST_IMAGES", 100)
     monkeypatch.setattr(scuff.training.run, "fit", None)
     result = run("demo", "--out", "demo")
     assert result.exit_code == 0, result.output
     assert "comes with the package; it was trained on clean images by scuff train --data fashion-32" in result.output
     assert (tmp_path / "demo" / "small-cnn.safetensors").read_bytes() == (WEIGHTS / "standard.safetensors").read_bytes()
     rows = scuff.read_evaluation(tmp_path / "demo" / "evaluation").rows
-    assert scuff.metrics.error(rows[rows["corruption"] == "clean"]).value < 0.2
+    assert scuff.metrics.error(rows[rows["corruption"] == "clean"]).value < 0.25
 
 
 def test_weights_of_all_networks_of_the_demo_come_with_the_package(tmp_path):

@@ -135,6 +135,24 @@ def test_worker_processes_know_it(mine):
     assert np.load("out/veil.npy").max() == 153  # 0.6 of 255
 
 
+def test_ray_workers_know_it(mine):
+    pytest.importorskip("ray")
+    command = [*EVALUATE, *PLUGIN, "--engine", "ray"]
+    done = subprocess.run([sys.executable, "-m", "scuff", *command], capture_output=True, text=True, env=os.environ)
+    assert done.returncode == 0, done.stderr
+    assert set(scuff.read_evaluation("runs").rows["corruption"]) == {"clean", "veil"}
+
+
+def test_a_corruption_of_a_module_that_a_script_imports_reaches_its_workers(mine):
+    np.savez("images.npz", images=np.zeros((4, 32, 32, 3), np.uint8), labels=np.arange(4))
+    Path("code/script.py").write_text(
+        "import mine\nfrom scuff.engine import LocalEngine\nfrom scuff.export import export\n"
+        "export('images.npz', 'out', 'veils.yaml', engine=LocalEngine(2))\n"
+    )
+    subprocess.run([sys.executable, "code/script.py"], check=True)
+    assert np.load("out/veil.npy").max() == 153
+
+
 def test_a_report_on_what_python_has_written(mine):
     """Without the plug-in there is a page, which says what it lacks; with it, the page has pictures."""
     pytest.importorskip("plotly")

@@ -221,7 +221,10 @@ def test_a_function_with_a_parameter_split_has_both(module):
         ("own_images:nothing", "module own_images has no 'nothing'"),
         ("own_images:needs", r"needs needs arguments \(root\); write a function without any"),
         ("own_images:fails", "fails fails: RuntimeError: no disk"),
-        ("not_there:pair", "no source is addressed by 'not_there:pair'.*package.module:object"),
+        (
+            "not_there:pair",
+            "no source is addressed by .*; nor is there a module not_there, which --plugin",
+        ),
     ],
 )
 def test_addresses_that_lead_nowhere(module, address, words):

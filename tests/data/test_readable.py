@@ -16,10 +16,10 @@ REASONS = {
     "cat/cut.jpg": "truncated",
     "cat/cut.png": "truncated",
     "cat/empty.jpg": "not a picture",
-    "dog/deep.tiff": "expected 8 bits per channel, got a picture of mode I;16; convert it to 8 bits",
+    "dog/16-bit.png": "expected 8 bits per channel, got a picture of mode I;16; convert it to 8 bits",
     "dog/text.png": "not a picture",
 }
-GOOD = ["cat/0.png", "cat/film.gif", "dog/1.jpg", "dog/16-bit.png", "dog/still.gif"]
+GOOD = ["cat/0.png", "cat/film.gif", "dog/1.jpg", "dog/still.gif", "dog/two.gif"]
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def messy(tmp_path, monkeypatch):
     pictures[3].save(folder / "cat" / "film.gif", save_all=True, append_images=pictures[4:])
     deep = Image.fromarray((pixels[5, ..., 0].astype(np.uint16) << 8) + 200)
     deep.save(folder / "dog" / "16-bit.png")
-    deep.save(folder / "dog" / "deep.tiff")
+    pictures[5].save(folder / "dog" / "two.gif")
     for suffix in ("jpg", "png"):
         whole = folder / "cat" / f"cut.{suffix}"
         pictures[4].save(whole)
@@ -75,11 +75,7 @@ def test_a_folder_without_any_readable_picture_is_refused_in_any_case(messy):
         readable(open_source(f"folder:{messy}"), skip=True)
 
 
-def test_sixteen_bits_and_animations_are_read(messy):
-    expected = np.random.default_rng(0).integers(0, 256, (6, 40, 48, 3), np.uint8)
-    deep = read_picture(messy / "dog" / "16-bit.png")
-    assert deep.mode == "L"
-    assert np.array_equal(deep, expected[5, ..., 0])
+def test_the_first_frame_of_an_animation_is_read(messy):
     with Image.open(messy / "cat" / "film.gif") as film:
         assert film.n_frames == 3
         first = np.asarray(film.convert("RGB"))

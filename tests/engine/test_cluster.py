@@ -185,7 +185,13 @@ def test_a_program_that_answers_otherwise_than_ray_is_refused_in_seconds(form, m
             open_engine("ray", address="auto")
     with socket.create_server(("127.0.0.1", 0)) as other:
         address = form.format(f"127.0.0.1:{other.getsockname()[1]}")
-        answering = threading.Thread(target=lambda: other.accept()[0].sendall(b"HTTP/1.1 400 Bad Request\r\n"))
+
+        def answer():
+            with other.accept()[0] as link:
+                link.recv(1000)
+                link.sendall(b"HTTP/1.1 400 Bad Request\r\n")
+
+        answering = threading.Thread(target=answer)
         answering.start()
         with pytest.raises(ValueError, match="what answers there is not Ray; its port is 6379"):
             open_engine("ray", address=address)

@@ -267,6 +267,14 @@ def test_metadata_of_weights_are_read_or_refused(tmp_path, key, value):
             read(file)
 
 
+def test_an_archive_of_weights_whose_directory_is_broken_is_a_sentence(tmp_path):
+    torch.save({"weight": torch.zeros(2)}, tmp_path / "odd.pt")
+    content = (tmp_path / "odd.pt").read_bytes()
+    (tmp_path / "odd.pt").write_bytes(content.replace(b"PK\x01\x02", b"PK\x01\x03"))
+    with pytest.raises(ValueError, match=r"cannot read .*odd\.pt"):
+        open_model(tmp_path / "odd.pt")
+
+
 def test_journals_that_are_none_are_passed_over(tmp_path):
     store = Store(tmp_path)
     cells = {"total": 4, "there": 0, "done": 2, "running": 0, "failed": 0, "retried": 0, "seconds": 3.0}

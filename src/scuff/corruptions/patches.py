@@ -49,8 +49,9 @@ def count_shapes(
 
 
 def shapes_memory(images: int, shape: tuple[int, ...], parameters: Parameters) -> float:
-    """Places, kinds and colours of all shapes, of which an elongated image has many."""
-    return 10 * images * largest(parameters["count"]) * shape[1] * shape[2] / min(shape[1:]) ** 2
+    """All pixels of all shapes, of which an elongated image has many."""
+    count = images * largest(parameters["count"]) * shape[1] * shape[2] / min(shape[1:]) ** 2
+    return count * (10 + 4 * 121 * parameters["scale"] ** 2)
 
 
 def draw_centres(
@@ -157,7 +158,11 @@ def _draw_holes(keys: Tensor, shape: Shape, *, count: Range | int, side: int) ->
 
 
 @syn2nat(
-    draw=_draw_holes, lengths=("side",), ranges=("count",), limits={"count": Range(1, 10_000), "side": Range(1, 1000)}
+    draw=_draw_holes,
+    lengths=("side",),
+    ranges=("count",),
+    limits={"count": Range(1, 10_000), "side": Range(1, 1000)},
+    memory=lambda images, shape, p: 4 * images * largest(p["count"]) * p["side"] ** 2,
 )
 def coarse_dropout(pixels: Tensor, places: Tensor, kinds: Tensor, *, side: int) -> Tensor:
     """Small black squares, all over the picture."""

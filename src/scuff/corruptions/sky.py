@@ -28,8 +28,8 @@ LIMITS = {
     "slant": Range(0, 10_000),
     "blur": Range(1, 1000),
     "amount": Range(-10.0, 10.0),
-    "circles": Range(1, 1000),
-    "radius": Range(1, 10_000),
+    "circles": Range(1, 20),
+    "radius": Range(1, 5000),
 }
 
 noc = partial(register, family="weather", domain="real", reference=NOC, limits=LIMITS)
@@ -185,7 +185,7 @@ def _draw_flare(keys: Tensor, shape: Shape, *, circles: Range | int) -> dict[str
 
 def _flare_pixels(images: int, shape: tuple[int, ...], parameters: Parameters) -> float:
     reach = MOST_REACH * parameters["radius"] / 200
-    return 10 * images * largest(parameters["circles"]) * math.pi * max(1.0, reach) ** 2
+    return 25 * images * largest(parameters["circles"]) * math.pi * max(1.0, reach) ** 2
 
 
 @syn2nat(draw=_draw_flare, domain="real", colour=True, lengths=("radius",), ranges=("circles",), memory=_flare_pixels)

@@ -131,6 +131,8 @@ def _unknown(address: str, name: str) -> str:
         return f"expected the form of a source before its place, as in {form}:{address}; the forms are {known}"
     near = [addresses[form] for form in difflib.get_close_matches(name, addresses, n=3, cutoff=0.6)]
     hint = f"did you mean {', '.join(near)}? " if near else ""
+    if not hint and ADDRESS.fullmatch(address):
+        hint = f"nor is there a module {name}, which --plugin FILE.py would load from another folder. "
     return f"no source is addressed by {address!r}; {hint}The forms are {known}"
 
 

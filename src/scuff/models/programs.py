@@ -29,13 +29,22 @@ class Program(nn.Module):
 
     digest: Tensor
 
-    def __init__(self, inner: nn.Module, content: bytes, batch: int | None = None) -> None:
+    def __init__(self, inner: nn.Module, content: bytes, batch: int | None = None, is_exported: bool = False) -> None:
         super().__init__()
-        self.inner, self.batch = inner, batch
-        for parameter in inner.parameters():  # of which TorchScript's copies would have a history
-            parameter.requires_grad_(False)
+        self.inner, self.content, self.batch, self.is_exported = _frozen(inner), content, batch, is_exported
         self.training = False
         self.register_buffer("digest", torch.tensor(list(hashlib.blake2b(content, digest_size=16).digest())).byte())
+
+    def to(self, *args: Any, **kwargs: Any) -> Program:
+        """On a device. What torch.export has saved names devices in its code, which change too."""
+        device = args[0] if args else kwargs.get("device")
+        if self.is_exported and isinstance(device, (str, torch.device)):
+            from torch.export.passes import move_to_device_pass
+
+            with _silent():
+                program = move_to_device_pass(_load_exported(self.content), torch.device(device))
+                self.inner = _frozen(program.module())
+        return super().to(*args, **kwargs)
 
     def train(self, mode: bool = True) -> Program:
         """Only noted: programs are saved in evaluation mode, and those of torch.export cannot change it."""
@@ -44,9 +53,7 @@ class Program(nn.Module):
 
     def __deepcopy__(self, memo: dict) -> Program:
         with _silent():
-            copied = Program(copy.deepcopy(self.inner, memo), b"", self.batch)
-        copied.digest = self.digest.clone()
-        return copied
+            return Program(copy.deepcopy(self.inner, memo), self.content, self.batch, self.is_exported)
 
     def forward(self, images: Tensor) -> Any:
         if self.batch is None:
@@ -61,9 +68,10 @@ class Program(nn.Module):
 
 def open_program(path: object, content: bytes) -> Classifier | None:
     """The program in a file; None if it holds something else, such as a state dict."""
-    if not zipfile.is_zipfile(io.BytesIO(content)):
+    try:
+        names = [name.partition("/")[2] for name in zipfile.ZipFile(io.BytesIO(content)).namelist()]
+    except Exception:  # of many kinds; whatever the file is, it is no program
         return None
-    names = [name.partition("/")[2] for name in zipfile.ZipFile(io.BytesIO(content)).namelist()]
     open_kind = _open_script if "constants.pkl" in names else _open_exported if "archive_format" in names else None
     if open_kind is None:
         return None
@@ -83,15 +91,26 @@ def _open_script(content: bytes) -> Classifier:
 
 
 def _open_exported(content: bytes) -> Classifier:
-    with _silent(), _only_tensors():
-        program = torch.export.load(io.BytesIO(content))
+    program = _load_exported(content)
     inputs = [n for n in program.graph.nodes if n.op == "placeholder" and n.name in program.graph_signature.user_inputs]
     if len(inputs) != 1 or len(inputs[0].meta["val"].shape) != 4:
         shapes = ", ".join(str(tuple(node.meta["val"].shape)) for node in inputs) or "none"
         raise ValueError(f"expected one input of images (N, C, H, W), got {shapes}")
     batch, channels, height, width = (n if type(n) is int else None for n in inputs[0].meta["val"].shape)
     size = height if height == width else None
-    return Classifier(Program(program.module(), content, batch), input_size=size, channels=channels)
+    return Classifier(Program(program.module(), content, batch, is_exported=True), input_size=size, channels=channels)
+
+
+def _load_exported(content: bytes) -> torch.export.ExportedProgram:
+    with _silent(), _only_tensors():
+        return torch.export.load(io.BytesIO(content))
+
+
+def _frozen(network: nn.Module) -> nn.Module:
+    """Without gradients: copies of TorchScript's parameters would have a history."""
+    for parameter in network.parameters():
+        parameter.requires_grad_(False)
+    return network
 
 
 @contextlib.contextmanager

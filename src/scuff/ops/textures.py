@@ -63,16 +63,17 @@ def voronoi(twist: Tensor, density: Tensor, size: Tensor, height: int, width: in
     size = per_image(size)
     x, y = (c / size + 1.0).expand(-1, height, -1), (r / size + 1.0).expand(-1, -1, width)
     cell_x, cell_y = torch.floor(x), torch.floor(y)
-    cells = int(max(height, width) / smallest) + 4
-    k = torch.arange(cells, device=twist.device, dtype=torch.float64)
+    down, across = (
+        torch.arange(int(side / smallest) + 4, device=twist.device, dtype=torch.float64) for side in (height, width)
+    )
     # the hash multiplies sines of large numbers: double precision, once per cell
-    seeds = torch.stack((13.85 * k + 47.77 * k[:, None], 99.41 * k + 88.48 * k[:, None]))
+    seeds = torch.stack((13.85 * across + 47.77 * down[:, None], 99.41 * across + 88.48 * down[:, None]))
     offsets = 0.0025 * twist.double()[:, None, None, None] * torch.sin(seeds) * torch.sqrt(seeds)
     offsets = offsets.remainder(1.0).float().flatten(2)
     nearest = torch.ones_like(x)
     for i in (-1, 0, 1):
         for j in (-1, 0, 1):
-            place = ((cell_y + j) * cells + (cell_x + i)).long().flatten(1)
+            place = ((cell_y + j) * len(across) + (cell_x + i)).long().flatten(1)
             dx = i + offsets[:, 0].gather(1, place).view(x.shape) - (x - cell_x)
             dy = j + offsets[:, 1].gather(1, place).view(x.shape) - (y - cell_y)
             nearest = torch.minimum(nearest, torch.hypot(dx, dy))
