@@ -155,7 +155,9 @@ def test_a_suite_with_such_a_parameter_is_refused_before_anything_is_written(tmp
 
 
 def test_every_parameter_of_ours_has_limits_within_which_all_suites_lie():
-    for name in names():
+    ours = [name for name in names() if (get(name).apply.__module__ or "").startswith("scuff.")]
+    assert len(ours) > 100
+    for name in ours:
         assert set(get(name).limits) == set(get(name).parameters), name
     for suite in map(load_suite, list_suites()):
         for entry in suite.entries:

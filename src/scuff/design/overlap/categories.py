@@ -109,7 +109,10 @@ def find_categories(
 
 def read_categories(path: str | os.PathLike[str]) -> dict[str, list[str]]:
     """A file that maps categories to their corruptions, YAML or JSON."""
-    content = read_yaml(Path(path).read_bytes(), f"{path}", dict[Any, list[Any]])  # JSON is YAML, too
+    try:
+        content = read_yaml(Path(path).read_bytes(), f"{path}", dict[Any, list[Any]])  # JSON is YAML, too
+    except ValueError as error:
+        raise ValueError(f"{error}; a file of categories must map categories to lists of corruptions") from error
     if not content:
         raise ValueError(f"{path} must map categories to lists of corruptions, as scuff design categories writes them")
     return {str(category): list(map(str, members)) for category, members in content.items()}
