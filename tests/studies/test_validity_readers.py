@@ -231,7 +231,9 @@ def test_what_is_there_twice_in_a_file_is_refused(tmp_path):
         read_accuracy_table(tmp_path / "table.csv", MAPPING)
     for twice in ("clean: sk", "natural: {s: sk, s: a}"):
         (tmp_path / "mapping.yaml").write_text(f"clean: val\nscores: {{p: flips}}\n{twice}\n")
-        with pytest.raises(ValueError, match=r"mapping\.yaml is not valid YAML: the key (clean|s) occurs more than once"):
+        with pytest.raises(
+            ValueError, match=r"mapping\.yaml is not valid YAML: the key (clean|s) occurs more than once"
+        ):
             read_accuracy_table(table, tmp_path / "mapping.yaml")
 
 
