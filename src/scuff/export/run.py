@@ -38,8 +38,7 @@ def export(asked: ExportOptions) -> ExportResult:
     """Write corrupted copies of a dataset.
 
     A picture is keyed by its path below the folder, an image of an array by its position: results are the same
-    anywhere. What an earlier run with the same settings has left is kept. As always with processes, a script needs its
-    `if __name__ == "__main__":`.
+    anywhere. What an earlier run with the same settings has left is kept.
     """
     return run_plan(plan_of(asked), asked.engine, asked.progress)
 
