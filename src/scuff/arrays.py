@@ -27,13 +27,17 @@ PIECE = 16 << 20  # bytes that are hashed at a time
 
 @dataclass(frozen=True)
 class ArrayFile:
-    """Images (N, H, W) or (N, H, W, C), uint8, with or without labels, and the keys they were found under."""
+    """Images (N, H, W) or (N, H, W, C), uint8, with or without labels, and the keys they were found under.
+
+    Of data that is no file, `path` is only its name.
+    """
 
     path: Path
     images: np.ndarray
     labels: np.ndarray | None = None
     images_key: str = IMAGES_KEYS[0]
     labels_key: str | None = None
+    is_file: bool = True
 
     def fingerprint(self) -> str:
         """A hash of images and labels, which takes a second per gigabyte or so."""

@@ -38,5 +38,8 @@ def _of_container() -> int:
 
 
 def available_on(device: torch.device) -> int:
-    """Bytes that are free on a CUDA device; 0 on any other, where pixels rather stay in memory."""
-    return torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else 0
+    """Bytes to be had on a CUDA device; 0 on any other, where pixels rather stay in memory."""
+    if device.type != "cuda":
+        return 0
+    kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)  # by torch, for whoever asks next
+    return torch.cuda.mem_get_info(device)[0] + kept

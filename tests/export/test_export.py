@@ -43,6 +43,54 @@ def arrays(tmp_path):
     return path
 
 
+# --- labelled data of any kind -------------------------------------------------------------------------------------
+
+
+class Numbered:
+    """A dataset as torch knows it."""
+
+    def __init__(self, path):
+        self.content = dict(np.load(path))
+
+    def __len__(self):
+        return len(self.content["labels"])
+
+    def __getitem__(self, place):
+        return Image.fromarray(self.content["images"][place]), int(self.content["labels"][place])
+
+
+@pytest.mark.parametrize("layout", ["npy", "npz", "webdataset"])
+def test_a_dataset_or_a_pair_gives_the_files_of_its_array(arrays, tmp_path, layout):
+    export(arrays, tmp_path / "file", "cifar10-c", layout=layout, **FEW)
+    content = np.load(arrays)
+    for name, data in (("pair", (content["images"], content["labels"])), ("dataset", Numbered(arrays))):
+        export(data, tmp_path / name, "cifar10-c", layout=layout, **{**FEW, "engine": LocalEngine(2)})
+        expected, made = tree(tmp_path / "file"), tree(tmp_path / name)
+        assert {k: v for k, v in made.items() if k != "scuff.json"} == {
+            k: v for k, v in expected.items() if k != "scuff.json"
+        }
+        again = export(data, tmp_path / name, "cifar10-c", layout=layout, **FEW)
+        assert again.written == 0
+
+
+def test_data_that_changed_is_not_taken_for_the_same(arrays, tmp_path):
+    content = np.load(arrays)
+    export((content["images"], content["labels"]), tmp_path / "out", "cifar10-c", **FEW)
+    with pytest.raises(ValueError, match="source"):
+        export((255 - content["images"], content["labels"]), tmp_path / "out", "cifar10-c", **FEW)
+
+
+def test_data_that_cannot_be_exported_is_explained(arrays, pictures, tmp_path):
+    content = np.load(arrays)
+    with pytest.raises(ValueError, match="give a folder of yours"):
+        plan_export((content["images"], content["labels"]), "memory://bucket/out", "cifar10-c")
+    (pictures / "a.bmp").unlink()  # which has no class
+    with pytest.raises(ValueError, match="give their folder itself"):
+        plan_export(f"folder:{pictures}", tmp_path / "out")
+    with pytest.raises(ValueError, match="no file or folder nowhere"):
+        plan_export("nowhere", tmp_path / "out")
+
+
 # --- folders --------------------------------------------------------------------------------------------------------
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import io
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
@@ -87,14 +87,21 @@ class FolderImages:
 class ArrayImages:
     """The images of an array, by their positions.
 
-    A .npy file is mapped into memory. An .npz cannot be: it is loaded, where it has not been `unpacked`.
+    A .npy file is mapped into memory. An .npz cannot be: it is loaded, where it has not been `unpacked`. Images that
+    are in no file are `given`, for this process alone: others read them unpacked.
     """
 
     source: Path
     unpacked: Path | None = None
+    given: np.ndarray | None = field(default=None, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "given": None}
 
     def open(self) -> np.ndarray:
         """All images."""
+        if self.given is not None:
+            return self.given
         is_there = self.unpacked is not None and self.unpacked.exists()
         return _open_images(self.unpacked if is_there else self.source)
 

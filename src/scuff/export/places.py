@@ -14,8 +14,13 @@ from scuff.store import Store
 SETTINGS = "scuff.json"  # beside the files of an export: what they depend on
 
 
-def check_places(source: str | os.PathLike[str], destination: str | os.PathLike[str]) -> tuple[Path, Store]:
-    """Refuse places that make no sense; open the destination, which may be on any file system that fsspec knows."""
+def check_places(source: str | os.PathLike[str] | None, destination: str | os.PathLike[str]) -> tuple[Path, Store]:
+    """Refuse places that make no sense; open the destination, which may be on any file system that fsspec knows.
+
+    Data that is neither a folder nor a file has no place, None.
+    """
+    if source is None:
+        return Path(), Store(destination)
     if "://" in os.fspath(source):
         raise ValueError(f"the source must be a folder or file of this machine, got {source}; copy or mount it first")
     source = Path(source)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,8 +13,10 @@ from typing import Any
 import numpy as np
 
 import scuff
-from scuff.arrays import ArrayFile, open_arrays
+from scuff.arrays import LABELS_KEYS, ArrayFile, open_arrays
+from scuff.data import Source, open_source
 from scuff.data.folders import class_folders, number_classes
+from scuff.data.open import forms
 from scuff.door import resolve_still
 from scuff.engine.journal import FOLDER
 from scuff.export.arrays import UNPACKED, ArrayJob, plan_arrays, tidy, unpack
@@ -82,13 +85,18 @@ def plan_of(asked: ExportOptions) -> Plan:
         raise ValueError(f"{entry} in the destination is for other files; give the entry of that name another one")
     if asked.save not in SAVES:
         raise ValueError(f"save must be {' or '.join(SAVES)}, got {asked.save!r}")
-    source, store = check_places(asked.source, asked.destination)
-    layout = _choose_layout(source, asked.layout)
+    arrays = _open_data(asked.source)
+    source, store = check_places(None if arrays else asked.source, asked.destination)
+    if arrays is None and _is_array(source):
+        arrays = open_arrays(source)
+    layout = _choose_layout(source, arrays is not None, asked.layout)
     shard = _choose_shard(layout, asked.shard)
     chosen = {"suite": suite, "levels": levels, "seed": asked.seed, "save": asked.save, "store": store}
-    has_pictures, seals = not _is_array(source), Seals(store)
-    plan_work = _plan_pictures if has_pictures else _plan_array
-    origin, names, job, work = plan_work(source, layout, shard, Cut(asked.resize, asked.crop), chosen, seals)
+    cut, seals = Cut(asked.resize, asked.crop), Seals(store)
+    if arrays is None:
+        origin, names, job, work = _plan_pictures(source, layout, shard, cut, chosen, seals)
+    else:
+        origin, names, job, work = _plan_array(arrays, layout, shard, cut, chosen, seals)
     settings = {
         "suite": suite.name,
         "suite_version": suite.version,
@@ -101,7 +109,7 @@ def plan_of(asked: ExportOptions) -> Plan:
         "layout": layout,
         "severities": _shared_levels(levels) if layout == "npy" else None,
         "shard": shard,
-        "pictures": _names_fingerprint(names) if shard and has_pictures else None,
+        "pictures": _names_fingerprint(names) if shard and arrays is None else None,
         "scuff": scuff.__version__,
     }
     plan = Plan(settings, not check_settings(store, SETTINGS, settings), names, job, work, seals)
@@ -130,13 +138,33 @@ def _plan_pictures(source: Path, layout: str, shard: int | None, cut: Cut, chose
     return source.resolve().name, names, job, work
 
 
-def _plan_array(source: Path, layout: str, shard: int | None, cut: Cut, chosen: dict, seals: Seals) -> Planned:
+def _open_data(source: Any) -> ArrayFile | None:
+    """The images of labelled data, as `scuff evaluate` takes it: an object of Python, or an address that is no path."""
+    if isinstance(source, (str, os.PathLike)):
+        address = os.fspath(source)
+        if Path(address).exists() or "://" in address or not (":" in address or address in forms()):
+            return None
+    opened = open_source(source)
+    if not isinstance(opened, Source):
+        raise ValueError(f"{opened.name} is corrupted already; give the clean images")
+    if opened.has_pictures:
+        raise ValueError(f"{opened.name} holds pictures; give their folder itself as the source")
+    array = opened.images.array
+    return ArrayFile(Path(opened.name), array, opened.labels, labels_key=LABELS_KEYS[0], is_file=False)
+
+
+def _plan_array(arrays: ArrayFile, layout: str, shard: int | None, cut: Cut, chosen: dict, seals: Seals) -> Planned:
     if cut != Cut():
         raise ValueError("resize and crop are for folders of pictures; bring the array itself to size")
-    arrays = open_arrays(source)
     names, store = range(len(arrays.images)), chosen["store"]
-    packed = store.is_local and not isinstance(arrays.images, np.memmap)
-    images = ArrayImages(source.absolute(), Path(store.address(UNPACKED)) if packed else None)
+    if not arrays.is_file and not store.is_local:
+        raise ValueError(f"images of {arrays.path} reach the workers through the destination: give a folder of yours")
+    packed = store.is_local and not (arrays.is_file and isinstance(arrays.images, np.memmap))
+    unpacked = Path(store.address(UNPACKED)) if packed else None
+    if unpacked and not arrays.is_file:
+        images = ArrayImages(unpacked, unpacked, arrays.images)
+    else:
+        images = ArrayImages(arrays.path.absolute(), unpacked)
     if layout == "webdataset":
         job = PictureJob(images, **chosen)
         work = plan_shards(job, Contents(names, _class_indices(arrays), None, shard or SIZE), seals)
@@ -189,8 +217,8 @@ def _is_array(source: Path) -> bool:
     return not source.is_dir() and source.suffix in (".npz", ".npy")
 
 
-def _choose_layout(source: Path, layout: str | None) -> str:
-    if _is_array(source):
+def _choose_layout(source: Path, is_array: bool, layout: str | None) -> str:
+    if is_array:
         possible = LAYOUTS["array"]
     elif source.is_dir() or source.name.lower().endswith(SUFFIXES):
         possible = LAYOUTS["folder"]

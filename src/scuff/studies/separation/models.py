@@ -7,6 +7,7 @@ import hashlib
 import inspect
 import os
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -23,7 +24,7 @@ SHORT_NAMES = ("random-forest", "1-nn")  # the two models of the paper for data 
 
 
 @dataclass(frozen=True, eq=False)
-class Contender:
+class Contender(ABC):
     """A model of a study; `address` is how it was given, if not as an object."""
 
     name: str
@@ -35,9 +36,9 @@ class Contender:
         """The least number of training points."""
         return 1
 
+    @abstractmethod
     def describe(self) -> str:
         """What determines its predictions, as text."""
-        raise NotImplementedError
 
 
 class Estimator(Contender):
