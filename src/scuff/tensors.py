@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 
@@ -59,7 +60,8 @@ def write_tensors(
     # A tensor may share its memory with another, or lie in an order of its own; a file can express neither.
     plain = {key: value.detach().cpu().clone(memory_format=torch.contiguous_format) for key, value in state.items()}
     store, name = find_file(address)
-    store.write(name, seal(safetensors.torch.save(plain, {**(metadata or {}), DIGEST: BLANK.decode()})))
+    content = safetensors.torch.save(plain, {**(metadata or {}), DIGEST: BLANK.decode()})
+    store.write(name, seal(_with_sorted_metadata(content)))
 
 
 def _header_size(content: bytes) -> int:
@@ -68,6 +70,16 @@ def _header_size(content: bytes) -> int:
     if len(content) < 8 or size > 100_000_000:  # more than the format allows
         raise safetensors.SafetensorError("there is no header of safetensors")
     return size
+
+
+def _with_sorted_metadata(content: bytes) -> bytes:
+    """The same file with its metadata in the order of the keys: safetensors itself writes them in a random one."""
+    end = 8 + _header_size(content)
+    header = json.loads(content[8:end])
+    header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+    written = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    written += b" " * (-len(written) % 8)  # tensors begin at a multiple of eight bytes
+    return len(written).to_bytes(8, "little") + written + content[end:]
 
 
 def _metadata(header: bytes) -> dict[str, str]:

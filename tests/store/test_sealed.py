@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from made_exports import make_picture
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 
 import scuff
 from scuff.corruptions import register
@@ -129,6 +129,17 @@ def test_the_digest_of_weights_is_not_among_their_metadata(tmp_path):
     write_tensors(tmp_path / "a.safetensors", {"weight": torch.zeros(2)}, {"made": "here"})
     assert read_metadata(tmp_path / "a.safetensors") == {"made": "here"}
     assert read_tensors(tmp_path / "a.safetensors")[1] == {"made": "here"}
+
+
+def test_the_same_weights_are_the_same_bytes(tmp_path):
+    metadata = {key: f"\u00e9 {key}" for key in "abcdefgh"}  # eight keys in a random order: 1 in 40 320 is this one
+    state = {"weight": torch.arange(3.0)}
+    for name in ("one", "other"):
+        write_tensors(tmp_path / name, state, metadata)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
+    assert read_tensors(tmp_path / "one")[1] == metadata
+    with safe_open(tmp_path / "one", framework="pt") as file:
+        assert torch.equal(file.get_tensor("weight"), state["weight"])
 
 
 # --- sources ----------------------------------------------------------------------------------------------------------
