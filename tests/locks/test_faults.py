@@ -6,6 +6,7 @@ import io
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +15,15 @@ from made_locks import make_pictures, write_pictures
 from PIL import Image
 
 import scuff
-from scuff.export import export
+from scuff.engine import LocalEngine
+from scuff.export import export as export_by_all
 from scuff.locks import make_lock, read_lock, verify
 from scuff.locks.lock import Lock
 from scuff.pictures import Cut, crop_centre, resize_shorter_side
 from scuff.random import image_id
 
 ENTRIES, LEVELS = ["gaussian_noise", "brightness"], [1, 2]
+export = partial(export_by_all, engine=LocalEngine(1))
 Change = Callable[[np.ndarray], np.ndarray]
 
 
@@ -98,9 +101,9 @@ ARRAY_FAULTS: dict[str, tuple[Change, str]] = {
     "missing": (lambda x: np.delete(x, 4, axis=0), "1 of 12 images are missing"),
     "more": (
         lambda x: np.concatenate([x, x[:2]]),
-        "2 images more than the 12 of the lock, and 2 of them are duplicates",
+        "2 images more than the 12 of the lock, and 2 of them are dup",
     ),
-    "twice": (copy_one, "image 3 and image 7 are duplicates"),
+    "twice": (copy_one, "and image 7 are duplicates: one of them is in the place of another"),
     "jpeg": (lambda x: through_jpeg(x, 85), "an additional JPEG, of quality 85, after they were corrupted"),
     "jpeg 60": (lambda x: through_jpeg(x, 60), "an additional JPEG, of quality 60, after they were corrupted"),
     "rounding": (cut_off, "the rounding of floats"),
@@ -175,7 +178,7 @@ PICTURE_FAULTS: dict[str, tuple[Callable[[Image.Image], Image.Image], Change | N
     "crop first": (lambda p: resize_shorter_side(crop_centre(p, 40), 32), None, "cropped before they were resized"),
     "crop 36 first": (lambda p: resize_shorter_side(crop_centre(p, 36), 32), None, "cropped before they were resized"),
     "squeezed": (replace(CUT, keeps_ratio=False), None, "squeezed to a square"),
-    "bgr inside": (CUT, lambda x: x[..., ::-1].copy(), "corrupted with channels in the order BGR"),
+    "bgr inside": (CUT, lambda x: x[..., ::-1].copy(), "in the order BGR instead of RGB"),
     "jpeg before": (CUT, lambda x: through_jpeg(x, 95), "JPEG, of quality 95, before they were corrupted"),
 }
 

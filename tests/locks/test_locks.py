@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 import scuff
 from scuff.cli import app
+from scuff.engine import LocalEngine
 from scuff.locks import Digest, NotEqual, make_lock, read_lock, verify
 from scuff.locks.lock import MOST_BYTES
 
@@ -87,12 +88,7 @@ def test_a_lock_says_what_scuff_makes(place) -> None:
         assert locked.digest == scuff.digest(scuff.corrupt(x, f"cifar10-c/{entry}", level))
     content = yaml.safe_load((place / "array.yaml").read_text())
     assert content["fingerprint"] == scuff.load_suite("cifar10-c").fingerprint()
-    assert (content["images"], content["size"], content["known_by"], content["decoder"]) == (
-        12,
-        "32x32x3",
-        "places",
-        None,
-    )
+    assert (content["images"], content["size"], content["decoder"]) == (12, "32x32x3", None)
     of_folder = yaml.safe_load((place / "folder.yaml").read_text())
     assert of_folder["cut"] == {"resize": 36, "crop": 32, "filter": "bilinear", "keeps_ratio": True}
     assert of_folder["decoder"].startswith("Pillow")
@@ -193,16 +189,9 @@ def test_the_same_data_verify_all_or_in_part(place) -> None:
 def test_films_are_locked_too(place) -> None:
     lock = make_lock("cifar10-p", f"folder:{place}/val", only=["translate", "gaussian_noise"], resize=36, crop=32)
     assert verify(lock, data=f"folder:{place}/val", sample=2).is_equal
-    x = np.stack(
-        [
-            np.asarray(scuff.pictures.resize_shorter_side(Image.open(p), 36))
-            for p in sorted((place / "val").rglob("*.png"))
-        ]
-    )
     assert lock.size == "36x36x3"
     with pytest.raises(ValueError, match="sequences, which are not written to files"):
         verify(lock, place)
-    assert x.shape[1] == 36
 
 
 # --- corrupt and evaluate --------------------------------------------------------------------------------------------
@@ -243,8 +232,12 @@ def test_corrupt_refuses_what_a_lock_does_not_say(place, tmp_path) -> None:
 
 
 class Constant(torch.nn.Module):
+    def __init__(self, classes: int = 2) -> None:
+        super().__init__()
+        self.classes = classes
+
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return torch.zeros(len(x), 2)
+        return torch.zeros(len(x), self.classes)
 
 
 @pytest.mark.parametrize(("data", "lock"), [("npz:test.npz", "array.yaml"), ("folder:val", "folder.yaml")])
@@ -255,8 +248,9 @@ def test_an_evaluation_records_the_lock_that_it_is_equal_to(place, tmp_path, mon
     found = scuff.read_evaluation(tmp_path / "run")
     assert found.settings["lock"] == read_lock(lock).seal
     assert found.settings["cut"] == yaml.safe_load(Path(lock).read_text())["cut"]
-    scuff.export.export(data.partition(":")[2], tmp_path / "written", lock=lock)
-    published = scuff.evaluate({"net": Constant()}, None, f"cifar10-c:{tmp_path}/written", lock=lock)
+    scuff.export.export(data.partition(":")[2], tmp_path / "written", lock=lock, engine=LocalEngine(1))
+    classes = 10 if lock == "array.yaml" else 2  # arrays of CIFAR-10-C have its classes
+    published = scuff.evaluate({"net": Constant(classes)}, None, f"cifar10-c:{tmp_path}/written", lock=lock)
     assert len(published) == read_lock(lock).images * 6
     with pytest.raises(ValueError, match="says seed 0, not 3"):
         scuff.evaluate({"net": Constant()}, None, data, lock=lock, seed=3)
@@ -275,5 +269,5 @@ def test_an_evaluation_of_other_images_is_refused(place, tmp_path) -> None:
     assert not list((tmp_path / "run").rglob("*.parquet"))
     arrays["labels"] = 1 - arrays["labels"]
     np.savez(tmp_path / "other.npz", **arrays)
-    with pytest.raises(NotEqual, match="[Ll]abels"):
+    with pytest.raises(NotEqual, match="Labels"):
         scuff.evaluate({"net": Constant()}, None, f"npz:{tmp_path}/other.npz", lock=place / "array.yaml")

@@ -38,13 +38,8 @@ from scuff.store import Settings, Store, check_settings
 from scuff.suites import Suite
 
 SETTINGS = "evaluation.json"
-NOTED_ONLY = (
-    "source",
-    "clean",
-    "scuff",
-    "unreadable",
-    "lock_file",
-)  # data may move: it is their fingerprint that must not change
+# Data and locks may move: it is their fingerprints that must not change.
+NOTED_ONLY = ("source", "clean", "scuff", "unreadable", "lock_file")
 HOW_TO_RUN = ("device", "batch_size", "compile", "workers", "engine", "progress")
 MAY_JOIN = ("clean_fingerprint", "clean_cut", "size")  # what may come later: the clean counterpart of published data
 
@@ -185,7 +180,7 @@ def plan_evaluation(asked: EvaluationOptions) -> Plan:
         check_class_order(classifier, example)
     cut, clean_cut = choose_cuts(asked.resize, asked.crop, images, classifiers.values())
     if lock is not None:
-        cut, clean_cut = cut if images.are_corrupted else lock.recipe.cut, images.clean and lock.recipe.cut
+        cut, clean_cut = None if images.are_corrupted else lock.recipe.cut, images.clean and lock.recipe.cut
     store = Store(asked.out)
     images = images.readable(asked.skip_unreadable, asked.progress)
     example = images.example()

@@ -25,7 +25,8 @@ from scuff.words import name_some
 TRIED = 4  # images on which a fault must show
 SEEDS = (0, 1, 2, 3, 42, 1234)
 FILTERS = ("bilinear", "bicubic", "lanczos", "nearest", "box", "hamming")
-QUALITIES = (85, 75, 90, 95, 80, 100, 92, 70, *range(99, 9, -1))
+USUAL_QUALITIES = (85, 75, 90, 95, 80, 100, 92, 70, 60, 50)
+QUALITIES = tuple(dict.fromkeys((*USUAL_QUALITIES, *range(99, 9, -1))))
 SUBSAMPLINGS = (-1, 0)  # Pillow's own, and none
 OPEN = "none of the usual faults explains it"
 
@@ -39,11 +40,6 @@ class Fault:
 
     words: str
     cell: Cell | None = None
-
-    @property
-    def is_open(self) -> bool:
-        """Whether nobody knows why."""
-        return self.words.startswith(OPEN)
 
 
 def explain(lock: Lock, cell: Cell, seen: SeenCell, pairs: Pairs, source: Source | None) -> Fault:
@@ -155,7 +151,7 @@ def _by_making(lock: Lock, cell: Cell, source: Source, positions: list[int], see
     def made(images: Images, cell: Cell = cell, recipe: Recipe = recipe) -> Images:
         return [
             recipe.make(as_tensor(np.ascontiguousarray(image)[None]), cell, [key])[0].permute(1, 2, 0).numpy()
-            for image, key in zip(images, ids, strict=True)
+            for image, key in zip(images, ids, strict=False)
         ]
 
     originals = clean(recipe.cut)
@@ -173,10 +169,10 @@ def _by_making(lock: Lock, cell: Cell, source: Source, positions: list[int], see
             yield f"they were made with the seed {seed} instead of {recipe.seed}"
     if source.has_pictures and recipe.cut is not None and recipe.cut.resize is not None:
         yield from _by_cuts(recipe.cut, lambda cut: _same(made(clean(cut)), seen))
-    quality = _jpeg_quality(right, seen, lambda images: images)
+    quality = _jpeg_quality(right, seen, lambda images: images, QUALITIES)
     if quality is not None:
         yield f"images went through an additional JPEG, of quality {quality}, after they were corrupted"
-    quality = _jpeg_quality(originals, seen, made)
+    quality = _jpeg_quality(originals, seen, made, USUAL_QUALITIES)
     if quality is not None:
         yield f"clean images went through an additional JPEG, of quality {quality}, before they were corrupted"
     yield from _rounding(right, seen)
@@ -219,13 +215,17 @@ def _tries(order: Callable[[Image.Image], Image.Image], fits: Callable[..., bool
         return False
 
 
-def _jpeg_quality(before: Images, seen: Images, then: Callable[[Images], Images]) -> int | None:
-    """The quality of a JPEG that makes of images what is seen; a first image tells which are worth trying on all."""
-    for quality in dict.fromkeys(QUALITIES):
+def _jpeg_quality(
+    before: Images, seen: Images, then: Callable[[Images], Images], qualities: Sequence[int]
+) -> int | None:
+    """The quality of a JPEG that makes of images what is seen; the first image tells which are worth trying on all."""
+    for quality in qualities:
         for subsampling in SUBSAMPLINGS:
-            compressed = [_through_jpeg(before[0], quality, subsampling), *before[1:]]
-            is_promising = np.array_equal(then(compressed)[0], seen[0])
-            if is_promising and _same(then([_through_jpeg(i, quality, subsampling) for i in before]), seen):
+            for images in (before[:1], before):
+                made = then([_through_jpeg(image, quality, subsampling) for image in images])
+                if not _same(made, seen[: len(images)]):
+                    break
+            else:
                 return quality
     return None
 

@@ -131,8 +131,8 @@ class Lock:
         size = len(text.encode())
         if size > MOST_BYTES:
             raise ValueError(
-                f"a lock of {len(self.cells)} cells would take {size} bytes, and {MOST_BYTES} is the most; make several, "
-                "each of some entries (--only) or severities (--severity)"
+                f"a lock of {len(self.cells)} cells would take {size} bytes, and {MOST_BYTES} is the most; make one of "
+                "fewer entries (--only) or severities (--severity)"
             )
         with write_by_rename(path) as file:
             file.write(text.encode())
@@ -223,7 +223,8 @@ def _lock_of(form: Form, suite: Suite, path: Path) -> Lock:
         raise ValueError(f"expected images known by {' or '.join(KNOWN_BY)}, and at least one")
     cells: dict[Cell, Locked] = {}
     for entry, texts in form["cells"].items():
-        levels = suite.choose([entry], severities if suite.listed_levels(entry) else None)[suite.find(entry)]
+        name = suite.find(entry)
+        levels = suite.choose([name], severities if suite.listed_levels(name) else None)[name]
         if len(levels) != len(texts):
             raise ValueError(f"{entry} has {len(texts)} digests, expected {len(levels)}")
         cells |= {(entry, level): _locked(text, len(sample)) for level, text in zip(levels, texts, strict=True)}

@@ -37,10 +37,8 @@ def follow(asked: Options, lock: Lock, implied: Mapping[str, Any]) -> Options:
         if name == "suite" and asked_for not in (None, defaults[name]):
             asked_for = asked_for if isinstance(asked_for, Suite) else load_suite(asked_for)
         if asked_for not in (None, defaults[name], value):
-            said = getattr(value, "name", value)
-            raise ValueError(
-                f"{lock.place} says {name} {said}, not {getattr(asked_for, 'name', asked_for)}; leave it out"
-            )
+            locked, other = (getattr(each, "name", each) for each in (value, asked_for))
+            raise ValueError(f"{lock.place} says {name} {locked}, not {other}; leave it out")
     severities = lock.recipe.severities
     levels = {"only": list(lock.levels), "severities": None if severities is None else list(severities)}
     return replace(asked, **levels, **implied)  # type: ignore[type-var]
@@ -73,6 +71,4 @@ class Witness:
         locked = self.lock.source.pixels if self.cell is None else self.lock.cells[self.cell]
         if total(self.contents.items()) != locked.digest:
             what = cell_name(self.cell or ("", None))
-            raise NotEqual(
-                f"{what} are not those of {self.lock.place}; find out why with scuff verify {self.lock.place} --data SOURCE"
-            )
+            raise NotEqual(f"{what}: the images are not those of {self.lock.place}; scuff verify finds out why")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -126,19 +126,17 @@ def _verify_data(
     lock: Lock, source: Source, sample: int | None, device: torch.device, progress: Progress | None
 ) -> Verdict:
     clean = verify_clean(lock, source, sample)
-    if not clean.images or any(fault.cell == CLEAN for fault in clean.faults):
+    if clean.faults:
         return clean
     chosen, tags = _sampled(lock, source, sample)
     kept = known_ids(chosen).tolist() if sample else []
     made = tally(lock.recipe, chosen, list(lock.cells), kept, device, progress)
     different = tuple(cell for cell, locked in lock.cells.items() if not _fits(locked, made[cell], tags, sample))
     machine = Fault(
-        f"the clean images are equal, so it is the corruptions: they were made by scuff {lock.scuff}, and this version, "
-        "or its kernels on this machine, make others"
+        f"the clean images are equal, so it is the corruptions: they were made by scuff {lock.scuff}, and this one, or "
+        "this machine, makes others"
     )
-    return replace(
-        clean, checked=tuple(lock.cells), different=different, faults=clean.faults or (machine,) * bool(different)
-    )
+    return Verdict(lock, len(chosen), tuple(lock.cells), different, (machine,) if different else ())
 
 
 def verify_clean(lock: Lock, source: Source, sample: int | None = None, has_labels: bool = True) -> Verdict:
@@ -147,11 +145,10 @@ def verify_clean(lock: Lock, source: Source, sample: int | None = None, has_labe
     chosen, tags = _sampled(lock, source, sample)
     if not len(chosen):
         return Verdict(lock, 0, (), (), tuple(faults))
-    found = tally(lock.recipe, chosen, [CLEAN], known_ids(chosen).tolist() if sample else [], torch.device("cpu"))[
-        CLEAN
-    ]
-    if not _fits(lock.source.pixels, found, tags, sample):
-        faults += _pixel_faults(lock, source, bool(faults))
+    kept = known_ids(chosen).tolist() if sample else []
+    found = tally(lock.recipe, chosen, [CLEAN], kept, torch.device("cpu"))[CLEAN]
+    if not faults and not _fits(lock.source.pixels, found, tags, sample):
+        faults.append(_pixel_fault(lock, source))
     return Verdict(lock, len(chosen), (), (), tuple(faults))
 
 
@@ -189,21 +186,17 @@ def check_source(lock: Lock, source: Source, has_labels: bool = True) -> list[Fa
     return faults
 
 
-def _pixel_faults(lock: Lock, source: Source, is_known: bool) -> list[Fault]:
+def _pixel_fault(lock: Lock, source: Source) -> Fault:
     """Why the decoded pixels of clean images differ."""
     if lock.source.files is not None and files_digest(source) == lock.source.files:
         here = f"{lock.decoder}, and here {decoder_words()} is in use"
-        return [Fault(f"the files are equal, so it is the decoder: the lock was made with {here}", CLEAN)]
-    ids = known_ids(source)
-    device = torch.device("cpu")
+        return Fault(f"the files are equal, so it is the decoder: the lock was made with {here}", CLEAN)
 
     def read(k: int) -> np.ndarray:
         return source.read([k], lock.recipe.pixels_cut)[0].permute(1, 2, 0).numpy()
 
-    seen = SeenCell(Path(source.name), ids.tolist(), read)
-    pairs = tally(lock.recipe, source, [CLEAN], ids.tolist(), device)[CLEAN].kept
-    found = explain(lock, CLEAN, seen, list(pairs.items()), None)
-    return [] if is_known and found.is_open else [found]
+    seen = SeenCell(Path(source.name), known_ids(source).tolist(), read)
+    return explain(lock, CLEAN, seen, list(seen.contents()), None)
 
 
 # --- files -----------------------------------------------------------------------------------------------------------
