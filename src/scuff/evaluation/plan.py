@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -180,7 +179,8 @@ def plan_evaluation(asked: EvaluationOptions) -> Plan:
         check_class_order(classifier, example)
     cut, clean_cut = choose_cuts(asked.resize, asked.crop, images, classifiers.values())
     if lock is not None:
-        cut, clean_cut = None if images.are_corrupted else lock.recipe.cut, images.clean and lock.recipe.cut
+        cut, clean_cut = (lock.recipe.cut if at else None for at in (not images.are_corrupted, images.clean))
+    assert asked.out is not None
     store = Store(asked.out)
     images = images.readable(asked.skip_unreadable, asked.progress)
     example = images.example()
@@ -198,7 +198,7 @@ def plan_evaluation(asked: EvaluationOptions) -> Plan:
         "clean_cut": clean_cut and asdict(clean_cut),
         "as_published": asked.as_published,
         "precision": asked.precision,
-        **({} if lock is None else {"lock": lock.seal, "lock_file": os.fspath(asked.lock)}),
+        **({} if lock is None else {"lock": lock.seal, "lock_file": lock.place}),
         "scuff": scuff.__version__,
     }
     fingerprints = {name: classifier.fingerprint() for name, classifier in classifiers.items()}

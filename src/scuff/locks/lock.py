@@ -231,7 +231,7 @@ def _lock_of(form: Form, suite: Suite, path: Path) -> Lock:
     files = None if form["files"] is None else _digest(form["files"])
     pixels = _locked(form["pixels"], len(sample))
     source = LockedSource(_digest(form["ids"]), _digest(form["labels"]), pixels, files)
-    known = {key: form[key] for key in ("known_by", "images", "size", "data", "decoder", "scuff")}  # type: ignore[literal-required]
+    known: dict[str, Any] = {key: form[key] for key in ("known_by", "images", "size", "data", "decoder", "scuff")}  # type: ignore[literal-required]
     return Lock(recipe, sample=sample, source=source, cells=cells, place=str(path), **known)
 
 
