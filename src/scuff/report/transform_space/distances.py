@@ -57,10 +57,8 @@ def correlation_section(scores: DistanceScores) -> Section | None:
     return parts.section(
         "correlation",
         "Correlation with errors",
-        parts.text(
-            "Over all schemes: whether networks that were trained with a nearer scheme err less on a corruption. Right "
-            "of 0, they do. An interval that contains 0 leaves it open."
-        ),
+        "Over all schemes: whether networks that were trained with a nearer scheme err less on a corruption. Right "
+        "of 0, they do. An interval that contains 0 leaves it open.",
         parts.figures([correlation_bars("correlation", scores)], side_by_side=False),
         *map(parts.note, _notes(scores)),
         parts.folded(correlation_table(scores)),
@@ -80,10 +78,8 @@ def errors_section(scores: DistanceScores) -> Section | None:
     return parts.section(
         "errors",
         "Distance against error",
-        parts.text(
-            "Every point is a scheme: left is nearer to the corruption, down is a lower error of the network that was "
-            f"trained with it.{grey} Hover over a point for its scheme."
-        ),
+        "Every point is a scheme: left is nearer to the corruption, down is a lower error of the network that was "
+        f"trained with it.{grey} Hover over a point for its scheme.",
         parts.figures([mean_scatter("errors", scores)], side_by_side=False) if len(scores.mean_errors) else None,
         parts.figures(figures),
     )
@@ -194,11 +190,9 @@ def distances_section(scores: DistanceScores) -> Section:
     return parts.section(
         "distances",
         "Distances",
-        parts.text(
-            "How near the nearest augmentation of a scheme comes to a corruption (MSD). Colours compare the schemes of "
-            "a column, and the nearest of them is framed. Rows are in the order of their means, schemes with a name "
-            f"first.{some} Hover over a cell, or tap it, for more."
-        ),
+        "How near the nearest augmentation of a scheme comes to a corruption (MSD). Colours compare the schemes of "
+        "a column, and the nearest of them is framed. Rows are in the order of their means, schemes with a name "
+        f"first.{some} Hover over a cell, or tap it, for more.",
         parts.matrix(distance_matrix(scores)),
         parts.note(ABBREVIATIONS) if scores.has_subsets else None,
         parts.heading("Nearest schemes"),

@@ -95,10 +95,8 @@ def mixing_section(means: Mapping[str, pd.DataFrame], test: str, other: str) -> 
     return parts.section(
         "mixing",
         "Distances and error by share",
-        parts.text(
-            f"The larger the share of {other}, the farther the mean augmentation is from {test} (MMD). The nearest one "
-            "stays near as long as there is any (MSD). The error shows which of the two matters."
-        ),
+        f"The larger the share of {other}, the farther the mean augmentation is from {test} (MMD). The nearest one "
+        "stays near as long as there is any (MSD). The error shows which of the two matters.",
         parts.figures([share_curve(name, title, means[name]) for name, title in titles.items()]),
         parts.folded(Table.of("By share, with 95 % intervals", side_by_side(means, "share"), columns)),
     )

@@ -72,11 +72,9 @@ def subsets_section(table: pd.DataFrame) -> Section:
     return parts.section(
         "subsets",
         "Error by number of transforms",
-        parts.text(
-            "Networks were trained with a fixed set of augmentations only, and every training image drew from it. If "
-            "few transforms that are near to the corruptions do as well as all, it is nearness that counts, and not "
-            "variety. The dotted line is training with all transforms."
-        ),
+        "Networks were trained with a fixed set of augmentations only, and every training image drew from it. If "
+        "few transforms that are near to the corruptions do as well as all, it is nearness that counts, and not "
+        "variety. The dotted line is training with all transforms.",
         parts.figures(figures),
         parts.folded(subsets_table(table)),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
@@ -54,11 +54,11 @@ class Validity:
 
     shifts: Shifts
     correlations: pd.DataFrame
-    contributions: pd.DataFrame | None
-    groups: pd.DataFrame | None
-    trends: pd.DataFrame | None
-    searches: pd.DataFrame | None
-    settings: Settings
+    contributions: pd.DataFrame | None = None
+    groups: pd.DataFrame | None = None
+    trends: pd.DataFrame | None = None
+    searches: pd.DataFrame | None = None
+    settings: Settings = field(default_factory=dict)
 
     def __repr__(self) -> str:
         present = ", ".join(name for name in COLUMNS if getattr(self, name) is not None)
