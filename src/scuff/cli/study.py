@@ -122,7 +122,7 @@ def _run(
         typer.echo(line)
     tell_unreadable(plan.settings.get("unreadable"))
     if dry_run:
-        from scuff.cli.costs import print_costs
+        from scuff.cli.jobs import print_costs
 
         print_costs(plan.cost(), where.get("engine", "local"))
         return

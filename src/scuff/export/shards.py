@@ -7,10 +7,14 @@ as finished until the picture can be read: then a later run makes it again.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import tarfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import BinaryIO
 
 import numpy as np
 
@@ -19,10 +23,36 @@ from scuff.export.folder import cell_folder
 from scuff.export.images import CHUNK, Name, PictureJob, read_batches
 from scuff.export.places import check_seen, list_sizes
 from scuff.export.seals import Seals, digest_origin, file_origin, list_outputs, seal_output, stamp_origin
-from scuff.export.tar import writing_tar
 from scuff.export.work import Done, Left, Work
 from scuff.readers import read_json
 from scuff.store import Store
+
+Add = Callable[[str, bytes], None]
+
+MODE = 0o644
+
+
+@contextlib.contextmanager
+def writing_tar(file: BinaryIO) -> Iterator[Add]:
+    """A function that adds a file of a name and a content. Times, owners and modes are always the same.
+
+    >>> file = io.BytesIO()
+    >>> with writing_tar(file) as add:
+    ...     add("a/b.cls", b"7")
+    >>> _ = file.seek(0)
+    >>> [(member.name, member.mtime, member.size) for member in tarfile.open(fileobj=file)]
+    [('a/b.cls', 0, 1)]
+    """
+    # As a stream: the file may be on its way to another machine, where nobody can go back.
+    with tarfile.open(fileobj=file, mode="w|", format=tarfile.PAX_FORMAT) as tar:
+
+        def add(name: str, content: bytes) -> None:
+            about = tarfile.TarInfo(name)  # whose times and owners are 0
+            about.size, about.mode = len(content), MODE
+            tar.addfile(about, io.BytesIO(content))
+
+        yield add
+
 
 SIZE = 500  # pictures per shard: of 224 x 224 pixels as PNG, noise and all, at most 77 MB
 INDEX = "shards.json"

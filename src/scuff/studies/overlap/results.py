@@ -12,8 +12,8 @@ from scuff.evaluation.plan import Cell, Plan
 from scuff.metrics.overlap.accuracies import CLEAN, Accuracies
 from scuff.metrics.overlap.scores import overlaps
 from scuff.store import Store, read_arrays, read_columns_of_each, read_settings, write_arrays
-from scuff.studies.cells import TrainingCell
 from scuff.studies.overlap.study import OverlapStudy
+from scuff.studies.trainings import TrainingCell
 from scuff.suites.suite import suite_from_dict
 
 SETTINGS = OverlapStudy.file

@@ -27,10 +27,9 @@ from scuff.metrics.transform_space.nearness import Distances, read_distances
 from scuff.models.classifier import PRECISIONS
 from scuff.store import Settings, Store, read_arrays, read_settings, save_settings
 from scuff.studies.base import Plan, check_folder, complete_settings, open_engine_of
-from scuff.studies.cells import TrainingCell, find_trained
 from scuff.studies.cost import estimate_trainings
 from scuff.studies.sources import left_out_of, tried
-from scuff.studies.trainings import run_trainings
+from scuff.studies.trainings import TrainingCell, find_trained, run_trainings
 from scuff.studies.transform_space import cells
 from scuff.studies.transform_space.cells import Encoders, EncodingCell, images_per_centre, missing_cells
 from scuff.studies.transform_space.cost import estimate_encodings

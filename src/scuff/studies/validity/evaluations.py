@@ -14,9 +14,9 @@ from scuff.evaluation.plan import SETTINGS
 from scuff.evaluation.results import OfModel, Shared
 from scuff.metrics import Resampling, mfr
 from scuff.metrics.evaluation.tables import CLEAN as CLEAN_ROWS
+from scuff.metrics.validity.shift_tables import CLEAN, NO_LEVEL, Cell, make_shifts
 from scuff.metrics.validity.shifts import CORRUPTED, NATURAL, REFERENCE, SCORE, Shifts
 from scuff.store import Settings, Store, read_columns, read_rows, read_settings
-from scuff.studies.validity.cells import CLEAN, NO_LEVEL, Cell, make_shifts
 from scuff.suites import Suite
 from scuff.suites.suite import suite_from_dict
 from scuff.words import name_some
