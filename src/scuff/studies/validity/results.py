@@ -10,7 +10,7 @@ import pandas as pd
 
 from scuff.metrics.validity.shift_tables import read_named_table, read_shifts
 from scuff.metrics.validity.shifts import BETWEEN, MEAN, Shifts
-from scuff.store import Settings, Store, read_settings, save_settings
+from scuff.store import Settings, Store, open_results, read_settings, save_settings
 
 SETTINGS = "validity.json"
 SHIFTS = "shifts.csv"
@@ -82,9 +82,7 @@ def save_validity(store: Store, result: Validity) -> None:
 
 def read_validity(directory: str | os.PathLike[str]) -> Validity:
     """A finished study of validity from its folder."""
-    store = Store(directory)
-    if not store.exists(SETTINGS):
-        raise ValueError(f"{store.root} is not the folder of a study of validity: there is no {SETTINGS} in it")
+    store = open_results(directory, SETTINGS, "a study of validity")
     settings = read_settings(store, SETTINGS)
     try:
         missing = [name for name in (*REQUIRED, "same", "different") if name not in settings]
