@@ -14,6 +14,7 @@ from typing import Any
 
 from scuff.report import parts
 from scuff.report.parts import Facts, Part, Section
+from scuff.store import Store, read_settings
 from scuff.studies.base import Again, Study, again_from
 from scuff.words import entry_name
 
@@ -42,6 +43,12 @@ def settings_section(
         parts.heading("How to read this"),
         parts.facts(list(definitions.items()) if isinstance(definitions, Mapping) else definitions),
     )
+
+
+def read_study(study: type[Study[Any]], directory: str) -> tuple[Any, dict[str, Any]]:
+    """The results of the study in a folder, and its settings."""
+    settings = read_settings(Store(directory), study.file)
+    return study.read(directory), settings
 
 
 def study_section(

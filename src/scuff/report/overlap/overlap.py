@@ -18,8 +18,7 @@ from scuff.report.overlap import designs, figures
 from scuff.report.overlap.scores import COVERED, OverlapScores, measure_overlap
 from scuff.report.page import Page, Verdicts
 from scuff.report.parts import Part, Section
-from scuff.report.settings import meanings, study_section
-from scuff.store import Store, read_settings
+from scuff.report.settings import meanings, read_study, study_section
 from scuff.studies.overlap.study import OverlapStudy
 from scuff.tables import Cell, Column, Table
 from scuff.words import NOTHING, bracketed, count, fine, hundredths, listed, name_some, plain, sentence, short_names
@@ -29,10 +28,7 @@ MOST_PAIRS = 30  # in the table of the strongest overlaps
 
 def page(directory: str, *, threshold: float = THRESHOLD) -> Page:
     """The page about the overlap study in a folder; pairs of its benchmark overlap less than the threshold."""
-    from scuff.studies import read_overlap
-
-    settings = read_settings(Store(directory), OverlapStudy.file)
-    return overlap_page(read_overlap(directory), settings, directory, threshold=threshold)
+    return overlap_page(*read_study(OverlapStudy, directory), directory, threshold=threshold)
 
 
 def overlap_page(

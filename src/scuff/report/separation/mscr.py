@@ -35,9 +35,7 @@ from scuff.report.separation.separation import (
     separation_section,
     separation_verdict,
 )
-from scuff.report.settings import meanings, study_section
-from scuff.store import Store, read_settings
-from scuff.studies.separation.results import SETTINGS, read_mscr
+from scuff.report.settings import meanings, read_study, study_section
 from scuff.studies.separation.study import MscrStudy
 from scuff.tables import Column, Table
 from scuff.words import count, grouped, interval, interval_line, listed
@@ -53,8 +51,7 @@ OF_OTHER_DATA = (
 
 def page(directory: str) -> Page:
     """The page about the study of MSCR in a folder, with the separation of its data if that is there."""
-    settings = read_settings(Store(directory), SETTINGS)
-    return mscr_page(read_mscr(directory), settings, read_distances(directory), directory=directory)
+    return mscr_page(*read_study(MscrStudy, directory), read_distances(directory), directory=directory)
 
 
 def mscr_page(

@@ -13,9 +13,8 @@ from scuff.report import parts
 from scuff.report.figure import ROW, Figure, bar_trace, bars, label, layout_of, lines_of, numbers, pattern, titled
 from scuff.report.page import Page, Verdicts
 from scuff.report.parts import Section
-from scuff.report.settings import meanings
+from scuff.report.settings import meanings, read_study
 from scuff.report.transform_space.scores import last_section, near
-from scuff.store import Store, read_settings
 from scuff.studies import DissimilarStudy
 from scuff.tables import Cell, Column, Table
 from scuff.words import count, grouped, hundredths, listed, percent, percent_sign, plain, short_names
@@ -25,10 +24,7 @@ BINS = 60
 
 def page(directory: str) -> Page:
     """The page about the benchmark in a folder."""
-    from scuff.studies import read_dissimilar
-
-    settings = read_settings(Store(directory), DissimilarStudy.file)
-    return dissimilar_page(read_dissimilar(directory), settings, directory=directory)
+    return dissimilar_page(*read_study(DissimilarStudy, directory), directory=directory)
 
 
 def dissimilar_page(

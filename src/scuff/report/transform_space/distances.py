@@ -224,10 +224,10 @@ def _nearest_words(scores: DistanceScores) -> str:
 
 
 def _precision(scores: DistanceScores) -> list[tuple[str, str]]:
-    if scores.resamplings < 2:
+    if scores.distances.resamplings < 2:
         return []
     kinds = [f"{name} {plain(100 * scores.distances.relative_spread(kind))}\u00a0%" for kind, name in KINDS.items()]  # type: ignore[arg-type]
-    over = f"over {count(scores.resamplings, 'resampling')} with fresh images and draws"
+    over = f"over {count(scores.distances.resamplings, 'resampling')} with fresh images and draws"
     return [("Precision", f"standard deviation of a distance {over}, relative to it: {listed(kinds)}.")]
 
 

@@ -159,11 +159,6 @@ class DistanceScores:
         """Whether some schemes are subsets of AugMix's operations."""
         return len(self.named) < len(self.distances.schemes)
 
-    @property
-    def resamplings(self) -> int:
-        """How often distances were measured."""
-        return len(self.distances.msd)
-
 
 def measure_distances(
     distances: Distances,

@@ -47,7 +47,7 @@ def scheme_table(scores: DistanceScores) -> Table:
     columns = [
         Column("scheme", "name"),
         Column("MSD", "msd", near, best="lowest"),
-        Column("deviation of MSD", "spread", near) if scores.resamplings > 1 else None,
+        Column("deviation of MSD", "spread", near) if scores.distances.resamplings > 1 else None,
         Column("MMD", "mmd", near, best="lowest"),
         Column("comes nearest to", "nearest"),
         Column("error %", "error", percent, interval=True, best="lowest") if scores.errors is not None else None,
@@ -120,7 +120,9 @@ def _tip(scores: DistanceScores, scheme: str, corruption: str) -> str:
     lines = [
         full_name(scheme),
         f"to {scores.shown[corruption]}: MSD {near(scores.msd.at[scheme, corruption])}",
-        f"deviation {near(deviation)} over {count(scores.resamplings, 'resampling')}" if deviation >= 0 else "",
+        f"deviation {near(deviation)} over {count(scores.distances.resamplings, 'resampling')}"
+        if deviation >= 0
+        else "",
         f"MMD {near(scores.mmd.at[scheme, corruption])}",
     ]
     if scores.errors is not None and scores.errors.at[scheme, corruption] >= 0:

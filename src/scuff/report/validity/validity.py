@@ -96,9 +96,7 @@ MOST_NAMED = 3  # natural benchmarks in a title
 
 def page(directory: str) -> Page:
     """The page about the study of validity in a folder."""
-    from scuff.studies import read_validity
-
-    return validity_page(ValidityScores(**vars(read_validity(directory))), directory)
+    return validity_page(ValidityScores(**vars(ValidityStudy.read(directory))), directory)
 
 
 def validity_page(scores: ValidityScores, directory: str | None = None) -> Page:
