@@ -47,10 +47,6 @@ class Figure:
     layout: dict[str, Any] = field(repr=False)
     note: str = ""
 
-    def to_plotly(self) -> dict[str, Any]:
-        """What Plotly draws."""
-        return {"data": self.traces, "layout": self.layout}
-
 
 def percents(shares: pd.Series | Sequence[float]) -> list[float | None]:
     """Shares in per cent, as precise as a screen can show; None where there is no number."""

@@ -77,23 +77,19 @@ def shown_kinds(summary: pd.DataFrame, suite: str) -> dict[str, Kind]:
 def summary_section(scores: Scores) -> Section:
     """The table of all scores."""
     best = " The best value of each column is marked." if len(scores.models) > 1 else ""
-    kinds = shown_kinds(scores.summary, scores.suite.name).values()
-    higher = [f"the {kind.name}" for kind in kinds if kind.higher_is_better]
+    kinds = shown_kinds(scores.summary, scores.suite.name)
+    higher = [f"the {kind.name}" for kind in kinds.values() if kind.higher_is_better]
     but = f", except for {listed(higher)}" if higher else ""
     note = (
         f"Lower is better{but}.{best} Click on a heading to sort the table. "
         'The scores are defined at the end, under "How to read this".'
     )
-    notes = [parts.note(text) for text in (scores.note, note) if text]
-    return parts.section("summary", "Summary", parts.table(summary_table(scores)), *notes)
-
-
-def summary_table(scores: Scores) -> Table:
-    """All scores of all models, the best of each marked, sorted by the one that counts most."""
-    kinds = shown_kinds(scores.summary, scores.suite.name)
     columns = [Column("model", "model"), *(kind.column(key) for key, kind in kinds.items())]
-    caption = "Scores, with 95 % intervals below them"
-    return Table.of(caption, scores.summary, columns, sort=kinds[scores.main].name)
+    caption, main = "Scores, with 95 % intervals below them", kinds[scores.main].name
+    table = Table.of(caption, scores.summary, columns, sort=main)
+    return parts.section(
+        "summary", "Summary", parts.table(table), *(parts.note(text) for text in (scores.note, note) if text)
+    )
 
 
 def verdict(line: pd.Series, scores: Scores, baseline: str | None) -> str:

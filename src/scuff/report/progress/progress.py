@@ -68,7 +68,10 @@ def page_of_runs(statuses: Sequence[Status], command: str | None) -> Page:
     """The page of a study without results: its state, what is missing, and the command that resumes it, if known."""
     last = statuses[-1]
     is_finished, is_over = last.state == "finished", last.state != "running"
-    verdicts = [("State", state_words(last)), *([] if is_finished else [("What is missing", missing_words(last))])]
+    missing = [(kind.left + kind.failed, kind) for kind in last.kinds]
+    words = [f"{grouped(left)} of {count(kind.total, f'{kind.name} cell')}" for left, kind in missing if left]
+    to_do = f"{listed(words)}." if words else "All cells are done; the tables were not written."
+    verdicts = [("State", state_words(last)), *([] if is_finished else [("What is missing", to_do)])]
     sections = [progress_section(statuses, says_state=False)]
     if is_over and not is_finished:
         go_on = AGAIN, parts.command(command) if command else None
@@ -116,13 +119,6 @@ def state_words(status: Status) -> str:
     }
     words = f"{ends.get(status.state, status.state)}: {done} done{speed}."
     return f"{words} The reason: {status.reason}" if status.reason else words
-
-
-def missing_words(status: Status) -> str:
-    """What is left to do of each kind."""
-    missing = [(kind.left + kind.failed, kind) for kind in status.kinds]
-    words = [f"{grouped(left)} of {count(kind.total, f'{kind.name} cell')}" for left, kind in missing if left]
-    return f"{listed(words)}." if words else "All cells are done; the tables were not written."
 
 
 def _retries(status: Status) -> Part | None:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from scuff.metrics import Distances
 from scuff.report import parts
-from scuff.report.page import Page, Verdicts
+from scuff.report.page import Page
 from scuff.report.parts import Section
 from scuff.report.settings import meanings
 from scuff.report.transform_space.scores import (
@@ -38,16 +38,6 @@ from scuff.studies import CorrelationStudy, DistancesStudy
 from scuff.words import bracketed, count, hundredths, listed, percent_sign, plain
 
 STRONG = 0.6  # the correlation that the paper calls high
-
-
-def correlation_verdicts(scores: DistanceScores) -> Verdicts:
-    """Whether distance predicts error, and which networks err least."""
-    verdicts = []
-    if scores.correlations:
-        verdicts.append(("Distance and error", " ".join(_correlation_sentences(scores))))
-    if len(scores.mean_errors):
-        verdicts.append(("Trained networks", _error_words(scores)))
-    return verdicts
 
 
 def correlation_section(scores: DistanceScores) -> Section | None:
@@ -169,10 +159,19 @@ def distances_page(
     terms = ["distances", *(name for name, is_known in known.items() if is_known)]
     study = CorrelationStudy if "seeds" in settings else DistancesStudy
     suite = settings.get("suite", {}).get("suite") or count(len(scores.msd.columns), "corruption")
+    verdicts = [("Distances", _nearest_words(scores))]
+    if scores.correlations:
+        verdicts.append(("Distance and error", " ".join(_correlation_sentences(scores))))
+    if len(scores.mean_errors):
+        verdicts.append(("Trained networks", _error_words(scores)))
+    if scores.distances.resamplings > 1:
+        kinds = [f"{name} {plain(100 * distances.relative_spread(kind))}\u00a0%" for kind, name in KINDS.items()]  # type: ignore[arg-type]
+        over = f"over {count(distances.resamplings, 'resampling')} with fresh images and draws"
+        verdicts.append(("Precision", f"standard deviation of a distance {over}, relative to it: {listed(kinds)}."))
     return Page(
         f"Augmentations near {suite}" if scores.errors is None else f"Augmentations and {suite}: distance and error",
         _lead(scores, settings),
-        [("Distances", _nearest_words(scores)), *correlation_verdicts(scores), *_precision(scores)],
+        verdicts,
         [
             distances_section(scores),
             correlation_section(scores),
@@ -221,14 +220,6 @@ def _nearest_words(scores: DistanceScores) -> str:
         f"{near(smallest.min())}."
     )
     return " ".join(sentences)
-
-
-def _precision(scores: DistanceScores) -> list[tuple[str, str]]:
-    if scores.distances.resamplings < 2:
-        return []
-    kinds = [f"{name} {plain(100 * scores.distances.relative_spread(kind))}\u00a0%" for kind, name in KINDS.items()]  # type: ignore[arg-type]
-    over = f"over {count(scores.distances.resamplings, 'resampling')} with fresh images and draws"
-    return [("Precision", f"standard deviation of a distance {over}, relative to it: {listed(kinds)}.")]
 
 
 def _lead(scores: DistanceScores, settings: Mapping[str, Any]) -> str:

@@ -240,12 +240,6 @@ def reason_table(scores: ValidityScores) -> Table:
     return Table.of("Why models are left out", reasons, columns)
 
 
-def left_out_table(scores: ValidityScores) -> Table:
-    """Which models of the source are left out, and why."""
-    columns = [Column("model", lambda item: item[0]), Column("why", lambda item: item[1])]
-    return Table.of("Models that are left out", scores.shifts.left_out.items(), columns)
-
-
 def _suite_records(scores: ValidityScores) -> list[dict]:
     """Every kind of correlation of every suite, as far as it was computed, with a score for each natural benchmark."""
     return [

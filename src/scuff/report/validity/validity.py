@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import Any
 
 from scuff.options import OBJECT
@@ -17,6 +18,7 @@ from scuff.report.validity.tables import some_of
 from scuff.report.validity.verdicts import STRONG, WEAK, validity_verdicts
 from scuff.studies.base import Again, again
 from scuff.studies.validity.study import ValidityStudy
+from scuff.tables import Column, Table
 from scuff.words import count, grouped, listed
 
 MOST_STANDARD = 10  # models that are named
@@ -53,11 +55,13 @@ def validity_again(settings: Mapping[str, Any], out: str | None) -> Again | None
 
 def validity_settings(scores: ValidityScores, same: Again | None) -> Section:
     """How the numbers came about: models, settings, the command, and what each number means."""
-    left_out = []
-    if scores.shifts.left_out:
+    left_out, models = [], scores.shifts.left_out
+    if models:
+        columns = [Column("model", itemgetter(0)), Column("why", itemgetter(1))]
+        table = Table.of("Models that are left out", models.items(), columns)
         left_out = [
             parts.table(tables.reason_table(scores)),
-            parts.folded(tables.left_out_table(scores), f"All {len(scores.shifts.left_out)} that are left out"),
+            parts.folded(table, f"All {len(models)} that are left out"),
         ]
     notes = [f"{note}.".replace("..", ".") for note in scores.settings.get("notes", ())]
     return settings_section(_facts(scores), same, definitions(scores), *left_out, notes=notes)
