@@ -48,13 +48,7 @@ R_co = TypeVar("R_co", covariant=True)
 C = TypeVar("C", bound=type)
 
 NOT_KEPT = ("engine", "progress")  # options that say how a study runs, not what it asks
-ALWAYS_NOTED = (
-    "device",
-    "environment",
-    "options",
-    "scuff",
-    "unreadable",
-)  # worth knowing, and no more
+ALWAYS_NOTED = ("device", "environment", "options", "scuff", "unreadable")  # worth knowing, and no more
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
