@@ -179,10 +179,10 @@ def _points(scores: DistanceScores, distances: pd.Series, errors: pd.Series) -> 
         look = {"color": f"@{mark(place)['colour']}", "symbol": mark(place)["symbol"], "size": 10}
         looks.append((scheme, [scheme], look | {"line": {"color": "@paper", "width": 1}}))
     traces: Traces = []
-    for name, schemes, look in looks:
+    for name, schemes, marker in looks:
         texts = [_point_label(scheme, distances[scheme], errors[scheme]) for scheme in schemes]
         x, y = figure.numbers(distances[schemes]), figure.percents(errors[schemes])
-        traces += [figure.point_trace(x, y, look, texts, name=escape(name))] if schemes else []
+        traces += [figure.point_trace(x, y, marker, texts, name=escape(name))] if schemes else []
     return traces
 
 
