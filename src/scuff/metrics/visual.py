@@ -71,7 +71,7 @@ def _distance(a: Tensor, b: Tensor, windows: tuple[int, ...]) -> Tensor:
         left = left + (1.0 + gain * gain * var_a / (rest + NOISE)).log10().sum((1, 2))
         there = there + (1.0 + var_a / NOISE).log10().sum((1, 2))
     lost = 1.0 - left / there.clamp(min=TINY)
-    return lost.where(there > 0, 0.0).clamp(min=0.0)
+    return lost.where(there > 0, 0.0).clamp(min=0.0).round(decimals=9)  # so that of an image itself it is 0
 
 
 def _luma(batch: Tensor) -> Tensor:

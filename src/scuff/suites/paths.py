@@ -87,18 +87,14 @@ LINES = Coordinate(lambda amount, side: int(0.1 * amount * side), lambda n, side
 class Move:
     """How a parameter moves between two levels, and its value where the image is left alone.
 
-    At an end of 0, what moves by its logarithm moves as it is, or with `held` stays at the other end. `switch` says that
-    nothing can lie between 0 and another value, `blend` that nothing can lie between any two: levels are averaged.
+    At an end of 0, what moves by its logarithm moves as it is, or with `held` stays at the other end. Where nothing can
+    lie between two values, `breaks` says so, and the levels are averaged.
     """
 
     by: Coordinate = LINEAR
     zero: float | None = None
     held: bool = False
-    switch: bool = False
-    blend: bool = False
-
-    def breaks(self, start: float, end: float) -> bool:
-        return self.blend or (self.switch and (start == 0) != (end == 0))
+    breaks: Callable[[float, float], bool] = lambda start, end: False
 
     def between(self, start: float, end: float, share: float, side: int) -> list[tuple[float, Any]]:
         """What to take at `share` of the way, with weights that sum to 1."""
@@ -116,17 +112,17 @@ class Move:
 
 
 AMOUNT = {"amount": Move(zero=0.0)}
-REAL = Move()
+REAL, AVERAGED = Move(), Move(breaks=lambda start, end: True)
 PATHS: dict[str, dict[str, Move]] = {
     "gaussian_noise": {"std": Move(zero=0.0)},
     "speckle_noise": {"std": Move(zero=0.0)},
     "shot_noise": {"photons": Move(DEVIATION, zero=math.inf)},
     "impulse_noise": AMOUNT,
     "gaussian_blur": {"sigma": Move(zero=0.0)},
-    "defocus_blur": {"radius": Move(WHOLE, zero=0.0)},
+    "defocus_blur": {"radius": Move(WHOLE, zero=0.0, breaks=lambda start, end: 0 < min(start, end) < 1)},
     "glass_blur": {"sigma": Move(zero=0.0), "reach": Move(LINEAR, zero=1.0), "passes": Move(LINEAR, zero=0.0)},
     "motion_blur": {"sigma": Move(zero=0.0)},
-    "zoom_blur": {"steps": Move(blend=True), "step": Move(blend=True)},
+    "zoom_blur": {"steps": AVERAGED, "step": AVERAGED},
     "frost": {"keep": Move(zero=1.0), "ice": Move(zero=0.0)},
     "fog": {"strength": Move(zero=0.0)},
     "brightness": {"shift": Move(zero=0.0)},
@@ -135,12 +131,15 @@ PATHS: dict[str, dict[str, Move]] = {
     "elastic_transform": {"alpha": Move(LOG, zero=0.0), "sigma": Move(LOG, held=True), "jitter": Move(zero=0.0)},
     "pixelate": {"fraction": Move(SIDES, zero=1.0)},
     "jpeg_compression": {"quality": Move(TABLES, zero=100)},
-    "spatter": {"water": Move(switch=True)},
+    "spatter": {"water": Move(breaks=lambda start, end: (start == 0) != (end == 0))},  # else it is mud
     "lines": {"amount": Move(LINES, zero=0.0)},
     **dict.fromkeys(
         (
-            "brownish_noise", "caustic_refraction", "checkerboard_cutout", "circular_motion_blur",
-            "cocentric_sine_waves", "perlin_noise", "plasma_noise", "ripple", "single_frequency_greyscale",
+            "bleach_bypass", "blue_noise", "brownish_noise", "caustic_noise", "caustic_refraction",
+            "checkerboard_cutout", "circular_motion_blur", "cocentric_sine_waves", "color_balance", "fish_eye",
+            "hue_shift", "perlin_noise", "perspective_no_bars", "plasma_noise", "pseudocolor",
+            "quadrilateral_no_bars", "ripple", "scatter", "single_frequency_greyscale", "technicolor",
+            "voronoi_noise", "water_drop",
         ),
         AMOUNT,
     ),

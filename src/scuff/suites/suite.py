@@ -53,7 +53,7 @@ class Suite:
     `aliases` are further names of entries. `categories` groups entries, where the authors of the benchmark do. In
     sequences, a prediction is compared to that of the frame before, in those of `compare_to_first` to that of frame 0.
     With `draws_levels`, no entry has levels to be called with: every image draws its own. `monotone` names the levels
-    of an entry along which the distance to the clean image grows, where these are not all of them: see `scuff.suites.paths.stretch`.
+    of an entry that lead away from the clean image, where these are not all of them; see `scuff.suites.paths`.
     """
 
     name: str
