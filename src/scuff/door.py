@@ -82,9 +82,9 @@ def resolve(
     lower, upper, share = stretch(suite, entry, severity, path) if levels else (0, severity, 1.0)
     values = suite.parameters(entry, upper)
     corruption.check_parameters(values)
-    address, size = f"{suite.name}/{entry}", suite.size_of(entry)
+    address, size, level = f"{suite.name}/{entry}", suite.size_of(entry), int(upper) if levels and upper else None
     if not levels or (share == 1.0 and draws == "level"):
-        return Resolved(corruption, values, address, upper if levels else None, size)
+        return Resolved(corruption, values, address, level, size)
     begin = suite.parameters(entry, lower) if lower else None
     return Resolved(corruption.sharing_draws(), values, address, None, size, lower=begin, share=share)
 

@@ -13,6 +13,7 @@ import scuff
 from scuff.corruptions import get
 from scuff.door import from_pixels, resolve, to_pixels
 from scuff.metrics import vif_distance
+from scuff.ops.jpeg import jpeg_codec, jpeg_model
 from scuff.random import image_keys
 from scuff.suites import Suite
 from scuff.suites.paths import PATHS, between, stretch
@@ -124,6 +125,14 @@ def test_pixelate_avoids_sides_at_which_boxes_tie() -> None:
     ((_, found),) = between("pixelate", {"fraction": 0.6}, {"fraction": 0.5}, 6 / 22, 224)  # 134 to 112 pixels
     assert found is not None
     assert int(224 * found["fraction"]) == 129
+
+
+@pytest.mark.parametrize("quality", [3.5, 12.3, 25.0, 50.0, 71.7, 100.0])
+def test_a_real_quality_scales_the_tables_of_codec_and_model_alike(quality: float) -> None:
+    x = torch.from_numpy(pictures_32()[:4]).permute(0, 3, 1, 2)
+    assert torch.equal(jpeg_codec(x, quality), jpeg_model(x, quality))
+    if quality.is_integer():  # of which all scales are whole
+        assert torch.equal(jpeg_codec(x, quality), jpeg_codec(x, int(quality)))
 
 
 def test_whole_numbers_are_averaged_and_listed_values_stay() -> None:

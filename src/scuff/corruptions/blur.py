@@ -82,7 +82,7 @@ def _draw_real_glass(keys: Tensor, shape: Shape, *, reach: float, passes: float)
 
 
 @hendrycks(draw=_draw_glass, lengths=("sigma", "reach"), shared_draw=_draw_real_glass)
-def glass_blur(x: Tensor, dx: Tensor, dy: Tensor, *, sigma: float, reach: float) -> Tensor:
+def glass_blur(x: Tensor, dx: Tensor, dy: Tensor, *, sigma: float, reach: float, passes: float) -> Tensor:
     """Frosted glass: blur, let every pixel copy a random neighbour `passes` times, blur again.
 
     The original means to swap pixels but copies them, from the last pixel to the first, each one seeing the copies made
@@ -90,7 +90,7 @@ def glass_blur(x: Tensor, dx: Tensor, dy: Tensor, *, sigma: float, reach: float)
     """
     blurred = filters.gaussian_blur(x, sigma)
     pixels = kernels.unit_to_bytes(blurred, torch.empty(x.shape, dtype=torch.uint8, device=x.device))
-    for step in range(dx.shape[1]):
+    for step in range(math.ceil(passes)):
         pixels = kernels.local_copies(pixels, dy[:, step], dx[:, step], int(reach))
     return filters.gaussian_blur(kernels.bytes_to_unit(pixels), sigma)
 

@@ -45,7 +45,7 @@ def vif_distance(clean: Images, other: Images) -> np.ndarray:
     windows = SMALL_WINDOWS if side < SMALL else WINDOWS
     if side < windows[0]:
         raise ValueError(f"images must be at least {windows[0]} pixels wide and high, got {tuple(a.shape[2:])}")
-    step = max(1, AT_ONCE // a[:1].numel())
+    step = max(1, AT_ONCE // max(a[:1].numel(), 1))
     parts = [_distance(a[k : k + step], b[k : k + step], windows) for k in range(0, len(a), step)]
     return torch.cat(parts).cpu().numpy() if parts else np.zeros(0)
 
@@ -53,8 +53,7 @@ def vif_distance(clean: Images, other: Images) -> np.ndarray:
 def _distance(a: Tensor, b: Tensor, windows: tuple[int, ...]) -> Tensor:
     """(N,) of images (N, C, H, W)."""
     a, b = _luma(a), _luma(b)
-    left: Tensor | float = 0.0
-    there: Tensor | float = 0.0
+    left = there = a.new_zeros(len(a))
     for scale, taps in enumerate(windows):
         if scale:
             a, b = (_filtered(x, taps)[:, ::2, ::2] for x in (a, b))
