@@ -3,34 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from scuff.cli.options import Device, Only, Resize, Seed, Severity, Validation, whole_numbers
-from scuff.options import words
+from scuff.cli.study import options_command
+from scuff.locks.options import LockOptions
 
-Data = Annotated[
-    str, typer.Option(metavar="SOURCE", help="Clean images: fashion, cifar10:DIR, folder:DIR, npz:FILE, hf:DIR, ...")
-]
 Out = Annotated[Path, typer.Option(metavar="FILE", help="Lock file to write, as in imagenet-c.lock.yaml.")]
-Crop = Annotated[int | None, typer.Option(metavar="PIXELS", help="Then crop the central square of this size.")]
-AsPublished = Annotated[bool, typer.Option("--as-published", help="Compress as the published ImageNet-C did (JPEG).")]
 
 
-def lock_command(
-    suite: str = typer.Argument(..., metavar="SUITE", help="Name of a suite (see scuff list), or a suite file."),
-    data: Data = ...,  # type: ignore[assignment]
-    out: Out = ...,  # type: ignore[assignment]
-    only: Only = None,
-    severity: Severity = None,
-    validation: Validation = False,
-    seed: Seed = 0,
-    resize: Resize = None,
-    crop: Crop = None,
-    as_published: AsPublished = False,
-    device: Device = None,
-) -> None:
+@options_command(LockOptions)
+def lock_command(options: dict[str, Any], *, out: Out = ...) -> None:  # type: ignore[assignment]
     """Write a lock: what every image of a corrupted dataset must be, byte for byte, in at most 10 kB.
 
     Send it instead of the dataset. Whoever has the clean images makes the same dataset with scuff corrupt --lock, or
@@ -53,22 +37,9 @@ def lock_command(
 
     check_files(out)
     with resumable_job(goes_on=False) as advance:
-        made = make_lock(
-            suite,
-            data,
-            only=words(only),
-            severities=whole_numbers(severity, "--severity"),
-            validation=validation,
-            seed=seed,
-            resize=resize,
-            crop=crop,
-            as_published=as_published,
-            device=device,
-            beside=out.absolute().parent,
-            progress=advance,
-        )
+        made = make_lock(**options, beside=out.absolute().parent, progress=advance)
     made.save(out)
     size = out.stat().st_size
     typer.echo(f"{out}: {made.images} images x {len(made.cells)} cells of {made.suite.name} in {size} bytes.")
     typer.echo(f"Seal: {made.seal}; for quick checks it knows {len(made.sample)} images one by one.")
-    typer.echo(f"Check it anywhere: scuff verify {out} --data {data}")
+    typer.echo(f"Check it anywhere: scuff verify {out} --data {options['data']}")

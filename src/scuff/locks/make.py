@@ -19,8 +19,10 @@ from scuff.digests import digest_files
 from scuff.door import resolve
 from scuff.environment import find_device
 from scuff.locks.lock import Lock, Locked, LockedSource, sample_size
+from scuff.locks.options import LockOptions
 from scuff.locks.recipe import Cell, Recipe, known_ids, knows_names, read_images
 from scuff.locks.sums import Digest, check_of, contents, label_digest, size_words, tag_of, total
+from scuff.options import takes_options
 from scuff.pictures import Cut
 from scuff.suites import Suite, list_suites, load_suite
 
@@ -42,46 +44,29 @@ class Tally:
         return Locked(self.digest, tuple(check_of(self.kept[key]) for key in sample))
 
 
-def make_lock(
-    suite: Suite | str | os.PathLike[str],
-    data: Any,
-    *,
-    only: Sequence[str] | None = None,
-    severities: Sequence[int] | None = None,
-    validation: bool = False,
-    seed: int = 0,
-    resize: int | None = None,
-    crop: int | None = None,
-    as_published: bool = False,
-    device: str | torch.device | None = None,
-    beside: str | os.PathLike[str] = ".",
-    progress: Progress | None = None,
-) -> Lock:
-    """Make every cell of a suite on some data, and return what others need to make the same and to prove it.
-
-    `beside` is the folder of the file that the lock will be saved to: the place of a suite of one's own is kept
-    relative to it. All other options are those of `scuff.export.export`.
-    """
-    chosen = suite if isinstance(suite, Suite) else load_suite(suite)
-    file = None if chosen.name in list_suites() and load_suite(chosen.name) == chosen else suite
-    if isinstance(file, Suite):
-        raise ValueError(f"a lock names its suite; save {chosen.name} to a file, and give its name")
-    source = open_clean(data)
-    given = Cut(resize, crop) if (resize, crop) != (None, None) else source.cut
-    source.check_cut(given)
-    levels = chosen.choose(only, severities, validation)
-    kept = None if severities is None else tuple(sorted(set(severities)))
-    at = None if file is None else os.path.relpath(file, beside)
-    recipe = Recipe(chosen, seed, as_published, given if source.has_pictures else None, kept, at)
-    if recipe.has_films and as_published:
+@takes_options(LockOptions)
+def make_lock(asked: LockOptions) -> Lock:
+    """Make every cell of a suite on some data, and return what others need to make the same and to prove it."""
+    suite = asked.suite if isinstance(asked.suite, Suite) else load_suite(asked.suite)
+    is_bundled = suite.name in list_suites() and load_suite(suite.name) == suite
+    if not is_bundled and isinstance(asked.suite, Suite):
+        raise ValueError(f"a lock names its suite; save {suite.name} to a file, and give its name")
+    file = None if is_bundled else os.path.relpath(asked.suite, asked.beside)  # type: ignore[arg-type]
+    source = open_clean(asked.data)
+    cut = Cut(asked.resize, asked.crop) if (asked.resize, asked.crop) != (None, None) else source.cut
+    source.check_cut(cut)
+    levels = suite.choose(asked.only, asked.severities, asked.validation)
+    severities = None if asked.severities is None else tuple(sorted(set(asked.severities)))
+    recipe = Recipe(suite, asked.seed, asked.as_published, cut if source.has_pictures else None, severities, file)
+    if recipe.has_films and asked.as_published:
         raise ValueError("as_published is for single corruptions: ImageNet-P was published as films, not as JPEGs")
     cells = [(entry, level) for entry, its in levels.items() for level in its]
     for entry, level in cells:
-        resolve(entry, level, suite=chosen)  # names and parameters fail here
+        resolve(entry, level, suite=suite)  # names and parameters fail here
     ids = known_ids(source)
     size = sample_size(len(source), list(levels), len(cells))
     sample = sorted(ids.tolist(), key=tag_of)[:size]
-    found = tally(recipe, source, [CLEAN, *cells], sample, find_device(device), progress)
+    found = tally(recipe, source, [CLEAN, *cells], sample, find_device(asked.device), asked.progress)
     sizes = found[CLEAN].sizes
     return Lock(
         recipe,
@@ -96,7 +81,7 @@ def make_lock(
             files_digest(source),
         ),
         {cell: found[cell].locked(sample) for cell in cells},
-        (data if isinstance(data, str) else source.name)[:LONGEST],
+        (asked.data if isinstance(asked.data, str) else source.name)[:LONGEST],
         decoder_words() if source.has_pictures else None,
         scuff.__version__,
     )
