@@ -7,7 +7,7 @@ PIP = $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 # many workers as cores, so one thread each: more would only wait for each other.
 PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder
 
-.PHONY: setup demo demo-overlap test test-slow test-oldest test-real lint format gallery bench clean
+.PHONY: setup demo demo-overlap test test-slow test-oldest test-real lint format gallery locks bench clean
 
 setup: .venv/.ready
 
@@ -63,6 +63,9 @@ format: setup
 gallery: setup
 	rm -rf docs/gallery
 	$(BIN)/scuff gallery docs/gallery --no-large
+
+locks: setup
+	$(BIN)/python tests/repository_locks.py
 
 bench: setup
 	$(PIP) -e ".[bench]"
