@@ -60,7 +60,9 @@ def wanted_cells(words: Iterable[str], sizes: Iterable[str]) -> list[list[Cell]]
             address = f"{suite.name}/{entry}"
             if any(word in address for word in words):
                 group = groups.setdefault((suite.corruption(entry), suite.name[:5]), [])
-                group += [Cell(address, v, s, p) for v in suite.levels(entry) for s in sizes for p in ("uint8", "float")]
+                group += [
+                    Cell(address, v, s, p) for v in suite.levels(entry) for s in sizes for p in ("uint8", "float")
+                ]
     return sorted(groups.values(), key=len, reverse=True)
 
 

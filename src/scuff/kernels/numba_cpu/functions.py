@@ -19,8 +19,7 @@ _sine, _cosine, _rest = (
     inlined(f) for f in (portable.sine_polynomial, portable.cosine_polynomial, portable.rest_of_quarters)
 )
 _exponential, _logarithm, _arctangent = (
-    inlined(f)
-    for f in (portable.exponential_polynomial, portable.logarithm_polynomial, portable.arctangent_polynomial)
+    inlined(f) for f in (portable.exponential_polynomial, portable.logarithm_polynomial, portable.arctangent_polynomial)
 )
 
 
