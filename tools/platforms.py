@@ -18,6 +18,7 @@ import platform
 import sys
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -60,9 +61,7 @@ def wanted_cells(words: Iterable[str], sizes: Iterable[str]) -> list[list[Cell]]
             address = f"{suite.name}/{entry}"
             if any(word in address for word in words):
                 group = groups.setdefault((suite.corruption(entry), suite.name[:5]), [])
-                group += [
-                    Cell(address, v, s, p) for v in suite.levels(entry) for s in sizes for p in ("uint8", "float")
-                ]
+                group += [Cell(address, *cell) for cell in product(suite.levels(entry), sizes, ("uint8", "float"))]
     return sorted(groups.values(), key=len, reverse=True)
 
 

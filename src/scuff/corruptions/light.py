@@ -74,9 +74,11 @@ def random_contrast(pixels: Tensor, gain: Tensor) -> Tensor:
     return map_levels(pixels, lambda level: trunc8(gain[:, None] * level))
 
 
-@syn2nat(
-    draw=lambda keys, shape, *, gamma: {"gamma": divide(pick_whole(keys, gamma).float(), 100.0)}, ranges=("gamma",)
-)
+def _draw_gamma(keys: Tensor, shape: Shape, *, gamma: Range | int) -> dict[str, Tensor]:
+    return {"gamma": divide(pick_whole(keys, gamma).float(), 100.0)}
+
+
+@syn2nat(draw=_draw_gamma, ranges=("gamma",))
 def random_gamma(pixels: Tensor, gamma: Tensor) -> Tensor:
     """A much darker picture: the power `gamma` / 100, from 3 to 10, of every value."""
 

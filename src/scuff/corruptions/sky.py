@@ -185,9 +185,7 @@ def _draw_flare(keys: Tensor, shape: Shape, *, circles: Range | int) -> dict[str
         "places": torch.stack((along, at), dim=2),
         "reach": random.integers(keys, "radius", (most,), low=1, high=2).float() ** 3,
         "share": torch.where(used, random.uniform(keys, "share", (most,), 0.05, 0.2), 0.0),
-        "colour": random.integers(keys, "colour", (most, 3), low=205, high=255)
-        .float()
-        .div(constant((255.0,), keys.device)),
+        "colour": divide(random.integers(keys, "colour", (most, 3), low=205, high=255).float(), 255.0),
     }
 
 

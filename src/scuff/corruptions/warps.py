@@ -13,7 +13,7 @@ from scuff.corruptions.draws import Shape, draw_caustics, fair_signs, position
 from scuff.corruptions.registry import MINTUN, register
 from scuff.kernels import portable
 from scuff.kernels.constants import constant
-from scuff.kernels.portable import divide, length, square_root
+from scuff.kernels.portable import divide, square_root
 from scuff.ops import filters, textures
 from scuff.ops.tables import round8
 from scuff.ops.textures import per_image
@@ -32,7 +32,7 @@ def caustic_refraction(x: Tensor, time: Tensor, size: Tensor, *, amount: float) 
     surface = filters.gaussian_blur(textures.caustics(time, size, height, width)[:, None], 1.0, 4.0, "reflect")
     padded = torch.nn.functional.pad(surface, (1, 1, 1, 1))[:, 0]  # what lies outside counts as 0
     down, across = padded[:, 2:, 1:-1] - padded[:, :-2, 1:-1], padded[:, 1:-1, 2:] - padded[:, 1:-1, :-2]
-    slope = length(down, across)
+    slope = portable.length(down, across)
     # the sine of a - b, where tan a is the slope and sin b a quarter of sin a, written without angles
     cosine = 1.0 / square_root(1.0 + slope * slope)
     sine, quarter = slope * cosine, 0.25 * slope * cosine
@@ -65,7 +65,7 @@ def pinch_and_twirl(x: Tensor, twirl: Tensor, *, amount: float) -> Tensor:
     i, j = (rows[:, 0] // cell).long(), (columns[0] // cell).long()
     turn = twirl[:, i.clamp(max=down - 1)][:, :, j.clamp(max=across - 1)]
     dy, dx = rows - (i[:, None] + 0.5) * cell, columns - (j + 0.5) * cell
-    distance = length(dy, dx)
+    distance = portable.length(dy, dx)
     d = divide(distance, 0.5 * cell)
     moves = (d <= 1.0) & (distance >= 0.0005) & (i < down)[:, None] & (j < across)
     squeezed = textures.sine(0.5 * math.pi * d).clamp(min=1e-6)
@@ -111,7 +111,7 @@ def water_drop(x: Tensor, centre: Tensor, wavelength: Tensor, phase: Tensor, *, 
     height, width = x.shape[-2:]
     rows, columns = pixel_grid(height, width, x.device)
     dy, dx = rows - per_image(centre[:, 0]), columns - per_image(centre[:, 1])
-    distance, wave = length(dy, dx), per_image(wavelength)
+    distance, wave = portable.length(dy, dx), per_image(wavelength)
     push = (0.025 * amount) * wave * textures.sine(2 * math.pi * distance / wave - per_image(phase))
     push = torch.where((distance <= min(height, width) // 2) & (distance > 0), push / distance.clamp(min=1e-9), 0.0)
     return kernels.sample_bilinear(x, rows + push * dy, columns + push * dx, border="zeros")

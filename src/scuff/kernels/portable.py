@@ -89,7 +89,7 @@ def mean(x: Tensor) -> Tensor:
     return divide(total.double(), 2.0**24 * x.shape[-2] * x.shape[-1]).float()
 
 
-# --- numbers on the host ----------------------------------------------------------------------------------------------
+# --- numbers on the host --------------------------------------------------------------------------------------------
 # Mathematical libraries differ between systems in last bits; decimals do not.
 
 
@@ -131,7 +131,7 @@ def scaled_to_one(values: list[float]) -> list[float]:
     return [value / total for value in values]
 
 
-# --- polynomials: sums and products of float64, for torch, numba and Triton ---------------------------------------------
+# --- polynomials: sums and products of float64, for torch, numba and Triton -------------------------------------------
 
 
 def sine_polynomial(r):

@@ -162,10 +162,8 @@ def disk_kernel(radius: float, softness: float) -> np.ndarray:
     disk /= disk.sum()
     line = gaussian_taps(softness, taps // 2)
     for _ in range(2):  # along columns, then along rows; tap by tap, so that no library chooses an order
-        shifted = [
-            np.take(disk, fold(torch.from_numpy(t + reach + k - taps // 2), t.size, "mirror"), 0) for k in range(taps)
-        ]
-        disk = sum(weight * rows for weight, rows in zip(line, shifted, strict=True)).T
+        places = [fold(torch.from_numpy(t + reach + k - taps // 2), t.size, "mirror").numpy() for k in range(taps)]
+        disk = sum((weight * disk[rows] for weight, rows in zip(line, places, strict=True)), np.zeros(())).T
     return np.ascontiguousarray(disk, np.float32)
 
 
@@ -216,7 +214,7 @@ def _motion_taps(cos: Tensor, sin: Tensor, radius: int, sigma: float) -> tuple[T
 
 @lru_cache(maxsize=256)
 def _shared_motion_taps(angle: float, radius: int, sigma: float, device: torch.device) -> tuple[Tensor, ...]:
-    """Made on the host: at 60 degrees the last bit of the cosine decides where taps fall, so it is rounded correctly."""
+    """With correctly rounded cosines: at 60 degrees the last bit decides where taps fall."""
     cos, sin = (torch.tensor([f(math.radians(angle))], dtype=torch.float64) for f in (portable.cos, portable.sin))
     return tuple(taps.to(device) for taps in _motion_taps(cos, sin, radius, sigma))
 

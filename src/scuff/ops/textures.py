@@ -170,8 +170,8 @@ def spectrum_noise(u: Tensor, kind: str) -> Tensor:
         torch.floor((real @ cos - imaginary @ sin) * shrink),
         torch.floor((real @ sin + imaginary @ cos) * shrink),
     )
-    z = cos_down @ real - sin_down @ imaginary
-    return (z / _deviation(z, 2 * bits + height.bit_length())).float()
+    z = cos_down.mT @ real - sin_down.mT @ imaginary
+    return (z / _deviation(z, 2 * bits + (2 * height).bit_length())).float()
 
 
 @lru_cache(maxsize=32)
@@ -190,7 +190,7 @@ def _amplitudes(height: int, width: int, kind: str, device: torch.device) -> tup
 
 @lru_cache(maxsize=32)
 def _turns(length: int, bits: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Cosines and sines of frequency k - length // 2 at place j, (k, j), in whole units of 2**-bits; symmetric use."""
+    """Cosines and sines of frequency k - length // 2 at place j, (k, j), in whole units of 2**-bits."""
     k = torch.arange(length)
     step = (k[:, None] - length // 2) * k % length
     turns = [2.0 * math.pi * j / length for j in range(length)]

@@ -115,9 +115,9 @@ def poisson_quantile(u: Tensor, rate: Tensor) -> Tensor:
 
     `u` in (0, 1] and `rate` >= 0 are float32 tables (N, count).
 
-    Search upward from 6.5 standard deviations below the mean, where less than 1e-9 of the mass is left out. Bit-equal in
-    every back end: the first mass comes from our own exponential and logarithm in float64, and every further step is a
-    product, a quotient and a sum of float32, each rounded correctly.
+    Search upward from 6.5 standard deviations below the mean, where less than 1e-9 of the mass is left out. Bit-equal
+    in every back end: the first mass comes from our own exponential and logarithm in float64, and every further step is
+    a product, a quotient and a sum of float32, each rounded correctly.
     """
     count, mass = poisson_start(rate.double())
     total = mass

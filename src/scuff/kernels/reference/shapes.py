@@ -142,8 +142,8 @@ CHAMFER_STEPS = tuple(
 def chamfer_distance(edges: Tensor, cap: float) -> Tensor:
     """Distance (float32) to the nearest True of (N, H, W), by the 5 x 5 chamfer 1, 1.4, 2.1969; never above `cap`.
 
-    Relax every pixel against its 16 chamfer neighbours; a step costs at least 1, so `cap` rounds are enough. Bit-equal in
-    every back end: steps are whole 65536ths, and float32 adds up to 256 of them without rounding.
+    Relax every pixel against its 16 chamfer neighbours; a step costs at least 1, so `cap` rounds are enough. Bit-equal
+    in every back end: steps are whole 65536ths, which float32 adds without rounding up to 256.
     """
     n, h, w = edges.shape
     distance = torch.full((n, h + 4, w + 4), cap, dtype=torch.float32, device=edges.device)

@@ -153,8 +153,8 @@ def refract_drops(x: Tensor, centres: Tensor, radius: float, index: float) -> Te
 
     `centres` (N, D, 2) are rows and columns in [0, H] x [0, W]. A pixel within `radius` of a centre is read, bilinearly
     and black outside, from nearer to that centre: a ray through glass of refractive `index` >= 1 shifts along each axis
-    for itself. Bit-equal in every back end: coordinates are counted from the corner of a drop's square, in float32, with
-    each product, quotient and root rounded.
+    for itself. Bit-equal in every back end: coordinates are counted from the corner of a drop's square, in float32, and
+    each product, quotient and root is rounded.
     """
     channels, height, width = x.shape[1:]
     reach = math.ceil(radius)
