@@ -129,7 +129,7 @@ def link_edges(weak: Tensor, strong: Tensor) -> Tensor:
         kept = grown
 
 
-DIAGONAL, KNIGHT = 91750 / 65536, 143976 / 65536  # 1.4 and 2.1969 in OpenCV's 65536ths
+DIAGONAL, KNIGHT = 734_003 / 2**19, 1_151_808 / 2**19  # 1.4 and 2.1969
 CHAMFER_STEPS = tuple(
     (dy, dx, {1: 1.0, 2: DIAGONAL, 5: KNIGHT}[dy * dy + dx * dx])
     for dy in range(-2, 3)
@@ -143,7 +143,7 @@ def chamfer_distance(edges: Tensor, cap: float) -> Tensor:
     """Distance (float32) to the nearest True of (N, H, W), by the 5 x 5 chamfer 1, 1.4, 2.1969; never above `cap`.
 
     Relax every pixel against its 16 chamfer neighbours; a step costs at least 1, so `cap` rounds are enough. Bit-equal
-    in every back end: steps are whole 65536ths, which float32 adds without rounding up to 256.
+    in every back end: steps are whole multiples of 2**-19, which float32 adds without rounding up to 32.
     """
     n, h, w = edges.shape
     distance = torch.full((n, h + 4, w + 4), cap, dtype=torch.float32, device=edges.device)
