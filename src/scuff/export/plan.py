@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,8 @@ from scuff.arrays import LABELS_KEYS, ArrayFile, open_arrays
 from scuff.data import Source, open_source
 from scuff.data.folders import class_folders, number_classes
 from scuff.data.open import forms
+from scuff.data.readable import Progress, find_unreadable
+from scuff.data.stored import StoredPictures
 from scuff.door import resolve_still
 from scuff.engine.journal import FOLDER
 from scuff.export.arrays import UNPACKED, ArrayJob, plan_arrays, tidy, unpack
@@ -30,6 +32,7 @@ from scuff.export.work import Work
 from scuff.options import takes_options
 from scuff.pictures import SUFFIXES, Cut, find_pictures
 from scuff.store import Settings, check_settings
+from scuff.store.settings import NOTED_ONLY
 from scuff.suites import Levels, Suite, load_suite
 
 SAVES = ("png", "jpeg")
@@ -59,6 +62,11 @@ class Plan:
         return len(self.names)
 
     @property
+    def unreadable(self) -> Mapping[str, str]:
+        """Pictures that are left out because they cannot be read, with the reasons."""
+        return self.settings.get("unreadable", {})
+
+    @property
     def levels(self) -> dict[str, Levels]:
         """Corruptions and severities."""
         return self.job.levels
@@ -74,8 +82,18 @@ class Plan:
         return sum(left.tasks for left in self.work.left.values())
 
 
-def plan_of(asked: ExportOptions) -> Plan:
-    """Plan an export without writing anything."""
+def plan_of(asked: ExportOptions, progress: Progress | None = None) -> Plan:
+    """Plan an export without writing anything. `progress` is told of pictures that are tried."""
+    plan = _plan(asked, {})
+    images, work = plan.job.images, plan.work
+    if not isinstance(images, FolderImages) or not (plan.tasks or work.left_out):
+        return plan
+    stored = StoredPictures(images.source, plan.names)
+    unreadable = find_unreadable(stored, os.fspath(asked.source), asked.skip_unreadable, progress)
+    return _plan(asked, unreadable) if unreadable else plan
+
+
+def _plan(asked: ExportOptions, unreadable: Mapping[str, str]) -> Plan:
     suite = asked.suite if isinstance(asked.suite, Suite) else load_suite(asked.suite)
     levels = suite.choose(asked.only, asked.severities, asked.validation)
     for entry, severities in levels.items():
@@ -94,7 +112,7 @@ def plan_of(asked: ExportOptions) -> Plan:
     chosen = {"suite": suite, "levels": levels, "seed": asked.seed, "save": asked.save, "store": store}
     cut, seals = Cut(asked.resize, asked.crop), Seals(store)
     if arrays is None:
-        origin, names, job, work = _plan_pictures(source, layout, shard, cut, chosen, seals)
+        origin, names, job, work = _plan_pictures(source, unreadable, layout, shard, cut, chosen, seals)
     else:
         origin, names, job, work = _plan_array(arrays, layout, shard, cut, chosen, seals)
     settings = {
@@ -111,8 +129,10 @@ def plan_of(asked: ExportOptions) -> Plan:
         "shard": shard,
         "pictures": _names_fingerprint(names) if shard and arrays is None else None,
         "scuff": scuff.__version__,
+        **({"unreadable": dict(unreadable)} if unreadable else {}),
     }
-    plan = Plan(settings, not check_settings(store, SETTINGS, settings), names, job, work, seals)
+    is_new = not check_settings(store, SETTINGS, settings, (*NOTED_ONLY, "unreadable"))
+    plan = Plan(settings, is_new, names, job, work, seals)
     if plan.is_new and (plan.missing < work.outputs or work.stale):
         raise ValueError(
             f"{asked.destination} holds files of the names that would be written, but no {SETTINGS} that says how they "
@@ -126,11 +146,20 @@ plan_export = takes_options(ExportOptions)(plan_of)
 Planned = tuple[str, Sequence[Name], PictureJob, Work]  # what the source is known by, its images, what to do
 
 
-def _plan_pictures(source: Path, layout: str, shard: int | None, cut: Cut, chosen: dict, seals: Seals) -> Planned:
+def _plan_pictures(
+    source: Path,
+    unreadable: Mapping[str, str],
+    layout: str,
+    shard: int | None,
+    cut: Cut,
+    chosen: dict,
+    seals: Seals,
+) -> Planned:
     folder, names = (source, find_pictures(source)) if source.is_dir() else (source.parent, [source.name])
     images = FolderImages(folder.absolute(), cut)
     job = PictureJob(images, **chosen)
     if layout == "folder":
+        names = [name for name in names if name not in unreadable]
         work = plan_folder(job, names, seals)
     else:
         check_names(names, images.key, "")
