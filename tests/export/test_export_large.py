@@ -128,7 +128,11 @@ def test_a_bucket_holds_the_same(pictures, tmp_path):
         with pytest.raises(KeyboardInterrupt):
             export(pictures, f"{bucket}/out", "imagenet-c", progress=StopAfter(2), **options)
         assert export(pictures, f"{bucket}/out", "imagenet-c", **options).skipped > 0
-        store = Store(f"{bucket}/out")
+        store, shard = Store(f"{bucket}/out"), "contrast/5/shard-000000.tar"
+        store.write(shard, store.read(shard)[:-1] + b"?")  # as long as before: its tag tells
+        plan = plan_export(pictures, f"{bucket}/out", "imagenet-c", **options)
+        assert (plan.missing, plan.work.stale) == (1, 1)
+        assert export(pictures, f"{bucket}/out", "imagenet-c", **options).written == 1
         there = {name: store.read(name) for name in store.names("", "") if not name.startswith("progress/")}
     assert there == tree(tmp_path / "out")
 

@@ -21,6 +21,7 @@ from scuff.data import open_source
 from scuff.engine import LocalEngine
 from scuff.evaluation import read_evaluation
 from scuff.export import export
+from scuff.metrics.evaluation.versus import versus
 from scuff.report import write_report
 from scuff.report.colours import HEAT, PAGE, SERIES, STEPS, blend, contrast, luminance, themes
 from scuff.report.evaluation.evaluation import evaluation_page
@@ -183,6 +184,22 @@ def test_differences_are_paired(page, evaluation):
     for model, value in fog.items():
         a, b = (models[m][models[m]["corruption"] == "fog"] for m in (model, best))
         assert value == pytest.approx(metrics.difference(a, b, "error").value, abs=1e-12)
+
+
+def test_differences_by_severity_are_those_of_scuff_compare(page, evaluation):
+    models = metrics.by_model(evaluation.rows)
+    fog = table_of(page, "Error minus that of")["fog"]
+    (best,) = models.keys() - fog.keys()
+    for model in fog:
+        shown = table_of(page, f"Differences in points by severity: {model} minus {best}; * marks p < 0.05")
+        cells = versus(models[best], models[model], evaluation.suite).cells
+        assert len(cells) == 15 * 5
+        for cell in cells.itertuples():
+            row = shown[cell.corruption.replace("_", " ")]
+            assert row[str(cell.severity)] == pytest.approx(cell.value, abs=1e-12)
+        stars = page.section("comparison").count("*")
+    expected = [versus(models[best], models[m], evaluation.suite).cells["p_holm"].lt(0.05).sum() for m in fog]
+    assert stars == sum(expected) + len(fog)  # and one in each caption
 
 
 def test_ranks_are_those_of_the_metrics(page, evaluation):

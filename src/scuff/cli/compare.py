@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from scuff.cli.files import Csv, Json, check_files, write_files
-from scuff.tables import TYPED, Cell, Column, Table
+from scuff.tables import TYPED, Column, Table
 from scuff.words import class_name, entry_name, listed, p_value, percent, sharp, signed_percent
 
 if TYPE_CHECKING:
@@ -166,6 +166,8 @@ def _is_clear(p: float) -> bool:
 
 def tables(found: Versus, class_names: list[str]) -> Iterator[Table]:
     """By corruption, by corruption and severity, and by class."""
+    from scuff.report.evaluation.summary import difference_map
+
     errors = [
         Column(f"{found.a} %", "a", percent),
         Column(f"{found.b} %", "b", percent),
@@ -176,21 +178,9 @@ def tables(found: Versus, class_names: list[str]) -> Iterator[Table]:
         name = Column("corruption", lambda line: entry_name(line["corruption"]))
         yield Table.of("Errors by corruption, with 95 % intervals", found.corruptions, [name, *errors])
     if len(found.cells) > len(found.corruptions):
-        yield Table.pivot(
-            f"Differences in points by severity; * marks p < 0.05 after Holm's correction for {len(found.cells)} cells",
-            found.cells,
-            "corruption",
-            "severity",
-            Column("corruption", _map_cell),
-            name=entry_name,
-        )
+        yield difference_map(found.cells)
     classes = found.classes.iloc[(-found.classes["value"].abs()).argsort(kind="stable")].head(MOST_CLASSES)
     few = f"; the {len(classes)} that differ most, of {len(found.classes)}" if len(classes) < len(found.classes) else ""
     of_class = [Column("class", lambda line: class_name(class_names, line["label"])), Column("images", "n", str)]
     over = "over all corruptions" if len(found.corruptions) else "of clean images"
     yield Table.of(f"Errors by class {over}{few}", classes, [*of_class, *errors])
-
-
-def _map_cell(line: dict[str, Any]) -> Cell:
-    mark = "*" if _is_clear(line["p_holm"]) else " "
-    return Cell(signed_percent(line["value"]) + mark, line["value"])

@@ -13,17 +13,8 @@ Only = Annotated[
     str | None, typer.Option(metavar="NAMES", help="Only these corruptions, as in fog,snow. Default: all scored ones.")
 ]
 Severity = Annotated[str | None, typer.Option(metavar="LEVELS", help="Only these severities, as in 1,3. Default: all.")]
-Validation = Annotated[bool, typer.Option("--validation/--no-validation", help="Include unscored entries.")]
 Picture = Annotated[Path | None, typer.Option(metavar="FILE", help="Picture to corrupt instead of the bundled cat.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
-Resize = Annotated[int | None, typer.Option(metavar="PIXELS", help="Resize the shorter side of pictures first.")]
-Classes = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Class subset: imagenet-100 is every tenth class of ImageNet.")
-]
-SkipUnreadable = Annotated[
-    bool,
-    typer.Option("--skip-unreadable", help="Go on without pictures that cannot be read, instead of listing them."),
-]
 Device = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1. Default: the GPU if there is one.")]
 EngineName = Annotated[str, typer.Option("--engine", metavar="local|ray", help="Run here, or on a Ray cluster.")]
 Address = Annotated[

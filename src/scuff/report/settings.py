@@ -82,7 +82,7 @@ def all_facts(settings: Mapping[str, Any], *, hidden: Collection[str] = (), most
 def _flat(name: str, value: Any) -> Facts:
     """One fact, or those inside of a mapping; a suite is named by what identifies it."""
     if isinstance(value, dict) and "entries" in value:
-        return [(name, f"{value['suite']}, version {value['version']}")]
+        return [(name, f"{value.get('suite')}, version {value.get('version')}")]
     if isinstance(value, dict):
         return [fact for inner, more in value.items() for fact in _flat(f"{name}, {inner}", more)]
     if isinstance(value, list):

@@ -21,7 +21,7 @@ from typing import Any
 from scuff.engine import read_statuses
 from scuff.report.page import Page, need_drawing_packages, render_page, save_page
 from scuff.report.progress.progress import page_of_runs, progress_section
-from scuff.store import Store, read_settings
+from scuff.store import Store
 from scuff.studies.base import Study, again_from
 
 EVALUATION = "evaluation.json"
@@ -106,7 +106,7 @@ def command_again(directory: str, name: str) -> str | None:
     """The command that resumes the study of that name in a folder; None where its settings do not tell it."""
     store = Store(directory)
     study = next((study for study in known_studies() if study.name == name and store.exists(study.file)), None)
-    again = None if study is None else again_from(study, read_settings(store, study.file), directory)
+    again = None if study is None else again_from(study, study.read_settings(directory), directory)
     return None if again is None else again.words
 
 

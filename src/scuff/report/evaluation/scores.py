@@ -52,6 +52,7 @@ class Comparison:
     reference: str
     pairs: dict[tuple[str, str], Difference]  # of the mean error
     differences: pd.DataFrame = field(repr=False)  # model minus reference by corruption
+    cells: pd.DataFrame = field(repr=False)  # the same by corruption and severity, with p_holm
     ranks: pd.DataFrame = field(repr=False)
     ranked_by: str  # the score of the summary that decides the ranks
     common_only: bool = False
@@ -174,6 +175,7 @@ def _compare(cells: Mapping[str, Cells], suite: Suite, baseline: Baseline, summa
         reference,
         metrics.differences({(a, b): (shared[a], shared[b]) for a, b in pairs}, **options),
         _differences(shared, suite, reference),
+        _cell_differences(shared, suite, reference),
         metrics.ranks(shared, baseline=baseline if ranked_by == "mce" else None, **options),
         ranked_by,
         not is_common,
@@ -190,6 +192,19 @@ def _differences(cells: Mapping[str, Cells], suite: Suite, reference: str) -> pd
     }
     evaluated = {key: pair for key, pair in pairs.items() if pair[0] is not None}
     return _frame(metrics.differences(evaluated, "error"), "model", "corruption")
+
+
+def _cell_differences(cells: Mapping[str, Cells], suite: Suite, reference: str) -> pd.DataFrame:
+    """The same by corruption and severity; p-values are corrected for all cells of a model."""
+    pairs = {
+        (model, *key): tuple(cells_of(cells[name], {key[0]}, key[1]) for name in (model, reference))
+        for model in cells
+        for key in sorted(cells[model].keys, key=lambda key: ([*suite.entries, CLEAN].index(key[0]), key[1]))
+        if model != reference and key[0] in suite.benchmark()
+    }
+    found = metrics.differences(pairs, "error")  # type: ignore[arg-type]
+    table = _frame(found, "model", "corruption", "severity").assign(p_value=[d.p_value for d in found.values()])
+    return table.assign(p_holm=table.groupby("model")["p_value"].transform(metrics.holm))
 
 
 def _frame(scores: Mapping[Any, Score], *names: str) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
@@ -13,9 +14,9 @@ from scuff.report import parts
 from scuff.report.evaluation.figures import corruption_bars, difference_plot, reliability_diagram, severity_curves
 from scuff.report.evaluation.pictures import DataUnavailable, worst_cards
 from scuff.report.evaluation.scores import Comparison, Scores
-from scuff.report.evaluation.summary import KINDS, shown_kinds
+from scuff.report.evaluation.summary import KINDS, difference_map, shown_kinds
 from scuff.report.heatmap import columns_of, heat_groups, scale, top_of_scale
-from scuff.report.parts import Facts, Section
+from scuff.report.parts import Facts, Part, Section
 from scuff.tables import Cell, Column, Table
 from scuff.words import cell_name, entry_name, grouped, interval, p_value, percent, signed_percent
 
@@ -105,6 +106,7 @@ def comparison_section(scores: Scores) -> Section | None:
         parts.table(_pairs_table(comparison)),
         parts.figures([difference_plot("differences", title, differences, models, reference)], side_by_side=False),
         parts.folded(by_corruption),
+        *_difference_maps(comparison),
         parts.heading("Ranks"),
         parts.table(_overall_ranks(comparison, ranked_by)),
         parts.folded(
@@ -189,6 +191,14 @@ def _family_words(evaluation: Evaluation, scores: Scores) -> str:
             families.setdefault(evaluation.settings["families"].get(entry, "other"), []).append(entry_name(entry))
     words = "; ".join(f"{family}: {', '.join(entries)}" for family, entries in families.items())
     return f"Mean errors of the corruptions of a family; bands are 95 % intervals. {words[:1].upper()}{words[1:]}."
+
+
+def _difference_maps(comparison: Comparison) -> Iterator[Part]:
+    """By corruption and severity, a table of every model but the reference."""
+    for model, cells in comparison.cells.groupby("model", sort=False):
+        if cells["severity"].nunique() > 1:
+            title = f"{model} minus {comparison.reference}"
+            yield parts.folded(difference_map(cells, f": {title}"), f"{title}, by corruption and severity")
 
 
 def _pairs_table(comparison: Comparison) -> Table:

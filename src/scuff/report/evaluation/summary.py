@@ -4,17 +4,33 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
+from scuff.metrics.evaluation.comparison import SIGNIFICANT
 from scuff.metrics.evaluation.own import own_metrics
 from scuff.metrics.evaluation.references import is_relative
 from scuff.report import parts
 from scuff.report.evaluation.scores import Scores
 from scuff.report.parts import Section
 from scuff.report.settings import meanings
-from scuff.tables import Column, Table
-from scuff.words import Form, bracketed, fine, listed, percent, plain, reference_name, sharp
+from scuff.tables import Cell, Column, Table
+from scuff.words import Form, bracketed, entry_name, fine, listed, percent, plain, reference_name, sharp, signed_percent
+
+
+def difference_map(cells: pd.DataFrame, of: str = "") -> Table:
+    """Differences of error by corruption and severity; `cells` has corruption, severity, value and p_holm."""
+
+    def cell(line: dict[str, Any]) -> Cell:
+        return Cell(signed_percent(line["value"]) + ("*" if line["p_holm"] < SIGNIFICANT else " "), line["value"])
+
+    correction = f"* marks p < {SIGNIFICANT} after Holm's correction for {len(cells)} cells"
+    caption = f"Differences in points by severity{of}; {correction}"
+    levels = sorted(set(cells["severity"]))
+    return Table.pivot(
+        caption, cells, "corruption", "severity", Column("corruption", cell), heads=levels, name=entry_name
+    )
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ from scuff.report.overlap.scores import COVERED, OverlapScores, measure_overlap
 from scuff.report.page import Page, Verdicts
 from scuff.report.parts import Part, Section
 from scuff.report.settings import all_facts, meanings, settings_section
-from scuff.store import Store, read_settings
 from scuff.studies.base import again_from
 from scuff.studies.overlap.study import OverlapStudy
 from scuff.tables import Cell, Column, Table
@@ -32,7 +31,7 @@ def page(directory: str, *, threshold: float = THRESHOLD) -> Page:
     """The page about the overlap study in a folder; pairs of its benchmark overlap less than the threshold."""
     from scuff.studies import read_overlap
 
-    settings = read_settings(Store(directory), OverlapStudy.file)
+    settings = OverlapStudy.read_settings(directory)
     return overlap_page(read_overlap(directory), settings, directory, threshold=threshold)
 
 

@@ -28,9 +28,8 @@ from scuff.report.separation.separation import (
 )
 from scuff.report.separation.verdicts import Radius, find_radius, mscr_verdicts
 from scuff.report.settings import all_facts, meanings, settings_section
-from scuff.store import Store, read_settings
 from scuff.studies.base import again_from
-from scuff.studies.separation.results import SETTINGS, read_mscr
+from scuff.studies.separation.results import read_mscr
 from scuff.studies.separation.study import MscrStudy
 from scuff.tables import Column, Table
 from scuff.words import count, grouped, interval, interval_line, listed
@@ -46,7 +45,7 @@ OF_OTHER_DATA = (
 
 def page(directory: str) -> Page:
     """The page about the study of MSCR in a folder, with the separation of its data if that is there."""
-    settings = read_settings(Store(directory), SETTINGS)
+    settings = MscrStudy.read_settings(directory)
     return mscr_page(read_mscr(directory), settings, read_distances(directory), directory=directory)
 
 

@@ -15,7 +15,6 @@ from scuff.report.page import Page, Verdicts
 from scuff.report.parts import Section
 from scuff.report.settings import meanings
 from scuff.report.transform_space.scores import last_section, near
-from scuff.store import Store, read_settings
 from scuff.studies import DissimilarStudy
 from scuff.tables import Cell, Column, Table
 from scuff.words import count, grouped, hundredths, listed, percent, percent_sign, plain, short_names
@@ -27,7 +26,7 @@ def page(directory: str) -> Page:
     """The page about the benchmark in a folder."""
     from scuff.studies import read_dissimilar
 
-    settings = read_settings(Store(directory), DissimilarStudy.file)
+    settings = DissimilarStudy.read_settings(directory)
     return dissimilar_page(read_dissimilar(directory), settings, directory=directory)
 
 

@@ -33,7 +33,7 @@ from scuff.report.transform_space.tables import (
     nearest_table,
     scheme_table,
 )
-from scuff.store import Store, read_settings
+from scuff.store import Store
 from scuff.studies import CorrelationStudy, DistancesStudy
 from scuff.words import bracketed, count, hundredths, listed, percent_sign, plain
 
@@ -146,9 +146,9 @@ def page(directory: str) -> Page:
     from scuff.studies.transform_space.trials import CORRELATIONS, ERRORS
 
     store = Store(directory)
-    settings = read_settings(store, DistancesStudy.file)
+    settings = DistancesStudy.read_settings(directory)
     if store.exists(CorrelationStudy.file):
-        settings |= read_settings(store, CorrelationStudy.file)
+        settings |= CorrelationStudy.read_settings(directory)
     correlations = {kind: read_table(store, name) for kind, name in CORRELATIONS.items() if store.exists(name)}
     errors = read_table(store, ERRORS) if store.exists(ERRORS) else None
     return distances_page(read_distance_study(directory), settings, errors, correlations, directory=directory)

@@ -18,7 +18,6 @@ from scuff.report.transform_space.scores import (
     over_seeds,
     side_by_side,
 )
-from scuff.store import Store, read_settings
 from scuff.studies import MixingStudy
 from scuff.tables import Column, Table
 from scuff.words import Form, bracketed, count, entry_name, listed, percent, percent_sign
@@ -35,7 +34,7 @@ def page(directory: str) -> Page:
     """The page about the study in a folder."""
     from scuff.studies.transform_space.mixing import read_mixing
 
-    settings = read_settings(Store(directory), MixingStudy.file)
+    settings = MixingStudy.read_settings(directory)
     return mixing_page(read_mixing(directory), settings, directory=directory)
 
 

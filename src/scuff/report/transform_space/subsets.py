@@ -13,7 +13,6 @@ from scuff.report.page import Page, Verdicts
 from scuff.report.parts import Section
 from scuff.report.settings import meanings
 from scuff.report.transform_space.scores import last_section, over_seeds, side_by_side
-from scuff.store import Store, read_settings
 from scuff.studies import SubsetsStudy
 from scuff.tables import Cell, Column, Table
 from scuff.words import bracketed, count, grouped, listed, percent, percent_sign, plain
@@ -27,7 +26,7 @@ def page(directory: str) -> Page:
     """The page about the study in a folder."""
     from scuff.studies.transform_space.subsets import read_subsets
 
-    settings = read_settings(Store(directory), SubsetsStudy.file)
+    settings = SubsetsStudy.read_settings(directory)
     return subsets_page(read_subsets(directory), settings, directory=directory)
 
 

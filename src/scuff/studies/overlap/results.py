@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict
 
 import numpy as np
 
 from scuff.evaluation.plan import Cell, Plan
 from scuff.metrics.overlap.accuracies import CLEAN, Accuracies
 from scuff.metrics.overlap.scores import overlaps
-from scuff.store import Store, read_arrays, read_columns_of_each, read_settings, write_arrays
+from scuff.store import Store, read_arrays, read_columns_of_each, write_arrays
 from scuff.studies.cells import TrainingCell
 from scuff.studies.overlap.study import OverlapStudy
 from scuff.suites.suite import suite_from_dict
@@ -48,19 +47,12 @@ def collect(store: Store, evaluation: Plan, cells: Sequence[TrainingCell], teste
     store.write(MATRIX, overlaps(accuracies).to_frame().to_csv().encode())
 
 
-class Kept(TypedDict):
-    """Settings that results are read with."""
-
-    suites: list[dict[str, Any]]
-    seeds: list[int]
-
-
 def read_overlap(directory: str | os.PathLike[str]) -> Accuracies:
     """The accuracies of a finished study, image by image."""
     store = Store(directory)
     if not store.exists(SETTINGS):
         raise ValueError(f"{store.root} is not the folder of an overlap study: there is no {SETTINGS} in it")
-    settings = read_settings(store, SETTINGS, Kept)
+    settings = OverlapStudy.read_settings(directory)
     unfinished = f"the overlap study in {store.root} is not finished; run the same command again to go on"
     if not store.exists(HITS):
         raise ValueError(unfinished)

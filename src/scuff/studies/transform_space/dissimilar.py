@@ -30,7 +30,7 @@ from scuff.evaluation.plan import Plan as EvaluationPlan
 from scuff.evaluation.run import run_tests
 from scuff.evaluation.tasks import split_tasks
 from scuff.models import Classifier
-from scuff.store import Settings, Store, read_arrays, read_columns, read_settings, save_settings, write_arrays
+from scuff.store import Settings, Store, read_arrays, read_columns, save_settings, write_arrays
 from scuff.studies.base import Plan, check_folder, complete_settings, open_engine_of
 from scuff.studies.sources import left_out_of, open_test_source, tried
 from scuff.studies.transform_space import cells
@@ -264,11 +264,11 @@ def read_dissimilar(directory: str | os.PathLike[str]) -> Dissimilar:
     store = Store(directory)
     if not store.exists(SETTINGS):
         raise ValueError(f"{store.root} is not the folder of a dissimilar benchmark: there is no {SETTINGS} in it")
-    result = read_settings(store, SETTINGS).get("result")
+    result = DissimilarStudy.read_settings(directory).get("result")
     if result is None:
         raise ValueError(f"the search in {store.root} is not finished; run the same command again to go on")
     shifts, picks = (pd.read_csv(io.BytesIO(store.read(name))) for name in (SHIFTS, MEMBERS))
     errors, distances = read_arrays(store, DRAWN, ["error", "distance"]).values()
-    result = {key: tuple(value) if isinstance(value, list) else value for key, value in result.items()}
+    result = {key: tuple(result[key]) if isinstance(result[key], list) else result[key] for key in NUMBERS}
     members = tuple(dict.fromkeys(picks["corruption"]))
     return Dissimilar(members, shifts, picks, candidate_errors=errors, candidate_distances=distances, **result)

@@ -10,9 +10,10 @@ import pandas as pd
 
 from scuff.metrics.validity.shift_tables import read_named_table, read_shifts
 from scuff.metrics.validity.shifts import BETWEEN, MEAN, Shifts
-from scuff.store import Settings, Store, read_settings, save_settings
+from scuff.store import Settings, Store, save_settings
+from scuff.studies.validity.study import ValidityStudy
 
-SETTINGS = "validity.json"
+SETTINGS = ValidityStudy.file
 SHIFTS = "shifts.csv"
 REQUIRED = ("table", "models", "left_out", "suites", "categories", "search", "seed", "resamples", "notes")
 COLUMNS = {
@@ -85,7 +86,7 @@ def read_validity(directory: str | os.PathLike[str]) -> Validity:
     store = Store(directory)
     if not store.exists(SETTINGS):
         raise ValueError(f"{store.root} is not the folder of a study of validity: there is no {SETTINGS} in it")
-    settings = read_settings(store, SETTINGS)
+    settings = ValidityStudy.read_settings(directory)
     try:
         missing = [name for name in (*REQUIRED, "same", "different") if name not in settings]
         if missing:
