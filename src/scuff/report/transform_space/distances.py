@@ -240,9 +240,13 @@ def _precision(scores: DistanceScores) -> list[tuple[str, str]]:
 def _lead(scores: DistanceScores, settings: Mapping[str, Any]) -> str:
     schemes, corruptions = count(len(scores.by_distance), "scheme"), count(len(scores.msd.columns), "corruption")
     text = f"{schemes}, {corruptions} at {count(len(scores.distances.cells), 'severity', 'severities')} in all"
-    if "extractor" in settings:
+    if {"extractor", "augmentations", "images", "data"} <= settings.keys():
         extractor = settings["extractor"]
-        who = f"a network of the recipe {extractor['recipe']['name']}" if "recipe" in extractor else extractor["name"]
+        who = (
+            f"a network of the recipe {extractor['recipe']['name']}"
+            if "recipe" in extractor
+            else extractor.get("name", "a network")
+        )
         text += (
             f"; {count(settings['augmentations'], 'augmentation')} of each scheme on "
             f"{count(settings['images'], 'image')} of {settings['data']}, as {who} sees them"

@@ -43,16 +43,16 @@ Noise = Sequence[float | str] | None
 
 
 class SeparationSettings(StudySettings, total=False):
-    """The form of separation.json: the distance and the pair that attains it, if they were computed."""
+    """The form of separation.json: the distance, and the pair of points that attains it."""
 
     norm: Required[str | float]
-    distance: float
-    epsilon_min: float
-    rows: list[int]
-    labels: list[int]
-    points: int
-    dropped: list[int]
-    class_names: list[str]
+    distance: Required[float]
+    epsilon_min: Required[float]
+    rows: Required[list[int]]
+    labels: Required[list[int]]
+    points: Required[int]
+    dropped: Required[list[int]]
+    class_names: Required[list[str]]
 
 
 class MscrSettings(StudySettings, total=False):
