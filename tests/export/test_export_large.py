@@ -195,5 +195,5 @@ def test_the_bytes_of_arrays_are_known(images, tmp_path):
 def test_an_estimate_looks_for_pictures_that_can_be_read(pictures, tmp_path):
     for number in range(1, 19):
         (pictures / f"class{number % 3}" / f"{number}.png").write_text("hello")
-    (part,) = estimate(plan_export(pictures, tmp_path / "out", "imagenet-c", **FEW)).parts
+    (part,) = estimate(plan_export(pictures, tmp_path / "out", "imagenet-c", **FEW, skip_unreadable=True)).parts
     assert part.how == "measured now on 1 image"

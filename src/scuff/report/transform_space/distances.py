@@ -244,11 +244,8 @@ def _lead(scores: DistanceScores, settings: Mapping[str, Any]) -> str:
     text = f"{schemes}, {corruptions} at {count(len(scores.distances.cells), 'severity', 'severities')} in all"
     if {"extractor", "augmentations", "images", "data"} <= settings.keys():
         extractor = settings["extractor"]
-        who = (
-            f"a network of the recipe {extractor['recipe']['name']}"
-            if "recipe" in extractor
-            else extractor.get("name", "a network")
-        )
+        recipe, name = extractor.get("recipe", {}).get("name"), extractor.get("name", "a network")
+        who = f"a network of the recipe {recipe}" if recipe else name
         text += (
             f"; {count(settings['augmentations'], 'augmentation')} of each scheme on "
             f"{count(settings['images'], 'image')} of {settings['data']}, as {who} sees them"
