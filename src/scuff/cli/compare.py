@@ -166,7 +166,7 @@ def _is_clear(p: float) -> bool:
 
 def tables(found: Versus, class_names: list[str]) -> Iterator[Table]:
     """By corruption, by corruption and severity, and by class."""
-    from scuff.report.evaluation.summary import difference_map
+    from scuff.report.evaluation.sections import difference_map
 
     errors = [
         Column(f"{found.a} %", "a", percent),
