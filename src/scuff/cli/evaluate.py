@@ -101,8 +101,7 @@ def _estimate(plan: Plan, engine: str) -> None:
 
     missing = plan.missing()
     for cell, models in missing.items():
-        level = "" if cell.severity is None else f" {cell.severity}"
-        typer.echo(f"  {cell.entry}{level}: {', '.join(models)}")
+        typer.echo(f"  {cell}: {', '.join(models)}")
     typer.echo(f"Predictions: {plan.settings['images'] * sum(map(len, missing.values()))}")
     print_costs(estimate(plan, plan.how["device"], compile=plan.how["compile"]), engine)
 

@@ -16,7 +16,7 @@ from scuff.door import CHUNK, corrupt
 from scuff.engine import Advance
 from scuff.evaluation.choices import CLEAN
 from scuff.evaluation.clock import Clock
-from scuff.evaluation.plan import Cell, Plan
+from scuff.evaluation.plan import Cell, Plan, Steps
 from scuff.evaluation.predict import BatchLimit, Columns, Distort, predict
 from scuff.evaluation.tasks import Task
 from scuff.models import Classifier
@@ -77,7 +77,7 @@ class Runner:
         self._pixels: tuple[Source, Pixels, Tensor] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Runner, (replace(self.plan, how={}), self.device, self.limit.size, self.compile, self.workers)
+        return type(self), (replace(self.plan, how={}), self.device, self.limit.size, self.compile, self.workers)
 
     def __call__(self, task: Task, advance: Advance) -> Timing:
         """Run a task. Where its models fail together, they run one by one, so that a bad one takes no other with it."""
@@ -172,11 +172,15 @@ class Runner:
             corrupt(images, cell.entry, cell.severity, ids=ids, as_published=published, **options)
         ]
 
-    def _write(self, model: str, cell: Cell, source: Source, columns: Columns) -> None:
+    def check_numbers(self, model: str, cell: Cell | Steps, columns: Columns) -> None:
+        """Refuse a model that answers NaN."""
         bad = int(np.isnan(columns["confidence"]).sum())
         if bad:
             hint = "" if self.plan.settings["precision"] == "float32" else "; try precision float32 or bfloat16"
-            raise ValueError(f"{model} gave NaN for {bad} predictions of {cell.entry} {cell.severity or ''}{hint}")
+            raise ValueError(f"{model} gave NaN for {bad} predictions of {cell}{hint}")
+
+    def _write(self, model: str, cell: Cell, source: Source, columns: Columns) -> None:
+        self.check_numbers(model, cell, columns)
         per_image = len(columns["prediction"]) // len(source)
         constant = {
             "model": model,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from scuff.evaluation.plan import Cell, Plan
+from scuff.evaluation.plan import Cell, Plan, Steps
 
 MODELS = 32  # of a group, at most
 PARAMETERS = 1 << 30  # of a group together: 4 GiB
@@ -17,14 +17,13 @@ PARAMETERS = 1 << 30  # of a group together: 4 GiB
 
 @dataclass(frozen=True)
 class Task:
-    """A cell, and the models that are to do it."""
+    """A cell, or passes of a sample, and the models that are to do it."""
 
-    cell: Cell
+    cell: Cell | Steps
     models: tuple[str, ...]
 
     def __str__(self) -> str:
-        level = "" if self.cell.severity is None else f" {self.cell.severity}"
-        return f"{self.cell.entry}{level}"
+        return str(self.cell)
 
 
 def split_tasks(plan: Plan, missing: Mapping[Cell, Sequence[str]]) -> list[Task]:
