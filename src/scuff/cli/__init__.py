@@ -23,6 +23,7 @@ VERBS = (
         "corrupt",
         "evaluate",
         "compare",
+        "check",
         "train",
         "overlap",
         "design",
@@ -33,6 +34,7 @@ VERBS = (
     *("validity", "report", "progress", "demo"),
 )
 FILES: dict[str, str] = {
+    "check": "claims",
     "mscr": "separation",
     "distance": "transform_space",
 }  # verbs whose module has another name: that of their question
@@ -109,6 +111,7 @@ def _main(
       scuff corrupt photos/ out/         corrupt a folder of pictures
       scuff evaluate MODEL --suite imagenet-c --data folder:val --out runs/mine
       scuff compare runs/a runs/b        which of two models is more robust, and where
+      scuff check claims.yaml MODEL --data folder:val --out runs/gate
       scuff train --data cifar10:data --recipe cifar-fast --out net.safetensors
       scuff overlap noc-candidates --data cifar10:data --recipe cifar-fast --out runs/noc
       scuff design nonoverlapping runs/noc --out my-benchmark.yaml

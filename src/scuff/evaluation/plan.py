@@ -51,17 +51,6 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Steps:
-    """Passes of a sample, by their numbers in the order of all."""
-
-    start: int
-    stop: int
-
-    def __str__(self) -> str:
-        return f"passes {self.start} to {self.stop}"
-
-
-@dataclass(frozen=True)
 class Plan:
     """An evaluation that is ready to run. `settings` is what all its cells share."""
 

@@ -16,9 +16,8 @@ from scuff.door import CHUNK, corrupt
 from scuff.engine import Advance
 from scuff.evaluation.choices import CLEAN
 from scuff.evaluation.clock import Clock
-from scuff.evaluation.plan import Cell, Plan, Steps
+from scuff.evaluation.plan import Cell, Plan
 from scuff.evaluation.predict import BatchLimit, Columns, Distort, predict
-from scuff.evaluation.tasks import Task
 from scuff.models import Classifier
 from scuff.pictures import Cut
 from scuff.sequences import frames
@@ -79,8 +78,8 @@ class Runner:
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (replace(self.plan, how={}), self.device, self.limit.size, self.compile, self.workers)
 
-    def __call__(self, task: Task, advance: Advance) -> Timing:
-        """Run a task. Where its models fail together, they run one by one, so that a bad one takes no other with it."""
+    def __call__(self, task: Any, advance: Advance) -> Timing:
+        """Run a `Task`. Where its models fail together, they run one by one, so that a bad one takes no other with it."""
         before, started = self.clock.seconds(), time.perf_counter()
         try:
             predictions = self.run(task.cell, task.models, advance)
@@ -93,7 +92,7 @@ class Runner:
         corrupting, predicting = (after.get(part, 0.0) - before.get(part, 0.0) for part in ("corrupting", "predicting"))
         return Timing(predictions, seconds, corrupting, predicting, self.kept, self.limit.size)
 
-    def _run_each(self, task: Task, advance: Advance) -> int:
+    def _run_each(self, task: Any, advance: Advance) -> int:
         predictions, errors = 0, []
         for name in task.models:
             try:
@@ -172,7 +171,7 @@ class Runner:
             corrupt(images, cell.entry, cell.severity, ids=ids, as_published=published, **options)
         ]
 
-    def check_numbers(self, model: str, cell: Cell | Steps, columns: Columns) -> None:
+    def check_numbers(self, model: str, cell: object, columns: Columns) -> None:
         """Refuse a model that answers NaN."""
         bad = int(np.isnan(columns["confidence"]).sum())
         if bad:

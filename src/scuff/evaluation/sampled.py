@@ -20,9 +20,8 @@ from scuff.engine import Advance, Run, needs_of
 from scuff.environment import environment
 from scuff.evaluation.options import EvaluationOptions
 from scuff.evaluation.pairs import predict_pairs
-from scuff.evaluation.plan import Plan, Steps
+from scuff.evaluation.plan import Plan
 from scuff.evaluation.runner import Runner, Timing
-from scuff.evaluation.tasks import Task
 from scuff.metrics.evaluation.references import load_reference
 from scuff.metrics.sampling.estimate import Population
 from scuff.metrics.sampling.plan import SamplingPlan
@@ -33,6 +32,23 @@ from scuff.store import read_rows, write_rows
 FOLDER = "sampled"
 LEAST_ROUNDS = 20  # images that every cell has before a width is believed
 MOST_STEPS = 1 << 14  # of a file: what an interruption can lose, at most
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Some steps of the order of all passes, and the models that are to do them."""
+
+    start: int
+    stop: int
+    models: tuple[str, ...] = ()
+
+    @property
+    def cell(self) -> Steps:
+        """What a runner is called with."""
+        return self
+
+    def __str__(self) -> str:
+        return f"passes {self.start} to {self.stop}"
 
 
 @dataclass(frozen=True)
@@ -134,9 +150,7 @@ def run_sampled(plan: Plan, passes: int | None = None, half_width: float | None 
         goals = {model: min(total, passes or max(least, sampling.done(model))) for model in plan.classifiers}
         while goals:
             tasks = _tasks(sampling, goals)
-            for _, of_task in run.cells(
-                "test", work, tasks, needs=needs, size=lambda task: task.cell.stop - task.cell.start
-            ):
+            for _, of_task in run.cells("test", work, tasks, needs=needs, size=lambda steps: steps.stop - steps.start):
                 timing += of_task
             if half_width is None or run.failures:
                 break
@@ -156,10 +170,10 @@ def _next(done: int, width: float, target: float, total: int) -> int:
     return min(total, int(np.clip(1.05 * done * (width / target) ** 2, 1.1 * done, 2 * done)) + 1)
 
 
-def _tasks(sampling: Sampling, goals: Mapping[str, int]) -> list[Task]:
+def _tasks(sampling: Sampling, goals: Mapping[str, int]) -> list[Steps]:
     """What lies between what is done and the goals; models at the same steps see the same corrupted images."""
-    models_of: dict[Steps, list[str]] = {}
+    models_of: dict[tuple[int, int], list[str]] = {}
     for model, goal in goals.items():
         for start in range(sampling.done(model), goal, MOST_STEPS):
-            models_of.setdefault(Steps(start, min(goal, start + MOST_STEPS)), []).append(model)
-    return [Task(steps, tuple(models)) for steps, models in models_of.items()]
+            models_of.setdefault((start, min(goal, start + MOST_STEPS)), []).append(model)
+    return [Steps(*steps, tuple(models)) for steps, models in models_of.items()]

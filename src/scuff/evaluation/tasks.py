@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from scuff.evaluation.plan import Cell, Plan, Steps
+from scuff.evaluation.plan import Cell, Plan
 
 MODELS = 32  # of a group, at most
 PARAMETERS = 1 << 30  # of a group together: 4 GiB
@@ -17,9 +17,9 @@ PARAMETERS = 1 << 30  # of a group together: 4 GiB
 
 @dataclass(frozen=True)
 class Task:
-    """A cell, or passes of a sample, and the models that are to do it."""
+    """A cell, and the models that are to do it."""
 
-    cell: Cell | Steps
+    cell: Cell
     models: tuple[str, ...]
 
     def __str__(self) -> str:

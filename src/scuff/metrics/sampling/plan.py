@@ -68,5 +68,14 @@ def shuffled_places(count: int, key: str) -> np.ndarray:
     >>> shuffled_places(5, "images|0").tolist()
     [4, 3, 0, 2, 1]
     """
+    return np.argsort(_words(count, key), kind="stable")
+
+
+def keyed_chances(count: int, key: str) -> np.ndarray:
+    """A number in 0..1 for each place, independent of all others."""
+    return _words(count, key) / 2.0**64
+
+
+def _words(count: int, key: str) -> np.ndarray:
     digests = [hashlib.blake2b(f"{key}|{place}".encode(), digest_size=8).digest() for place in range(count)]
-    return np.argsort(np.frombuffer(b"".join(digests), "<u8"), kind="stable")
+    return np.frombuffer(b"".join(digests), "<u8")

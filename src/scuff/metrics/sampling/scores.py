@@ -52,7 +52,7 @@ def sampled_scores(
     """
     check_columns(rows, ("model", "suite", "corruption", "severity", "image_id", "label", "prediction"))
     keys, sample = read_sample(rows, images)
-    about = Cells(only(rows, "model"), only(rows, "source"), suite_name(rows), *_each_cell_alone(keys))
+    about = Cells(only(rows, "model"), only(rows, "source"), suite_name(rows), *each_cell_alone(keys))
     controlled = None if control is None else _control(control, rows, keys, images)
 
     def score(estimate: Estimate) -> Score:
@@ -94,7 +94,7 @@ def read_sample(rows: pd.DataFrame, images: int) -> tuple[list[tuple[str, int]],
     return keys, Sample(wrong, image, np.array([place_of[pair] for pair in pairs]), images)
 
 
-def _each_cell_alone(keys: Keys) -> tuple[Any, ...]:
+def each_cell_alone(keys: Keys) -> tuple[Any, ...]:
     """What `Cells` take besides names, of as many images as there are cells: image k is wrong in cell k alone."""
     return tuple(keys), np.arange(len(keys)), np.eye(len(keys), dtype=bool), None
 
