@@ -16,28 +16,11 @@ from scuff.cli.plugins import accept_plugins
 
 # In the order in which a newcomer wants them. Each is `VERB_command` of the module of its name, or a group, `VERB_app`.
 VERBS = (
-    *(
-        "list",
-        "show",
-        "gallery",
-        "corrupt",
-        "evaluate",
-        "compare",
-        "check",
-        "train",
-        "overlap",
-        "design",
-        "separation",
-        "mscr",
-        "distance",
-    ),
-    *("validity", "report", "progress", "demo"),
+    *("list", "show", "gallery", "corrupt", "evaluate", "compare", "check", "train", "overlap", "design", "separation"),
+    *("mscr", "distance", "validity", "report", "progress", "demo"),
 )
-FILES: dict[str, str] = {
-    "check": "claims",
-    "mscr": "separation",
-    "distance": "transform_space",
-}  # verbs whose module has another name: that of their question
+# Verbs whose module is named after their question.
+FILES = {"check": "claims", "mscr": "separation", "distance": "transform_space"}
 
 
 class Verbs(TyperGroup):

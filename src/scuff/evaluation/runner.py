@@ -79,7 +79,7 @@ class Runner:
         return type(self), (replace(self.plan, how={}), self.device, self.limit.size, self.compile, self.workers)
 
     def __call__(self, task: Any, advance: Advance) -> Timing:
-        """Run a `Task`. Where its models fail together, they run one by one, so that a bad one takes no other with it."""
+        """Run a `Task`. Where its models fail together, they run one by one: a bad one takes no other with it."""
         before, started = self.clock.seconds(), time.perf_counter()
         try:
             predictions = self.run(task.cell, task.models, advance)

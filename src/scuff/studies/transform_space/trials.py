@@ -27,10 +27,9 @@ from scuff.metrics.evaluation.tables import CLEAN
 from scuff.metrics.transform_space.nearness import LEAST_SCHEMES, Distances, scheme_correlations
 from scuff.store import Settings, Store, read_columns_of_each, save_settings
 from scuff.studies.base import Plan, check_folder, complete_settings
-from scuff.studies.cells import TrainingCell, find_trained
 from scuff.studies.cost import estimate_tests, estimate_trainings
 from scuff.studies.sources import check_classes, choose_seeds, open_test_source, tried
-from scuff.studies.trainings import run_trainings
+from scuff.studies.trainings import TrainingCell, find_trained, run_trainings
 from scuff.studies.transform_space.cost import estimate_encodings
 from scuff.studies.transform_space.distances import DistanceWork, plan_distances, recipe_of
 from scuff.studies.transform_space.files import join_tables, read_table, save_table, short_name
@@ -167,14 +166,13 @@ class TrialWork:
         save_table(self.store, name, table)
 
     def collect(self) -> pd.DataFrame:
-        """Write errors and correlations; schemes and seeds that the folder holds from before count as well."""
-        distances = self.distances.collect()
+        """Write errors, and correlations over the schemes of this study; the folder may hold more."""
+        distances, schemes = self.distances.collect(), list(self.distances.schemes)
         errors = join_tables(self.store, ERRORS, self.errors(), ["scheme", "seed"])
         self.save(ERRORS, errors, seeds=sorted(set(errors["seed"].tolist())))
-        trained = set(errors["scheme"])  # the folder may hold distances of others
-        distances = distances.take([name for name in distances.schemes if name in trained])
-        tables = {kind: scheme_correlations(distances, errors, distance=kind) for kind in CORRELATIONS}  # type: ignore[arg-type]
+        tables = {}
         for kind, name in CORRELATIONS.items():
+            tables[kind] = scheme_correlations(distances, errors, distance=kind, schemes=schemes)  # type: ignore[arg-type]
             save_table(self.store, name, tables[kind])
         return tables["msd"]
 
@@ -188,8 +186,8 @@ class TrialWork:
     def describe(self) -> Iterator[str]:
         """Distances and trainings."""
         yield from self.distances.describe()
-        if isinstance(self.study, CorrelationStudy) and len(self.distances.settings["schemes"]) < LEAST_SCHEMES:
-            yield f"Note: a correlation needs at least {LEAST_SCHEMES} schemes; more may join this folder later"
+        if isinstance(self.study, CorrelationStudy) and len(self.distances.schemes) < LEAST_SCHEMES:
+            yield f"Note: a correlation needs at least {LEAST_SCHEMES} schemes, in --schemes of one call"
         yield f"Trainings: {len(self.cells())}, {len(self.trained())} already done"
 
 
@@ -224,7 +222,8 @@ def plan_trials(
 
 def plan_correlation(study: CorrelationStudy) -> Plan[pd.DataFrame]:
     """Plan the distances, and a training with every scheme."""
-    return plan_trials(study, plan_distances(study.distances()))
+    distances = plan_distances(study.distances())
+    return plan_trials(study, distances, schemes=list(distances.work.schemes))
 
 
 def read_correlation(directory: str | os.PathLike[str]) -> pd.DataFrame:
