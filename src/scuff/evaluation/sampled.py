@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,14 +21,17 @@ from scuff.engine import Advance, Run, needs_of
 from scuff.environment import environment
 from scuff.evaluation.options import EvaluationOptions
 from scuff.evaluation.pairs import predict_pairs
-from scuff.evaluation.plan import Plan
+from scuff.evaluation.plan import SETTINGS, Plan
+from scuff.evaluation.results import Shared
 from scuff.evaluation.runner import Runner, Timing
 from scuff.metrics.evaluation.references import load_reference
 from scuff.metrics.sampling.estimate import Population
 from scuff.metrics.sampling.plan import SamplingPlan
 from scuff.metrics.sampling.scores import sampled_scores
 from scuff.metrics.score import Score
-from scuff.store import read_rows, write_rows
+from scuff.store import Settings, Store, read_rows, read_settings, write_rows
+from scuff.suites import Suite
+from scuff.suites.suite import suite_from_dict
 
 FOLDER = "sampled"
 LEAST_ROUNDS = 20  # images that every cell has before a width is believed
@@ -80,17 +84,37 @@ class Sampling:
         """How many steps a model has behind it."""
         return max((steps.stop for steps in self.files(model)), default=0)
 
-    def scores(self, model: str, baseline: str | None = "alexnet", of: Population = "these") -> dict[str, Score]:
-        """The scores of a model so far; the published baseline counts on the data that it was measured on."""
-        settings, suite = self.plan.settings, self.plan.suite
-        reference = None if baseline is None else load_reference(baseline, suite.name)
-        if reference is None or settings["classes"] or reference.misfit(len(settings["class_names"]), settings["size"]):
-            baseline = None
-        return sampled_scores(self.rows(model), settings["images"], baseline=baseline, suite=suite, of=of)
+    def scores(self, model: str, of: Population = "these") -> dict[str, Score]:
+        """The scores of a model so far."""
+        return sample_scores(self.rows(model), self.plan.settings, self.plan.suite, of)
 
     def rows(self, model: str, steps: int | None = None) -> pd.DataFrame:
         """The rows of a model, of its first so many steps."""
         return read_rows(self.plan.store, self.files(model).values()).iloc[:steps]
+
+
+def sample_scores(rows: pd.DataFrame, settings: Settings, suite: Suite, of: Population = "these") -> dict[str, Score]:
+    """The scores of one model; relative to AlexNet if the images are such as it was measured on."""
+    reference = load_reference("alexnet", suite.name)
+    fits = reference and not settings["classes"]
+    fits = fits and not reference.misfit(len(settings["class_names"]), settings.get("size"))  # type: ignore[union-attr]
+    return sampled_scores(rows, settings["images"], baseline="alexnet" if fits else None, suite=suite, of=of)
+
+
+def read_samples(directory: str | os.PathLike[str]) -> tuple[dict[str, pd.DataFrame], Settings, Suite]:
+    """The sampled rows of every model in a folder, its settings and its suite; of several samples the largest."""
+    store = Store(directory)
+    settings = read_settings(store, SETTINGS, Shared)
+    names: dict[str, list[str]] = {}
+    for name in store.names(FOLDER, ".parquet"):
+        names.setdefault(name.rpartition("/")[0], []).append(name)
+    samples: dict[str, pd.DataFrame] = {}
+    for files in names.values():
+        rows = read_rows(store, files)
+        model = str(rows["model"].iloc[0])
+        if model not in samples or len(samples[model]) < len(rows):
+            samples[model] = rows
+    return samples, settings, suite_from_dict(settings["suite"], SETTINGS)
 
 
 def steps_of(name: str) -> Steps:

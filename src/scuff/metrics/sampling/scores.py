@@ -102,9 +102,10 @@ def each_cell_alone(keys: Keys) -> tuple[Any, ...]:
 def _control(control: pd.DataFrame, rows: pd.DataFrame, keys: Keys, images: int) -> Control:
     """Features of all images, in the order in which the sample has numbered its own; then those it has not met."""
     _, met = pd.factorize(rows["image_id"].to_numpy())
-    ids = np.concatenate([met, np.setdiff1d(control["image_id"].unique(), met)])
-    if len(ids) != images:
-        raise ValueError(f"a control needs rows of all {images} images and no others, got {len(ids)}")
+    known = control["image_id"].unique()
+    if len(known) != images or np.setdiff1d(met, known).size:
+        raise ValueError(f"a control needs rows of all {images} images and no others, got {len(known)}")
+    ids = np.concatenate([met, np.setdiff1d(known, met)])
     entries = list(dict.fromkeys(entry for entry, _ in keys))
     groups = np.array([entries.index(entry) for entry, _ in keys])
     control = control.assign(wrong=(control["label"] != control["prediction"]).astype(float))

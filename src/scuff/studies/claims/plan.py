@@ -115,7 +115,7 @@ class ClaimsWork:
             trials = self._trials(claim)
             most = sum(trial.most_images * trial.passes_per_image for trial in trials)
             yield f"  {claim.name}: {claim}, at {1 - claim.alpha:g}; at most {most} passes"
-            yield f"    about {'; '.join(_expectations(claim, trials[0], len(trials)))}"
+            yield f"    about {'; '.join(_expectations(claim, trials))}"
 
     def _model_name(self) -> str:
         return self.settings["model_name"]
@@ -199,7 +199,7 @@ def _with_holm(results: list[ClaimResult], alphas: list[float]) -> list[ClaimRes
     ]
 
 
-def _expectations(claim: Claim, trial: Trial, trials: int) -> list[str]:
+def _expectations(claim: Claim, trials: list[Trial]) -> list[str]:
     """Passes to expect if the truth lies some way off the bound."""
     low, high = metric_range(claim)
     texts = []
@@ -209,6 +209,7 @@ def _expectations(claim: Claim, trial: Trial, trials: int) -> list[str]:
         if not low < truth < high:
             continue
         at, true = ((value - low) / (high - low) for value in (claim.bound, truth))
-        images = min(expected_values(true, at, claim.alpha), trial.most_images)
-        texts.append(f"{trials * images * trial.passes_per_image:.0f} passes if it is {truth:.3g}")
+        needed = expected_values(true, at, claim.alpha)
+        passes = sum(min(needed, trial.most_images) * trial.passes_per_image for trial in trials)
+        texts.append(f"{passes:.0f} passes if it is {truth:.3g}")
     return texts
