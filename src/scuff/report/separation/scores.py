@@ -10,10 +10,12 @@ import pandas as pd
 
 from scuff.metrics.norms import norm_name
 from scuff.metrics.separation.mscr import RobustAccuracies, accuracy_table, copies_effect, mscr_scores, running_mscr
+from scuff.metrics.separation.training_noise import compare_training_noise
 from scuff.report.colours import HEAT
 from scuff.words import percent, signed_percent
 
 EPSILON = "ε_min"
+COMPARED = ("clean", "robust", "mscr")  # scores by which training noises are compared
 MOST_DIGITS = 3  # of per cent, after the point
 DIGITS_WITHOUT_INTERVALS = 2
 LEAST_STEP = 1e-6  # of accuracies, over all colours
@@ -28,6 +30,7 @@ class MscrScores:
     cells: dict[str, pd.DataFrame] = field(repr=False)  # by model, the columns of `metrics.accuracy_table`
     copies: pd.DataFrame = field(repr=False)
     running: pd.DataFrame = field(repr=False)
+    compared: dict[str, pd.DataFrame] = field(repr=False)  # by score, the columns of `metrics.compare_training_noise`
     digits: int
     knots: np.ndarray = field(repr=False)  # the accuracies at which the colours of the heat map are
 
@@ -40,6 +43,11 @@ class MscrScores:
     def has_training_noise(self) -> bool:
         """Whether there are several levels of it to choose from."""
         return len(self.accuracies.train_noise) > 1
+
+    @property
+    def has_comparisons(self) -> bool:
+        """Whether training noises can be compared over runs."""
+        return any(table["p_value"].notna().any() for table in self.compared.values())
 
     def of(self, model: str) -> pd.DataFrame:
         """The scores of a model, by training noise."""
@@ -73,6 +81,7 @@ def measure_mscr(accuracies: RobustAccuracies) -> MscrScores:
         cells,
         copies_effect(accuracies),
         running_mscr(accuracies),
+        {score: compare_training_noise(accuracies, score) for score in COMPARED},
         count_digits(scores),
         find_knots(np.concatenate([table["value"] for table in cells.values()])),
     )

@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from scuff.report.page import Verdicts
+from scuff.report.separation.comparisons import clear_changes
 from scuff.report.separation.scores import EPSILON, MscrScores, number
 from scuff.words import bracketed, listed
 
@@ -113,7 +114,7 @@ def _sentences(scores: MscrScores, model: str, radius: Radius) -> list[str]:
         f"Accuracy with noise of {EPSILON} is highest, {scores.share(most['robust'])}\u00a0%, "
         f"{_trained(scores, most['train_noise'])}."
     )
-    return sentences
+    return [*sentences, *(clear_changes(scores, model) if scores.has_comparisons else ())]
 
 
 def _sufficient_noise(scores: MscrScores, lines: pd.DataFrame) -> str:
