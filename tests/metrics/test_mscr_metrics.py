@@ -487,5 +487,5 @@ def test_comparisons_that_cannot_be_tested_are_nan():
     assert compare_training_noise(wrong, "mscr")["value"].isna().all()
     with pytest.raises(ValueError, match="score must be 'mscr', 'clean', 'robust' or a radius of test noise, got 'ro'"):
         compare_training_noise(constant, "ro")
-    with pytest.raises(ValueError, match="no test noise of 0.3"):
+    with pytest.raises(ValueError, match=r"no test noise of 0\.3"):
         compare_training_noise(constant, 0.3)

@@ -81,12 +81,10 @@ def mscr(
         have = "has" if zeros == 1 else "have"
         note = f"undefined: {zeros} of {len(clean)} runs {have} no right answer on clean points"
         return Score(np.nan, np.nan, np.nan, len(clean), "no interval: undefined", note)
-    if average == "ratios":
-        value = ((robust - clean) / clean).mean()
-    else:
-        value = (robust.mean() - clean.mean()) / clean.mean()
+    value = (robust.mean() - clean.mean()) / clean.mean()
     if average == "ratios" or interval == "paper-images":
         each = (robust - clean) / clean
+        value = each.mean() if average == "ratios" else value
     elif interval == "paper":
         each = robust - clean
     else:  # Student's interval of a ratio of means is that of what each run adds to it
