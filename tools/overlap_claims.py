@@ -49,9 +49,9 @@ def claims(table: Accuracies, matrix: Overlaps) -> Iterable[tuple[str, str, bool
     lacking = ", ".join(f"{plain(c.corruption)} ({c.overlap:.2f})" for c in found[~found.covered].itertuples())
     text = f"{found.covered.sum()} of 15" + (f"; not {lacking}" if lacking else "")
     yield "every ImageNet-C corruption is covered by ImageNet-NOC", text, bool(found.covered.all())
-    found = direct_coverage(table, "all:imagenet-noc", IMAGENET_C)
+    found = direct_coverage(table, "all:imagenet-noc", IMAGENET_C, as_paper=True)
     yield "training on ImageNet-NOC helps on all of ImageNet-C", f"{found.helped.sum()} of 15", bool(found.helped.all())
-    found = direct_coverage(table, "all:cifar10-c", NOC)
+    found = direct_coverage(table, "all:cifar10-c", NOC, as_paper=True)
     worse = [plain(name) for name in found.corruption[~found.helped]]
     text = f"worse on {', '.join(worse) or 'none'}"
     yield "training on ImageNet-C is worse than none on hue and border alone", text, set(worse) == {"hue", "border"}

@@ -71,10 +71,11 @@ def compare_command(
 
 def _sides(a: str, b: str | None) -> list[tuple[Evaluation, pd.DataFrame]]:
     """The evaluation and the rows of both models, which must have seen the same."""
+    from scuff.evaluation import read_evaluation
     from scuff.metrics import by_model
 
     if b is None:
-        evaluation = _read(a)
+        evaluation = _checked(read_evaluation(a), a)
         models = by_model(evaluation.rows)
         if len(models) != 2:
             raise ValueError(f"{a} holds {listed(list(models))}; name two of them, as in {a}:{next(iter(models))}")
@@ -88,29 +89,15 @@ def _sides(a: str, b: str | None) -> list[tuple[Evaluation, pd.DataFrame]]:
 
 
 def _side(text: str) -> tuple[Evaluation, pd.DataFrame]:
-    from scuff.evaluation.plan import SETTINGS
-    from scuff.metrics import by_model
-    from scuff.store import Store
+    from scuff.evaluation.results import read_model
 
-    folder, colon, name = text.rpartition(":")
-    if not colon or Store(text).exists(SETTINGS):
-        folder, name = text, ""
-    evaluation = _read(folder)
-    models = by_model(evaluation.rows)
-    if not name and len(models) == 1:
-        name = next(iter(models))
-    if name not in models:
-        one = next(iter(models))
-        raise ValueError(f"{folder} holds {listed(list(models))}; which one? Write {folder}:{one}, for example")
-    return evaluation, models[name]  # type: ignore[return-value]
+    evaluation, rows = read_model(text)
+    return _checked(evaluation, text), rows
 
 
-def _read(folder: str) -> Evaluation:
-    from scuff.evaluation import read_evaluation
-
-    evaluation = read_evaluation(folder)
+def _checked(evaluation: Evaluation, place: str) -> Evaluation:
     if "frame" in evaluation.rows:
-        raise ValueError(f"{folder} holds sequences, whose flips scuff report compares; compare takes single images")
+        raise ValueError(f"{place} holds sequences, whose flips scuff report compares; compare takes single images")
     return evaluation
 
 

@@ -15,7 +15,13 @@ from scuff.evaluation.options import EvaluationOptions
 if TYPE_CHECKING:
     from scuff.evaluation import Plan, Timing
 
-Baseline = Annotated[str, typer.Option(metavar="alexnet|MODEL|none", help="Reference of corruption errors.")]
+Baseline = Annotated[
+    str,
+    typer.Option(
+        metavar="alexnet|MODEL|none",
+        help="Reference of corruption errors: published, a model of this evaluation, or FOLDER:MODEL of another.",
+    ),
+]
 
 
 @options_command(EvaluationOptions)
@@ -71,10 +77,12 @@ def evaluate_command(
 
 def _check_baseline(plan: Plan, baseline: str) -> None:
     """Refuse an unknown baseline now, as it is used only when everything else is done."""
+    from scuff.evaluation.results import is_evaluation
     from scuff.metrics import load_reference
 
+    known = ("none", *plan.classifiers)
     evaluated = plan.store.names("models", ".json")
-    if baseline != "none" and baseline not in plan.classifiers and f"models/{baseline}.json" not in evaluated:
+    if baseline not in known and f"models/{baseline}.json" not in evaluated and not is_evaluation(baseline):
         load_reference(baseline, plan.suite.name)
 
 

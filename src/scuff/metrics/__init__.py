@@ -30,7 +30,7 @@ from scuff.metrics.evaluation.stability import flip_probability, mfr, mt5d, top5
 from scuff.metrics.evaluation.tables import Cells, by_model, read_cells
 from scuff.metrics.intervals import Resampling, wilson
 from scuff.metrics.overlap.accuracies import Accuracies, read_accuracies, robustness_scores
-from scuff.metrics.overlap.benchmarks import Balance, balance, coverage, direct_coverage, spread
+from scuff.metrics.overlap.benchmarks import Balance, balance, ce_table, coverage, direct_coverage, spread
 from scuff.metrics.overlap.scores import Agreement, Overlaps, agreement, overlap, overlaps, read_overlaps
 from scuff.metrics.score import Difference, Score, to_frame
 from scuff.metrics.separation.classes import (
@@ -57,8 +57,8 @@ __all__ += ["Cells", "Reference", "accuracy", "by_model", "ce", "cell_errors", "
 __all__ += ["ece", "error", "example_films", "example_rows", "family_means", "flip_probability", "holm"]
 __all__ += ["load_reference", "mce", "mean_error", "mfr", "mt5d", "ranks", "read_cells", "register", "reliability"]
 __all__ += ["residual_robustness", "robustness_score", "scores", "summary", "top5_distance"]
-__all__ += ["Accuracies", "Agreement", "Balance", "Overlaps", "agreement", "balance", "coverage", "direct_coverage"]
-__all__ += ["overlap", "overlaps", "read_accuracies", "read_overlaps", "robustness_scores", "spread"]
+__all__ += ["Accuracies", "Agreement", "Balance", "Overlaps", "agreement", "balance", "ce_table", "coverage"]
+__all__ += ["direct_coverage", "overlap", "overlaps", "read_accuracies", "read_overlaps", "robustness_scores", "spread"]
 __all__ += ["Neighbours", "RobustAccuracies", "Separation", "accuracy_table", "class_separation", "class_separations"]
 __all__ += [
     "compare_training_noise",

@@ -12,7 +12,7 @@ from scuff.metrics.evaluation.comparison import SIGNIFICANT
 from scuff.report import parts
 from scuff.report.evaluation.figures import corruption_bars, difference_plot, reliability_diagram, severity_curves
 from scuff.report.evaluation.pictures import DataUnavailable, worst_cards
-from scuff.report.evaluation.scores import Comparison, Scores
+from scuff.report.evaluation.scores import Comparison, Scores, ce_table
 from scuff.report.evaluation.summary import KINDS, shown_kinds
 from scuff.report.heatmap import columns_of, heat_groups, scale, top_of_scale
 from scuff.report.parts import Facts, Section
@@ -22,7 +22,7 @@ from scuff.words import cell_name, entry_name, grouped, interval, p_value, perce
 EXTREMES = 3  # how many of the hardest and easiest corruptions are named
 
 
-def cells_section(scores: Scores, evaluation: Evaluation) -> Section | None:
+def cells_section(scores: Scores, evaluation: Evaluation, baseline: str | None) -> Section | None:
     """The heat map of every model."""
     if scores.errors.empty:
         return None
@@ -45,6 +45,7 @@ def cells_section(scores: Scores, evaluation: Evaluation) -> Section | None:
         "Every corruption" + (" at every severity" if len(columns) > 1 else ""),
         parts.text("Errors in per cent, coloured as in the scale. Hover over a cell, or tap it, for its interval."),
         parts.heat_maps(scale("0 %", highest), columns, panels),
+        parts.folded(ce_table(scores.ces, scores.models, baseline), "Corruption errors") if len(scores.ces) else None,  # type: ignore[arg-type]
     )
 
 
