@@ -190,7 +190,7 @@ def mscr_command(plan: Any, accuracies: Any, *, protocol: ProtocolName = None, a
     """
     interval = "student"
     if as_paper:
-        interval = "paper-images" if plan.work.points.x.dtype == "uint8" else "paper"
+        interval = "paper-images" if plan.work.protocol.points.x.dtype == "uint8" else "paper"
     _print_matrices(accuracies, interval)
     _print_comparisons(accuracies)
     planned = plan.settings

@@ -84,7 +84,7 @@ def read_evaluation(directory: str | os.PathLike[str]) -> Evaluation:
 def read_model(place: str) -> tuple[Evaluation, pd.DataFrame]:
     """The evaluation and the rows of one model: FOLDER, or FOLDER:MODEL if it has several."""
     folder, colon, name = place.rpartition(":")
-    if not colon or is_evaluation(place):
+    if not colon or Store(place).exists(SETTINGS):
         folder, name = place, ""
     evaluation = read_evaluation(folder)
     models = by_model(evaluation.rows)
