@@ -11,8 +11,7 @@ import pytest
 from scipy import stats
 from scipy.special import stdtrit
 
-from scuff.metrics import compare_training_noise, holm
-from scuff.metrics.separation.robust_accuracies import RobustAccuracies
+from scuff.metrics import holm
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 MSCR = -1  # in place of a test noise

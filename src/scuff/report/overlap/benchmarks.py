@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pandas as pd
 
@@ -13,13 +14,13 @@ from scuff.words import count, fine, hundredths, listed, plain
 
 def coverage_table(scores: OverlapScores) -> Table:
     """How many corruptions a benchmark covers by overlaps, and which it does not."""
-    records = []
+    records: list[dict[str, Any]] = []
     for (benchmark, suite), frame in scores.coverage.items():
         covered = frame["covered"]
         missed = listed([scores.shown[name] for name in frame.loc[~covered, "corruption"]])
         record = {"benchmark": f"{benchmark} against {suite}", "missed": missed or None}
-        record["covers"] = Cell(f"{int(covered.sum())} of {len(frame)}", covered.mean())
-        records.append(record | {"surely": int((covered & frame["certain"]).sum())})
+        covers = Cell(f"{int(covered.sum())} of {len(frame)}", covered.mean())
+        records.append({**record, "covers": covers, "surely": int((covered & frame["certain"]).sum())})
     counts = [Column("benchmark", "benchmark"), Column("covers", "covers", str), Column("surely", "surely", str)]
     return Table.of("Coverage by overlaps", records, [*counts, Column("does not cover", "missed")])
 
