@@ -204,13 +204,11 @@ def test_the_direct_experiment(page, accuracies, scores):
     assert set(scores.direct["cifar10-c"]["corruption"]) == set(scores.benchmarks["noc-candidates"])
 
 
-def test_help_is_counted_by_intervals_unless_the_papers_rule_is_asked_for(page, accuracies, scores):
+def test_help_is_counted_by_intervals_unless_the_papers_rule_is_asked_for(page, scores):
     for suite, frame in scores.direct.items():
         helped, harmed = (frame["low"] > 0).sum(), (frame["high"] < 0).sum()
         words = f"all of {suite} helped against {helped} of {len(frame)} corruptions and harmed {harmed} (95 %"
         assert words in page.section("coverage")
-    as_paper = measure_overlap(accuracies, 0.1, as_paper=True).direct["cifar10-c"]
-    assert as_paper["helped"].tolist() == (as_paper["difference"] > 0).tolist()
 
 
 def test_the_matrix_of_every_threshold_and_the_errors_on_every_benchmark(page, accuracies, scores):
@@ -384,8 +382,8 @@ def test_the_command_finds_out_what_a_folder_is(few, tmp_path):
         assert words in result.output
 
 
-def test_a_csv_table_becomes_a_page_beside_it(accuracies, tmp_path):
-    file = tmp_path / "mine.csv"
+def test_a_csv_table_becomes_a_page_beside_it(tmp_path):
+    accuracies, file = make_accuracies(most=10, whole=("imagenet-noc", "cifar10-c")), tmp_path / "mine.csv"
     accuracies.to_frame().to_csv(file, index=False)
     words = ["report", str(file), "--baseline", "all:cifar10-c", "--use", "accuracy", "--as-paper"]
     result = CliRunner().invoke(app, words)
@@ -396,9 +394,9 @@ def test_a_csv_table_becomes_a_page_beside_it(accuracies, tmp_path):
     assert "mCE against the model of all:cifar10-c of the table" in page.section("balance")
     assert "counted by the sign of the difference, as in the paper" in page.section("coverage")
     assert "imagenet-noc" in table_of(page, "Spread of the mean corruption errors")  # a part of its candidates
-    score = metrics.overlaps(accuracies, use="accuracy").score("noc-candidates/rain", "cifar10-c/fog")
+    score = metrics.overlaps(accuracies, use="accuracy").score("noc-candidates/rain", "cifar10-c/frost")
     tips = [attributes["data-tip"] for _, attributes, _ in cells_of(page, "overlap")]
-    assert any(tip.startswith(f"rain and fog\noverlap {score.value:.2f}\nno interval") for tip in tips)
+    assert any(tip.startswith(f"rain and frost\noverlap {score.value:.2f}\nno interval") for tip in tips)
     refused = CliRunner().invoke(app, ["report", str(file), "--data", "fashion"])
     assert refused.exit_code == 2
     assert "takes no option data" in refused.output

@@ -33,8 +33,8 @@ def pairs_table(scores: MscrScores, model: str) -> Table:
 
 def comparison_words(scores: MscrScores, model: str) -> str:
     """How many pairs differ, and how that was tested."""
-    clear = {key: int((_of(scores, key, model)["p_holm"] < SIGNIFICANT).sum()) for key in COMPARED}
-    pairs, runs = len(_of(scores, "mscr", model)), len(scores.accuracies.runs)
+    clear = {key: int((scores.pairs_of(model, key)["p_holm"] < SIGNIFICANT).sum()) for key in COMPARED}
+    pairs, runs = len(scores.pairs_of(model, "mscr")), len(scores.accuracies.runs)
     counts = listed([f"{clear[key]} {WORDS[key]}" for key in COMPARED])
     return (
         f"{model}: of {pairs} pairs of training noises differ {counts} (p < {SIGNIFICANT}; paired t-tests over {runs} "
@@ -42,31 +42,11 @@ def comparison_words(scores: MscrScores, model: str) -> str:
     )
 
 
-def clear_changes(scores: MscrScores, model: str) -> Iterator[str]:
-    """A sentence about accuracy without noise, and one about MSCR: which training noises change it for certain."""
-    first = scores.accuracies.train_noise[0]
-    against = f"training noise of {scores.radius(first)}" if first else "no training noise"
-    for key, what in (("clean", "accuracy without noise"), ("mscr", "the MSCR")):
-        table = _of(scores, key, model)
-        clear = table[(table["train_noise"] == first) & (table["p_holm"] < SIGNIFICANT)]
-        parts = [
-            f"{word} with {listed([scores.radius(radius) for radius in some['other']])}"
-            for word, some in (("higher", clear[clear["value"] > 0]), ("lower", clear[clear["value"] < 0]))
-            if len(some)
-        ]
-        change = f"is clearly {' and '.join(parts)}" if parts else "does not clearly change with any other"
-        yield f"Compared with {against}, {what} {change}."
-
-
-def _of(scores: MscrScores, key: str, model: str) -> pd.DataFrame:
-    return scores.compared[key][scores.compared[key]["model"] == model]
-
-
 def _wide(scores: MscrScores, model: str) -> pd.DataFrame:
     """A line per pair with the differences of all scores, each as NAME, NAME_low, NAME_high and NAME_p."""
-    table = _of(scores, "mscr", model)[["train_noise", "other"]]
+    table = scores.pairs_of(model, "mscr")[["train_noise", "other"]]
     for key in COMPARED:
-        of_key, names = _of(scores, key, model), {"value": key, "low": f"{key}_low", "high": f"{key}_high"}
+        of_key, names = scores.pairs_of(model, key), {"value": key, "low": f"{key}_low", "high": f"{key}_high"}
         table = table.join(of_key[[*names, "p_holm"]].rename(columns={**names, "p_holm": f"{key}_p"}))
     return table
 
