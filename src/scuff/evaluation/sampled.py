@@ -160,6 +160,8 @@ def run_sampled(plan: Plan, passes: int | None = None, half_width: float | None 
     """
     sampling, how = Sampling(plan), {**plan.how, **options}
     total, least = len(sampling.order), LEAST_ROUNDS * len(plan.cells)
+    if plan.lock is not None:
+        raise ValueError("a lock is about all images in all cells; a sample cannot be held against it")
     if plan.is_sequence:
         raise ValueError("a sample is taken of single corruptions; sequences are evaluated whole")
     if passes is not None and passes < 2 * len(plan.cells):
