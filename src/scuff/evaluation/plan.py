@@ -19,22 +19,26 @@ from scuff.evaluation.choices import (
     choose_cuts,
     choose_levels,
     choose_suite,
+    follow_lock,
     image_side,
     open_images,
     open_models,
     published_fingerprint,
 )
 from scuff.evaluation.options import EvaluationOptions
+from scuff.locks import Lock
+from scuff.locks.use import open_lock
 from scuff.models import Classifier, close_model
 from scuff.models.classifier import PRECISIONS
 from scuff.models.untrained import looks_untrained
 from scuff.options import takes_options
 from scuff.pictures import Cut
-from scuff.store import Settings, Store, check_settings
+from scuff.store import Settings, Store, check_settings, read_settings, save_settings
 from scuff.suites import Suite
 
 SETTINGS = "evaluation.json"
-NOTED_ONLY = ("source", "clean", "scuff", "unreadable")  # data may move: it is their fingerprint that must not change
+# Data and locks may move: it is their fingerprints that must not change.
+NOTED_ONLY = ("source", "clean", "scuff", "unreadable", "lock_file")
 HOW_TO_RUN = ("device", "batch_size", "compile", "workers", "engine", "progress")
 MAY_JOIN = ("clean_fingerprint", "clean_cut", "size")  # what may come later: the clean counterpart of published data
 
@@ -45,6 +49,9 @@ class Cell:
 
     entry: str
     severity: int | None = None
+
+    def __str__(self) -> str:
+        return self.entry if self.severity is None else f"{self.entry} {self.severity}"
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,7 @@ class Plan:
     pixels: dict[Cell, str]  # of published cells, whose images are each their own: a hash
     how: dict[str, Any]  # the options HOW_TO_RUN, which change no result
     untrained: tuple[str, ...] = ()  # models that look so
+    lock: Lock | None = None
 
     def source(self, cell: Cell) -> Source:
         """The images of a cell, before the corruption if it is up to us, after it if they were published corrupted."""
@@ -112,7 +120,7 @@ class Plan:
     def check_folder(self) -> None:
         """Refuse a folder whose rows depend on something else. Without any rows in it, nothing is bound to it."""
         finished = self.store.names("rows", ".parquet")
-        if finished:
+        if finished or self.has_samples():
             check_settings(self.store, SETTINGS, self.settings, NOTED_ONLY, MAY_JOIN)
         for model in self.classifiers:
             of_model = {_without_hash(name): name for name in finished if name.startswith(f"rows/{model}/")}
@@ -125,6 +133,23 @@ class Plan:
                         f"{self.store.root}/{existing} was computed from other images than there are now; use another "
                         "folder, or delete the file"
                     )
+
+    def has_samples(self) -> bool:
+        """Whether the folder holds passes of samples."""
+        return bool(self.store.names("sampled", ".parquet"))
+
+    def save(self, environment: Settings) -> None:
+        """Write what all rows share, and a file for each model that has no rows yet."""
+        has_rows = bool(self.store.names("rows", ".parquet")) or self.has_samples()
+        before = read_settings(self.store, SETTINGS) if has_rows else {}
+        joining = {key: self.settings[key] for key in MAY_JOIN if before.get(key) is None}
+        settings = {**self.settings, **before, **joining}
+        if settings != before:
+            save_settings(self.store, SETTINGS, settings)
+        for name in self.classifiers:
+            file = f"models/{name}.json"
+            if not self.store.names(f"rows/{name}", ".parquet") and not (has_rows and self.store.exists(file)):
+                save_settings(self.store, file, {**self.about(name), "environment": environment})
 
     def missing(self) -> dict[Cell, list[str]]:
         """The cells that are left to do, with the models that lack them."""
@@ -148,7 +173,9 @@ def plan_evaluation(asked: EvaluationOptions) -> Plan:
         raise ValueError(f"seed must be a whole number, got {asked.seed!r}")
     if asked.out is None:
         raise ValueError("out must say where the results go")
-    images = open_images(asked.data, asked.clean, asked.classes, asked.limit)
+    images, lock = open_images(asked.data, asked.clean, asked.classes, asked.limit), open_lock(asked.lock)
+    if lock is not None:
+        asked = follow_lock(asked, lock, images)
     if images.are_corrupted and (asked.as_published or asked.seed):
         raise ValueError("published data are corrupted already: as_published and seed have nothing to act on")
     suite = choose_suite(asked.suite, images.source)
@@ -171,6 +198,9 @@ def plan_evaluation(asked: EvaluationOptions) -> Plan:
     for classifier in classifiers.values():
         check_class_order(classifier, example)
     cut, clean_cut = choose_cuts(asked.resize, asked.crop, images, classifiers.values())
+    if lock is not None:
+        cut, clean_cut = (lock.recipe.cut if at else None for at in (not images.are_corrupted, images.clean))
+    assert asked.out is not None
     store = Store(asked.out)
     images = images.readable(asked.skip_unreadable, asked.progress)
     example = images.example()
@@ -188,12 +218,13 @@ def plan_evaluation(asked: EvaluationOptions) -> Plan:
         "clean_cut": clean_cut and asdict(clean_cut),
         "as_published": asked.as_published,
         "precision": asked.precision,
+        **({} if lock is None else {"lock": lock.seal, "lock_file": lock.place}),
         "scuff": scuff.__version__,
     }
     fingerprints = {name: classifier.fingerprint() for name, classifier in classifiers.items()}
     how = {name: getattr(asked, name) for name in HOW_TO_RUN}
     known = (store, settings, classifiers, fingerprints, suite, images, cells, is_sequence)
-    plan = Plan(*known, pixels={}, how=how, untrained=tuple(untrained))
+    plan = Plan(*known, pixels={}, how=how, untrained=tuple(untrained), lock=lock)
     if images.are_corrupted:
         plan.pixels.update({cell: published_fingerprint(plan.source(cell)) for cell in cells})
     plan.check_folder()

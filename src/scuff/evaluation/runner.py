@@ -18,7 +18,8 @@ from scuff.evaluation.choices import CLEAN
 from scuff.evaluation.clock import Clock
 from scuff.evaluation.plan import Cell, Plan
 from scuff.evaluation.predict import BatchLimit, Columns, Distort, predict
-from scuff.evaluation.tasks import Task
+from scuff.locks.recipe import film_cut
+from scuff.locks.use import Witness
 from scuff.models import Classifier
 from scuff.pictures import Cut
 from scuff.sequences import frames
@@ -77,10 +78,10 @@ class Runner:
         self._pixels: tuple[Source, Pixels, Tensor] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Runner, (replace(self.plan, how={}), self.device, self.limit.size, self.compile, self.workers)
+        return type(self), (replace(self.plan, how={}), self.device, self.limit.size, self.compile, self.workers)
 
-    def __call__(self, task: Task, advance: Advance) -> Timing:
-        """Run a task. Where its models fail together, they run one by one, so that a bad one takes no other with it."""
+    def __call__(self, task: Any, advance: Advance) -> Timing:
+        """Run a `Task`. Where its models fail together, they run one by one: a bad one takes no other with it."""
         before, started = self.clock.seconds(), time.perf_counter()
         try:
             predictions = self.run(task.cell, task.models, advance)
@@ -93,7 +94,7 @@ class Runner:
         corrupting, predicting = (after.get(part, 0.0) - before.get(part, 0.0) for part in ("corrupting", "predicting"))
         return Timing(predictions, seconds, corrupting, predicting, self.kept, self.limit.size)
 
-    def _run_each(self, task: Task, advance: Advance) -> int:
+    def _run_each(self, task: Any, advance: Advance) -> int:
         predictions, errors = 0, []
         for name in task.models:
             try:
@@ -111,20 +112,29 @@ class Runner:
             return 0
         source = self.plan.source(cell)
         pixels, ids = self._load(source, self.pixels_cut(cell))
-        opened = self.open(models)
+        opened, distort = self.open(models), self.distort(cell)
+        witness = self._witness(cell, source)
         columns_of = predict(
             self._watched(pixels, len(source), advance),
             ids,
-            self.distort(cell),
+            distort if witness is None else witness.watching(distort),
             {name: opened[name] for name in lacking},
             source,
             self.limit,
             self.clock,
             self.plan.is_sequence,
         )
+        if witness is not None:
+            witness.confirm()
         for name, columns in columns_of.items():
             self._write(name, cell, source, columns)
         return len(source) * len(lacking)
+
+    def _witness(self, cell: Cell, source: Source) -> Witness | None:
+        """Who makes sure that images are those of the lock, if there is one."""
+        if self.plan.lock is None:
+            return None
+        return Witness(self.plan.lock, None if cell.entry == CLEAN else (cell.entry, cell.severity), source)
 
     def open(self, models: Sequence[str]) -> dict[str, Classifier]:
         """These models on the device. They stay there until others are asked for: not all need fit side by side."""
@@ -147,11 +157,8 @@ class Runner:
         return self._pixels[1:]
 
     def pixels_cut(self, cell: Cell) -> Cut | None:
-        """Sequences move the view: their pictures keep a margin around the crop, as far as it is square."""
-        cut = self.plan.cut(cell)
-        if self.plan.is_sequence and cut is not None and cut.resize is not None:
-            return replace(cut, crop=cut.resize)
-        return cut
+        """How pictures are cut before they are corrupted."""
+        return film_cut(self.plan.cut(cell)) if self.plan.is_sequence else self.plan.cut(cell)
 
     def _watched(self, pixels: Pixels, total: int, advance: Advance) -> Iterable[tuple[slice, Tensor]]:
         for where, images in pixels.batches(self.limit.size):
@@ -172,11 +179,15 @@ class Runner:
             corrupt(images, cell.entry, cell.severity, ids=ids, as_published=published, **options)
         ]
 
-    def _write(self, model: str, cell: Cell, source: Source, columns: Columns) -> None:
+    def check_numbers(self, model: str, cell: object, columns: Columns) -> None:
+        """Refuse a model that answers NaN."""
         bad = int(np.isnan(columns["confidence"]).sum())
         if bad:
             hint = "" if self.plan.settings["precision"] == "float32" else "; try precision float32 or bfloat16"
-            raise ValueError(f"{model} gave NaN for {bad} predictions of {cell.entry} {cell.severity or ''}{hint}")
+            raise ValueError(f"{model} gave NaN for {bad} predictions of {cell}{hint}")
+
+    def _write(self, model: str, cell: Cell, source: Source, columns: Columns) -> None:
+        self.check_numbers(model, cell, columns)
         per_image = len(columns["prediction"]) // len(source)
         constant = {
             "model": model,
