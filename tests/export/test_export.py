@@ -414,7 +414,7 @@ def test_another_version_of_scuff_may_go_on(pictures, tmp_path, monkeypatch):
 def test_settings_say_how_the_files_were_made(pictures, tmp_path):
     export(pictures, tmp_path / "out", "imagenet-c", seed=5, resize=20, **FEW)
     settings = json.loads((tmp_path / "out" / "scuff.json").read_text())
-    known = {"suite": "imagenet-c", "suite_version": 1, "seed": 5, "resize": 20, "crop": None, "save": "png"}
+    known = {"suite": "imagenet-c", "suite_version": 2, "seed": 5, "resize": 20, "crop": None, "save": "png"}
     assert known.items() <= settings.items()
     assert settings["scuff"] == scuff.__version__
 
