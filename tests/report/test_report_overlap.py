@@ -399,3 +399,24 @@ def test_a_folder_of_an_earlier_version_has_no_command(few, tmp_path):
     page = Page(Path(write_report(folder)).read_text(encoding="utf-8"))
     assert "The same again" not in page.section("overlap-settings")
     assert "cifar10:data" in page.section("overlap-settings")
+
+
+def test_several_seeds_are_held_against_each_other(few):
+    scores, found = measure_overlap(few, 0.1), design.stability(few, 0.1)
+    verdicts = dict(overlap_verdicts(scores))
+    page = Page(
+        rendered(report.Page, "Overlaps", "", overlap_verdicts(scores), overlap_sections(scores, made_settings(few)))
+    )
+    two = table_of(page, "How far two seeds agree")
+    assert list(two) == ["0 and 1", "0 and 2", "1 and 2"]
+    for row, line in zip(two.values(), found.compare().itertuples(), strict=True):
+        assert row["adjusted Rand index"] == pytest.approx(line.rand)
+        assert (row["chosen by both"], row["by either"]) == (line.shared, line.chosen)
+    alone = table_of(page, "Designs of single seeds")
+    assert [row["categories"] for row in alone.values()] == [categories.k for categories in found.categories]
+    assert f"{len(found.changing())} of 15 pairs" in verdicts["Stability"]
+
+
+def test_one_seed_has_nothing_to_be_held_against(scores):
+    assert scores.stability is None
+    assert "Stability" not in dict(overlap_verdicts(scores))

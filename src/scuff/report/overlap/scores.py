@@ -11,7 +11,16 @@ import numpy as np
 import pandas as pd
 
 from scuff import metrics
-from scuff.design import Categories, Selection, find_categories, find_nonoverlapping, linkage, sweep
+from scuff.design import (
+    Categories,
+    Selection,
+    Stability,
+    find_categories,
+    find_nonoverlapping,
+    linkage,
+    stability,
+    sweep,
+)
 from scuff.design.overlap.nonoverlapping import THRESHOLDS
 from scuff.metrics import Accuracies, Balance, Overlaps
 from scuff.metrics.overlap.accuracies import CLEAN, STANDARD
@@ -42,6 +51,7 @@ class OverlapScores:
     robustness: pd.DataFrame = field(repr=False)  # models x tests
     shown: dict[str, str] = field(repr=False)  # how corruptions, models and tests are written
     suites: list[str]  # those that corruptions are of
+    stability: Stability | None = None  # of several seeds
 
 
 def measure_overlap(accuracies: Accuracies, threshold: float) -> OverlapScores:
@@ -90,7 +100,16 @@ def measure_overlap(accuracies: Accuracies, threshold: float) -> OverlapScores:
         metrics.robustness_scores(accuracies),
         shown | {f"{WHOLE}{suite}": f"all of {suite}" for suite in direct},
         suites,
+        _stability(accuracies, threshold),
     )
+
+
+def _stability(accuracies: Accuracies, threshold: float) -> Stability | None:
+    """What single seeds say; None if there is but one, or if they share too few corruptions with overlaps."""
+    if len(accuracies.seeds) > 1:
+        with suppress(ValueError):
+            return stability(accuracies, threshold)
+    return None
 
 
 def suite_of(address: str) -> str:
