@@ -5,12 +5,12 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from made_overlaps import make_accuracies
+from made_accuracies import random_accuracies
 
 from scuff import design, metrics
 from scuff.design.overlap.stability import count_members
 
-NOISY = make_accuracies(["cifar10-c"], seeds=3, images=60, most=9, first=1)
+NOISY = random_accuracies(8, seeds=3, seed=2)
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def test_comparisons_are_those_of_counting_by_hand(found):
         assert line.rand == pytest.approx(rand_by_counting(*labels))
         ours, theirs = (set(found.selections[seed].members) for seed in (line.seed, line.other))
         assert (line.shared, line.chosen) == (len(ours & theirs), len(ours | theirs))
-    assert 0 < table["rand"].mean() < 1  # of such noise, or there was nothing to test
+    assert table["rand"].max() < 1  # or there was nothing to test
 
 
 def test_pairs_that_change_side_are_those_below_the_threshold_with_some_seeds_only(found):
@@ -84,11 +84,11 @@ def test_counts_add_up(found):
 
 def test_what_one_seed_leaves_undefined_is_left_out_with_all():
     values = NOISY.values.copy()
-    place = NOISY.row("cifar10-c/fog")
-    values[1, place, place] = values[1, 0, place] / 2  # training with fog harms against fog, with this seed
+    place = NOISY.row("mine/c3")
+    values[1, place, place] = values[1, 0, place] / 2  # training with it harms against it, with this seed
     found = design.stability(replace(NOISY, values=values, hits=None))
-    assert found.left_out == ("cifar10-c/fog",)
-    assert all("cifar10-c/fog" not in matrix.names for matrix in found.overlaps)
+    assert found.left_out == ("mine/c3",)
+    assert all("mine/c3" not in matrix.names for matrix in found.overlaps)
 
 
 def test_one_seed_or_too_few_corruptions_are_refused():

@@ -29,6 +29,7 @@ from scuff.suites import load_suite
 from scuff.words import short_names
 
 SECTIONS = ["overlap", "categories", "benchmark", "coverage", "balance", "accuracies", "overlap-settings"]
+OF_SEEDS = [*SECTIONS[:3], "stability", *SECTIONS[3:]]
 USELESS = "noc-candidates/hue"
 
 
@@ -328,7 +329,7 @@ def test_the_folder_of_a_study_becomes_a_page(few, tmp_path):
     assert path == str(folder / "report.html")
     page = Page((folder / "report.html").read_text(encoding="utf-8"))
     assert page.texts("h1") == ["Mine"]
-    assert page.sections() == SECTIONS
+    assert page.sections() == OF_SEEDS
     assert "cifar10:data" in page.section("overlap-settings")
 
 
@@ -338,7 +339,7 @@ def test_the_sections_go_onto_the_page_of_an_evaluation(few, tmp_path):
     page = Page(Path(write_report(evaluation, overlap=study, threshold=0.3)).read_text(encoding="utf-8"))
     assert page.sections() == [
         *["summary", "cells", "severity", "comparison", "images", "calibration"],
-        *SECTIONS,
+        *OF_SEEDS,
         "settings",
     ]
     ids = [attributes["id"] for _, attributes, _ in page.elements if "id" in attributes]
