@@ -103,7 +103,7 @@ def picks_table(found: dict[str, Design]) -> Iterator[str]:
 def stability_table(found: dict[str, Design]) -> Iterator[str]:
     """How far two seeds agree."""
     alone = {name: one for name, one in found.items() if name != "all seeds"}
-    yield f"| seeds | correlation | pairs that change side of {THRESHOLD} | adjusted Rand index | picked by both | by any |"
+    yield f"| seeds | correlation | change side of {THRESHOLD} | adjusted Rand index | picked by both | by any |"
     yield "|---|---|---|---|---|---|"
     for (a, one), (b, other) in combinations(alone.items(), 2):
         both = agreement(one.matrix, other.matrix, THRESHOLD)
