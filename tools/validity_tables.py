@@ -12,15 +12,18 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from scuff import metrics, studies
 from scuff.design import find_categories
-from scuff.metrics import Shifts, read_overlaps
+from scuff.metrics import Overlaps, Shifts, read_overlaps
+from scuff.metrics.intervals import DEFAULT
+from scuff.metrics.validity.resampled import percentiles, resample_models, resampled
 from scuff.suites import load_suite
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results" / "validity-imagenet"
-FILES = ("correlations", "contributions", "groups", "trends", "searches", "variants")
+FILES = ("correlations", "contributions", "groups", "trends", "searches", "variants", "thresholds")
 DECIMALS = 6
 
 NATURAL = ("imagenet-a", "imagenet-r", "imagenet-v2", "objectnet", "imagenet-sketch", "mean")
@@ -29,6 +32,12 @@ LEAST_CORRELATION = {3: 0.5, 6: 0.78}  # within categories: the paper's rule, an
 
 # The column INetC of the paper's Table 2: Pearson's correlation over its 21 models.
 PUBLISHED = dict(zip(NATURAL, (0.642, 0.565, 0.857, 0.807, 0.641, 0.702), strict=True))
+
+# Section 4 of the paper: the mean correlation of corruptions of the same category, and of different ones.
+PUBLISHED_SAME, PUBLISHED_DIFFERENT = 0.67, 0.10
+LEAST_CLEAN = {"all": 0, "above 60 %": 60, "above 65 %": 65, "above 70 %": 70, "above 75 %": 75}  # clean accuracy
+LIKE = "like the paper's"
+GIVEN = {"pearson": None, "partial": 1, "curved": 3}  # degree of the polynomial in clean accuracy that is removed
 
 # The paper's models as far as the table has them, or nearly.
 LIKE_THE_PAPER = (
@@ -56,7 +65,7 @@ def compute(table: str | Path) -> dict[str, pd.DataFrame]:
         for units in ("models", "families"):
             sizes = SIZES if count == 3 else ()  # suites, corruptions and searches are the same for all categories
             study = studies.validity(shifts, categories=categories, resample=units, search=sizes)
-            for name in FILES[:-1]:
+            for name in FILES[:-2]:
                 its = getattr(study, name)
                 if its is None or (name == "contributions" and count != 3):
                     continue
@@ -68,6 +77,7 @@ def compute(table: str | Path) -> dict[str, pd.DataFrame]:
                 its.insert(0, "categories_by", count)
                 found[name].append(its)
     found["variants"] = [_score_variants(replace(shifts, families=None))]
+    found["thresholds"] = [_score_thresholds(shifts, overlaps)]
     return {name: pd.concat(tables, ignore_index=True).round(DECIMALS) for name, tables in found.items()}
 
 
@@ -84,6 +94,83 @@ def _score_variants(shifts: Shifts) -> pd.DataFrame:
         found.insert(0, "variant", name)
         tables.append(found[found["kind"].isin(["pearson", "spearman"])])
     return pd.concat(tables, ignore_index=True)
+
+
+def _score_thresholds(shifts: Shifts, overlaps: Overlaps) -> pd.DataFrame:
+    """ImageNet-C and categories over models above some clean accuracy, and over those like the paper's."""
+    found = {count: find_categories(overlaps, least_correlation=r).groups() for count, r in LEAST_CORRELATION.items()}
+    names = {name.partition("/")[2]: name for name in shifts.corrupted}
+    categories = {k: [[names[name.partition("/")[2]] for name in its] for its in c.values()] for k, c in found.items()}
+    benchmarks = {"imagenet-c": [names[entry] for entry in load_suite("imagenet-c").benchmark()]}
+    benchmarks |= {f"category {place}": its for place, its in enumerate(categories[3], 1)}
+    clean = 100 * shifts.clean
+    selections = {which: list(clean.index[clean > least]) for which, least in LEAST_CLEAN.items()}
+    tables = []
+    for which, models in (selections | {LIKE: list(LIKE_THE_PAPER)}).items():
+        some = shifts.take(models)
+        for units in ("models", "families"):
+            its = some if units == "families" else replace(some, families=None)
+            scored = metrics.validity(its, benchmarks).query("natural == 'mean' and kind in @GIVEN")
+            rows = [scored[["benchmark", "kind", "value", "low", "high"]].rename(columns={"benchmark": "what"})]
+            rows += [category_agreement(its, groups, f", {count} categories") for count, groups in categories.items()]
+            tables.append(pd.concat(rows).assign(which=which, resample=units, models=len(models)))
+    columns = ["which", "resample", "what", "kind", "value", "low", "high", "models"]
+    return pd.concat(tables, ignore_index=True)[columns]
+
+
+def category_agreement(shifts: Shifts, categories: list[list[str]], suffix: str = "") -> pd.DataFrame:
+    """Mean correlations over models of what they lose to two corruptions: of the same category, of different ones.
+
+    Also their difference; all three as they are, and given a line or a curve in clean accuracy. Intervals are by
+    bootstrap over models, or over families where they are known.
+    """
+    lost = shifts.synthetic_residuals()[[name for names in categories for name in names]].to_numpy().T
+    category = np.repeat(range(len(categories)), [len(names) for names in categories])
+    first, second = np.triu_indices(len(category), 1)
+    same = category[first] == category[second]
+    n = len(shifts.models)
+    times = np.vstack([np.ones(n, int), resample_models(n, DEFAULT, shifts.families)])  # first as they are
+    lines = []
+    for kind, degree in GIVEN.items():
+        given = None if degree is None else shifts.clean.to_numpy()
+        kind_of = "pearson" if degree is None else "partial"
+        pairs = resampled(kind_of, lost, lost, times, given, degree or 1)[:, first, second]
+        means = [pairs[:, which].mean(axis=1) for which in (same, ~same)]
+        for what, values in (("same", means[0]), ("different", means[1]), ("gap", means[0] - means[1])):
+            low, high, _ = percentiles(values[1:], DEFAULT.level)
+            lines.append((f"{what}{suffix}", kind, values[0], low, high))
+    return pd.DataFrame(lines, columns=["what", "kind", "value", "low", "high"])
+
+
+def threshold_lines(found: dict[str, pd.DataFrame]) -> list[str]:
+    """ImageNet-C over models above some clean accuracy: three kinds of correlation, in the mean over natural shifts."""
+    table = found["thresholds"].query("what == 'imagenet-c'").set_index(["which", "resample", "kind"]).sort_index()
+    lines = []
+    for which in LEAST_CLEAN:
+        its = table.loc[which]
+        cells = [f"{_interval(its.loc['models', kind])} {_bracket(its.loc['families', kind])}" for kind in GIVEN]
+        lines.append(f"| {which} | {its['models'].iloc[0]} | {' | '.join(cells)} |")
+    return lines
+
+
+def agreement_lines(found: dict[str, pd.DataFrame], categories: int, kind: str = "pearson") -> list[str]:
+    """Correlations of two corruptions, of the same category and of different ones, and the difference."""
+    table = found["thresholds"].query("kind == @kind").set_index(["which", "what", "resample"]).sort_index()
+    lines = []
+    for which in dict.fromkeys(found["thresholds"]["which"]):
+        rows = [table.loc[(which, f"{what}, {categories} categories")] for what in ("same", "different", "gap")]
+        cells = [f"{_interval(row.loc['models'])} {_bracket(row.loc['families'])}" for row in rows]
+        lines.append(f"| {which} | {rows[0]['models'].iloc[0]} | {' | '.join(cells)} |")
+    return lines
+
+
+def category_threshold_lines(found: dict[str, pd.DataFrame]) -> list[str]:
+    """Per category: its mean correlation with natural shifts over models above some clean accuracy."""
+    table = found["thresholds"].query("resample == 'models' and kind == 'pearson'").set_index(["what", "which"])
+    return [
+        f"| {place} | {' | '.join(_interval(table.loc[(f'category {place}', which)]) for which in LEAST_CLEAN)} |"
+        for place in (1, 2, 3)
+    ]
 
 
 def read_results() -> dict[str, pd.DataFrame]:
@@ -231,6 +318,8 @@ def main() -> None:
     parts = [benchmark_lines(found), variant_lines(found), category_lines(found), corruption_lines(found)]
     parts += [group_lines(found, count, kind) for count in LEAST_CORRELATION for kind in ("n,k", "std")]
     parts += [trend_lines(found), *(step_lines(found, count) for count in LEAST_CORRELATION), search_lines(found)]
+    parts += [threshold_lines(found), *(agreement_lines(found, count) for count in LEAST_CORRELATION)]
+    parts += [agreement_lines(found, 3, "curved"), category_threshold_lines(found)]
     print("\n\n".join("\n".join(lines) for lines in parts))
 
 

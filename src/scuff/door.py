@@ -19,12 +19,14 @@ from scuff.ops.jpeg import jpeg
 from scuff.random import Ids, ids_tensor, image_keys, integers
 from scuff.ranges import as_range
 from scuff.suites import Suite, list_suites, load_suite
+from scuff.suites.paths import Parameters, Term, between, stretch
 
 PUBLISHED_QUALITY = 85  # the JPEG quality of the published ImageNet-C files
 
 # Values per inner step: about 27 images of 224 pixels on a CPU, which suits its caches, and about 256 on a GPU. This
 # bounds the memory that a huge batch can take; results do not depend on it.
 CHUNK = {"cpu": 1 << 22, "cuda": 40_000_000}
+DRAWS = ("level", "shared")
 ALWAYS_THERE = 1 << 30  # bytes of memory about which nobody asks
 
 
@@ -34,7 +36,8 @@ class Resolved:
 
     A severity that is drawn, or fixed inside its range, is no part of the key. So an image keeps all its other draws
     when the severity is fixed, and fixing it at what was drawn changes nothing. `choices` are the levels, where every
-    image draws its own; an image that draws level 3 comes out as if it had been called with level 3.
+    image draws its own; an image that draws level 3 comes out as if it had been called with level 3. A severity between
+    levels lies `share` of the way from `lower`, where None is the image itself, to `parameters`.
     """
 
     corruption: Corruption
@@ -43,6 +46,8 @@ class Resolved:
     level: int | None
     size: int | None
     choices: tuple[Resolved, ...] = ()
+    lower: Parameters | None = None
+    share: float = 1.0
 
 
 def resolve(
@@ -51,6 +56,8 @@ def resolve(
     *,
     suite: Suite | str | None = None,
     parameters: dict[str, Any] | None = None,
+    path: str = "levels",
+    draws: str = "level",
 ) -> Resolved:
     """Find what `name` means: "suite/entry" at a severity, an entry of `suite`, or a corruption with `parameters`.
 
@@ -70,11 +77,16 @@ def resolve(
     if suite.draws_levels and levels and severity is None:
         choices = tuple(resolve(entry, level, suite=suite) for level in levels)
         return Resolved(corruption, {}, f"{suite.name}/{entry}", None, suite.size_of(entry), choices)
-    values = suite.parameters(entry, severity)
+    if draws not in DRAWS:
+        raise ValueError(f"draws must be {' or '.join(DRAWS)}, got {draws!r}")
+    lower, upper, share = stretch(suite, entry, severity, path) if levels else (0, severity, 1.0)
+    values = suite.parameters(entry, upper)
     corruption.check_parameters(values)
-    level = severity if levels else None
-    assert level is None or isinstance(level, int)  # of which `parameters` has made sure
-    return Resolved(corruption, values, f"{suite.name}/{entry}", level, suite.size_of(entry))
+    address, size, level = f"{suite.name}/{entry}", suite.size_of(entry), int(upper) if levels and upper else None
+    if not levels or (share == 1.0 and draws == "level"):
+        return Resolved(corruption, values, address, level, size)
+    begin = suite.parameters(entry, lower) if lower else None
+    return Resolved(corruption.sharing_draws(), values, address, None, size, lower=begin, share=share)
 
 
 def resolve_still(
@@ -83,6 +95,7 @@ def resolve_still(
     *,
     suite: Suite | str | None = None,
     parameters: dict[str, Any] | None = None,
+    **options: Any,
 ) -> Resolved:
     """`resolve`, for anything but a sequence of frames."""
     if parameters is None:
@@ -92,7 +105,7 @@ def resolve_still(
         corruption, address = suite.corruption(name), f"{suite.name}/{name}"
     if get(corruption).sequence:
         raise ValueError(f"{address} is a sequence of frames; make it with scuff.sequence")
-    return resolve(name, severity, suite=suite, parameters=parameters)
+    return resolve(name, severity, suite=suite, parameters=parameters, **options)
 
 
 def find_entry(name: str, suite: Suite | str | None = None) -> tuple[Suite, str]:
@@ -123,6 +136,8 @@ def corrupt(
     ids: Ids = None,
     suite: Suite | str | None = None,
     parameters: dict[str, Any] | None = None,
+    path: str = "levels",
+    draws: str = "level",
     scale: bool = True,
     as_published: bool = False,
     check: bool = True,
@@ -138,7 +153,8 @@ def corrupt(
         torch (C, H, W) or (N, C, H, W); numpy (H, W), (H, W, C) or (N, H, W, C); PIL; or a list of those, of any sizes.
         uint8, or float in [0, 1]; grey or RGB. Never modified.
     name, severity
-        An entry of a suite and its level: `"imagenet-c/fog", 3`. An entry whose severity is a range is called without
+        An entry of a suite and its level: `"imagenet-c/fog", 3`; or a severity between levels, `2.4`, from 0, which is
+        the image itself, to the last level. An entry whose severity is a range is called without
         one, and every image draws its own, or with a value inside the range: `"imagenet-noc/rain", 50`; so is one of a
         suite that draws levels, which on a GPU waits for the device to know how many drew which. With `suite=`
         only the entry's name. With `parameters=` the name of a corruption, as in
@@ -146,6 +162,12 @@ def corrupt(
     seed, ids
         Randomness is keyed by (seed, entry, level, id). Give the positions in your dataset; or "content", the default
         for a single image, to key every image by its own pixels. Ids of a batch or a list default to 0..n-1.
+    path
+        Which way severities between levels go: "levels" leads through all of them, "monotone" only through those that
+        lead away from the image, where the published ones come back (snow, elastic, saturate).
+    draws
+        "level": every level has draws of its own, as the benchmark does; severities between levels share theirs.
+        "shared": levels share them too, so that a rising severity changes one scene.
     scale
         Lengths in pixels are meant for the suite's image size. By default they are multiplied by (shorter side / that
         size); False takes them as they are.
@@ -159,7 +181,7 @@ def corrupt(
     >>> corrupt(x, "cifar10-c/brightness", severity=5)[0, 0, 0].tolist()
     [76, 76, 76]
     """
-    plan = resolve_still(name, severity, suite=suite, parameters=parameters)
+    plan = resolve_still(name, severity, suite=suite, parameters=parameters, path=path, draws=draws)
     if isinstance(images, (list, tuple)):
         each = open_each(images, ids, check)
         return [o.restore(_corrupt_batch(o.batch, plan, seed, its_id, scale, as_published)) for o, its_id in each]
@@ -192,10 +214,12 @@ def _corrupt_batch(batch: Tensor, plan: Resolved, seed: int, ids: Ids, scale: bo
         drawn = integers(image_keys(plan.entry, None, ids, seed), "level", low=0, high=len(plan.choices) - 1)
         options: dict[str, Any] = {"seed": seed, "scale": scale, "as_published": as_published}
         return each_its_way(batch, ids, drawn, [partial(_corrupt_batch, plan=p, **options) for p in plan.choices])
-    parameters = scaled_parameters(plan, min(batch.shape[-2:])) if scale else plan.parameters
-    check_memory(plan.corruption, parameters, batch)
+    terms = weighted_parameters(plan, min(batch.shape[-2:]), scale)
+    for _, parameters in terms:
+        if parameters is not None:
+            check_memory(plan.corruption, parameters, batch)
     keys = image_keys(plan.entry, plan.level, ids, seed)
-    pieces = [_step(plan.corruption, parameters, batch[p], keys[p], as_published) for p in pieces_of(batch)]
+    pieces = [_step(plan.corruption, terms, batch[p], keys[p], as_published) for p in pieces_of(batch)]
     return pieces[0] if len(pieces) == 1 else torch.cat(pieces)
 
 
@@ -212,14 +236,23 @@ def each_its_way(batch: Tensor, ids: Tensor, chosen: Tensor, ways: Sequence[Call
     return out
 
 
-def scaled_parameters(plan: Resolved, side: int) -> dict[str, Any]:
-    """The parameters for images whose shorter side is `side`."""
-    if plan.size in (None, side):
-        return plan.parameters
-    return plan.corruption.scaled(plan.parameters, side / plan.size)
+def scaled_parameters(plan: Resolved, side: int, parameters: Parameters | None = None) -> Parameters:
+    """The parameters of a plan, or others of its entry, for images whose shorter side is `side`."""
+    parameters = plan.parameters if parameters is None else parameters
+    return parameters if plan.size in (None, side) else plan.corruption.scaled(parameters, side / plan.size)
 
 
-def check_memory(corruption: Corruption, parameters: dict[str, Any], batch: Tensor) -> None:
+def weighted_parameters(plan: Resolved, side: int, scale: bool) -> list[Term]:
+    """What to apply to images whose shorter side is `side`, and the weights of the results: in general one, of 1."""
+
+    def at_size(parameters: Parameters) -> Parameters:
+        return scaled_parameters(plan, side, parameters) if scale else parameters
+
+    lower = None if plan.lower is None else at_size(plan.lower)
+    return between(plan.corruption.name, lower, at_size(plan.parameters), plan.share, side)
+
+
+def check_memory(corruption: Corruption, parameters: Parameters, batch: Tensor) -> None:
     """Refuse what would take more memory than there is: three copies of the images, and what the corruption needs."""
     piece = batch[pieces_of(batch)[0]]
     beyond = corruption.memory(len(piece), tuple(batch.shape[1:]), parameters) if corruption.memory else 0.0
@@ -241,11 +274,26 @@ def pieces_of(batch: Tensor) -> list[slice]:
     return [slice(start, start + count) for start in range(0, max(len(batch), 1), count)]
 
 
-def _step(corruption: Corruption, parameters, batch: Tensor, keys: Tensor, as_published: bool) -> Tensor:
-    pixels = to_pixels(corruption, batch, corruption(from_pixels(corruption, batch), keys, parameters))
+def _step(corruption: Corruption, terms: list[Term], batch: Tensor, keys: Tensor, as_published: bool) -> Tensor:
+    if terms == [(1.0, None)] and not as_published:
+        return batch.clone()
+    pixels = to_pixels(corruption, batch, _weighted(corruption, terms, from_pixels(corruption, batch), keys))
     if as_published:
         pixels = jpeg(pixels.expand(-1, 3, -1, -1), PUBLISHED_QUALITY)[:, : pixels.shape[1]]
     return like(batch, pixels)
+
+
+def _weighted(corruption: Corruption, terms: list[Term], x: Tensor, keys: Tensor) -> Tensor:
+    """The weighted mean of results, all of the same draws; what is alike in all of them stays exactly that."""
+    made = [x if parameters is None else corruption(x, keys, parameters) for _, parameters in terms]
+    if len(made) == 1:
+        return made[0]
+    is_byte = corruption.domain == "byte"
+    made = [y.float() if is_byte else y.clamp(0.0, 1.0) for y in made]
+    mean = made[0]
+    for (weight, _), y in zip(terms[1:], made[1:], strict=True):
+        mean = mean + weight * (y - made[0])
+    return torch.round(mean).to(torch.uint8) if is_byte else mean
 
 
 def from_pixels(corruption: Corruption, batch: Tensor) -> Tensor:

@@ -15,6 +15,7 @@ from scuff.door import Resolved
 from scuff.images import ImageError, Images, open_images
 from scuff.random import Ids, ids_tensor, image_keys
 from scuff.suites import Levels, Suite
+from scuff.suites.paths import Parameters
 
 DIFFICULTIES = 3  # of an entry without levels: there it is the stride of the metric
 
@@ -120,7 +121,7 @@ def _film(batch: Tensor, plan: Resolved, seed: int, ids: Ids, scale: bool, crop:
     return _whole_film(plan.corruption, parameters, _crop_centre(batch, crop), keys)
 
 
-def _whole_film(corruption: Corruption, parameters: dict[str, Any], batch: Tensor, keys: Tensor) -> Iterator[Tensor]:
+def _whole_film(corruption: Corruption, parameters: Parameters, batch: Tensor, keys: Tensor) -> Iterator[Tensor]:
     """A large batch is filmed in pieces, side by side, so that no step takes much memory."""
 
     def film(part: Tensor, its_keys: Tensor) -> Iterator[Tensor]:

@@ -50,9 +50,9 @@ def test_content_ids_are_those_of_the_picture_not_of_its_type() -> None:
     ("arguments", "options", "message"),
     [
         (("fog", 3), {}, "expected suite/name, as in 'imagenet-c/fog'"),
-        (("imagenet-c/fog",), {}, "needs a severity from 1 to 5"),
-        (("imagenet-c/fog", 0), {}, "whole number from 1 to 5, got 0"),
-        (("imagenet-c/fog", 6), {}, "from 1 to 5, got 6"),
+        (("imagenet-c/fog",), {}, "needs a severity from 0 to 5"),
+        (("imagenet-c/fog", -1), {}, "needs a severity from 0 to 5, got -1"),
+        (("imagenet-c/fog", 5.01), {}, "needs a severity from 0 to 5, got 5.01"),
         (("imagenet-x/fog", 1), {}, "no suite is called 'imagenet-x'"),
         (("imagenet-c/frog", 1), {}, "did you mean fog|did you mean frost"),
         (("fog", 3), {"parameters": {"strength": 1.0, "decay": 2.0}}, "not both"),

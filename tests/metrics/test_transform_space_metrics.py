@@ -178,6 +178,20 @@ def test_ranks_share_ties_and_intervals_hold_what_they_promise():
     assert scheme_correlations(tied, errors)["rho"][0] == pytest.approx(wanted, rel=1e-14)
 
 
+def test_a_correlation_may_count_some_schemes_only():
+    table = made(schemes=9)
+    errors = made_errors(table)
+    some = list(table.schemes[7:1:-1])
+    found = scheme_correlations(table, errors, schemes=[*some, some[0]])  # each once
+    assert set(found["schemes"]) == {6}
+    for name, rho in zip(found["corruption"], found["rho"], strict=True):
+        mean = errors[errors["corruption"] == name].groupby("scheme", sort=False)["error"].mean()
+        wanted = stats.spearmanr(table.by_corruption("msd")[name].loc[some], mean.loc[some]).statistic
+        assert rho == pytest.approx(wanted, rel=1e-12)
+    with pytest.raises(ValueError, match="there are no distances of augmix; there are scheme0"):
+        scheme_correlations(table, errors, schemes=["augmix"])
+
+
 def test_p_values_of_few_schemes_count_all_orders():
     """Of 120 orders of five, two are perfect, where Student's t would say 0."""
     table = Distances(tuple("abcde"), (("a/fog", 1),), np.arange(5.0)[None, :, None], np.ones((1, 5, 1)))

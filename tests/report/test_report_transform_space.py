@@ -31,6 +31,7 @@ from typer.testing import CliRunner
 
 from scuff.augment import NINE
 from scuff.cli import app
+from scuff.metrics import scheme_correlations
 from scuff.metrics.intervals import student_half_width
 from scuff.report import write_report
 from scuff.report.colours import themes
@@ -286,6 +287,14 @@ def test_correlations_that_are_not_defined_say_why():
     assert f"MSD, gaussian noise and shot noise: {why}." in page.section("correlation")
     assert "nan" not in " ".join(page.texts("main")).lower().split()
     assert page.data()["figures"]["correlation"]["data"][0]["x"] == [None, None]
+
+
+def test_correlations_over_some_schemes_say_over_how_many(page, distances, errors):
+    assert "Over all schemes: whether networks" in page.section("correlation")
+    subsets = [name for name in distances.schemes if name not in NAMED]
+    some = {"msd": scheme_correlations(distances, errors, schemes=subsets, resamples=50)}
+    page = Page(rendered(distances_page, distances, None, errors, some))
+    assert f"Over {len(subsets)} of the {len(distances.schemes)} schemes: whether" in page.section("correlation")
 
 
 def test_a_study_whose_networks_are_not_all_trained_says_so(distances, errors):

@@ -13,12 +13,12 @@ from made_images import bars
 from torch import nn
 from typer.testing import CliRunner
 
-from scuff.augment import AugMix, NoAugmentation, open_scheme
+from scuff.augment import AugMix, NoAugmentation, expand_schemes, open_scheme
 from scuff.cli import app
 from scuff.data import open_source
 from scuff.engine import LocalEngine
 from scuff.evaluation import evaluate
-from scuff.metrics import mmd, msd
+from scuff.metrics import mmd, msd, read_distances
 from scuff.models import Classifier, build, open_model
 from scuff.models.features import hidden_layer
 from scuff.studies import (
@@ -356,16 +356,23 @@ def test_correlations_from_the_command_line(tmp_path, small):
 
 
 @pytest.mark.slow
-def test_schemes_and_seeds_join_the_correlations(tmp_path, small):
+def test_a_correlation_counts_its_own_schemes_and_the_seeds_of_the_folder(tmp_path, small):
     options = {"recipe": QUICK, "extractor": network(), "test": "fashion", "limit": 50, "engine": ONE, **FEW}
     options |= {"only": ["fog"], "severities": [3]}
     first = correlation("powerset-5", SUITE, small, tmp_path, **options)
-    more = correlation(["gaussian:0.1"], SUITE, small, tmp_path, **options)
+    more = correlation(["powerset-5", "gaussian:0.1"], SUITE, small, tmp_path, **options)
     assert (first["schemes"].item(), more["schemes"].item()) == (5, 6)
-    again = correlation("powerset-5", SUITE, small, tmp_path, seeds=[1], **options)
+    assert len(json.loads((tmp_path / "trials.json").read_text())["schemes"]) == 6
+    same = correlation("powerset-5", SUITE, small, tmp_path, **options)  # the sixth stays in the folder, uncounted
+    pd.testing.assert_frame_equal(first, same)
+    settings = json.loads((tmp_path / "trials.json").read_text())
+    assert settings["schemes"] == expand_schemes(["powerset-5"])
+    assert settings["options"]["schemes"] == "powerset-5"
+    assert read_distances(tmp_path / "distances.csv").schemes == (*settings["schemes"], "gaussian:0.1")
+    again = correlation(["powerset-5", "gaussian:0.1"], SUITE, small, tmp_path, seeds=[1], **options)
     errors = pd.read_csv(tmp_path / "errors.csv", keep_default_na=False)
     assert again["schemes"].item() == 6
-    assert errors.groupby("scheme")["seed"].nunique().tolist().count(2) == 5
+    assert errors.groupby("scheme")["seed"].nunique().tolist().count(2) == 6
     assert json.loads((tmp_path / "trials.json").read_text())["seeds"] == [0, 1]
 
 

@@ -198,6 +198,7 @@ def test_entries_of_several_suites_make_one(tmp_path: Path) -> None:
     assert made.levels("fog") == (1, 2, 3, 4, 5)
     assert made.parameters("fog", 2) == scuff.load_suite("cifar10-c").parameters("fog", 2)
     assert made.categories == {"light": ["noc-candidates-brightness", "cifar10-c-brightness"]}
+    assert combine_suites("snowy", ["imagenet-c/snow", "imagenet-c/fog"]).monotone == {"snow": [1, 2, 4, 5]}
     made.save(tmp_path / "both.yaml")
     assert scuff.load_suite(tmp_path / "both.yaml") == made
     again = combine_suites("again", ["both/fog"], [made])

@@ -85,7 +85,8 @@ def correlation_command(plan: Any, correlations: Any) -> None:
     """Correlate distances with errors: do schemes that come nearer to a corruption help more against it?
 
     Measures the distances of all schemes, trains a network with each of them, tests all networks, and prints Spearman's
-    correlation over schemes of MSD and error, one for each corruption, with its interval.
+    correlation over schemes of MSD and error, one for each corruption, with its interval. It counts the schemes that
+    --schemes names, also where the folder holds more: networks are trained once, and correlated as often as you like.
 
     \b
     Examples:

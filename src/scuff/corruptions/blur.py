@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 import torch
@@ -13,6 +14,7 @@ from scuff.corruptions.registry import HENDRYCKS, NOC, SYN2NAT, register
 from scuff.kernels.constants import constant
 from scuff.ops import filters
 from scuff.ops.resize import clipped_zoom
+from scuff.ops.warp import pixel_grid
 from scuff.ranges import Range
 
 LIMITS = {
@@ -60,8 +62,27 @@ def _draw_glass(keys: Tensor, shape: Shape, *, reach: int, passes: int) -> dict[
     }
 
 
-@hendrycks(draw=_draw_glass, lengths=("sigma", "reach"))
-def glass_blur(x: Tensor, dx: Tensor, dy: Tensor, *, sigma: float, reach: int, passes: int) -> Tensor:
+def _draw_real_glass(keys: Tensor, shape: Shape, *, reach: float, passes: float) -> dict[str, Tensor]:
+    """Reach and passes may be fractions: these are the chances of a pixel to reach farther, and to take part once more.
+
+    A pixel that would reach beyond the border stays.
+    """
+    _, height, width = shape
+    size = (math.ceil(passes), height, width)
+    radius = math.floor(reach) + (random.uniform(keys, "reach", size) <= reach % 1.0).float()
+    turn = torch.arange(size[0], device=keys.device)[:, None, None]
+    stays = random.uniform(keys, "part", size) > passes - turn
+    for length, at in zip((height, width), pixel_grid(height, width, keys.device), strict=True):
+        stays = stays | (at <= radius) | (at > length - radius)
+    drawn = {}
+    for axis in ("dx", "dy"):
+        offset = torch.floor(2.0 * radius * random.uniform(keys, axis, size)).clamp(max=2.0 * radius - 1.0) - radius
+        drawn[axis] = torch.where(stays, 0.0, offset).int()
+    return drawn
+
+
+@hendrycks(draw=_draw_glass, lengths=("sigma", "reach"), shared_draw=_draw_real_glass)
+def glass_blur(x: Tensor, dx: Tensor, dy: Tensor, *, sigma: float, reach: float, passes: float) -> Tensor:
     """Frosted glass: blur, let every pixel copy a random neighbour `passes` times, blur again.
 
     The original means to swap pixels but copies them, from the last pixel to the first, each one seeing the copies made
@@ -69,8 +90,8 @@ def glass_blur(x: Tensor, dx: Tensor, dy: Tensor, *, sigma: float, reach: int, p
     """
     blurred = filters.gaussian_blur(x, sigma)
     pixels = kernels.unit_to_bytes(blurred, torch.empty(x.shape, dtype=torch.uint8, device=x.device))
-    for step in range(passes):
-        pixels = kernels.local_copies(pixels, dy[:, step], dx[:, step], reach)
+    for step in range(math.ceil(passes)):
+        pixels = kernels.local_copies(pixels, dy[:, step], dx[:, step], int(reach))
     return filters.gaussian_blur(kernels.bytes_to_unit(pixels), sigma)
 
 

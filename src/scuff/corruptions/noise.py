@@ -62,7 +62,13 @@ def _draw_impulses(keys: Tensor, shape: Shape, *, amount: float) -> dict[str, Te
     return {"replaced": u <= amount, "salt": u <= 0.5 * amount}
 
 
-@hendrycks(draw=_draw_impulses)
+def _draw_nested_impulses(keys: Tensor, shape: Shape, *, amount: float) -> dict[str, Tensor]:
+    """A value that is hit stays hit as the amount grows, and keeps its colour."""
+    salt = random.bernoulli(keys, "colour", shape, probability=0.5)
+    return {"replaced": random.uniform(keys, "impulse", shape) <= amount, "salt": salt}
+
+
+@hendrycks(draw=_draw_impulses, shared_draw=_draw_nested_impulses)
 def impulse_noise(x: Tensor, replaced: Tensor, salt: Tensor) -> Tensor:
     """Salt and pepper from bit errors: a share `amount` of all values becomes 1 or 0, with equal chances."""
     return torch.where(replaced, salt.to(x.dtype), x)

@@ -51,7 +51,8 @@ class Corruption:
     one batch after the other; one that moves the view is made `before_crop`, so that the picture's surroundings come
     into sight. `limits` says what parameters may be: whole numbers where both ends are whole. `memory` is a function of
     the number of images, their shape and the parameters, for what needs much more memory than some copies of the
-    images: how many numbers it holds at once.
+    images: how many numbers it holds at once. `shared_draw` takes the place of `draw` where severities share their
+    draws, if `draw` would turn a small step of a parameter into another picture.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Corruption:
     reference: str = ""
     limits: Mapping[str, Range] = field(default_factory=dict)
     memory: Memory | None = None
+    shared_draw: Callable[..., dict[str, Tensor]] | None = None
 
     @property
     def text(self) -> str:
@@ -96,6 +98,10 @@ class Corruption:
                 kind = "a whole number" if limit.is_whole else "a number"
                 kind += ", or a range of them," if parameter in self.ranges else ""
                 raise ValueError(f"{self.name}: {parameter}: expected {kind} within {limit}, got {value}")
+
+    def sharing_draws(self) -> Corruption:
+        """The same law, of which every severity makes another picture of one scene."""
+        return replace(self, draw=self.shared_draw) if self.shared_draw else self
 
     def scaled(self, parameters: Parameters, factor: float) -> dict[str, Any]:
         """Multiply lengths by `factor`: real ones freely, whole ones rounded and at least 1; within their limits."""
@@ -154,6 +160,7 @@ def register(
     reference: str = "",
     limits: Mapping[str, Range] | None = None,
     memory: Memory | None = None,
+    shared_draw: Callable[..., dict[str, Tensor]] | None = None,
 ) -> Callable[[AnyApply], AnyApply]:
     """Register the decorated `apply` under its own name. Plug-ins use the same decorator.
 
@@ -173,7 +180,7 @@ def register(
             name, family, draw, apply, domain, colour, lengths, ranges, sequence, before_crop, reference, memory=memory
         )
         own = {p: limit for p, limit in (limits or {}).items() if p in corruption.parameters}
-        corruption = replace(corruption, limits=own)
+        corruption = replace(corruption, limits=own, shared_draw=shared_draw)
         for what, given in (("a length", lengths), ("a range", ranges)):
             unknown = [p for p in given if p not in corruption.parameters]
             if unknown:

@@ -1,6 +1,6 @@
 """Scores of rows, each with an interval, and distances between classes.
 
-Pure: numpy, pandas, scipy, numba, threadpoolctl and yaml; no images, and torch for distances on a GPU only.
+Pure: numpy, pandas, scipy, numba, threadpoolctl and yaml; torch for distances on a GPU and between pictures only.
 
 Rows have one line per image and cell (a corruption at a severity), as an evaluation writes them. Scores take the rows
 of one model; `summary`, `ranks` and `compare` take those of many, in one table or as {model: rows}.
@@ -49,6 +49,7 @@ from scuff.metrics.validity.effective import Effective, effective_robustness
 from scuff.metrics.validity.scores import contributions, validity
 from scuff.metrics.validity.shift_tables import complete_shifts, read_shifts
 from scuff.metrics.validity.shifts import Shifts
+from scuff.metrics.visual import vif_distance
 
 # Any score, evaluations, and then a group for each question: overlap, separation, transform space and validity.
 __all__ = ["Difference", "Resampling", "Score", "bootstrap", "bootstrap_difference", "to_frame", "wilson"]
@@ -62,4 +63,4 @@ __all__ += ["Neighbours", "RobustAccuracies", "Separation", "accuracy_table", "c
 __all__ += ["copies_effect", "mscr", "mscr_scores", "nearest_other_class", "read_robust_accuracies", "running_mscr"]
 __all__ += ["Distances", "closest_order", "mmd", "msd", "read_distances", "scheme_correlations"]
 __all__ += ["Correlation", "Effective", "Shifts", "complete_shifts", "contributions", "correlate"]
-__all__ += ["effective_robustness", "read_shifts", "validity"]
+__all__ += ["effective_robustness", "read_shifts", "validity", "vif_distance"]

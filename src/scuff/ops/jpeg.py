@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import torch
@@ -31,10 +32,11 @@ LUMA_TABLE = (
 CHROMA_CORNER = ((17, 18, 24, 47), (18, 21, 26, 66), (24, 26, 56, 99), (47, 66, 99, 99))
 
 
-def jpeg(pixels: Tensor, quality: int | Tensor, swapped: bool = False) -> Tensor:
+def jpeg(pixels: Tensor, quality: float | Tensor, swapped: bool = False) -> Tensor:
     """Compress uint8 RGB (N, 3, H, W) at `quality` 1..100 (baseline, 4:2:0) and decompress it again.
 
-    One quality for all images, or int32 (N,), one for each. `swapped` hands red to the codec as blue, and blue as red.
+    One quality for all images, or int32 (N,), one for each. A float may lie between whole ones: the scale of the
+    quantisation tables is then not rounded. `swapped` hands red to the codec as blue, and blue as red.
     """
     if pixels.device.type == "cpu":
         return jpeg_codec(pixels, quality, swapped)
@@ -44,7 +46,7 @@ def jpeg(pixels: Tensor, quality: int | Tensor, swapped: bool = False) -> Tensor
 # --- the codec ------------------------------------------------------------------------------------------------------
 
 
-def jpeg_codec(pixels: Tensor, quality: int | Tensor, swapped: bool = False) -> Tensor:
+def jpeg_codec(pixels: Tensor, quality: float | Tensor, swapped: bool = False) -> Tensor:
     """By Pillow, an image at a time, on as many threads as torch may use."""
     from PIL import Image
     from PIL.JpegImagePlugin import JpegImageFile
@@ -53,6 +55,9 @@ def jpeg_codec(pixels: Tensor, quality: int | Tensor, swapped: bool = False) -> 
     source = pixels.permute(0, 2, 3, 1).contiguous().view(n, 3 * height * width).numpy()
     out = np.empty_like(source)
     qualities = quality.tolist() if isinstance(quality, Tensor) else [quality] * n
+    settings: list[dict[str, Any]] = [{"quality": q} for q in qualities]
+    if isinstance(quality, float):
+        settings = [{"qtables": [scaled_table(kind, quality).ravel().tolist() for kind in ("luma", "chroma")]}] * n
     order = "BGR" if swapped else "RGB"
 
     def work(start: int, stop: int) -> None:
@@ -61,7 +66,7 @@ def jpeg_codec(pixels: Tensor, quality: int | Tensor, swapped: bool = False) -> 
             file.seek(0)
             file.truncate()
             image.frombytes(source[i].data, "raw", order)
-            image.save(file, "JPEG", quality=qualities[i])
+            image.save(file, "JPEG", **settings[i])
             file.seek(0)
             out[i] = np.frombuffer(JpegImageFile(file).tobytes("raw", order), np.uint8)
 
@@ -72,7 +77,7 @@ def jpeg_codec(pixels: Tensor, quality: int | Tensor, swapped: bool = False) -> 
 # --- the model ------------------------------------------------------------------------------------------------------
 
 
-def jpeg_model(pixels: Tensor, quality: int | Tensor) -> Tensor:
+def jpeg_model(pixels: Tensor, quality: float | Tensor) -> Tensor:
     """By tensor arithmetic, the whole batch at once, on any device."""
     h, w = pixels.shape[-2:]
     red, green, blue = pixels.to(torch.int32).unbind(1)
@@ -91,8 +96,10 @@ def jpeg_model(pixels: Tensor, quality: int | Tensor) -> Tensor:
     return torch.stack((red, green, blue), dim=1).clamp_(0, 255).to(torch.uint8)
 
 
-def _table(kind: str, quality: int | Tensor, device: torch.device) -> Tensor:
+def _table(kind: str, quality: float | Tensor, device: torch.device) -> Tensor:
     """Quantisation tables to meet blocks (N, down, across, 8, 8): one for all images, or one for each."""
+    if isinstance(quality, float):
+        return torch.from_numpy(scaled_table(kind, quality)).double().to(device)[None, None, None]
     tables = _tables(kind, device)
     return tables[quality.long() if isinstance(quality, Tensor) else slice(quality, quality + 1)][:, None, None]
 
@@ -100,14 +107,19 @@ def _table(kind: str, quality: int | Tensor, device: torch.device) -> Tensor:
 @lru_cache(maxsize=8)
 def _tables(kind: str, device: torch.device) -> Tensor:
     """The tables of all qualities, (101, 8, 8); there is no quality 0."""
+    tables = np.stack([scaled_table(kind, max(quality, 1)) for quality in range(101)])
+    return torch.from_numpy(tables.astype(np.float64)).to(device)
+
+
+def scaled_table(kind: str, quality: float) -> np.ndarray:
+    """The quantisation table (8, 8) of a quality, whole numbers 1..255; of a float, its scale is not rounded first."""
     base = np.full((8, 8), 99)
     if kind == "luma":
         base = np.array(LUMA_TABLE)
     else:
         base[:4, :4] = CHROMA_CORNER
-    quality = np.maximum(np.arange(101), 1)[:, None, None]
-    factor = np.where(quality < 50, 5000 // quality, 200 - 2 * quality)
-    return torch.from_numpy(np.clip((base * factor + 50) // 100, 1, 255).astype(np.float64)).to(device)
+    scale = 200 - 2 * quality if quality >= 50 else 5000 / quality if isinstance(quality, float) else 5000 // quality
+    return np.clip((base * scale + 50) // 100, 1, 255).astype(np.int64)
 
 
 @lru_cache(maxsize=8)

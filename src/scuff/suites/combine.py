@@ -50,6 +50,7 @@ def combine_suites(
         reference="; ".join(references),
         categories=groups,
         draws_levels=draws_levels,
+        monotone={names[a]: suite.monotone[entry] for a, (suite, entry) in entries.items() if entry in suite.monotone},
     )
 
 

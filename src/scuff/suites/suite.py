@@ -52,7 +52,8 @@ class Suite:
 
     `aliases` are further names of entries. `categories` groups entries, where the authors of the benchmark do. In
     sequences, a prediction is compared to that of the frame before, in those of `compare_to_first` to that of frame 0.
-    With `draws_levels`, no entry has levels to be called with: every image draws its own.
+    With `draws_levels`, no entry has levels to be called with: every image draws its own. `monotone` names the levels
+    of an entry that lead away from the clean image, where these are not all of them; see `scuff.suites.paths`.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Suite:
     categories: Mapping[str, list[str]] = field(default_factory=dict, repr=False)
     compare_to_first: tuple[str, ...] = ()
     draws_levels: bool = False
+    monotone: Mapping[str, list[int]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         _validate(self)
@@ -172,7 +174,7 @@ class Suite:
         content = {"suite": self.name, "version": self.version, "size": self.size}
         if self.severities is not None:
             content["severities"] = self.severities
-        for key in ("about", "reference", "aliases", "categories", "draws_levels"):
+        for key in ("about", "reference", "aliases", "categories", "draws_levels", "monotone"):
             if getattr(self, key):
                 content[key] = getattr(self, key)
         for key in ENTRY_LISTS:
@@ -288,6 +290,12 @@ def _validate(suite: Suite) -> None:
     for key, names in (("aliases", suite.aliases), ("categories", suite.categories)):
         good = isinstance(names, Mapping) and all(isinstance(name, str) for name in names)
         need(good, f"{key} must map names to entries, got {names!r}")
+    need(isinstance(suite.monotone, Mapping), f"monotone must map entries to their levels, got {suite.monotone!r}")
+    for entry, stops in suite.monotone.items():
+        need(entry in suite.entries, f"monotone names {entry!r}, which is no entry")
+        levels = [level for level in suite.listed_levels(entry) if isinstance(stops, list) and level in stops]
+        good = stops == levels and (not levels or levels[-1] == suite.severities)
+        need(good, f"monotone.{entry} must be levels in rising order, up to the last one, or [], got {stops!r}")
     for name, group in suite.categories.items():
         need(isinstance(group, (list, tuple)), f"the category {name!r} must be a list of entries, got {group!r}")
     for entry in [*suite.aliases.values(), *(e for group in suite.categories.values() for e in group)]:

@@ -86,7 +86,13 @@ def _take_levels(suite: Suite, levels: Mapping[str, Sequence[int]]) -> Suite:
         }
         for entry, chosen in levels.items()
     }
-    nothing: dict[str, Any] = {"validation": (), "aliases": {}, "categories": {}, "compare_to_first": ()}
+    nothing: dict[str, Any] = {
+        "validation": (),
+        "aliases": {},
+        "categories": {},
+        "compare_to_first": (),
+        "monotone": {},
+    }
     return replace(suite, entries=entries, severities=LEVELS, **nothing)
 
 

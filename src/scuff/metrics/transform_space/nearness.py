@@ -13,7 +13,7 @@ network robust to it. Distances are Euclidean.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -76,6 +76,7 @@ def scheme_correlations(
     errors: pd.DataFrame,
     *,
     distance: Kind = "msd",
+    schemes: Sequence[str] | None = None,
     confidence: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
@@ -89,6 +90,8 @@ def scheme_correlations(
     errors
         The columns scheme, corruption, severity, error (shares 0..1), and seed if there are several. Clean images are
         ignored. Schemes without errors are left out, and a note says so.
+    schemes
+        Those that the correlation counts. Default: all that have distances.
     confidence, resamples, seed
         Intervals are the percentiles of a bootstrap over schemes.
 
@@ -103,6 +106,7 @@ def scheme_correlations(
     [[0.9, 0.083, 5.0]]
     """
     resampling = Resampling(resamples, confidence, seed)
+    distances = distances if schemes is None else distances.take(list(dict.fromkeys(schemes)))
     table = _errors_by_corruption(distances, errors)
     near = distances.by_corruption(distance).loc[table.index]
     without = [name for name in distances.schemes if name not in table.index]

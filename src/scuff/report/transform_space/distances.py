@@ -54,12 +54,14 @@ def correlation_section(scores: DistanceScores) -> Section | None:
     """Whether distance predicts error."""
     if not scores.correlations:
         return None
+    counted, known = int(next(iter(scores.correlations.values()))["schemes"].max()), len(scores.by_distance)
+    over = "all schemes" if counted == known else f"{counted} of the {count(known, 'scheme')}"
     return parts.section(
         "correlation",
         "Correlation with errors",
         parts.text(
-            "Over all schemes: whether networks that were trained with a nearer scheme err less on a corruption. Right "
-            "of 0, they do. An interval that contains 0 leaves it open."
+            f"Over {over}: whether networks that were trained with a nearer scheme err less on a corruption. Right of "
+            "0, they do. An interval that contains 0 leaves it open."
         ),
         parts.figures([correlation_bars("correlation", scores)], side_by_side=False),
         *map(parts.note, _notes(scores)),

@@ -97,6 +97,7 @@ def _with_entries(suite: Suite, entries: dict[str, Any]) -> Suite:
         entries=entries,
         validation=tuple(e for e in suite.validation if e in entries),
         aliases={alias: e for alias, e in suite.aliases.items() if e in entries},
+        monotone={},
         categories={category: group for category, group in groups.items() if group},
     )
 

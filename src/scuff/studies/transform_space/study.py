@@ -129,11 +129,17 @@ class CorrelationStudy(TrialStudy["pd.DataFrame"], SchemesStudy["pd.DataFrame"])
 
     Measures the distances of all schemes, trains a network with each, tests all of them, and returns Spearman's
     correlation over schemes of MSD and error, one line per corruption. It takes at least five schemes, better dozens:
-    the augmentation powerset, `"powerset-64"`, is made for this. More schemes and seeds can join a folder later.
+    the augmentation powerset, `"powerset-64"`, is made for this. The correlation counts the schemes of the call, over
+    all seeds of the folder; of others, networks and distances stay there and are reused when a later call names them.
     """
 
     name, command, file = "correlation", "distance correlation", "trials.json"
     planner, reader = f"{FOLDER}.trials:plan_correlation", f"{FOLDER}.trials:read_correlation"
+
+    schemes: Annotated[
+        Schemes,
+        Option("Schemes that the correlation counts: powerset-64, augmix, ...", SCHEMES, "SCHEMES", resume="noted"),
+    ]
 
 
 @study

@@ -167,14 +167,13 @@ class TrialWork:
         save_table(self.store, name, table)
 
     def collect(self) -> pd.DataFrame:
-        """Write errors and correlations; schemes and seeds that the folder holds from before count as well."""
-        distances = self.distances.collect()
+        """Write errors, and correlations over the schemes of this study; the folder may hold more."""
+        distances, schemes = self.distances.collect(), list(self.distances.schemes)
         errors = join_tables(self.store, ERRORS, self.errors(), ["scheme", "seed"])
         self.save(ERRORS, errors, seeds=sorted(set(errors["seed"].tolist())))
-        trained = set(errors["scheme"])  # the folder may hold distances of others
-        distances = distances.take([name for name in distances.schemes if name in trained])
-        tables = {kind: scheme_correlations(distances, errors, distance=kind) for kind in CORRELATIONS}  # type: ignore[arg-type]
+        tables = {}
         for kind, name in CORRELATIONS.items():
+            tables[kind] = scheme_correlations(distances, errors, distance=kind, schemes=schemes)  # type: ignore[arg-type]
             save_table(self.store, name, tables[kind])
         return tables["msd"]
 
@@ -188,8 +187,8 @@ class TrialWork:
     def describe(self) -> Iterator[str]:
         """Distances and trainings."""
         yield from self.distances.describe()
-        if isinstance(self.study, CorrelationStudy) and len(self.distances.settings["schemes"]) < LEAST_SCHEMES:
-            yield f"Note: a correlation needs at least {LEAST_SCHEMES} schemes; more may join this folder later"
+        if isinstance(self.study, CorrelationStudy) and len(self.distances.schemes) < LEAST_SCHEMES:
+            yield f"Note: a correlation needs at least {LEAST_SCHEMES} schemes, in --schemes of one call"
         yield f"Trainings: {len(self.cells())}, {len(self.trained())} already done"
 
 
@@ -224,7 +223,8 @@ def plan_trials(
 
 def plan_correlation(study: CorrelationStudy) -> Plan[pd.DataFrame]:
     """Plan the distances, and a training with every scheme."""
-    return plan_trials(study, plan_distances(study.distances()))
+    distances = plan_distances(study.distances())
+    return plan_trials(study, distances, schemes=list(distances.work.schemes))
 
 
 def read_correlation(directory: str | os.PathLike[str]) -> pd.DataFrame:
