@@ -26,7 +26,7 @@ export PYTHONPATH="$PWD/src:$PWD${PYTHONPATH:+:$PYTHONPATH}" PYTHONUNBUFFERED=1
 mkdir -p "$RUNS" "$SMALL"
 ends=$((SECONDS + LIMIT))
 name="" unpacked=("*/models/*.safetensors" "*/evaluation/*")
-trap '[ ! -d "$RUNS/$name" ] || [ -z "$name" ] || tar czf "$SMALL/$name.tgz" -C "$RUNS" "${unpacked[@]/#/--exclude=}" "$name"' EXIT
+trap '[ -n "$name" ] && [ -d "$RUNS/$name" ] && tar czf "$SMALL/$name.tgz" -C "$RUNS" "${unpacked[@]/#/--exclude=}" "$name"' EXIT
 
 scuff() { timeout -s INT $((ends > SECONDS ? ends - SECONDS : 1)) "$PYTHON" -m scuff "$@"; }
 
