@@ -16,26 +16,10 @@ from scuff.cli.plugins import accept_plugins
 
 # In the order in which a newcomer wants them. Each is `VERB_command` of the module of its name, or a group, `VERB_app`.
 VERBS = (
-    *(
-        "list",
-        "show",
-        "gallery",
-        "corrupt",
-        "evaluate",
-        "compare",
-        "train",
-        "overlap",
-        "design",
-        "separation",
-        "mscr",
-        "distance",
-    ),
-    *("validity", "report", "progress", "demo"),
+    *("list", "show", "gallery", "corrupt", "evaluate", "compare", "train", "overlap", "design", "separation", "mscr"),
+    *("distance", "validity", "report", "progress", "demo"),
 )
-FILES: dict[str, str] = {
-    "mscr": "separation",
-    "distance": "transform_space",
-}  # verbs whose module has another name: that of their question
+FILES = {"mscr": "separation", "distance": "transform_space"}  # verbs whose module is named after their question
 
 
 class Verbs(TyperGroup):
