@@ -96,6 +96,7 @@ print(','.join(f'powerset:{number}' for number in chosen))")
     ;;
   lite)
     name=$2
+    mkdir -p "$RUNS/$name"
     for suite in imagenet-noc imagenet-syn2nat imagenet-c-bar imagenet-c imagenet-p; do
       scuff evaluate "examples.efficientnet_lite:$2" --suite $suite --data "$PICTURES" ${TRY:+--limit 2} \
         --out "$RUNS/$name/$suite" --csv "$RUNS/$name/$suite.csv"
