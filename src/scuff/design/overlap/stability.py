@@ -12,7 +12,7 @@ import pandas as pd
 from scuff.design.overlap.categories import Categories, find_categories
 from scuff.design.overlap.nonoverlapping import THRESHOLD, Selection, find_nonoverlapping
 from scuff.metrics.overlap.accuracies import AccuracyTable, read_accuracies
-from scuff.metrics.overlap.scores import Overlaps, agreement, overlaps
+from scuff.metrics.overlap.scores import Overlaps, Use, agreement, overlaps
 
 COMPARED = ["seed", "other", "pearson", "mean_difference", "same_side", "rand", "shared", "chosen"]
 CHANGING = ["a", "b", "lowest", "highest"]
@@ -70,8 +70,8 @@ class Stability:
         return count_members([selection.members for selection in self.selections])
 
 
-def stability(accuracies: AccuracyTable, threshold: float = THRESHOLD) -> Stability:
-    """Design with every seed alone, of the corruptions that have overlaps with all of them.
+def stability(accuracies: AccuracyTable, threshold: float = THRESHOLD, *, use: Use = "robustness") -> Stability:
+    """Design with every seed alone, of the corruptions that have overlaps with all of them; `use` as in `overlaps`.
 
     >>> names = "a/blur", "a/fog", "a/snow"
     >>> table = np.array([[0.9, 0.5, 0.5, 0.5], [0.9, 0.8, 0.5, 0.5], [0.9, 0.5, 0.8, 0.7], [0.9, 0.5, 0.7, 0.8]])
@@ -85,7 +85,7 @@ def stability(accuracies: AccuracyTable, threshold: float = THRESHOLD) -> Stabil
     if len(accuracies.seeds) < 2:
         raise ValueError("stability takes accuracies of at least two seeds; the table has one")
     alone = [
-        overlaps(replace(accuracies, values=accuracies.values[[place]], seeds=(seed,), hits=None))
+        overlaps(replace(accuracies, values=accuracies.values[[place]], seeds=(seed,), hits=None), use=use)
         for place, seed in enumerate(accuracies.seeds)
     ]
     left_out = [name for name in alone[0].names if any(name in matrix.undefined for matrix in alone)]

@@ -66,7 +66,7 @@ def stability_section(scores: OverlapScores) -> Section:
     return parts.section(
         "stability",
         "Stability over seeds",
-        parts.text(f"What every seed would have said alone: {stability_words(found)}"),
+        f"What every seed would have said alone: {stability_words(found)}",
         parts.table(Table.of("Designs of single seeds", alone, alone_columns), sortable=False),
         parts.table(Table.of("How far two seeds agree", found.compare(), two_columns)),
         parts.note(f"Without overlaps with some seed, and left out here: {left_out}.") if left_out else None,
