@@ -1,4 +1,4 @@
-"""Loops over bytes: conversion at the door, glass blur's copies, pixelate's boxes. All but the first are of whole numbers."""
+"""Loops over bytes: conversion at the door, glass blur's copies, pixelate's boxes; whole numbers, but for the first."""
 
 from __future__ import annotations
 
