@@ -263,7 +263,7 @@ def test_settings_are_shown_whatever_they_are(page):
     words = page.section("overlap-settings")
     for text in (
         "cifar10:data",
-        "noc-candidates, version 1; cifar10-c, version 1",
+        "noc-candidates, version 2; cifar10-c, version 2",
         "cifar-fast",
         "Recipe, epochs12",
         "Recipe, flipyes",
