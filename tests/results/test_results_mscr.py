@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 from scipy.special import stdtrit
 
-from scuff.metrics import holm
+from scuff.metrics import compare_training_noise, holm, read_robust_accuracies
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 MSCR = -1  # in place of a test noise
@@ -90,6 +90,66 @@ def test_independent_offsets_give_another_table():
     scores = found[found["test_noise"] == MSCR].set_index("train_noise")["mean"]
     assert (scores < 0).all()
     assert scores.loc[:0.02].between(-0.145, -0.075).all()
+
+
+@pytest.fixture(scope="module")
+def runs():
+    """The accuracies of single runs in the plane."""
+    wide = pd.read_csv(RESULTS / "mscr-2d/shared-runs.csv").melt(["model", "train_noise", "run"], var_name="test_noise")
+    frame = wide.rename(columns={"value": "accuracy"}).assign(copies=10, test_noise=wide["test_noise"].astype(float))
+    return read_robust_accuracies(frame, epsilon_min=min(frame["test_noise"], key=lambda r: abs(r - 0.0040127953)))
+
+
+def test_single_runs_are_some_of_those_behind_the_table(runs):
+    """The mean of 50 of 100 values has a deviation of s · sqrt(1/50 - 1/100) about that of all; four of them."""
+    frame = read("mscr-2d/shared.csv").set_index(["model", *KEYS])
+    assert runs.runs == tuple(range(50))
+    for model, train, test in itertools.product(runs.models, runs.train_noise, runs.test_noise):
+        line = frame.loc[(model, round(train, 6), round(test, 6))]
+        off = 100 * runs.accuracies(model, train, test).mean() - line["mean"]
+        assert abs(off) < 4 * line["deviation"] * math.sqrt(1 / 50 - 1 / 100)
+
+
+def test_which_training_noises_differ_in_the_plane(runs):
+    text = page("mscr-2d.md")
+    tables = {score: compare_training_noise(runs, score) for score in ("clean", "robust", "mscr")}
+    for model, name in (("random-forest", "random forest"), ("1-nn", "nearest neighbour")):
+        counts = [((table["model"] == model) & (table["p_holm"] < 0.05)).sum() for table in tables.values()]
+        assert f"| {name} | {' | '.join(map(str, counts))} |" in text
+
+    def pair(score, a, b, model="random-forest"):
+        keys = compare_training_noise(runs, score).set_index(["model", "train_noise", "other"])
+        return keys.loc[(model, a, b)]
+
+    gains = [pair(radius, 0.0, 0.007) for radius in runs.test_noise]
+    assert max(gain["p_holm"] for gain in gains) < 0.001
+    values = [100 * gain["value"] for gain in gains]
+    assert f"by {min(values):.2f} to {max(values):.2f} points (corrected p < 0.001 at each)" in text
+    assert f"and by {values[0]:.2f} points without test noise" in text
+    assert f"told apart without noise (p = {pair('clean', runs.epsilon_min, 0.007)['p_holm']:.2f})" in text
+    mscr = tables["mscr"].query("model == 'random-forest' and train_noise == 0 and p_holm < 0.05")
+    assert mscr["other"].tolist() == [0.01]
+    near = tables["clean"].query("model == '1-nn' and other <= 0.0071")
+    assert len(near) == 10
+    assert (near["p_holm"] >= 0.05).all()
+    loss = pair("robust", 0.0, 0.007, "1-nn")
+    assert loss["p_holm"] < 0.001
+    assert f"it loses {-100 * loss['value']:.2f} points at 0.007 (p < 0.001)" in text
+
+
+def test_where_the_nearest_neighbour_is_better_than_the_forest(runs):
+    text = page("mscr-2d.md")
+
+    def p_value(train, score):
+        clean, robust = (
+            [runs.accuracies(model, train, at) for model in ("1-nn", "random-forest")] for at in (0.0, runs.epsilon_min)
+        )
+        ours, theirs = (r / c - 1 for r, c in zip(robust, clean, strict=True)) if score == "mscr" else clean
+        return stats.ttest_rel(ours, theirs).pvalue
+
+    assert all(p_value(train, "clean") < 0.01 for train in runs.train_noise[:4])
+    assert f"told apart (p = {p_value(0.007, 'clean'):.2f})" in text
+    assert f"either (p = {p_value(0.007, 'mscr'):.2f})" in text
 
 
 @pytest.mark.parametrize("file", ["mscr-2d/shared.csv", "mscr-2d/independent.csv"])
