@@ -23,6 +23,7 @@ VERBS = (
         "corrupt",
         "evaluate",
         "compare",
+        "survival",
         "train",
         "overlap",
         "design",
@@ -109,6 +110,7 @@ def _main(
       scuff corrupt photos/ out/         corrupt a folder of pictures
       scuff evaluate MODEL --suite imagenet-c --data folder:val --out runs/mine
       scuff compare runs/a runs/b        which of two models is more robust, and where
+      scuff survival MODEL --suite imagenet-c --data folder:val --out runs/fails
       scuff train --data cifar10:data --recipe cifar-fast --out net.safetensors
       scuff overlap noc-candidates --data cifar10:data --recipe cifar-fast --out runs/noc
       scuff design nonoverlapping runs/noc --out my-benchmark.yaml

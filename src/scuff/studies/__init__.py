@@ -12,6 +12,7 @@ from typing import Any
 from scuff.studies.calibration.study import CalibrationStudy, calibrate_suite
 from scuff.studies.overlap.study import OverlapStudy, overlap
 from scuff.studies.separation.study import MscrStudy, SeparationStudy, mscr, separation
+from scuff.studies.survival import SurvivalStudy, survival
 from scuff.studies.transform_space.study import (
     CorrelationStudy,
     DissimilarStudy,
@@ -29,10 +30,13 @@ from scuff.studies.validity.study import ValidityStudy, validity
 # A folder belongs to the first whose settings it holds: correlation keeps those of distances, too, and mscr those of
 # separation.
 STUDIES = (
-    *(OverlapStudy, MscrStudy, SeparationStudy, ValidityStudy),
+    *(OverlapStudy, MscrStudy, SeparationStudy, ValidityStudy, SurvivalStudy),
     *(SubsetsStudy, MixingStudy, DissimilarStudy, CorrelationStudy, DistancesStudy, CalibrationStudy),
 )
-FUNCTIONS = (calibrate_suite, correlation, dissimilar, distances, mixing, mscr, overlap, separation, subsets, validity)
+FUNCTIONS = (
+    *(calibrate_suite, correlation, dissimilar, distances, mixing, mscr, overlap, separation, subsets, survival),
+    validity,
+)
 READERS = {
     "Validity": "validity.results",
     "read_accuracy_table": "validity.table",
@@ -43,6 +47,7 @@ READERS = {
     "read_overlap": "overlap.results",
     "read_separation": "separation.distances",
     "read_shift_evaluations": "validity.evaluations",
+    "read_survival": "survival",
     "read_validity": "validity.results",
 }
 
