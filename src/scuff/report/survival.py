@@ -11,23 +11,12 @@ from scuff.metrics import Difference, survival, survival_scores, survival_table
 from scuff.report import parts
 from scuff.report.figure import SILENT, Figure, label, labels, layout_of, percents, titled
 from scuff.report.page import Page
-from scuff.report.settings import all_facts, settings_section
+from scuff.report.settings import all_facts, meanings, settings_section
 from scuff.store import Store, read_settings
 from scuff.studies.base import again_from
 from scuff.studies.survival import SurvivalStudy, read_survival
 from scuff.tables import Column, Table
 from scuff.words import count, entry_name, hundredths, interval, p_value, percent
-
-DEFINITIONS = {
-    "Failure": "The first severity at which the model is wrong about an image, found to a sixteenth of a level; 0 if it "
-    "is wrong about the clean image. All severities of an image share their draws.",
-    "Survival": "The share of images whose first failure lies beyond a severity. The band holds for the whole curve at "
-    "once, in 95 % of samples of as many images.",
-    "Median": "The severity up to which half of all images survive; beyond the last level if more do.",
-    "Area": "The area below the curve over all severities, 0 to 1: how far the average image gets.",
-    "Right again": "The share of failures that are recognised again at a later level. Where it is high, one failure says "
-    "less about what comes after it.",
-}
 
 
 def page(directory: str) -> Page:
@@ -47,7 +36,9 @@ def page(directory: str) -> Page:
             parts.section("scores", "Scores", parts.table(score_table(scores))),
             parts.section("curves", "Survivors by severity", parts.figures(survival_figures(rows))),
             settings_section(
-                all_facts(settings, hidden=["options"]), again_from(SurvivalStudy, settings, directory), DEFINITIONS
+                all_facts(settings, hidden=["options"]),
+                again_from(SurvivalStudy, settings, directory),
+                meanings("survival"),
             ),
         ],
     )
@@ -112,4 +103,4 @@ def _sentence(score: pd.Series, rows: pd.DataFrame) -> str:
 
 
 def _severity(value: float) -> str:
-    return "never" if math.isinf(value) else f"{value:.2f}"
+    return "never" if math.isinf(value) else hundredths(value)
