@@ -8,12 +8,12 @@ from pages import Page, rendered
 
 from scuff.report.page import Page as BuiltPage
 from scuff.report.validity import validity
-from scuff.report.validity.scores import measure_validity
+from scuff.report.validity.scores import ValidityScores
 
 
 def validity_page(*tables, directory: str | None = None, **named) -> BuiltPage:
     """The page from the tables of a study."""
-    return validity.validity_page(measure_validity(*tables, **named), directory)
+    return validity.validity_page(ValidityScores(*tables, **named), directory)
 
 
 def render_all(shifts, correlations, contributions, **options) -> str:

@@ -25,7 +25,7 @@ import pandas as pd
 import torch
 from PIL import Image
 
-from scuff.cli.costs import show_bytes
+from scuff.cli.jobs import show_bytes
 from scuff.data import Points
 from scuff.engine.cost import Estimate, StudyCost
 from scuff.environment import find_device

@@ -120,6 +120,45 @@ def interval(values: np.ndarray, form: str) -> str:
     return "{} [{}, {}]".format(*(form.format(value) for value in (values[0], low, high)))
 
 
+PERCEPTUAL = [
+    (name, corruption) for name in ("solarize", "translate_x") for corruption in ("impulse_noise", "motion_blur")
+]
+
+
+def operation_lines() -> list[str]:
+    """Figure 4: how often a subset with an operation is nearer to a corruption than one without it."""
+    distances = read_distances(RESULTS / "distances.csv").by_corruption("msd")
+    subsets = [name for name in distances.index if name.startswith("powerset:")]
+    lines = []
+    for operation, corruption in PERCEPTUAL:
+        near = distances.loc[subsets, f"cifar10-c/{corruption}"].to_numpy()
+        has = np.array([operation in name.partition(":")[2].split("+") for name in subsets])
+        random = np.random.default_rng(0)
+        draws = [np.arange(len(subsets)), *random.integers(len(subsets), size=(DEFAULT.count, len(subsets)))]
+        shares = 100 * np.array([nearer(near[draw], has[draw]) for draw in draws])
+        means = [f"{near[which].mean():.2f}" for which in (has, ~has)]
+        names = [name.replace("_", " ") for name in (operation, corruption)]
+        lines.append(f"| {' | '.join([*names, *means])} | {interval(shares, '{:.0f}')} |")
+    return lines
+
+
+def nearer(near: np.ndarray, has: np.ndarray) -> float:
+    """The share of pairs, one that has it and one that has not, of which the former is nearer."""
+    return float(np.mean(near[has][:, None] < near[~has])) if has.any() and not has.all() else np.nan
+
+
+def rank_lines() -> list[str]:
+    """Figures 5 and 7: the place of schemes with a name among all, from the nearest, by MSD and by MMD."""
+    distances = read_distances(RESULTS / "distances.csv")
+    ranks = {kind: distances.by_corruption(kind).rank(method="min").astype(int) for kind in ("msd", "mmd")}
+    schemes = ("patch-gaussian", "autoaugment", max(distances.schemes, key=lambda name: name.count("+")))
+    return [
+        f"| {address.partition('/')[2].replace('_', ' ')} | "
+        f"{' | '.join(str(ranks[kind].at[name, address]) for name in schemes for kind in ranks)} |"
+        for address in distances.corruptions
+    ]
+
+
 def error_lines() -> list[str]:
     """Errors of trained networks beside the paper's: the means of both benchmarks, then each corruption of C-bar."""
     table = pd.read_csv(RESULTS / "trained.csv")
@@ -151,5 +190,12 @@ def shift_lines() -> list[str]:
 
 
 if __name__ == "__main__":
-    for lines in (correlation_lines(), agreement_lines(), error_lines(), shift_lines()):
+    for lines in (
+        correlation_lines(),
+        agreement_lines(),
+        operation_lines(),
+        rank_lines(),
+        error_lines(),
+        shift_lines(),
+    ):
         print("\n".join(lines), end="\n\n")

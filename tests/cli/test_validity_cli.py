@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from scuff.cli import Verbs
 from scuff.cli.validity import validity_command
-from scuff.report.validity.scores import measure_validity
+from scuff.report.validity.scores import ValidityScores
 from scuff.report.validity.tables import correlation_table, search_table
 from scuff.report.validity.verdicts import trend_verdicts
 from scuff.studies import read_validity
@@ -113,13 +113,13 @@ def test_mistakes_are_one_line(run, arguments, message):
 
 def test_suites_come_first_and_all_corruptions_last():
     shifts = make_shifts()
-    table = correlation_table(measure_validity(shifts, make_correlations(shifts))).to_terminal()
+    table = correlation_table(ValidityScores(shifts, make_correlations(shifts))).to_terminal()
     assert [name.strip() for name in table.columns[0].cells][:3] == ["made-c", SCORE, "all corruptions"]
 
 
 def test_searches_are_shown_on_both_sides_of_the_choice():
     shifts = make_shifts()
-    table = search_table(measure_validity(shifts, make_correlations(shifts), searches=make_searches())).to_terminal()
+    table = search_table(ValidityScores(shifts, make_correlations(shifts), searches=make_searches())).to_terminal()
     shown = {column.header: next(iter(column.cells)).strip() for column in table.columns}
     assert shown["r on the choosing models"] == "0.79 [0.74, 0.84]"
     assert shown["r, held out"] == "0.76 [0.71, 0.81]"
@@ -141,7 +141,7 @@ def test_trends_are_told_by_their_intervals():
     trends = pd.DataFrame(rows)
 
     def said(table):
-        verdicts = trend_verdicts(measure_validity(shifts, make_correlations(shifts), trends=table))
+        verdicts = trend_verdicts(ValidityScores(shifts, make_correlations(shifts), trends=table))
         return [words.split(":")[0].split(",")[0] for _, words in verdicts]
 
     assert said(trends) == ["r rises", "r is not known to change with it", "r falls"]

@@ -121,7 +121,7 @@ def test_nothing_in_a_shard_tells_when_and_by_whom_it_was_made(pictures, tmp_pat
 
 def test_bytes_are_known(tmp_path):
     """Tar files of given contents, for ever: a later version may go on with what an earlier one has begun."""
-    from scuff.export.tar import writing_tar
+    from scuff.export.shards import writing_tar
 
     with open(tmp_path / "a.tar", "wb") as file, writing_tar(file) as add:
         add("cats/a.png", b"picture")

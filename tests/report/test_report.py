@@ -281,7 +281,7 @@ def test_other_data_have_no_mce_of_alexnet(small, classes, size, why):
 
 def test_headings_are_those_of_the_terminal(page):
     from scuff.cli.scores import SCORES
-    from scuff.report.evaluation.summary import KINDS
+    from scuff.report.evaluation.sections import KINDS
 
     printed = [KINDS[key].name for key in SCORES]
     shown = [" ".join(text.split()) for text in page.texts("button")]

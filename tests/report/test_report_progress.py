@@ -9,7 +9,7 @@ from made_overlaps import make_accuracies, save_study
 from pages import Page, table_of
 from typer.testing import CliRunner
 
-from scuff.cli import app, display
+from scuff.cli import app, console
 from scuff.cli.jobs import resumable_job
 from scuff.engine import CellsFailed, Failure, LocalEngine, Run, read_statuses
 from scuff.engine.status import SILENT, describe, read_status
@@ -212,7 +212,7 @@ def test_a_log_has_a_line_now_and_then_and_short_jobs_have_none(tmp_path, monkey
 
     work()
     assert capsys.readouterr().err == ""
-    monkeypatch.setattr(display, "SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr(console, "SECONDS_BETWEEN_LINES", 0.0)
     work()
     first, *_ = capsys.readouterr().err.splitlines()
     assert first.startswith("do 1 of 2 cells, 1 running")

@@ -18,7 +18,7 @@ from scuff.report import write_report
 from scuff.report.colours import themes
 from scuff.report.separation.figures import diagonal, spread_out
 from scuff.report.separation.mscr import mscr_page
-from scuff.report.separation.scores import measure_mscr
+from scuff.report.separation.scores import Radius, find_radius, meaning, measure_mscr, mscr_verdicts
 from scuff.report.separation.separation import (
     Distances,
     bin_edges,
@@ -26,7 +26,6 @@ from scuff.report.separation.separation import (
     separation_page,
     separation_verdict,
 )
-from scuff.report.separation.verdicts import Radius, find_radius, meaning, mscr_verdicts
 from scuff.studies import MscrStudy
 from scuff.studies.base import again_from
 

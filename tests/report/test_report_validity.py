@@ -25,7 +25,7 @@ from validity_pages import lines, render_all, validity_page, verdicts
 
 from scuff.cli import app
 from scuff.report import write_report
-from scuff.report.validity.scores import measure_validity
+from scuff.report.validity.scores import ValidityScores
 from scuff.store import Store
 from scuff.studies.validity.results import Validity, save_validity
 
@@ -151,7 +151,7 @@ def test_a_natural_benchmark_without_correlations_does_not_hide_the_others(shift
 
 def test_tables_with_numbers_for_names_are_read_as_text(shifts, correlations):
     renamed = correlations.replace({"benchmark": {"noise": 1, "blur": 2, "weather": 3}})
-    scores = measure_validity(shifts, renamed.astype({"note": object}).replace({"note": {"": np.nan}}))
+    scores = ValidityScores(shifts, renamed.astype({"note": object}).replace({"note": {"": np.nan}}))
     assert scores.names("category") == ["1", "2", "3"]
     assert scores.score("category", "1").note == ""
 
@@ -159,7 +159,7 @@ def test_tables_with_numbers_for_names_are_read_as_text(shifts, correlations):
 def test_the_first_suite_is_the_largest_that_has_a_name(shifts, correlations):
     page = Page(rendered(validity_page, shifts, correlations, settings=made_settings(shifts)))
     assert page.texts("h1") == ["Does made-c predict robustness to sketches, renditions and cartoons?"]
-    assert measure_validity(shifts, correlations).suites == [("suite", "made-c"), ("score", SCORE), ("suite", "all")]
+    assert ValidityScores(shifts, correlations).suites == [("suite", "made-c"), ("score", SCORE), ("suite", "all")]
     assert page.texts("option")[:3] == ["made-c", SCORE, "all corruptions"]
 
 

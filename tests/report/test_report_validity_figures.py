@@ -17,9 +17,9 @@ from validity_pages import lines, validity_page
 
 from scuff.report.colours import themes
 from scuff.report.validity.figures import model_scatter
-from scuff.report.validity.scores import KINDS, measure_validity
+from scuff.report.validity.scores import KINDS, ValidityScores
 from scuff.report.validity.sections import scatter_section
-from scuff.report.validity.settings import definitions
+from scuff.report.validity.validity import definitions
 from scuff.report.validity.verdicts import validity_verdicts
 
 
@@ -60,14 +60,14 @@ def test_one_suite_has_no_choice_and_suites_of_unknown_members_no_figures(shifts
     page = Page(rendered(validity_page, shifts, one))  # whose members follow from its name
     assert not page.find("select")
     assert len([key for key in page.data()["figures"] if key.startswith("models")]) == 3
-    unknown = measure_validity(shifts, one.assign(benchmark="mine"))
+    unknown = ValidityScores(shifts, one.assign(benchmark="mine"))
     assert scatter_section(unknown) is None
     assert list(dict(validity_verdicts(unknown))) == ["mine (7 corruptions)"]
 
 
 def test_models_without_families_or_standard_ones_have_one_colour(shifts, correlations):
     plain = replace(shifts, families=None, standard=None)
-    scores = measure_validity(plain, correlations)
+    scores = ValidityScores(plain, correlations)
     (trace,) = model_scatter("key", scores, "suite", "made-c", "sketches").traces
     assert "family" not in trace["text"][0]
     assert "Diamonds" not in scatter_section(scores)["parts"][0]["words"]

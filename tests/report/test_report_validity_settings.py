@@ -13,9 +13,9 @@ from pages import Page, rendered, table_of
 from validity_pages import validity_page
 
 from scuff.report.validity.figures import model_scatter
-from scuff.report.validity.scores import measure_validity
-from scuff.report.validity.settings import CATEGORIES as CATEGORIES_FILE
-from scuff.report.validity.settings import GIVEN_CATEGORIES, GIVEN_TABLE, validity_again, validity_settings
+from scuff.report.validity.scores import ValidityScores
+from scuff.report.validity.validity import CATEGORIES as CATEGORIES_FILE
+from scuff.report.validity.validity import GIVEN_CATEGORIES, GIVEN_TABLE, validity_again, validity_settings
 
 
 def test_settings_say_who_is_left_out_and_how_to_do_it_again(page, shifts):
@@ -53,7 +53,7 @@ def test_the_command_names_all_options_that_are_not_defaults(shifts):
     table, *options = shlex.split(again.words)[2:]
     assert (table, options) == ("v/shifts.csv", ["--out", "v", "--categories", CATEGORIES_FILE])
     assert again.notes == (GIVEN_TABLE, GIVEN_CATEGORIES)
-    scores = measure_validity(shifts, make_correlations(shifts), settings=in_python)
+    scores = ValidityScores(shifts, make_correlations(shifts), settings=in_python)
     facts = validity_settings(scores, None)["parts"][1]["pairs"]
     assert ("Categories from", "as given in Python") in facts
     every = settings | {"options": {"source": "table.csv", "categories": "families"}}
@@ -82,7 +82,7 @@ def test_models_may_be_left_out_for_other_reasons_than_missing_values(shifts, co
     [(None, "none named, so all serve"), ((), "all that were named are left out"), (("m0", "m4"), "m0 and m4")],
 )
 def test_settings_say_which_models_are_standard(shifts, correlations, standard, words):
-    scores = measure_validity(replace(shifts, standard=standard), correlations)
+    scores = ValidityScores(replace(shifts, standard=standard), correlations)
     facts = next(part["pairs"] for part in validity_settings(scores, None)["parts"] if part and "pairs" in part)
     assert ("Standard models", words) in facts
     assert len(model_scatter("key", scores, "suite", "made-c", "sketches").traces) == (2 if standard else 1)

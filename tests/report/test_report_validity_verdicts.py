@@ -19,9 +19,9 @@ from pages import Page, rendered, table_of
 from validity_pages import lines, validity_page, verdicts
 
 from scuff.metrics.validity.shifts import BETWEEN
-from scuff.report.validity.notes import gather_notes, notes_of, suite_notes
-from scuff.report.validity.scores import KINDS, measure_validity
-from scuff.report.validity.settings import definitions
+from scuff.report.validity.scores import KINDS, ValidityScores
+from scuff.report.validity.tables import gather_notes, notes_of, suite_notes
+from scuff.report.validity.validity import definitions
 from scuff.report.validity.verdicts import validity_verdicts
 
 
@@ -92,7 +92,7 @@ def test_verdicts_say_what_a_suite_predicts_and_what_not(page, correlations):
 def test_verdicts_follow_from_intervals(shifts, correlations, low, high, words):
     value = (low + high) / 2
     table = correlations.assign(value=value, low=low, high=high, note="" if value == value else "no two models differ")
-    scores = measure_validity(shifts, table)
+    scores = ValidityScores(shifts, table)
     said = dict(validity_verdicts(scores))["made-c (7 corruptions)"]
     assert words in said
     known = re.search("Given a curve in clean accuracy: (weak|moderate|strong) for all 3", said) is not None
@@ -103,7 +103,7 @@ def test_verdicts_follow_from_intervals(shifts, correlations, low, high, words):
 
 def test_strengths_are_named_one_by_one_where_they_differ(shifts, correlations):
     values = correlations["natural"].map({"sketches": 0.1, "renditions": 0.45, "cartoons": 0.598, MEAN: 0.4})
-    scores = measure_validity(shifts, correlations.assign(value=values, low=values - 0.05, high=values + 0.05))
+    scores = ValidityScores(shifts, correlations.assign(value=values, low=values - 0.05, high=values + 0.05))
     said = dict(validity_verdicts(scores))["made-c (7 corruptions)"]
     grades = "strong for cartoons; moderate for renditions; weak for sketches"  # 0.598 is written 0.60
     assert said.startswith(f"correlation with robustness to natural shifts: {grades}.")
@@ -111,7 +111,7 @@ def test_strengths_are_named_one_by_one_where_they_differ(shifts, correlations):
 
 def test_a_corruption_is_best_alone_only_if_its_interval_is_above_0(shifts, correlations):
     def said(changed):
-        return dict(validity_verdicts(measure_validity(shifts, changed)))["Single corruptions"]
+        return dict(validity_verdicts(ValidityScores(shifts, changed)))["Single corruptions"]
 
     alone = lines(correlations, what="corruption", natural=MEAN, kind="pearson").sort_values("value")
     first, second = (alone["benchmark"].iloc[place].removeprefix("made-c/").replace("_", " ") for place in (-1, -2))
@@ -130,7 +130,7 @@ def test_a_corruption_is_best_alone_only_if_its_interval_is_above_0(shifts, corr
 
 def test_corruptions_are_better_alone_only_if_the_interval_says_so(shifts, correlations, contributions):
     def said(table):
-        return dict(validity_verdicts(measure_validity(shifts, correlations, table)))["Single corruptions"]
+        return dict(validity_verdicts(ValidityScores(shifts, correlations, table)))["Single corruptions"]
 
     overall = contributions["natural"] == MEAN
     wide = contributions.assign(alone_gain=0.1, alone_gain_low=-0.1, alone_gain_high=0.3)
@@ -151,7 +151,7 @@ def test_p_values_say_what_they_ignore(page, shifts, correlations):
     assert captions == ["p-values (two-sided), as if models were independent"]
     assert (
         "if models were independent of each other"
-        in dict(definitions(measure_validity(shifts, correlations)))["p-values"]
+        in dict(definitions(ValidityScores(shifts, correlations)))["p-values"]
     )
 
 
@@ -159,13 +159,13 @@ def test_notes_name_the_suites_only_if_they_are_not_of_all(shifts, correlations)
     its = (correlations["what"] == "suite") & (correlations["kind"] == "effective")
     of_one = its & (correlations["benchmark"] == "all") & (correlations["natural"] == "sketches")
     table = correlations.assign(note=np.where(of_one, "a point is far off", ""))
-    (note,) = suite_notes(measure_validity(shifts, table))
+    (note,) = suite_notes(ValidityScores(shifts, table))
     assert note == "all corruptions, effective robustness with sketches: a point is far off."
     whole = correlations["what"].isin(("suite", "score")) & (correlations["kind"] == "pearson")
-    (note,) = suite_notes(measure_validity(shifts, correlations.assign(note=np.where(whole, "few models", ""))))
+    (note,) = suite_notes(ValidityScores(shifts, correlations.assign(note=np.where(whole, "few models", ""))))
     assert note == "Pearson: few models."
     some = whole & correlations["natural"].isin(["sketches", MEAN])
-    (note,) = suite_notes(measure_validity(shifts, correlations.assign(note=np.where(some, "few models", ""))))
+    (note,) = suite_notes(ValidityScores(shifts, correlations.assign(note=np.where(some, "few models", ""))))
     assert note == "Pearson with sketches and the mean: few models."
 
 
@@ -174,10 +174,10 @@ def test_notes_that_differ_in_names_are_one(shifts, correlations, contributions)
     few = "the line has 2 models"
     natural = correlations["natural"].replace("mean", "cartoons")
     notes = "on " + correlations["benchmark"] + f", {few}; on " + natural + f", {few}"
-    (note,) = suite_notes(measure_validity(shifts, correlations.assign(note=notes.where(its, ""))))
+    (note,) = suite_notes(ValidityScores(shifts, correlations.assign(note=notes.where(its, ""))))
     assert note == f"effective robustness: on made-c, sketches, renditions, cartoons and 1 more, {few}."
     flat = "the residual robustness to " + contributions["corruption"] + " is the same for all models"
-    scores = measure_validity(shifts, correlations, contributions.assign(note=flat))
+    scores = ValidityScores(shifts, correlations, contributions.assign(note=flat))
     (note,) = notes_of(scores, scores.contributions, "corruption")
     names = "gaussian noise, shot noise, impulse noise, defocus blur and 4 more"
     assert note == f"{names}: the residual robustness to {names} is the same for all models."
@@ -225,7 +225,7 @@ def test_a_trend_against_the_paper_says_so(shifts, correlations):
     groups = make_groups(shifts)
     turned = make_trends(groups).assign(difference=lambda t: -t["difference"])
     turned[["low", "high"]] = turned["difference"].to_numpy()[:, None] + [-0.005, 0.005]
-    said = dict(validity_verdicts(measure_validity(shifts, correlations, None, groups, turned)))
+    said = dict(validity_verdicts(ValidityScores(shifts, correlations, None, groups, turned)))
     assert said["Number of categories"].startswith("r falls, unlike in the paper")
     assert said["Imbalance"].startswith("r rises, unlike in the paper")
 
@@ -233,7 +233,7 @@ def test_a_trend_against_the_paper_says_so(shifts, correlations):
 def test_a_trend_without_a_mean_says_where_there_is_one(shifts, correlations):
     trends = make_trends(make_groups(shifts))
     trends.loc[trends["natural"].isin([UNRELATED, MEAN]), ["difference", "low", "high"]] = np.nan
-    said = dict(validity_verdicts(measure_validity(shifts, correlations, None, None, trends)))["Number of categories"]
+    said = dict(validity_verdicts(ValidityScores(shifts, correlations, None, None, trends)))["Number of categories"]
     assert said == "no mean r is defined. It rises with sketches and renditions."
 
 
@@ -243,7 +243,7 @@ def test_a_trend_that_differs_by_natural_benchmark_says_with_which(shifts, corre
     for natural, change in {"sketches": 0.04, "renditions": -0.04, "cartoons": 0.0, MEAN: 0.0}.items():
         ends = [change, change - 0.01, change + 0.01]
         trends.loc[is_n & (trends["natural"] == natural), ["difference", "low", "high"]] = ends
-    said = dict(validity_verdicts(measure_validity(shifts, correlations, None, None, trends)))["Number of categories"]
+    said = dict(validity_verdicts(ValidityScores(shifts, correlations, None, None, trends)))["Number of categories"]
     assert said.startswith("r is not known to change with it: +0.000")
     assert said.endswith(" It rises with sketches and falls with renditions.")
 

@@ -34,11 +34,19 @@ def correlations():
 
 
 @pytest.mark.parametrize(
-    "lines", [tables.correlation_lines, tables.agreement_lines, tables.error_lines, tables.shift_lines]
+    "lines",
+    [
+        tables.correlation_lines,
+        tables.agreement_lines,
+        tables.operation_lines,
+        tables.rank_lines,
+        tables.error_lines,
+        tables.shift_lines,
+    ],
 )
 def test_every_line_of_the_page(page, lines):
     found = lines()
-    assert len(found) in (15, 2, 12, 14)
+    assert len(found) in (15, 2, 4, 12, 14)
     for line in found:
         assert line in page
 
@@ -85,6 +93,35 @@ def test_agreement_with_the_paper_is_that_of_resampled_schemes():
         said, low, high = (float(word.strip("[],")) for word in cell.split())
         assert said == pytest.approx(value, abs=0.005)
         assert np.mean((values >= low) & (values <= high)) >= 0.8  # 95 % of forty, with a deviation of 3.4 %
+
+
+def test_operations_bring_schemes_nearer_to_what_they_resemble():
+    distances = read_distances(tables.RESULTS / "distances.csv").by_corruption("msd")
+    shares = {}
+    for operation, corruption in tables.PERCEPTUAL:
+        pairs = [
+            distances.at[a, f"cifar10-c/{corruption}"] < distances.at[b, f"cifar10-c/{corruption}"]
+            for a in distances.index
+            for b in distances.index
+            if a.startswith("powerset:") and b.startswith("powerset:") and operation in a and operation not in b
+        ]
+        shares[operation, corruption] = np.mean(pairs)
+    for line, share in zip(tables.operation_lines(), shares.values(), strict=True):
+        said, low, high = (float(word.strip("[], ")) for word in line.split("|")[5].split())
+        assert said == pytest.approx(100 * share, abs=0.501)
+        assert low < said < high
+        assert (low > 50) == (share > 0.8)  # of the four, two are alike
+
+
+def test_ranks_of_named_schemes_are_what_the_page_says():
+    distances = read_distances(tables.RESULTS / "distances.csv")
+    msd, mmd = (distances.by_corruption(kind).rename(columns=lambda name: name.partition("/")[2]) for kind in BOTH)
+    first = set(msd.columns[msd.idxmin() == "patch-gaussian"])
+    assert first == {"gaussian_noise", "shot_noise", "impulse_noise", "glass_blur", "snow", "frost"}
+    assert (mmd.idxmax() == "patch-gaussian").sum() == 12
+    assert set(mmd.columns[mmd.rank().loc["patch-gaussian"] <= 2]) == {"gaussian_noise", "impulse_noise", "glass_blur"}
+    assert set(msd.columns[msd.idxmin() == "autoaugment"]) == {"brightness", "contrast"}
+    assert (msd.rank().loc[max(msd.index, key=len)] <= 33).all()
 
 
 def test_patch_gaussian_is_nearest_to_snow_and_not_best_against_it():

@@ -20,7 +20,7 @@ from scuff.data import array_source
 from scuff.design.calibration.calibrate import TOLERANCE, calibrate
 from scuff.models import open_model
 from scuff.ranges import Range
-from scuff.studies.calibration.entries import severity_limits
+from scuff.studies.calibration.plan import severity_limits
 from scuff.studies.calibration.study import CalibrationStudy, calibrate_suite
 from scuff.suites import Suite, load_suite
 

@@ -12,7 +12,7 @@ from tool_modules import load_tool
 from typer.testing import CliRunner
 
 from scuff.cli import app
-from scuff.cli.costs import print_costs
+from scuff.cli.jobs import print_costs
 from scuff.engine import LocalEngine
 from scuff.engine.cost import CellCost, StudyCost, seconds_before
 from scuff.evaluation import plan_evaluation, run_plan

@@ -7,8 +7,7 @@ import torch
 from made_images import bars
 
 from scuff.engine import LocalEngine, open_engine
-from scuff.studies.cells import TrainingCell
-from scuff.studies.trainings import run_trainings
+from scuff.studies.trainings import TrainingCell, run_trainings
 from scuff.training import Recipe
 
 QUICK = Recipe("quick", "small_cnn", epochs=1, batch_size=64, learning_rate=0.1)

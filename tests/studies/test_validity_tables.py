@@ -7,7 +7,7 @@ from made_validity import SCORE, made_settings, make_correlations, make_groups, 
 
 from scuff.cli.validity import print_validity
 from scuff.metrics.validity.shifts import BETWEEN
-from scuff.report.validity.scores import measure_validity
+from scuff.report.validity.scores import ValidityScores
 from scuff.report.validity.tables import group_table, search_table
 from scuff.report.validity.verdicts import corruption_words, trend_verdicts
 from scuff.studies import Validity
@@ -16,7 +16,7 @@ from scuff.studies import Validity
 def test_suites_stand_below_groups_in_the_order_of_other_tables():
     shifts = make_shifts()
     correlations, groups = make_correlations(shifts), make_groups(shifts)
-    table = group_table(measure_validity(shifts, correlations, groups=groups), "n,k", "").to_terminal()
+    table = group_table(ValidityScores(shifts, correlations, groups=groups), "n,k", "").to_terminal()
     names = [name.strip() for name in table.columns[0].cells]
     assert names == ["2,1", "3,1", "2,2", "made-c", SCORE, "all corruptions"]
     value = correlations.query("benchmark == @SCORE and kind == 'pearson' and natural == 'sketches'")["value"].item()
@@ -28,7 +28,7 @@ def test_corruptions_predict_alone_only_if_their_interval_is_above_0():
     correlations = make_correlations(shifts)
 
     def said(table):
-        return corruption_words(measure_validity(shifts, table))
+        return corruption_words(ValidityScores(shifts, table))
 
     assert "noise correlates best alone on average, r = 0." in said(correlations)
     assert said(correlations.assign(low=-0.1)).startswith("none of 8 is known to correlate alone on average;")
@@ -42,7 +42,7 @@ def test_corruptions_predict_alone_only_if_their_interval_is_above_0():
 
 def test_the_best_three_are_named():
     shifts = make_shifts()
-    words = corruption_words(measure_validity(shifts, make_correlations(shifts)))
+    words = corruption_words(ValidityScores(shifts, make_correlations(shifts)))
     assert words.count("noise") == 3
     assert ", then " in words
 
@@ -73,7 +73,7 @@ def test_large_benchmarks_are_not_named_in_full(capsys):
     members = BETWEEN.join(f"made-c/c{number}" for number in range(150))
     searches = make_searches().head(1).assign(size=150, members=members)
     tables = make_correlations(shifts), None, None, None
-    (row,) = search_table(measure_validity(shifts, *tables, searches)).rows
+    (row,) = search_table(ValidityScores(shifts, *tables, searches)).rows
     names = ", ".join(f"made-c/c{number}" for number in range(10))
     assert row[1].text == f"{names} and 140 more"
     where = "All corruptions of benchmarks that were searched for are in searches.csv."
@@ -86,6 +86,6 @@ def test_large_benchmarks_are_not_named_in_full(capsys):
 def test_slopes_say_what_they_are_from():
     shifts = make_shifts()
     trends = make_trends(make_groups(shifts))
-    (_, more), *_, (_, less) = trend_verdicts(measure_validity(shifts, make_correlations(shifts), trends=trends))
+    (_, more), *_, (_, less) = trend_verdicts(ValidityScores(shifts, make_correlations(shifts), trends=trends))
     assert more.endswith("at the same size, from 1 comparison (2,1 to 3,1).")
     assert less.endswith("of the same categories, from 2 comparisons (std 0.0 to std 0.8; std 0.8 to std 1.4).")

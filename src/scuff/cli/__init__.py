@@ -29,14 +29,10 @@ VERBS = (
         "design",
         "separation",
         "mscr",
-        "distance",
     ),
-    *("validity", "report", "progress", "demo"),
+    *("distance", "validity", "report", "progress", "demo"),
 )
-FILES: dict[str, str] = {
-    "mscr": "separation",
-    "distance": "transform_space",
-}  # verbs whose module has another name: that of their question
+FILES = {"mscr": "separation", "distance": "transform_space"}  # verbs whose module is named after their question
 
 
 class Verbs(TyperGroup):

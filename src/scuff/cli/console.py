@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import typer
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -17,7 +20,12 @@ from rich.progress import (
 from rich.table import Column
 from rich.text import Text
 
+from scuff.words import show_duration
+
 if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from scuff.engine import Status
     from scuff.tables import Table
 
 TEXT_WIDTH = 100
@@ -71,3 +79,96 @@ class _Left(TimeRemainingColumn):
         time = super().render(task) if words is None else Text(words)
         then = task.fields.get("then")
         return Text.assemble(time, f", {then}") if then else time
+
+
+TASK_WIDTH = 40  # characters
+SECONDS_BETWEEN_LINES = 60.0  # in a log; also before the first
+SECONDS_BETWEEN_LOOKS = 0.5  # at the status of a run
+
+
+class Display:
+    """Called with what is being done, how much is done, and how much there is to do.
+
+    While it watches a run of cells, it shows how many are done, running and failed, their speed, and the time left.
+    """
+
+    def __init__(self, bar: Progress) -> None:
+        self._bar = bar
+        self._task = bar.add_task("starting", total=None)
+        self._status: Callable[[], Status] | None = None
+        self._several = ""  # description while several cells run at once
+        self._pace = _Pace()
+        self._looked = 0.0
+        self._last_line = time.monotonic()
+
+    def watch(self, status: Callable[[], Status] | None) -> None:
+        """Show the status of a run from now on; None stops that."""
+        self._status = status
+        if status is None:
+            self._several = ""
+            self._bar.update(self._task, counts=None, left=None, then=None)
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        self._pace.note(done, total)
+        if self._bar.disable:
+            self._tell(what, done, total)
+            return
+        if self._status is not None and time.monotonic() - self._looked >= SECONDS_BETWEEN_LOOKS:
+            self._looked = time.monotonic()
+            self._look(self._status())
+        shown = what if len(what) <= TASK_WIDTH else f"{what[: TASK_WIDTH - 3]}..."
+        self._bar.update(self._task, description=self._several or f"{shown:<{TASK_WIDTH}}", completed=done, total=total)
+
+    def _look(self, status: Status) -> None:
+        """Counts, speed and time left of a run, beside its bar."""
+        from scuff.engine.status import left_words, speed_words
+
+        kind = status.current
+        if kind is None:
+            return
+        failed = f", {kind.failed} failed" if kind.failed else ""
+        self._several = f"{kind.name}: {kind.running} running{failed}" if status.workers > 1 else ""
+        counts = f"{kind.there + kind.done}/{kind.total} cells{'' if self._several else failed}"
+        left = left_words(status).removeprefix("about ").replace(" left", "").replace(" cells", "")
+        is_known = status.seconds_left is not None
+        self._bar.update(
+            self._task,
+            counts=" ".join(filter(None, (counts, speed_words(status).replace(" cells", "")))),
+            left=left if is_known else None,
+            then="" if is_known else left,
+        )
+
+    def _tell(self, what: str, done: int, total: int) -> None:
+        """Write a line to the log, if the last was a minute ago."""
+        if time.monotonic() - self._last_line < SECONDS_BETWEEN_LINES:
+            return
+        self._last_line = time.monotonic()
+        typer.echo(self._line(what, done, total), err=True)
+
+    def _line(self, what: str, done: int, total: int) -> str:
+        left = self._pace.left()
+        about = "" if left is None else f"; about {show_duration(left)} left"
+        if self._status is None:
+            return f"{what}: {done / total:.0%}{about}" if total else what
+        from scuff.engine.status import describe
+
+        status = self._status()
+        return describe(status) + (about if status.seconds_left is None and len(status.then) == 1 else "")
+
+
+class _Pace:
+    """The pace of a job since it began."""
+
+    def __init__(self) -> None:
+        self._began, self._first, self._done, self._total = time.monotonic(), 0, 0, 0
+
+    def note(self, done: int, total: int) -> None:
+        """Note progress; another total, or less done than before, begins another job."""
+        if total != self._total or done < self._done:
+            self._began, self._first, self._total = time.monotonic(), done, total
+        self._done = done
+
+    def left(self) -> float | None:
+        """Seconds left at the same pace; None before anything is done."""
+        done = self._done - self._first
+        return None if done <= 0 else (time.monotonic() - self._began) * (self._total - self._done) / done

@@ -99,7 +99,7 @@ def _announce(plan: Plan) -> None:
 
 def _tell_cost(plan: Plan, place: Engine) -> None:
     """Estimate the cost from a few images that are really corrupted."""
-    from scuff.cli.costs import print_costs
+    from scuff.cli.jobs import print_costs
     from scuff.engine import LocalEngine, Needs
     from scuff.export import estimate
     from scuff.words import show_duration

@@ -96,7 +96,7 @@ def _announce(plan: Plan) -> None:
 
 
 def _estimate(plan: Plan, engine: str) -> None:
-    from scuff.cli.costs import print_costs
+    from scuff.cli.jobs import print_costs
     from scuff.evaluation.cost import estimate
 
     missing = plan.missing()

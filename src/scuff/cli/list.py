@@ -84,9 +84,3 @@ def suite_table(suite: Suite) -> Table:
         last = category
     before = ["category", "corruption"] if has_categories else ["corruption"]
     return Table.of_texts([*before, *headings], rows, range(len(before) + 1))
-
-
-def entry_table(suite: Suite, entry: str) -> Table:
-    """One row per parameter, one column per severity."""
-    headings, rows_of = parameter_table(suite, [entry])
-    return Table.of_texts(headings, rows_of[entry] or [NO_PARAMETERS])

@@ -1,4 +1,4 @@
-"""What several commands share: options, and lists with commas in them."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -7,16 +7,8 @@ from typing import Annotated
 
 import typer
 
-from scuff.options import numbers
-
-Only = Annotated[
-    str | None, typer.Option(metavar="NAMES", help="Only these corruptions, as in fog,snow. Default: all scored ones.")
-]
-Severity = Annotated[str | None, typer.Option(metavar="LEVELS", help="Only these severities, as in 1,3. Default: all.")]
-Validation = Annotated[bool, typer.Option("--validation/--no-validation", help="Include unscored entries.")]
 Picture = Annotated[Path | None, typer.Option(metavar="FILE", help="Picture to corrupt instead of the bundled cat.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
-Resize = Annotated[int | None, typer.Option(metavar="PIXELS", help="Resize the shorter side of pictures first.")]
 Classes = Annotated[
     str | None, typer.Option(metavar="NAME", help="Class subset: imagenet-100 is every tenth class of ImageNet.")
 ]
@@ -32,8 +24,3 @@ Address = Annotated[
 Share = Annotated[int, typer.Option("--share", metavar="N", help="Number of trainings that share a GPU.")]
 Repair = Annotated[bool, typer.Option("--repair", help="Make finished cells again whose files are damaged.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done and what it costs, and stop.")]
-
-
-def whole_numbers(text: str | None, option: str) -> list[int] | None:
-    """`1,3` as a list."""
-    return numbers(text, option, int, "1,3")

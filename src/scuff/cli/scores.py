@@ -37,7 +37,7 @@ def _still_table(evaluation: Evaluation, baseline: str) -> Table:
     from scuff.metrics import by_model, summary
     from scuff.metrics.evaluation.own import own_metrics, with_own_scores
     from scuff.report.evaluation.scores import counted_suite, find_baseline
-    from scuff.report.evaluation.summary import shown_kinds
+    from scuff.report.evaluation.sections import shown_kinds
 
     reference = find_baseline(evaluation, baseline, by_model(evaluation.rows))
     lines = summary(evaluation.rows, baseline=reference, suite=counted_suite(evaluation))

@@ -8,7 +8,8 @@ import typer
 
 from scuff.cli.options import Picture, Seed
 from scuff.suites import Suite, SuiteError, list_suites, load_suite
-from scuff.suites.tables import severity_rule
+from scuff.suites.tables import parameter_table, severity_rule
+from scuff.tables import Table
 
 
 def show_command(
@@ -78,7 +79,7 @@ def _entries_called(suite: Suite, name: str) -> list[str]:
 
 def _explain(suite: Suite, entry: str) -> None:
     from scuff.cli.console import TEXT_WIDTH, open_console, print_table
-    from scuff.cli.list import entry_table
+    from scuff.cli.list import NO_PARAMETERS
     from scuff.corruptions import get
 
     corruption = get(suite.corruption(entry))
@@ -94,7 +95,8 @@ def _explain(suite: Suite, entry: str) -> None:
     for paragraph in corruption.text.split("\n\n"):
         console.print("\n" + " ".join(paragraph.split()), width=min(TEXT_WIDTH, console.width))
     console.print()
-    print_table(entry_table(suite, entry))
+    headings, rows_of = parameter_table(suite, [entry])
+    print_table(Table.of_texts(headings, rows_of[entry] or [NO_PARAMETERS]))
     console.print(f"Severity: {severity_rule(suite, entry, corruption.sequence)}")
     if corruption.lengths:
         lengths = ", ".join(corruption.lengths)

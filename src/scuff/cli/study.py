@@ -45,7 +45,9 @@ def study_command(
     to fill in options from others, as a protocol does. It may change both. Required options that it `fills_in` may be
     left out on the command line.
     """
-    extra = _extra_options(study)
+    out = options_of(study).get("out")
+    repair = {"repair": (Repair, False)} if out is not None and out.metavar == "DIR" else {}  # where cells are kept
+    extra = {**(WHERE_CELLS_RUN if study.has_cells else {}), **repair, "dry_run": (DryRun, False)}
 
     def decorate(show: Show) -> Callable[..., None]:
         def run(options: dict[str, Any], **given: Any) -> None:
@@ -94,10 +96,9 @@ def _command(
     def command(**given: Any) -> None:
         run({name: _read(declared[name], name, given.pop(name)) for name in declared}, **given)
 
-    parameters = {
-        name: (_annotation(name, o, defaults[name]), _default(defaults[name])) for name, o in declared.items()
-    }
-    further = {p.name: (p.annotation, p.default) for p in _signature(function) if p.kind is p.KEYWORD_ONLY}
+    parameters = {n: (_annotation(n, o, defaults[n]), _default(defaults[n])) for n, o in declared.items()}
+    given = inspect.signature(function, eval_str=True).parameters.values()
+    further = {p.name: (p.annotation, p.default) for p in given if p.kind is p.KEYWORD_ONLY}
     _give_signature(command, {**parameters, **further, **extra})
     command.__name__, command.__doc__ = function.__name__, function.__doc__
     return command
@@ -122,7 +123,7 @@ def _run(
         typer.echo(line)
     tell_unreadable(plan.settings.get("unreadable"))
     if dry_run:
-        from scuff.cli.costs import print_costs
+        from scuff.cli.jobs import print_costs
 
         print_costs(plan.cost(), where.get("engine", "local"))
         return
@@ -136,16 +137,6 @@ def _run(
 # --- parameters as typer reads them -----------------------------------------------------------------------------------
 
 
-def _extra_options(study: type[Study[Any]]) -> dict[str, tuple[Any, Any]]:
-    repair = {"repair": (Repair, False)} if _keeps_cells(study) else {}
-    return {**(WHERE_CELLS_RUN if study.has_cells else {}), **repair, "dry_run": (DryRun, False)}
-
-
-def _keeps_cells(study: type[Study[Any]]) -> bool:
-    out = options_of(study).get("out")
-    return out is not None and out.metavar == "DIR"
-
-
 def _annotation(name: str, option: Option, default: Any) -> Any:
     """The type of a parameter with its help, as typer takes them."""
     kind = option.kind.parsed
@@ -153,14 +144,10 @@ def _annotation(name: str, option: Option, default: Any) -> Any:
     if option.is_argument:
         return Annotated[optional, typer.Argument(metavar=option.metavar or name.upper(), help=option.help)]
     text = option.help
-    if _is_worth_telling(default):
+    if default not in (REQUIRED, None, ()) and not isinstance(default, bool):
         written = ", ".join(option.kind.write(default)) or default
         text = f"{text.rstrip('.')} (default {written})."
     return Annotated[optional, typer.Option(flag_of(name, option), metavar=option.metavar, help=text)]
-
-
-def _is_worth_telling(default: Any) -> bool:
-    return default is not REQUIRED and default is not None and not isinstance(default, bool) and default != ()
 
 
 def _default(default: Any) -> Any:
@@ -172,10 +159,6 @@ def _read(option: Option, name: str, value: Any) -> Any:
     if value is None or value is False or value == []:
         return None if option.command_default in (AS_IN_PYTHON, REQUIRED) else option.command_default
     return option.kind.read(value, flag_of(name, option))
-
-
-def _signature(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    return list(inspect.signature(function, eval_str=True).parameters.values())
 
 
 def _give_signature(command: Callable[..., None], parameters: dict[str, tuple[Any, Any]]) -> None:

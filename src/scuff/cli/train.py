@@ -129,7 +129,7 @@ def train_command(
 
 def _print_cost(data: str, recipe: str, out: str, **options: Any) -> None:
     """What the training takes, from a few of its steps."""
-    from scuff.cli.costs import print_costs
+    from scuff.cli.jobs import print_costs
     from scuff.studies.cost import estimate_training
 
     cost = estimate_training(data, recipe, out, **options)

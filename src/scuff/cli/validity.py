@@ -55,12 +55,12 @@ def print_validity(result: Validity, announced: Sequence[str] = ()) -> None:
     """The tables and sentences of the page, as far as they fit a terminal; `announced` notes are not repeated."""
     from scuff.cli.console import open_console, print_table
     from scuff.report.validity import tables
-    from scuff.report.validity.notes import suite_notes
-    from scuff.report.validity.scores import scores_of
+    from scuff.report.validity.scores import ValidityScores
     from scuff.report.validity.sections import GROUPS, agreement_words
+    from scuff.report.validity.tables import suite_notes
     from scuff.report.validity.verdicts import validity_verdicts, warnings
 
-    scores, console = scores_of(result), open_console()
+    scores, console = ValidityScores(**vars(result)), open_console()
     print_table(tables.correlation_table(scores))
     if scores.names("category"):
         print_table(tables.category_table(scores))

@@ -9,7 +9,7 @@ from typing import Any, NotRequired, TypedDict
 import pandas as pd
 
 from scuff.evaluation.plan import SETTINGS
-from scuff.store import Settings, Store, read_rows, read_settings
+from scuff.store import Settings, open_results, read_rows, read_settings
 from scuff.suites import Suite
 from scuff.suites.suite import suite_from_dict
 
@@ -69,9 +69,7 @@ class Evaluation:
 
 def read_evaluation(directory: str | os.PathLike[str]) -> Evaluation:
     """Everything in the folder of an evaluation; one that is not finished is read as far as it is."""
-    store = Store(directory)
-    if not store.exists(SETTINGS):
-        raise ValueError(f"{store.root} is not the folder of an evaluation: there is no {SETTINGS} in it")
+    store = open_results(directory, SETTINGS, "an evaluation")
     settings = read_settings(store, SETTINGS, Shared)
     known = {name: read_settings(store, name, OfModel) for name in store.names("models", ".json")}
     models = {model["name"]: model for model in known.values()}

@@ -7,10 +7,14 @@ as finished until the picture can be read: then a later run makes it again.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import tarfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from typing import BinaryIO
 
 import numpy as np
 
@@ -19,7 +23,6 @@ from scuff.export.folder import cell_folder
 from scuff.export.images import CHUNK, Name, PictureJob, read_batches
 from scuff.export.places import check_seen, list_sizes
 from scuff.export.seals import Seals, digest_origin, file_origin, list_outputs, seal_output, stamp_origin
-from scuff.export.tar import writing_tar
 from scuff.export.work import Done, Left, Work
 from scuff.readers import read_json
 from scuff.store import Store
@@ -27,6 +30,7 @@ from scuff.store import Store
 SIZE = 500  # pictures per shard: of 224 x 224 pixels as PNG, noise and all, at most 77 MB
 INDEX = "shards.json"
 EXTENSIONS = {"png": "png", "jpeg": "jpg"}
+Add = Callable[[str, bytes], None]
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,7 @@ def record_name(number: int) -> str:
 
 def plan_shards(job: PictureJob, contents: Contents, seals: Seals) -> Work:
     """The shards that are not there or not sealed, and those that lack a picture which can be read by now."""
-    known, stale = _Readable(job), 0
+    stale, can_be_read = 0, cache(lambda name: not read_batches(job.images, [name])[1])  # each is tried once
     missing: dict[tuple[str, int | None], list[int]] = {}
     left_out: dict[str, str] = {}
     for entry, levels in job.levels.items():
@@ -92,7 +96,7 @@ def plan_shards(job: PictureJob, contents: Contents, seals: Seals) -> Work:
             there = list_outputs(job.store, cell_folder(entry, severity))
             good = _sealed(job, contents, seals, cell_folder(entry, severity), there)
             stale += sum(shard_name(number) in there for number in range(contents.shards)) - len(good)
-            numbers, unreadable = _missing(job.store, cell_folder(entry, severity), contents.shards, good, there, known)
+            numbers, unreadable = _missing(job, cell_folder(entry, severity), contents.shards, good, there, can_be_read)
             missing[entry, severity] = numbers
             left_out |= unreadable
     return Work(
@@ -118,7 +122,12 @@ def _sealed(job: PictureJob, contents: Contents, seals: Seals, folder: str, ther
 
 
 def _missing(
-    store: Store, folder: str, shards: int, good: set[int], there: Mapping[str, str], readable: _Readable
+    job: PictureJob,
+    folder: str,
+    shards: int,
+    good: set[int],
+    there: Mapping[str, str],
+    can_be_read: Callable[[str], bool],
 ) -> tuple[list[int], dict[str, str]]:
     numbers: list[int] = []
     left_out: dict[str, str] = {}
@@ -126,25 +135,12 @@ def _missing(
         if number not in good:
             numbers.append(number)
         elif record_name(number) in there:
-            record = _read_record(store, folder, number)
-            if any(map(readable, record)):
+            record = _read_record(job.store, folder, number)
+            if any(map(can_be_read, record)):
                 numbers.append(number)
             else:
                 left_out |= record
     return numbers, left_out
-
-
-class _Readable:
-    """Whether pictures can be read now that could not be read before; each is tried once."""
-
-    def __init__(self, job: PictureJob) -> None:
-        self.job = job
-        self.known: dict[str, bool] = {}
-
-    def __call__(self, name: str) -> bool:
-        if name not in self.known:
-            self.known[name] = not read_batches(self.job.images, [name])[1]
-        return self.known[name]
 
 
 def _left(contents: Contents, missing: list[list[int]]) -> Left:
@@ -216,3 +212,25 @@ def write_index(job: PictureJob, contents: Contents) -> list[int]:
 def _read_record(store: Store, folder: str, number: int) -> dict[str, str]:
     name = f"{folder}/{record_name(number)}"
     return read_json(store.read(name), f"{store.root}/{name}", dict[str, str])
+
+
+@contextlib.contextmanager
+def writing_tar(file: BinaryIO) -> Iterator[Add]:
+    """A function that adds a file of a name and a content. Times, owners and modes are always the same.
+
+    >>> file = io.BytesIO()
+    >>> with writing_tar(file) as add:
+    ...     add("a/b.cls", b"7")
+    >>> _ = file.seek(0)
+    >>> [(member.name, member.mtime, member.size) for member in tarfile.open(fileobj=file)]
+    [('a/b.cls', 0, 1)]
+    """
+    # As a stream: the file may be on its way to another machine, where nobody can go back.
+    with tarfile.open(fileobj=file, mode="w|", format=tarfile.PAX_FORMAT) as tar:
+
+        def add(name: str, content: bytes) -> None:
+            about = tarfile.TarInfo(name)  # whose times and owners are 0
+            about.size, about.mode = len(content), 0o644
+            tar.addfile(about, io.BytesIO(content))
+
+        yield add

@@ -4,14 +4,14 @@ Figures are plain dictionaries as Plotly reads them. Colours are names such as "
 opacity), which the script of the page replaces by those of the light or dark page. Names of models and corruptions come
 from outside and Plotly reads a few HTML tags in texts, so they are escaped.
 
-`line_trace` and `bar_trace` draw the n-th of several models; `dots_figure` is a line per name with a dot and its
-interval; `label` is the text of a point; `with_scores` renames the columns of one score of several to those that
-`error_bars` reads.
+`line_trace` and `bar_trace` draw the n-th of several models, `point_trace` and `bars` any look; `dots_figure` is a
+line per name with a dot and its interval; `label` is the text of a point; `with_scores` renames the columns of one
+score of several to those that `error_bars` reads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
@@ -32,6 +32,7 @@ PATTERNS = ("", "/", ".", "x", "-", "\\", "+", "|")
 
 Traces = list[dict[str, Any]]
 Scale = Callable[[pd.Series], list[float | None]]
+Look = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -45,10 +46,6 @@ class Figure:
     traces: Traces = field(repr=False)
     layout: dict[str, Any] = field(repr=False)
     note: str = ""
-
-    def to_plotly(self) -> dict[str, Any]:
-        """What Plotly draws."""
-        return {"data": self.traces, "layout": self.layout}
 
 
 def percents(shares: pd.Series | Sequence[float]) -> list[float | None]:
@@ -101,14 +98,15 @@ def score_texts(
 ) -> list[str]:
     """The text of each point: what it is, its value, its interval and how many images it rests on."""
     return [
-        label(
-            model,
-            f"{point}: {form(row.value)} {unit}",
-            f"95 % interval {between}" if (between := interval(row.low, row.high, form)) else "",
-            f"n = {grouped(row.n)}",
-        )
+        label(model, f"{point}: {form(row.value)} {unit}", known_interval(row, form), f"n = {grouped(row.n)}")
         for point, row in zip(points, scores.itertuples(), strict=True)
     ]
+
+
+def known_interval(row: Any, form: Form) -> str:
+    """The interval of a row as a line of a label; nothing where it is not known."""
+    between = interval(row.low, row.high, form)
+    return f"95 % interval {between}" if between else ""
 
 
 def labels(texts: Sequence[str]) -> dict[str, Any]:
@@ -147,20 +145,30 @@ def line_trace(place: int, x: Sequence[Any], y: Sequence[Any], texts: Sequence[s
     return trace | {"marker": {"symbol": look["symbol"], "size": 6}} | labels(texts) | more
 
 
+def point_trace(x: Sequence[Any], y: Sequence[Any], marker: Look, texts: Sequence[str], **more: Any) -> dict[str, Any]:
+    """Points of one look."""
+    return {"x": list(x), "y": list(y), "mode": "markers", "marker": dict(marker), **labels(texts), **more}
+
+
+def bars(x: Sequence[Any], y: Sequence[Any], marker: Look, texts: Sequence[str], **more: Any) -> dict[str, Any]:
+    """Bars of one look, upwards unless `more` says otherwise."""
+    return {
+        "type": "bar",
+        "textposition": "none",
+        "x": list(x),
+        "y": list(y),
+        "marker": marker,
+        **labels(texts),
+        **more,
+    }
+
+
 def bar_trace(
     place: int, x: Sequence[Any], y: Sequence[Any], scores: pd.DataFrame, texts: Sequence[str], scale: Scale = percents
 ) -> dict[str, Any]:
     """Bars to the right with intervals, in the looks of the n-th model; `scores` has the columns value, low, high."""
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "textposition": "none",
-        "x": list(x),
-        "y": list(y),
-        "error_x": error_bars(scores, "@ink", scale),
-        "marker": {"color": f"@{mark(place)['colour']}", "pattern": pattern(place)},
-        **labels(texts),
-    }
+    marker = {"color": f"@{mark(place)['colour']}", "pattern": pattern(place)}
+    return bars(x, y, marker, texts, orientation="h", error_x=error_bars(scores, "@ink", scale))
 
 
 def dots_figure(
@@ -179,14 +187,9 @@ def dots_figure(
 
     A dotted line stands at `upright`, to compare with.
     """
-    dots = {
-        "x": numbers(scores["value"]),
-        "y": list(range(len(names))),
-        "mode": "markers",
-        "marker": {"color": "@series0", "size": 7},
-        "error_x": error_bars(scores, "@series0", numbers),
-        **labels(texts),
-    }
+    ends = error_bars(scores, "@series0", numbers)
+    x, look = numbers(scores["value"]), {"color": "@series0", "size": 7}
+    dots = point_trace(x, range(len(names)), look, texts, error_x=ends)
     layout = layout_of({"title": {"text": axis}, "rangemode": "tozero"} | x_axis, lines_of(names))
     if upright is not None:
         layout["shapes"] = [upright_line(upright)]

@@ -67,6 +67,7 @@ def save_page(text: str, directory: str, out: str | os.PathLike[str] | None) -> 
 def render_page(page: Page) -> str:
     """The text of the file."""
     sections = [section for section in page.sections if section is not None]
+    drawn = {f.key: {"data": f.traces, "layout": f.layout} for section in sections for f in figures_of(section)}
     environment, plotly = _drawing_packages()
     style, script = (_read(name) for name in ("style.css", "script.js"))
     return environment.from_string(_read("template.html")).render(
@@ -77,7 +78,7 @@ def render_page(page: Page) -> str:
         models=page.models,
         choice=page.choice,
         marks=[{"model": m} | mark(p) | {"dashes": DASHES[mark(p)["dash"]]} for p, m in enumerate(page.models)],
-        data={"figures": {f.key: f.to_plotly() for s in sections for f in figures_of(s)}, "colours": themes()},
+        data={"figures": drawn, "colours": themes()},
         version=scuff.__version__,
         style=_inside("style", f"{colour_rules()}\n{style}"),
         script=_inside("script", script),

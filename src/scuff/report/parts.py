@@ -6,22 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scuff.report.figure import Figure
-from scuff.report.matrix import Matrix
+from scuff.report.heatmap import Matrix
 from scuff.tables import Table
 
-Part = dict[str, Any]
+Part = dict[str, Any] | str  # a text is a paragraph
 Section = dict[str, Any]
 Facts = list[tuple[str, str]]
 
 
 def section(key: str, title: str, *parts: Part | None) -> Section:
-    """A section: its name in links, its heading, and its parts, except for those that are None."""
-    return {"key": key, "title": title, "parts": [part for part in parts if part is not None]}
-
-
-def text(words: str) -> Part:
-    """A paragraph."""
-    return {"kind": "text", "words": words}
+    """A section: its name in links, its heading, and its parts: a text is a paragraph, None is left out."""
+    shown = [{"kind": "text", "words": part} if isinstance(part, str) else part for part in parts if part is not None]
+    return {"key": key, "title": title, "parts": shown}
 
 
 def note(words: str) -> Part:

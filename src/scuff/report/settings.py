@@ -1,7 +1,8 @@
 """The last section of every page: what was set, the command that makes the same again, and how to read the numbers.
 
-`settings_section(facts, again, definitions)` is the section; `all_facts(settings)` turns the settings of a folder into
-facts; `meanings(page)` are its definitions, from glossary.yaml; `scuff.studies.base.again_from` is the command.
+`settings_section(facts, again, definitions)` is the section, `study_section(study, settings, directory, definitions)`
+that of a study; `all_facts(settings)` turns the settings of a folder into facts; `meanings(page)` are its definitions,
+from glossary.yaml; `scuff.studies.base.again_from` is the command.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from typing import Any
 
 from scuff.report import parts
 from scuff.report.parts import Facts, Part, Section
-from scuff.studies.base import Again
+from scuff.store import Store, read_settings
+from scuff.studies.base import Again, Study, again_from
 from scuff.words import entry_name
 
 
@@ -41,6 +43,27 @@ def settings_section(
         parts.heading("How to read this"),
         parts.facts(list(definitions.items()) if isinstance(definitions, Mapping) else definitions),
     )
+
+
+def read_study(study: type[Study[Any]], directory: str) -> tuple[Any, dict[str, Any]]:
+    """The results of the study in a folder, and its settings."""
+    settings = read_settings(Store(directory), study.file)
+    return study.read(directory), settings
+
+
+def study_section(
+    study: type[Study[Any]],
+    settings: Mapping[str, Any],
+    directory: str | None,
+    definitions: Facts | Mapping[str, str],
+    *,
+    hidden: Collection[str] = ("options",),
+    most_listed: int | None = None,
+    **more: Any,
+) -> Section:
+    """The section about a study that is in a folder, or in none; the other options as for the two functions here."""
+    facts = all_facts(settings, hidden=hidden, most_listed=most_listed)
+    return settings_section(facts, again_from(study, settings, directory), definitions, **more)
 
 
 def meanings(*pages: str, **values: Any) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from scuff.store.places import Unreachable
 from scuff.store.rows import read_columns, read_columns_of_each, read_rows, write_rows
 from scuff.store.sealed import read_arrays, remove_damaged, write_arrays
-from scuff.store.settings import Settings, check_settings, read_settings, save_settings
+from scuff.store.settings import Settings, check_settings, open_results, read_settings, save_settings
 from scuff.store.store import Store, find_file
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Unreachable",
     "check_settings",
     "find_file",
+    "open_results",
     "read_arrays",
     "read_columns",
     "read_columns_of_each",

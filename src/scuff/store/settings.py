@@ -6,6 +6,7 @@ A second run into the same folder must mean the same files. What it may change i
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 from scuff.readers import AnyMapping, read_json
@@ -14,6 +15,16 @@ from scuff.store.store import Store
 Settings = dict[str, Any]
 
 NOTED_ONLY = ("scuff",)  # the version of this package: worth knowing, no reason to refuse
+
+
+def open_results(directory: str | os.PathLike[str], settings: str, what: str, results: str | None = None) -> Store:
+    """The store of a folder that holds `what`, which its settings tell; with `results`, of one that has got so far."""
+    store = Store(directory)
+    if not store.exists(settings):
+        raise ValueError(f"{store.root} is not the folder of {what}: there is no {settings} in it")
+    if results is not None and not store.exists(results):
+        raise ValueError(f"the study in {store.root} is not finished; run the same command again to go on")
+    return store
 
 
 def read_settings(store: Store, name: str, form: Any = AnyMapping) -> Any:

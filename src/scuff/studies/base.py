@@ -48,13 +48,7 @@ R_co = TypeVar("R_co", covariant=True)
 C = TypeVar("C", bound=type)
 
 NOT_KEPT = ("engine", "progress")  # options that say how a study runs, not what it asks
-ALWAYS_NOTED = (
-    "device",
-    "environment",
-    "options",
-    "scuff",
-    "unreadable",
-)  # worth knowing, and no more
+ALWAYS_NOTED = ("device", "environment", "options", "scuff", "unreadable")  # worth knowing, and no more
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
@@ -262,9 +256,9 @@ def again(study: Any, options: Mapping[str, Any], out: str) -> Again:
     return Again(shlex.join(["scuff", *study.command.split(), *arguments, *flags]), (note,) if objects else ())
 
 
-def again_from(study: type[Study[Any]], settings: Mapping[str, Any], out: str) -> Again | None:
-    """The same from settings; None for a folder of an earlier version, which did not keep its options."""
-    return again(study, settings["options"], out) if "options" in settings else None
+def again_from(study: type[Study[Any]], settings: Mapping[str, Any], out: str | None) -> Again | None:
+    """The same from settings; None without a folder, and for one of an earlier version, which kept no options."""
+    return None if out is None or "options" not in settings else again(study, settings["options"], out)
 
 
 def _named(value: Any, objects: list[str]) -> Any:

@@ -26,7 +26,7 @@ from scuff.evaluation.tasks import MODELS, Task
 from scuff.models import Classifier, save_model
 from scuff.pictures import Cut
 from scuff.store import Store, find_file
-from scuff.studies.cells import TrainingCell
+from scuff.studies.trainings import TrainingCell
 from scuff.training.augment import augment
 from scuff.training.fit import begin, count_steps, own_generators, repeatable
 from scuff.training.images import TrainingImages, cut_of, measure_pixels, normalisation_of, open_training_source

@@ -1,4 +1,4 @@
-"""Train the models of a study, in any process, on any machine."""
+"""Trainings as cells of a study: each leaves one file of weights, made in any process, on any machine."""
 
 from __future__ import annotations
 
@@ -8,10 +8,43 @@ from dataclasses import dataclass, field
 
 import torch
 
+from scuff.data import Source
 from scuff.engine import Advance, Run, needs_of
-from scuff.studies.cells import TrainingCell
-from scuff.training.images import TrainingImages, load_training_images
-from scuff.training.run import train_on
+from scuff.store import Store
+from scuff.training.images import TrainingImages, fingerprint_of, load_training_images
+from scuff.training.recipes import Recipe
+from scuff.training.run import describe, train_on
+from scuff.training.treatment import Treatment
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingCell:
+    """One model of a study: what it is trained on, how, and into which file."""
+
+    trained_on: str
+    name: str
+    treatment: Treatment | None = field(repr=False)
+    seed: int
+    recipe: Recipe = field(repr=False)
+    start: str | None
+    out: str  # an address, as the store of the study gives it
+    source: Source = field(repr=False)
+    device: str
+
+    def origin(self) -> dict:
+        """Everything that decides over its weights, as its file tells it."""
+        fingerprint = fingerprint_of(self.source, self.recipe)
+        return describe(fingerprint, self.recipe, self.treatment, self.start, self.seed)
+
+    @property
+    def images(self) -> int:
+        """Images that pass through the network until it is trained."""
+        return self.recipe.epochs * len(self.source)
+
+
+def find_trained(store: Store) -> set[str]:
+    """The addresses of all models that are there, by one look into the store."""
+    return {store.address(name) for name in store.names("models", ".safetensors")}
 
 
 @dataclass

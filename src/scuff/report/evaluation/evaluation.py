@@ -10,8 +10,8 @@ from scuff.evaluation import Evaluation, read_evaluation
 from scuff.report.evaluation import sections as about
 from scuff.report.evaluation import sequences
 from scuff.report.evaluation.scores import measure, measure_sequences
+from scuff.report.evaluation.sections import definitions_of, summary_section, verdict
 from scuff.report.evaluation.settings import settings_section, suite_words
-from scuff.report.evaluation.summary import definitions_of, summary_section, verdict
 from scuff.report.page import Page
 from scuff.report.settings import meanings
 from scuff.words import count

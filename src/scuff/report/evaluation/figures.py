@@ -6,22 +6,9 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from scuff.report import figure
 from scuff.report.colours import mark
-from scuff.report.figure import (
-    ROW,
-    SILENT,
-    Figure,
-    Traces,
-    bar_trace,
-    error_bars,
-    label,
-    labels,
-    layout_of,
-    line_trace,
-    lines_of,
-    percents,
-    score_texts,
-)
+from scuff.report.figure import Figure, Traces
 from scuff.words import entry_name, grouped, percent, signed_percent
 
 
@@ -35,17 +22,17 @@ def severity_curves(key: str, title: str, means: pd.DataFrame, models: Sequence[
     for place, model in enumerate(models):
         line = means[means["model"] == model].sort_values("severity")
         x, low, high = (line[column].tolist() for column in ("severity", "low", "high"))
-        band = {"x": x + x[::-1], "y": percents(high) + percents(low)[::-1], "fill": "toself"}
+        band = {"x": x + x[::-1], "y": figure.percents(high) + figure.percents(low)[::-1], "fill": "toself"}
         colour = f"@{mark(place)['colour']}/0.16"
-        traces.append(band | {"fillcolor": colour, "line": {"width": 0}, "mode": "lines"} | SILENT)
-        texts = score_texts(model, [f"severity {severity}" for severity in x], line)
-        traces.append(line_trace(place, x, percents(line["value"]), texts))
+        traces.append(band | {"fillcolor": colour, "line": {"width": 0}, "mode": "lines"} | figure.SILENT)
+        texts = figure.score_texts(model, [f"severity {severity}" for severity in x], line)
+        traces.append(figure.line_trace(place, x, figure.percents(line["value"]), texts))
     severities = sorted(means["severity"].unique().tolist())
     x_axis = {"title": {"text": "severity"}, "tickvals": severities}
     x_axis["range"] = [severities[0] - 0.2, severities[-1] + 0.2]
     y_axis = {"title": {"text": "mean error %"}, "range": [0, 100 * highest], "rangemode": "tozero"}
     description = f"Mean error in per cent by severity: {title}. One line per model; the table below has the numbers."
-    return Figure(key, title, description, 260, traces, layout_of(x_axis, y_axis))
+    return Figure(key, title, description, 260, traces, figure.layout_of(x_axis, y_axis))
 
 
 def corruption_bars(key: str, title: str, errors: pd.DataFrame, models: Sequence[str]) -> Figure:
@@ -54,15 +41,13 @@ def corruption_bars(key: str, title: str, errors: pd.DataFrame, models: Sequence
     traces: Traces = []
     for place, model in enumerate(models):
         bars = errors[errors["model"] == model]
-        texts = score_texts(model, [entry_name(entry) for entry in bars["corruption"]], bars)
+        texts = figure.score_texts(model, [entry_name(entry) for entry in bars["corruption"]], bars)
         rows = [entries.index(entry) for entry in bars["corruption"]]
-        traces.append(bar_trace(place, percents(bars["value"]), rows, bars, texts))
-    height = 70 + len(entries) * (len(models) * ROW + 12)
+        traces.append(figure.bar_trace(place, figure.percents(bars["value"]), rows, bars, texts))
+    height = 70 + len(entries) * (len(models) * figure.ROW + 12)
     x_axis = {"title": {"text": "error %"}, "rangemode": "tozero"}
-    layout = layout_of(x_axis, lines_of([entry_name(entry) for entry in entries])) | {
-        "barmode": "group",
-        "bargap": 0.25,
-    }
+    layout = figure.layout_of(x_axis, figure.lines_of([entry_name(entry) for entry in entries]))
+    layout |= {"barmode": "group", "bargap": 0.25}
     description = "Error in per cent by corruption, one bar per model; the table below has the numbers."
     return Figure(key, title, description, height, traces, layout)
 
@@ -80,20 +65,14 @@ def difference_plot(key: str, title: str, differences: pd.DataFrame, models: Seq
         look = mark(list(models).index(model))
         shift = (order - (len(others) - 1) / 2) * 0.7 / len(others)
         names = [entry_name(entry) for entry in dots["corruption"]]
-        traces.append(
-            {
-                "x": percents(dots["value"]),
-                "y": [row_of[entry] + shift for entry in dots["corruption"]],
-                "mode": "markers",
-                "marker": {"color": f"@{look['colour']}", "symbol": look["symbol"], "size": 8},
-                "error_x": error_bars(dots, f"@{look['colour']}"),
-                **labels(score_texts(model, names, dots, signed_percent, "points")),
-            }
-        )
+        texts = figure.score_texts(model, names, dots, signed_percent, "points")
+        marker = {"color": f"@{look['colour']}", "symbol": look["symbol"], "size": 8}
+        y, ends = [row_of[entry] + shift for entry in dots["corruption"]], figure.error_bars(dots, f"@{look['colour']}")
+        traces.append(figure.point_trace(figure.percents(dots["value"]), y, marker, texts, error_x=ends))
     x_axis = {"title": {"text": "difference of error, points"}, "rangemode": "tozero"}
     x_axis |= {"zeroline": True, "zerolinecolor": "@muted"}  # type: ignore[dict-item]
-    layout = layout_of(x_axis, lines_of([entry_name(entry) for entry in entries]))
-    height = 70 + len(entries) * (len(others) * ROW + 8)
+    layout = figure.layout_of(x_axis, figure.lines_of([entry_name(entry) for entry in entries]))
+    height = 70 + len(entries) * (len(others) * figure.ROW + 8)
     description = f"{title} in percentage points by corruption, with intervals; the table below has the numbers."
     return Figure(key, title, description, height, traces, layout)
 
@@ -104,11 +83,11 @@ def reliability_diagram(key: str, title: str, bins: pd.DataFrame, models: Sequen
     `bins` has the columns model, confidence, value (accuracy), n; empty bins are absent.
     """
     diagonal = {"x": [0, 100], "y": [0, 100], "mode": "lines", "line": {"color": "@muted", "width": 1, "dash": "dot"}}
-    traces: Traces = [diagonal | SILENT]
+    traces: Traces = [diagonal | figure.SILENT]
     for place, model in enumerate(models):
         line = bins[bins["model"] == model].sort_values("confidence")
         texts = [
-            label(
+            figure.label(
                 model,
                 f"mean confidence {percent(row.confidence)} %",
                 f"right {percent(row.value)} %",
@@ -116,8 +95,10 @@ def reliability_diagram(key: str, title: str, bins: pd.DataFrame, models: Sequen
             )
             for row in line.itertuples()
         ]
-        traces.append(line_trace(place, percents(line["confidence"]), percents(line["value"]), texts))
+        traces.append(
+            figure.line_trace(place, figure.percents(line["confidence"]), figure.percents(line["value"]), texts)
+        )
     x_axis = {"title": {"text": "confidence %"}, "range": [-3, 103], "dtick": 25}
     y_axis = {"title": {"text": "right %"}, "range": [-3, 103], "dtick": 25}
     description = "Share of right predictions by confidence, one line per model; the table below has the numbers."
-    return Figure(key, title, description, 320, traces, layout_of(x_axis, y_axis))
+    return Figure(key, title, description, 320, traces, figure.layout_of(x_axis, y_axis))

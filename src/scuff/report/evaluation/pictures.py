@@ -94,13 +94,9 @@ class SeenImages:
     evaluation: Evaluation
     images: EvaluatedImages
 
-    def clean_pixels(self, image: int) -> Tensor | None:
-        """An uncorrupted image, uint8 (C, H, W), where it is known."""
-        return None if self.images.clean is None else self._read(self.images.clean, image, "clean_cut")
-
     def corrupted_pixels(self, image: int, entry: str, severity: int) -> Tensor:
         """An image as a cell showed it, uint8 (C, H, W): read, or corrupted again with the same seed and id."""
-        pixels = self._read(self._source(entry, severity), image, "cut")
+        pixels = self.read(self._source(entry, severity), image, "cut")
         if self.images.are_corrupted:
             return pixels
         settings = self.evaluation.settings
@@ -123,7 +119,8 @@ class SeenImages:
         source = self.images.source
         return source.cell(entry, severity or None) if self.images.are_corrupted else source  # type: ignore[return-value, union-attr]
 
-    def _read(self, source: Source, image: int, key: str) -> Tensor:
+    def read(self, source: Source, image: int, key: str) -> Tensor:
+        """An image of a source as the settings of this key cut it, uint8 (C, H, W)."""
         cut = self.evaluation.settings[key]
         return source.read([_position(source, image)], None if cut is None else Cut(**cut))[0]
 
@@ -145,7 +142,8 @@ def _card(images: SeenImages, row: Any) -> Card:
     names = images.evaluation.settings["class_names"]
     label, prediction = class_name(names, row.label), class_name(names, row.prediction)
     seen = int(row.image_id), str(row.corruption), int(row.severity)
-    cell, clean = cell_name(*seen[1:]), images.clean_pixels(seen[0])
+    cell, known = cell_name(*seen[1:]), images.images.clean
+    clean = None if known is None else images.read(known, seen[0], "clean_cut")
     corrupted = _picture(images.corrupted_pixels(*seen), f"{label if clean is None else 'the same'} with {cell}")
     return {
         "pictures": [*([] if clean is None else [_picture(clean, f"{label}, clean")]), corrupted],

@@ -1,7 +1,9 @@
-"""The sections about an evaluation of still images: what each says, from scores to what the template shows."""
+"""The sections about an evaluation of still images, from scores to what the template shows; a sentence per model."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -9,15 +11,110 @@ import pandas as pd
 from scuff.evaluation import CLEAN, Evaluation
 from scuff.metrics import holm
 from scuff.metrics.evaluation.comparison import SIGNIFICANT
+from scuff.metrics.evaluation.own import own_metrics
+from scuff.metrics.evaluation.references import is_relative
 from scuff.report import parts
 from scuff.report.evaluation.figures import corruption_bars, difference_plot, reliability_diagram, severity_curves
 from scuff.report.evaluation.pictures import DataUnavailable, worst_cards
 from scuff.report.evaluation.scores import Comparison, Scores
-from scuff.report.evaluation.summary import KINDS, shown_kinds
 from scuff.report.heatmap import columns_of, heat_groups, scale, top_of_scale
 from scuff.report.parts import Facts, Section
+from scuff.report.settings import meanings
 from scuff.tables import Cell, Column, Table
-from scuff.words import cell_name, entry_name, grouped, interval, p_value, percent, signed_percent
+from scuff.words import (
+    Form,
+    bracketed,
+    cell_name,
+    entry_name,
+    fine,
+    grouped,
+    interval,
+    listed,
+    p_value,
+    percent,
+    plain,
+    reference_name,
+    sharp,
+    signed_percent,
+)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A score of the summary: its name in tables, how it is written, and which way is better."""
+
+    name: str
+    form: Form
+    higher_is_better: bool = False
+
+    def column(self, key: str) -> Column:
+        """The column of a table of models."""
+        best = "highest" if self.higher_is_better else "lowest"
+        return Column(self.name, key, self.form, interval=True, best=best)  # type: ignore[arg-type]
+
+
+KINDS = {
+    "clean_error": Kind("clean error %", percent),
+    "mean_error": Kind("mean error %", percent),
+    "mce": Kind("mCE %", plain),
+    "relative_mce": Kind("relative mCE %", plain),
+    "robustness_score": Kind("robustness score", fine, higher_is_better=True),
+    "residual_robustness": Kind("residual robustness %", percent),
+    "ece_clean": Kind("ECE clean %", percent),
+    "ece_corrupted": Kind("ECE corrupted %", percent),
+}
+
+
+def shown_kinds(summary: pd.DataFrame, suite: str) -> dict[str, Kind]:
+    """The scores of a summary that are defined; where mCE is the relative one, it is shown once, by that name."""
+    own = {name: Kind(name.replace("_", " "), fine, metric.higher_is_better) for name, metric in own_metrics().items()}
+    kinds = {key: kind for key, kind in (KINDS | own).items() if key in summary and summary[key].notna().any()}
+    if "mce" in kinds and is_relative(suite):
+        kinds["mce"] = kinds.pop("relative_mce")
+    return kinds
+
+
+def summary_section(scores: Scores) -> Section:
+    """The table of all scores."""
+    best = " The best value of each column is marked." if len(scores.models) > 1 else ""
+    kinds = shown_kinds(scores.summary, scores.suite.name)
+    higher = [f"the {kind.name}" for kind in kinds.values() if kind.higher_is_better]
+    but = f", except for {listed(higher)}" if higher else ""
+    note = (
+        f"Lower is better{but}.{best} Click on a heading to sort the table. "
+        'The scores are defined at the end, under "How to read this".'
+    )
+    columns = [Column("model", "model"), *(kind.column(key) for key, kind in kinds.items())]
+    caption, main = "Scores, with 95 % intervals below them", kinds[scores.main].name
+    table = Table.of(caption, scores.summary, columns, sort=main)
+    return parts.section(
+        "summary", "Summary", parts.table(table), *(parts.note(text) for text in (scores.note, note) if text)
+    )
+
+
+def verdict(line: pd.Series, scores: Scores, baseline: str | None) -> str:
+    """One sentence about a model: the scores that count most, each with its interval."""
+    clauses = []
+    for key in ("mce", "mean_error", "clean_error"):
+        kind = shown_kinds(scores.summary, scores.suite.name).get(key)
+        if kind is not None and not math.isnan(line[key]):
+            than = f", where {reference_name(baseline)} has 100" if key == "mce" else ""
+            low, high = line[f"{key}_low"], line[f"{key}_high"]
+            form = sharp(kind.form, low, high)
+            between = bracketed(low, high, form)
+            clauses.append(f"{kind.name.removesuffix(' %')} {form(line[key])}\u00a0%{between}{than}")
+    is_partial = line["cells"] < line["cells_of_suite"]
+    done = f" So far {line['cells']} of {line['cells_of_suite']} cells of the suite." if is_partial else ""
+    return "; ".join(clauses) + "." + done
+
+
+def definitions_of(scores: Scores) -> dict[str, str]:
+    """What every score that is shown means."""
+    shown = {kind.name.removesuffix(" %") for kind in shown_kinds(scores.summary, scores.suite.name).values()}
+    scored = {name: text for name, text in meanings("evaluation").items() if name in shown}
+    scored |= {name.replace("_", " "): metric.text for name, metric in own_metrics().items() if metric.text}
+    return scored | (meanings("comparison") if scores.comparison is not None else {})
+
 
 EXTREMES = 3  # how many of the hardest and easiest corruptions are named
 
@@ -43,7 +140,7 @@ def cells_section(scores: Scores, evaluation: Evaluation) -> Section | None:
     return parts.section(
         "cells",
         "Every corruption" + (" at every severity" if len(columns) > 1 else ""),
-        parts.text("Errors in per cent, coloured as in the scale. Hover over a cell, or tap it, for its interval."),
+        "Errors in per cent, coloured as in the scale. Hover over a cell, or tap it, for its interval.",
         parts.heat_maps(scale("0 %", highest), columns, panels),
     )
 
@@ -69,7 +166,7 @@ def severity_section(scores: Scores, evaluation: Evaluation) -> Section | None:
     return parts.section(
         "severity",
         "By severity" if len(curves) else "By corruption",
-        parts.text(_family_words(evaluation, scores)) if len(curves) else None,
+        _family_words(evaluation, scores) if len(curves) else None,
         parts.figures(figures, side_by_side=len(curves) > 0, legend=True),
         parts.folded(table),
     )
@@ -97,11 +194,9 @@ def comparison_section(scores: Scores) -> Section | None:
     return parts.section(
         "comparison",
         "Comparison",
-        parts.text(
-            "All models saw the same images, so they are compared image by image: what makes an image hard for all "
-            "models cancels out, and differences are known more precisely than the errors themselves."
-        ),
-        parts.text("Only the cells that all models have are compared.") if comparison.common_only else None,
+        "All models saw the same images, so they are compared image by image: what makes an image hard for all "
+        "models cancels out, and differences are known more precisely than the errors themselves.",
+        "Only the cells that all models have are compared." if comparison.common_only else None,
         parts.table(_pairs_table(comparison)),
         parts.figures([difference_plot("differences", title, differences, models, reference)], side_by_side=False),
         parts.folded(by_corruption),
@@ -127,11 +222,11 @@ def images_section(evaluation: Evaluation, models: list[str], data: Any, directo
         hint = f" Say where they are: scuff report {directory} --data SOURCE."
         if isinstance(error.__cause__, KeyError):  # it is a corruption that is missing
             hint = ""
-        return parts.section(key, title, parts.text(f"The images cannot be shown: {error}.{hint}"))
+        return parts.section(key, title, f"The images cannot be shown: {error}.{hint}")
     nothing = "No image is right when clean and wrong when corrupted." if has_clean else "No image is wrong."
     panels = [{"model": model, "cards": cards[model], "note": nothing} for model in models]
     about = f"{which} with the highest confidence when corrupted, exactly as the model saw them."
-    return parts.section(key, title, parts.text(about), parts.pictures(panels))
+    return parts.section(key, title, about, parts.pictures(panels))
 
 
 def calibration_section(scores: Scores) -> Section | None:
@@ -154,10 +249,7 @@ def calibration_section(scores: Scores) -> Section | None:
     return parts.section(
         "calibration",
         "Calibration",
-        parts.text(
-            "Whether a model that is 80 % sure is right 80 % of the time. Below the dotted line, a model is "
-            "overconfident."
-        ),
+        "Whether a model that is 80 % sure is right 80 % of the time. Below the dotted line, a model is overconfident.",
         parts.table(Table.of("Expected calibration error, with 95 % intervals", scores.summary, errors)),
         parts.figures(figures, legend=True),
         parts.folded(Table.pivot(caption, bins, "name", "model", column, heads=scores.models)),

@@ -56,7 +56,7 @@ def sequences_section(scores: SequenceScores, several: bool) -> Section:
     return parts.section(
         f"sequences{scores.difficulty}" if several else "sequences",
         f"Every perturbation{at}",
-        parts.text("How often the prediction changes from frame to frame, and how far the five best classes move."),
+        "How often the prediction changes from frame to frame, and how far the five best classes move.",
         *map(parts.table, tables),
     )
 

@@ -14,6 +14,8 @@ from scuff.studies.base import again
 from scuff.tables import Column, Table
 from scuff.words import grouped, listed
 
+AS_PUBLISHED = "yes, of quality 85, as the published ImageNet-C"
+
 
 def settings_section(evaluation: Evaluation, definitions: Mapping[str, str], directory: str) -> Section:
     """How the numbers came about, and how to read them."""
@@ -33,6 +35,7 @@ def settings_section(evaluation: Evaluation, definitions: Mapping[str, str], dir
 def setting_facts(evaluation: Evaluation) -> Facts:
     """What all models share, by name."""
     settings, suite = evaluation.settings, evaluation.suite
+    unreadable = settings.get("unreadable", {})
     facts = [
         ("Suite", f"{suite.name}, version {suite.version}, made for images of {suite.size} pixels"),
         ("Reference", suite.reference),
@@ -41,13 +44,10 @@ def setting_facts(evaluation: Evaluation) -> Facts:
         ("Classes of", settings["classes"] or ""),
         ("Fingerprint of the source", settings["source_fingerprint"]),
         ("Images", grouped(settings["images"]) + (", evenly spread over the source" if settings["limit"] else "")),
-        ("Left out, because they cannot be read", _unreadable_words(settings)),
+        ("Left out, because they cannot be read", "; ".join(f"{n} ({why})" for n, why in sorted(unreadable.items()))),
         ("Seed", str(settings["seed"])),
         ("Pictures are cut", _cut_words(settings["cut"])),
-        (
-            "Sent through a JPEG",
-            "yes, of quality 85, as the published ImageNet-C" if settings["as_published"] else "no",
-        ),
+        ("Sent through a JPEG", "no" if not settings["as_published"] else AS_PUBLISHED),
         ("Precision", settings["precision"]),
     ]
     return [(name, value) for name, value in facts if value]
@@ -91,10 +91,6 @@ def _cut_options(cut: dict[str, Any] | None) -> dict[str, Any]:
     if cut is None or cut["filter"] != "bilinear" or not cut.get("keeps_ratio", True):
         return {}
     return {"resize": cut["resize"], "crop": cut["crop"]}
-
-
-def _unreadable_words(settings: Mapping[str, Any]) -> str:
-    return "; ".join(f"{name} ({reason})" for name, reason in sorted(settings.get("unreadable", {}).items()))
 
 
 def _cut_words(cut: dict[str, Any] | None) -> str:

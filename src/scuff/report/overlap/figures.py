@@ -15,8 +15,7 @@ from scuff.metrics.overlap.benchmarks import Balance
 from scuff.report import figure
 from scuff.report.colours import shade
 from scuff.report.figure import DOT_ROW, SILENT, Figure, label, labels, layout_of, lines_of, numbers
-from scuff.report.heatmap import HeatCell, scale
-from scuff.report.matrix import Groups, Matrix, make_matrix
+from scuff.report.heatmap import Groups, HeatCell, Matrix, make_matrix, scale
 from scuff.report.overlap.scores import WHOLE, OverlapScores
 from scuff.words import NOTHING, count, fine, hundredths, interval_line, listed, percent, percent_sign, plain
 
@@ -84,13 +83,8 @@ def dendrogram(scores: OverlapScores, category: Mapping[str, str]) -> Figure:
         y += [y_a, y_a, y_b, y_b, None]
         texts.append(f"mean overlap {hundredths(1 - distance)}<br>of {_some(in_a)}<br>with {_some(in_b)}")
     lines = {"x": numbers(x), "y": y, "mode": "lines", "line": {"color": "@muted", "width": 1.5}}
-    joins = {
-        "x": numbers(overlap for overlap, _, _ in nodes[len(names) :]),
-        "y": [height for _, height, _ in nodes[len(names) :]],
-        "mode": "markers",
-        "marker": {"color": "@muted", "size": 6},
-        **labels(texts),
-    }
+    overlaps, heights, _ = zip(*nodes[len(names) :], strict=True)
+    joins = figure.point_trace(numbers(overlaps), heights, {"color": "@muted", "size": 6}, texts)
     leaves = [f"{shown[names[leaf]]} · {category[names[leaf]]}" for leaf in order]
     layout = layout_of({"title": {"text": "mean overlap"}, "range": [1.02, -0.04]}, lines_of(leaves))
     description = "Dendrogram of the corruptions by mean overlap; the matrix has the overlaps of all pairs."
@@ -145,15 +139,8 @@ def dots(
 def mce_bars(key: str, title: str, balance: Balance, highest: float, shown: Mapping[str, str]) -> Figure:
     """The mCE of every model trained on one corruption, and a dotted line for the standard model."""
     names, mces = [shown[name] for name in balance.mces], list(balance.mces.values())
-    bars = {
-        "type": "bar",
-        "orientation": "h",
-        "textposition": "none",
-        "x": numbers(mces),
-        "y": list(range(len(names))),
-        "marker": {"color": "@series0"},
-        **labels([label(f"trained on {name}", f"mCE {plain(mce)} %") for name, mce in zip(names, mces, strict=True)]),
-    }
+    texts = [label(f"trained on {name}", f"mCE {plain(mce)} %") for name, mce in zip(names, mces, strict=True)]
+    bars = figure.bars(numbers(mces), range(len(names)), {"color": "@series0"}, texts, orientation="h")
     layout = layout_of({"title": {"text": "mCE %"}, "range": [0, highest]}, lines_of(names))
     layout |= {"shapes": [figure.upright_line(balance.standard)], "bargap": 0.3}
     description = f"{title}: mean corruption error by training corruption; the table below has the numbers."

@@ -18,9 +18,7 @@ from scuff.report.overlap import designs, figures
 from scuff.report.overlap.scores import COVERED, OverlapScores, measure_overlap
 from scuff.report.page import Page, Verdicts
 from scuff.report.parts import Part, Section
-from scuff.report.settings import all_facts, meanings, settings_section
-from scuff.store import Store, read_settings
-from scuff.studies.base import again_from
+from scuff.report.settings import meanings, read_study, study_section
 from scuff.studies.overlap.study import OverlapStudy
 from scuff.tables import Cell, Column, Table
 from scuff.words import NOTHING, bracketed, count, fine, hundredths, listed, name_some, plain, sentence, short_names
@@ -30,10 +28,7 @@ MOST_PAIRS = 30  # in the table of the strongest overlaps
 
 def page(directory: str, *, threshold: float = THRESHOLD) -> Page:
     """The page about the overlap study in a folder; pairs of its benchmark overlap less than the threshold."""
-    from scuff.studies import read_overlap
-
-    settings = read_settings(Store(directory), OverlapStudy.file)
-    return overlap_page(read_overlap(directory), settings, directory, threshold=threshold)
+    return overlap_page(*read_study(OverlapStudy, directory), directory, threshold=threshold)
 
 
 def overlap_page(
@@ -54,16 +49,18 @@ def overlap_sections(
     scores: OverlapScores, settings: Mapping[str, Any], directory: str | None = None
 ) -> list[Section | None]:
     """All sections, None for those that the study has no numbers for; of a study in a folder, with its command."""
+    coverage = [*(_nearest_parts(scores) if scores.coverage else []), *(_direct_parts(scores) if scores.direct else [])]
     return [
         _matrix_section(scores),
         _categories_section(scores) if scores.categories else None,
         _benchmark_section(scores) if scores.selection else None,
-        _coverage_section(scores) if scores.coverage or scores.direct else None,
+        parts.section("coverage", "Coverage", *coverage) if coverage else None,
         _balance_section(scores) if scores.balances else None,
         _accuracies_section(scores),
-        settings_section(
-            all_facts(settings, hidden=["options"]),
-            None if directory is None else again_from(OverlapStudy, settings, directory),
+        study_section(
+            OverlapStudy,
+            settings,
+            directory,
             meanings("overlap", covered=COVERED) | {"intervals": sentence(scores.overlaps.interval)},
             key="overlap-settings",
             title="Settings of the overlap study",
@@ -123,11 +120,9 @@ def _matrix_section(scores: OverlapScores) -> Section:
     return parts.section(
         "overlap",
         "Overlaps",
-        parts.text(
-            "How far training on one corruption helps against another, and vice versa: 1 as much as training on "
-            "the other itself, 0 not at all. Corruptions of a category stand together. Hover over a "
-            "cell, or tap it, for its interval and what it rests on."
-        ),
+        "How far training on one corruption helps against another, and vice versa: 1 as much as training on "
+        "the other itself, 0 not at all. Corruptions of a category stand together. Hover over a "
+        "cell, or tap it, for its interval and what it rests on.",
         parts.matrix(figures.overlap_matrix(scores)),
         parts.note("Not defined, and striped in the matrix:") if undefined else None,
         parts.facts(undefined) if undefined else None,
@@ -143,11 +138,9 @@ def _categories_section(scores: OverlapScores) -> Section:
     return parts.section(
         "categories",
         "Categories",
-        parts.text(
-            "Corruptions that overlap with the same others form a category. "
-            f"{' '.join(designs.explain_categories(replace(scores.categories, undefined={})))} The number after a name "
-            "in the dendrogram is its category."
-        ),
+        "Corruptions that overlap with the same others form a category. "
+        f"{' '.join(designs.explain_categories(replace(scores.categories, undefined={})))} The number after a name "
+        "in the dendrogram is its category.",
         parts.table(designs.groups_table(groups, scores.shown.get), sortable=False),
         parts.figures([figures.dendrogram(scores, category)], side_by_side=False),
         parts.folded(steps, "Numbers of categories that were tried") if steps.rows else None,
@@ -165,17 +158,11 @@ def _benchmark_section(scores: OverlapScores) -> Section:
     return parts.section(
         "benchmark",
         "A benchmark without overlaps",
-        parts.text(" ".join(words)),
+        " ".join(words),
         parts.table(designs.selection_table(scores.overlaps, selection, shown)) if pairs else None,
         parts.figures([figures.sweep_line(scores)], side_by_side=False),
         parts.table(designs.sweep_table(scores.sweep, shown), sortable=False),
     )
-
-
-def _coverage_section(scores: OverlapScores) -> Section:
-    """What benchmarks say of corruptions that they do not hold."""
-    nearest = _nearest_parts(scores) if scores.coverage else []
-    return parts.section("coverage", "Coverage", *nearest, *(_direct_parts(scores) if scores.direct else []))
 
 
 def _nearest_parts(scores: OverlapScores) -> list[Part]:
@@ -207,10 +194,8 @@ def _nearest_parts(scores: OverlapScores) -> list[Part]:
     ]
     everything = pd.concat([frame.assign(benchmark=name) for (name, _), frame in scores.coverage.items()])
     return [
-        parts.text(
-            "Whether a benchmark would notice that a model cannot cope with a corruption that it does not hold: "
-            f"whether it has one that overlaps with it by more than {COVERED:g}, the dotted line."
-        ),
+        "Whether a benchmark would notice that a model cannot cope with a corruption that it does not hold: "
+        f"whether it has one that overlaps with it by more than {COVERED:g}, the dotted line.",
         parts.table(Table.of("Coverage by overlaps", records, [*counts, Column("does not cover", "missed")])),
         parts.figures(dots),
         parts.folded(Table.of("Coverage by overlaps, with 95 % intervals", everything, columns)),
@@ -238,10 +223,8 @@ def _direct_parts(scores: OverlapScores) -> list[Part]:
     ]
     return [
         parts.heading("Training on a whole benchmark"),
-        parts.text(
-            "The direct experiment: a model that was trained on all corruptions of a benchmark, against the standard "
-            "model, on corruptions that the benchmark does not hold. Right of the dotted line, training helped."
-        ),
+        "The direct experiment: a model that was trained on all corruptions of a benchmark, against the standard "
+        "model, on corruptions that the benchmark does not hold. Right of the dotted line, training helped.",
         parts.figures(dots),
         parts.folded(Table.of(caption, everything, columns)),
     ]
@@ -272,11 +255,9 @@ def _balance_section(scores: OverlapScores) -> Section:
     return parts.section(
         "balance",
         "Balance",
-        parts.text(
-            "Every bar is a model that was trained on one corruption of a benchmark, and its mean corruption error "
-            "on the benchmark; the dotted line is the standard model. If some bars are much shorter than others, the "
-            "benchmark favours those kinds of robustness."
-        ),
+        "Every bar is a model that was trained on one corruption of a benchmark, and its mean corruption error "
+        "on the benchmark; the dotted line is the standard model. If some bars are much shorter than others, the "
+        "benchmark favours those kinds of robustness.",
         parts.table(Table.of(caption, records, columns)),
         *(parts.note(f"{note}.") for note in dict.fromkeys(balance.range.note for balance in balances.values())),
         parts.figures(bars),
@@ -291,10 +272,8 @@ def _accuracies_section(scores: OverlapScores) -> Section:
     return parts.section(
         "accuracies",
         "Accuracies",
-        parts.text(
-            "Share of right predictions of every model (down: what it was trained on) on every test (across)"
-            f"{''.join(over)}."
-        ),
+        "Share of right predictions of every model (down: what it was trained on) on every test (across)"
+        f"{''.join(over)}.",
         parts.matrix(figures.accuracy_matrix(scores)),
     )
 

@@ -9,11 +9,54 @@ from typing import Any
 from scuff.engine import Status
 from scuff.engine.status import describe, speed_words
 from scuff.report import parts
+from scuff.report.figure import Figure, Traces, labels, layout_of
 from scuff.report.page import Page
 from scuff.report.parts import Part, Section
-from scuff.report.progress.figures import progress_figures
 from scuff.tables import Column, Table
 from scuff.words import NOTHING, count, grouped, listed, show_duration
+
+HEIGHT = 240
+UNITS = ((2 * 86400, 86400, "days"), (2 * 3600, 3600, "hours"), (120, 60, "minutes"), (0, 1, "seconds"))
+
+
+def progress_figures(status: Status) -> list[Figure]:
+    """Cells done and cells at work over time; none before there are two points to draw a line between."""
+    if len(status.timeline) < 2:
+        return []
+    seconds = [0.0, *(point[0] for point in status.timeline)]
+    done = [0, *(point[1] for point in status.timeline)]
+    running = [status.timeline[0][2], *(point[2] for point in status.timeline)]
+    return [
+        _over_time("progress-done", "Cells done", "cells", seconds, done, "@series0", "done"),
+        _over_time("progress-running", "Cells at work", "cells at once", seconds, running, "@series1", "at work"),
+    ]
+
+
+def _over_time(
+    key: str, title: str, unit: str, seconds: Sequence[float], values: Sequence[int], colour: str, word: str
+) -> Figure:
+    scale, name = next((size, name) for least, size, name in UNITS if seconds[-1] >= least)
+    texts = [
+        f"after {show_duration(at)}: {count(value, 'cell')} {word}" for at, value in zip(seconds, values, strict=True)
+    ]
+    line: Traces = [
+        {
+            "x": [round(at / scale, 4) for at in seconds],
+            "y": list(values),
+            "mode": "lines",
+            "line": {"color": colour, "width": 2, "shape": "hv"},
+            "fill": "tozeroy",
+            "fillcolor": f"{colour}/0.12",
+            **labels(texts),
+        }
+    ]
+    x_axis = {"title": {"text": f"{name} since the start"}, "rangemode": "tozero"}
+    y_axis = {"title": {"text": unit}, "rangemode": "tozero", "tickformat": ",d"}
+    if max(values) < 6:
+        y_axis["dtick"] = 1  # type: ignore[assignment]
+    description = f"{title} over {show_duration(seconds[-1])}, {count(values[-1], 'cell')} at the end."
+    return Figure(key, title, description, HEIGHT, line, layout_of(x_axis, y_axis))
+
 
 AGAIN = "The same command goes on from here: what is done is not done again."
 ENGINES = {"local": "one machine", "ray": "a Ray cluster"}
@@ -25,10 +68,13 @@ def page_of_runs(statuses: Sequence[Status], command: str | None) -> Page:
     """The page of a study without results: its state, what is missing, and the command that resumes it, if known."""
     last = statuses[-1]
     is_finished, is_over = last.state == "finished", last.state != "running"
-    verdicts = [("State", state_words(last)), *([] if is_finished else [("What is missing", missing_words(last))])]
+    missing = [(kind.left + kind.failed, kind) for kind in last.kinds]
+    words = [f"{grouped(left)} of {count(kind.total, f'{kind.name} cell')}" for left, kind in missing if left]
+    to_do = f"{listed(words)}." if words else "All cells are done; the tables were not written."
+    verdicts = [("State", state_words(last)), *([] if is_finished else [("What is missing", to_do)])]
     sections = [progress_section(statuses, says_state=False)]
     if is_over and not is_finished:
-        go_on = parts.text(AGAIN), parts.command(command) if command else None
+        go_on = AGAIN, parts.command(command) if command else None
         sections.append(parts.section("again", "How to go on", *go_on))
     yet = "" if is_finished else " yet"
     lead = f"This page has no results{yet}. Make it again to see how far it is."
@@ -42,7 +88,7 @@ def progress_section(statuses: Sequence[Status], *, says_state: bool = True) -> 
     return parts.section(
         "progress",
         "Progress",
-        parts.text(state_words(last)) if says_state else None,
+        state_words(last) if says_state else None,
         parts.table(kinds_table(last), sortable=False),
         parts.figures(figures) if figures else None,
         parts.table(failures_table("Cells that failed", last.failures)) if last.failures else None,
@@ -73,13 +119,6 @@ def state_words(status: Status) -> str:
     }
     words = f"{ends.get(status.state, status.state)}: {done} done{speed}."
     return f"{words} The reason: {status.reason}" if status.reason else words
-
-
-def missing_words(status: Status) -> str:
-    """What is left to do of each kind."""
-    missing = [(kind.left + kind.failed, kind) for kind in status.kinds]
-    words = [f"{grouped(left)} of {count(kind.total, f'{kind.name} cell')}" for left, kind in missing if left]
-    return f"{listed(words)}." if words else "All cells are done; the tables were not written."
 
 
 def _retries(status: Status) -> Part | None:

@@ -17,7 +17,16 @@ from scuff.report.heatmap import Group, HeatCell, HeatRow, scale
 from scuff.report.page import Page
 from scuff.report.parts import Facts, Part, Section
 from scuff.report.separation import figures
-from scuff.report.separation.scores import EPSILON, MscrScores, measure_mscr, norm_words, number
+from scuff.report.separation.scores import (
+    EPSILON,
+    MscrScores,
+    Radius,
+    find_radius,
+    measure_mscr,
+    mscr_verdicts,
+    norm_words,
+    number,
+)
 from scuff.report.separation.separation import (
     MOST_LISTED,
     Distances,
@@ -26,11 +35,7 @@ from scuff.report.separation.separation import (
     separation_section,
     separation_verdict,
 )
-from scuff.report.separation.verdicts import Radius, find_radius, mscr_verdicts
-from scuff.report.settings import all_facts, meanings, settings_section
-from scuff.store import Store, read_settings
-from scuff.studies.base import again_from
-from scuff.studies.separation.results import SETTINGS, read_mscr
+from scuff.report.settings import meanings, read_study, study_section
 from scuff.studies.separation.study import MscrStudy
 from scuff.tables import Column, Table
 from scuff.words import count, grouped, interval, interval_line, listed
@@ -46,8 +51,7 @@ OF_OTHER_DATA = (
 
 def page(directory: str) -> Page:
     """The page about the study of MSCR in a folder, with the separation of its data if that is there."""
-    settings = read_settings(Store(directory), SETTINGS)
-    return mscr_page(read_mscr(directory), settings, read_distances(directory), directory=directory)
+    return mscr_page(*read_study(MscrStudy, directory), read_distances(directory), directory=directory)
 
 
 def mscr_page(
@@ -62,12 +66,13 @@ def mscr_page(
     Distances of other data than the study's, or in another norm, are not shown.
     """
     settings, notes = settings or {}, []
-    if settings and distances is not None and not is_separation_of(distances.separation, settings):
-        distances, notes = None, [OF_OTHER_DATA]
+    if settings and distances is not None:
+        separation = distances.separation
+        is_same_data = separation.get("data_fingerprint") == settings.get("data_fingerprint")
+        if not is_same_data or parse_norm(separation["norm"]) != parse_norm(settings["norm"]):
+            distances, notes = None, [OF_OTHER_DATA]
     scores = measure_mscr(accuracies)
     radius = find_radius(accuracies.epsilon_min, settings, {} if distances is None else distances.separation)
-    again = None if directory is None else again_from(MscrStudy, settings, directory)
-    facts = all_facts(settings, hidden=["options"], most_listed=MOST_LISTED)
     data = data_name(settings.get("data", "the data"))
     models = listed(scores.models) if len(scores.models) < 4 else count(len(scores.models), "model")
     return Page(
@@ -85,16 +90,12 @@ def mscr_page(
             copies_section(scores),
             runs_section(scores),
             None if distances is None else separation_section(distances),
-            settings_section(facts, again, _definitions(scores, radius), notes=notes),
+            study_section(
+                MscrStudy, settings, directory, _definitions(scores, radius), most_listed=MOST_LISTED, notes=notes
+            ),
         ],
         scores.models,
     )
-
-
-def is_separation_of(separation: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
-    """Whether a separation is that of the data of a study, in its norm."""
-    is_same_data = separation.get("data_fingerprint") == settings.get("data_fingerprint")
-    return is_same_data and parse_norm(separation["norm"]) == parse_norm(settings["norm"])
 
 
 def _definitions(scores: MscrScores, radius: Radius) -> dict[str, str]:
@@ -133,12 +134,10 @@ def mscr_section(scores: MscrScores, radius: Radius) -> Section:
     return parts.section(
         "mscr",
         "MSCR",
-        parts.text(
-            f"What noise of {EPSILON} costs, in per cent of the accuracy without noise. Left of 0, {radius.loss}: "
-            "train with noise, or take a model with a smoother boundary. An interval that holds 0 does not tell "
-            "whether anything is lost. Right of 0, noise corrects mistakes; check whether this came at the cost of "
-            "accuracy without noise."
-        ),
+        f"What noise of {EPSILON} costs, in per cent of the accuracy without noise. Left of 0, {radius.loss}: "
+        "train with noise, or take a model with a smoother boundary. An interval that holds 0 does not tell "
+        "whether anything is lost. Right of 0, noise corrects mistakes; check whether this came at the cost of "
+        "accuracy without noise.",
         parts.figures([figures.mscr_bars("mscr", scores)], side_by_side=False, legend=True),
         parts.note(f"Intervals: {scores.scores['interval'].iloc[0]}."),
         parts.folded(table),
@@ -151,11 +150,9 @@ def accuracies_section(scores: MscrScores) -> Section:
     return parts.section(
         "accuracies",
         "Accuracies",
-        parts.text(
-            "Right answers in per cent, by the radius of the test noise (down) and of the training noise (across)."
-            f"{framed} Each colour of the scale covers the same number of cells. Hover over a cell, or tap it, for its "
-            "interval."
-        ),
+        "Right answers in per cent, by the radius of the test noise (down) and of the training noise (across)."
+        f"{framed} Each colour of the scale covers the same number of cells. Hover over a cell, or tap it, for its "
+        "interval.",
         parts.heat_maps(
             scale(f"{scores.share(scores.knots[0])} %", f"{scores.share(scores.knots[-1])} % right"),
             [scores.radius(radius) for radius in scores.accuracies.train_noise],
@@ -178,7 +175,7 @@ def trade_off_section(scores: MscrScores) -> Section | None:
             "up and to the right, noise comes for free; from where it turns left, robustness costs accuracy."
         )
     figure = parts.figures([figures.trade_off("trade-off", scores)], side_by_side=False, legend=True)
-    return parts.section("trade-off", "Trade-off", parts.text(text), figure)
+    return parts.section("trade-off", "Trade-off", text, figure)
 
 
 def surface_section(scores: MscrScores) -> Section | None:
@@ -190,7 +187,7 @@ def surface_section(scores: MscrScores) -> Section | None:
         "The line without diamonds: the same noise in both. Where diamonds are off it, it pays to train with more "
         "noise, or less, than is expected."
     )
-    return parts.section("surface", "Surface", parts.text(text), _panels("surface", scores, figures.surface_figure))
+    return parts.section("surface", "Surface", text, _panels("surface", scores, figures.surface_figure))
 
 
 def copies_section(scores: MscrScores) -> Section | None:
@@ -209,10 +206,8 @@ def copies_section(scores: MscrScores) -> Section | None:
     return parts.section(
         "copies",
         "Copies",
-        parts.text(
-            f"How many noisy points per point are enough: the accuracy with test noise of {EPSILON} and {trained}. All "
-            f"other sections are about {scores.accuracies.most_copies} copies."
-        ),
+        f"How many noisy points per point are enough: the accuracy with test noise of {EPSILON} and {trained}. All "
+        f"other sections are about {scores.accuracies.most_copies} copies.",
         parts.figures(figures.copies_figures("copies", scores), legend=True),
         parts.folded(Table.of(f"Accuracy with test noise of {EPSILON}, over runs", scores.copies, columns)),
     )
@@ -226,7 +221,7 @@ def runs_section(scores: MscrScores) -> Section | None:
         "Whether there were enough runs: the mean MSCR of the first runs, minus that of all of them. Lines that are "
         "flat at the end will hardly change with more."
     )
-    return parts.section("runs", "Runs", parts.text(text), _panels("runs", scores, figures.running_figure))
+    return parts.section("runs", "Runs", text, _panels("runs", scores, figures.running_figure))
 
 
 def _panels(key: str, scores: MscrScores, draw: Callable[[str, MscrScores, str], Figure]) -> Part:

@@ -12,17 +12,15 @@ import numpy as np
 import pandas as pd
 
 from scuff.metrics.norms import parse_norm
-from scuff.report import parts
+from scuff.report import figure, parts
 from scuff.report.colours import shade
-from scuff.report.figure import LEGEND, Figure, Traces, labels, layout_of, numbers, pattern, titled, upright_line
-from scuff.report.heatmap import HeatCell, scale
-from scuff.report.matrix import Matrix, make_matrix
+from scuff.report.figure import Figure, Traces
+from scuff.report.heatmap import HeatCell, Matrix, make_matrix, scale
 from scuff.report.page import Page
 from scuff.report.parts import Part, Section
 from scuff.report.separation.scores import EPSILON, distance, norm_words, number
-from scuff.report.settings import all_facts, meanings, settings_section
+from scuff.report.settings import meanings, study_section
 from scuff.store import Store
-from scuff.studies.base import again_from
 from scuff.studies.separation.distances import SEPARATION, read_is_test, read_neighbours, read_pairs, read_separation
 from scuff.studies.separation.study import SeparationStudy
 from scuff.tables import Column, Table
@@ -73,8 +71,6 @@ def separation_page(distances: Distances, *, directory: str | None = None) -> Pa
     separation = distances.separation
     joined = {"per_class": distances.pairs is not None, "per_point": distances.neighbours is not None}
     settings = {**separation, "options": separation["options"] | joined} if "options" in separation else separation
-    again = None if directory is None else again_from(SeparationStudy, settings, directory)
-    facts = all_facts(separation, hidden=["options"], most_listed=MOST_LISTED)
     points, classes = count(separation["points"], "point"), count(len(separation["class_names"]), "class", "classes")
     return Page(
         f"Class separation of {data_name(separation.get('data', 'the data'))}",
@@ -82,7 +78,13 @@ def separation_page(distances: Distances, *, directory: str | None = None) -> Pa
         [separation_verdict(separation)],
         [
             separation_section(distances),
-            settings_section(facts, again, meanings("separation", epsilon=EPSILON)),
+            study_section(
+                SeparationStudy,
+                settings,
+                directory,
+                meanings("separation", epsilon=EPSILON),
+                most_listed=MOST_LISTED,
+            ),
         ],
     )
 
@@ -123,10 +125,8 @@ def separation_section(distances: Distances) -> Section | None:
     if distances.neighbours is not None:
         groups = group_distances(distances.neighbours, distances.is_test)
         inside += [
-            parts.text(
-                "How far every point is from the nearest one of another class. Where the smallest distance is that of "
-                "a few odd points, mislabelled ones perhaps, a quantile is a fairer measure of what noise can be borne."
-            ),
+            "How far every point is from the nearest one of another class. Where the smallest distance is that of "
+            "a few odd points, mislabelled ones perhaps, a quantile is a fairer measure of what noise can be borne.",
             parts.figures([histogram(groups), cumulative(groups)]),
             parts.table(quantile_table(distances.neighbours), sortable=False),
         ]
@@ -211,14 +211,9 @@ def histogram(groups: Groups) -> Figure:
             f"{number(low)} to {number(high)}<br>{count(int(points), 'point')}, {name}"
             for low, high, points in zip(edges[:-1], edges[1:], counts, strict=True)
         ]
-        bars: dict[str, Any] = {
-            "type": "bar",
-            "name": name,
-            "textposition": "none",
-            "x": significant((edges[1:] + edges[:-1]) / 2),
-        }
-        bars |= {"y": counts.tolist(), "width": float(edges[1] - edges[0])}
-        traces.append(bars | {"marker": {"color": f"@series{place}", "pattern": pattern(place)}} | labels(texts))
+        look = {"color": f"@series{place}", "pattern": figure.pattern(place)}
+        middles, width = significant((edges[1:] + edges[:-1]) / 2), float(edges[1] - edges[0])
+        traces.append(figure.bars(middles, counts.tolist(), look, texts, name=name, width=width))
     description = "Histogram of the distances to the nearest point of another class; the table below has quantiles."
     stacked = {"barmode": "stack", "bargap": 0}
     return _figure("distances", "How many points at which distance", description, "points", groups, traces, **stacked)
@@ -254,19 +249,16 @@ def cumulative(groups: Groups) -> Figure:
             for share, d in zip(shares, at, strict=True)
         ]
         look = {"color": f"@series{place}", "dash": ("solid", "dash", "dot")[place], "width": 2}
-        trace = {"x": significant(at), "y": numbers(100 * shares), "name": name, "mode": "lines", "line": look}
-        traces.append(trace | labels(texts))
+        trace = {"x": significant(at), "y": figure.numbers(100 * shares), "name": name, "mode": "lines", "line": look}
+        traces.append(trace | figure.labels(texts))
     marked = np.quantile(np.concatenate([*groups.values()]), MARKED)
     texts = [f"{100 * share:g} % quantile: {number(d)}" for share, d in zip(MARKED, marked, strict=True)]
-    dots: dict[str, Any] = {
-        "x": significant(marked),
-        "y": [100 * share for share in MARKED],
-        "name": "quantiles of all points",
-    }
-    dots |= {"mode": "markers", "marker": {"color": "@ink", "symbol": "diamond", "size": 8}}
+    look = {"color": "@ink", "symbol": "diamond", "size": 8}
+    places = significant(marked), [100 * share for share in MARKED]
+    dots = figure.point_trace(*places, look, texts, name="quantiles of all points")
     description = "Cumulative distribution of the distances to the nearest point of another class."
     title = "Share of points that are that near"
-    return _figure("distances-cumulative", title, description, "points, %", groups, [*traces, dots | labels(texts)])
+    return _figure("distances-cumulative", title, description, "points, %", groups, [*traces, dots])
 
 
 def _figure(key: str, title: str, description: str, what: str, groups: Groups, traces: Traces, **layout: Any) -> Figure:
@@ -274,9 +266,9 @@ def _figure(key: str, title: str, description: str, what: str, groups: Groups, t
     smallest = min(float(distances.min()) for distances in groups.values())
     label = {"x": smallest, "yref": "paper", "y": 1, "text": f"2r = {distance(smallest)}", "showarrow": False}
     label |= {"xanchor": "left", "yanchor": "bottom", "xshift": -6, "font": {"color": "@ink", "size": 12}}
-    x_axis, y_axis = {"title": {"text": "distance to the nearest other class"}}, {"title": titled(what)}
+    x_axis, y_axis = {"title": {"text": "distance to the nearest other class"}}, {"title": figure.titled(what)}
     several = len(groups) > 1
-    shared = layout_of(x_axis, y_axis | {"rangemode": "tozero"}, legend=several)
-    shared |= {"shapes": [upright_line(smallest)], "annotations": [label], "legend": LEGEND | {"y": 1.12}}
+    shared = figure.layout_of(x_axis, y_axis | {"rangemode": "tozero"}, legend=several)
+    shared |= {"shapes": [figure.upright_line(smallest)], "annotations": [label], "legend": figure.LEGEND | {"y": 1.12}}
     shared["margin"] = shared["margin"] | {"t": 24}  # where the label stands
     return Figure(key, title, description, 320 + 20 * len(groups) * several, traces, shared | layout)

@@ -10,12 +10,11 @@ import numpy as np
 
 from scuff.design import Dissimilar
 from scuff.report import parts
-from scuff.report.figure import ROW, Figure, bar_trace, label, labels, layout_of, lines_of, numbers, pattern, titled
+from scuff.report.figure import ROW, Figure, bar_trace, bars, label, layout_of, lines_of, numbers, pattern, titled
 from scuff.report.page import Page, Verdicts
 from scuff.report.parts import Section
-from scuff.report.settings import meanings
+from scuff.report.settings import meanings, read_study
 from scuff.report.transform_space.scores import last_section, near
-from scuff.store import Store, read_settings
 from scuff.studies import DissimilarStudy
 from scuff.tables import Cell, Column, Table
 from scuff.words import count, grouped, hundredths, listed, percent, percent_sign, plain, short_names
@@ -25,10 +24,7 @@ BINS = 60
 
 def page(directory: str) -> Page:
     """The page about the benchmark in a folder."""
-    from scuff.studies import read_dissimilar
-
-    settings = read_settings(Store(directory), DissimilarStudy.file)
-    return dissimilar_page(read_dissimilar(directory), settings, directory=directory)
+    return dissimilar_page(*read_study(DissimilarStudy, directory), directory=directory)
 
 
 def dissimilar_page(
@@ -77,10 +73,8 @@ def members_section(chosen: Dissimilar) -> Section:
     return parts.section(
         "benchmark",
         "The benchmark",
-        parts.text(
-            "The chosen corruptions, each at five of its own severities: errors differ from one to the next about as "
-            "they do in the reference."
-        ),
+        "The chosen corruptions, each at five of its own severities: errors differ from one to the next about as "
+        "they do in the reference.",
         parts.table(member_table(chosen)),
         parts.folded(level_table(chosen), "Error and distance at every severity"),
     )
@@ -99,10 +93,8 @@ def shifts_section(chosen: Dissimilar) -> Section:
     return parts.section(
         "shifts",
         "Shifts",
-        parts.text(
-            "How much farther from the reference benchmarks are that contain a candidate, in standard deviations. The "
-            "candidates with the largest shifts are the benchmark."
-        ),
+        "How much farther from the reference benchmarks are that contain a candidate, in standard deviations. The "
+        "candidates with the largest shifts are the benchmark.",
         parts.figures([shift_bars("shifts", chosen)], side_by_side=False),
         parts.note(f"In no benchmark of the right error: {listed(never)}.") if never else None,
         parts.folded(Table.of("Shifts of all candidates", chosen.shifts, columns)),
@@ -120,11 +112,9 @@ def candidates_section(chosen: Dissimilar) -> Section:
     return parts.section(
         "candidates",
         "Drawn benchmarks",
-        parts.text(
-            "Distances of benchmarks that were drawn at random, all as hard as the reference, and of the one that was "
-            f"chosen{repetition}. It is far to the right if its corruptions are dissimilar together, and not only one "
-            f"by one.{tried}"
-        ),
+        "Distances of benchmarks that were drawn at random, all as hard as the reference, and of the one that was "
+        f"chosen{repetition}. It is far to the right if its corruptions are dissimilar together, and not only one "
+        f"by one.{tried}",
         parts.figures([candidate_histogram("candidates", chosen)], side_by_side=False),
     )
 
@@ -184,21 +174,19 @@ def shift_bars(key: str, chosen: Dissimilar) -> Figure:
     shown, traces = _shown(chosen), []
     for place, (name, is_chosen) in enumerate({"chosen": True, "not chosen": False}.items()):
         lines = table[table["chosen"] == is_chosen]
-        shifts = {row.corruption: f"shift {hundredths(row.shift)}{_spread(row.sd)}" for row in lines.itertuples()}
-        texts = [label(shown[corruption], words) for corruption, words in shifts.items()]
+        texts = []
+        for row in lines.itertuples():
+            spread = "" if math.isnan(row.sd) else f", deviation {hundredths(row.sd)} over repetitions"
+            texts.append(label(shown[row.corruption], f"shift {hundredths(row.shift)}{spread}"))
         marker = {"color": "@series0" if is_chosen else "@muted/0.5", "pattern": pattern(place)}
-        bars = bar_trace(place, numbers(lines["shift"]), lines.index, lines, texts, numbers)
-        traces.append(bars | {"name": name, "marker": marker})
+        trace = bar_trace(place, numbers(lines["shift"]), lines.index, lines, texts, numbers)
+        traces.append(trace | {"name": name, "marker": marker})
     x_axis = {"title": {"text": "shift, standard deviations"}, "zeroline": True, "zerolinecolor": "@ink"}
     layout = layout_of(x_axis, lines_of([shown[name] for name in table["corruption"]]), legend=True)
     layout |= {"barmode": "overlay", "bargap": 0.3}
     description = "Shift of every candidate, the largest on top; the table below has the numbers."
     note = "" if table["sd"].isna().all() else "Lines: standard deviation over repetitions."
     return Figure(key, "Shift of every candidate", description, 90 + (ROW + 7) * len(table), traces, layout, note)
-
-
-def _spread(sd: float) -> str:
-    return "" if math.isnan(sd) else f", deviation {hundredths(sd)} over repetitions"
 
 
 def candidate_histogram(key: str, chosen: Dissimilar) -> Figure:
@@ -208,15 +196,8 @@ def candidate_histogram(key: str, chosen: Dissimilar) -> Figure:
         f"{near(low)} to {near(high)}<br>{count(int(benchmarks), 'benchmark')}"
         for low, high, benchmarks in zip(edges[:-1], edges[1:], counts, strict=True)
     ]
-    bars = {
-        "type": "bar",
-        "textposition": "none",
-        "x": numbers((edges[1:] + edges[:-1]) / 2),
-        "y": counts.tolist(),
-        "width": float(edges[1] - edges[0]),
-        "marker": {"color": "@muted/0.6"},
-        **labels(texts),
-    }
+    width = float(edges[1] - edges[0])
+    drawn = bars(numbers((edges[1:] + edges[:-1]) / 2), counts.tolist(), {"color": "@muted/0.6"}, texts, width=width)
     line = {"type": "line", "x0": chosen.distance, "x1": chosen.distance, "yref": "paper", "y0": 0, "y1": 1}
     words = {"x": chosen.distance, "yref": "paper", "y": 1, "text": f"chosen: {near(chosen.distance)}"}
     words |= {"showarrow": False, "yanchor": "bottom", "font": {"color": "@series0", "size": 12}}
@@ -228,4 +209,4 @@ def candidate_histogram(key: str, chosen: Dissimilar) -> Figure:
         "margin": layout["margin"] | {"t": 24, "r": 40},  # where the label stands
     }
     description = "Histogram of the distances of all drawn benchmarks, and a line at the chosen one."
-    return Figure(key, "Distances of drawn benchmarks", description, 320, [bars], layout)
+    return Figure(key, "Distances of drawn benchmarks", description, 320, [drawn], layout)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from scuff.metrics import Distances
 from scuff.report import parts
-from scuff.report.page import Page, Verdicts
+from scuff.report.page import Page
 from scuff.report.parts import Section
 from scuff.report.settings import meanings
 from scuff.report.transform_space.scores import (
@@ -40,16 +40,6 @@ from scuff.words import bracketed, count, hundredths, listed, percent_sign, plai
 STRONG = 0.6  # the correlation that the paper calls high
 
 
-def correlation_verdicts(scores: DistanceScores) -> Verdicts:
-    """Whether distance predicts error, and which networks err least."""
-    verdicts = []
-    if scores.correlations:
-        verdicts.append(("Distance and error", " ".join(_correlation_sentences(scores))))
-    if len(scores.mean_errors):
-        verdicts.append(("Trained networks", _error_words(scores)))
-    return verdicts
-
-
 def correlation_section(scores: DistanceScores) -> Section | None:
     """Whether distance predicts error."""
     if not scores.correlations:
@@ -59,10 +49,8 @@ def correlation_section(scores: DistanceScores) -> Section | None:
     return parts.section(
         "correlation",
         "Correlation with errors",
-        parts.text(
-            f"Over {over}: whether networks that were trained with a nearer scheme err less on a corruption. Right of "
-            "0, they do. An interval that contains 0 leaves it open."
-        ),
+        f"Over {over}: whether networks that were trained with a nearer scheme err less on a corruption. Right of "
+        "0, they do. An interval that contains 0 leaves it open.",
         parts.figures([correlation_bars("correlation", scores)], side_by_side=False),
         *map(parts.note, _notes(scores)),
         parts.folded(correlation_table(scores)),
@@ -82,10 +70,8 @@ def errors_section(scores: DistanceScores) -> Section | None:
     return parts.section(
         "errors",
         "Distance against error",
-        parts.text(
-            "Every point is a scheme: left is nearer to the corruption, down is a lower error of the network that was "
-            f"trained with it.{grey} Hover over a point for its scheme."
-        ),
+        "Every point is a scheme: left is nearer to the corruption, down is a lower error of the network that was "
+        f"trained with it.{grey} Hover over a point for its scheme.",
         parts.figures([mean_scatter("errors", scores)], side_by_side=False) if len(scores.mean_errors) else None,
         parts.figures(figures),
     )
@@ -175,10 +161,19 @@ def distances_page(
     terms = ["distances", *(name for name, is_known in known.items() if is_known)]
     study = CorrelationStudy if "seeds" in settings else DistancesStudy
     suite = settings.get("suite", {}).get("suite") or count(len(scores.msd.columns), "corruption")
+    verdicts = [("Distances", _nearest_words(scores))]
+    if scores.correlations:
+        verdicts.append(("Distance and error", " ".join(_correlation_sentences(scores))))
+    if len(scores.mean_errors):
+        verdicts.append(("Trained networks", _error_words(scores)))
+    if scores.distances.resamplings > 1:
+        kinds = [f"{name} {plain(100 * distances.relative_spread(kind))}\u00a0%" for kind, name in KINDS.items()]  # type: ignore[arg-type]
+        over = f"over {count(distances.resamplings, 'resampling')} with fresh images and draws"
+        verdicts.append(("Precision", f"standard deviation of a distance {over}, relative to it: {listed(kinds)}."))
     return Page(
         f"Augmentations near {suite}" if scores.errors is None else f"Augmentations and {suite}: distance and error",
         _lead(scores, settings),
-        [("Distances", _nearest_words(scores)), *correlation_verdicts(scores), *_precision(scores)],
+        verdicts,
         [
             distances_section(scores),
             correlation_section(scores),
@@ -196,11 +191,9 @@ def distances_section(scores: DistanceScores) -> Section:
     return parts.section(
         "distances",
         "Distances",
-        parts.text(
-            "How near the nearest augmentation of a scheme comes to a corruption (MSD). Colours compare the schemes of "
-            "a column, and the nearest of them is framed. Rows are in the order of their means, schemes with a name "
-            f"first.{some} Hover over a cell, or tap it, for more."
-        ),
+        "How near the nearest augmentation of a scheme comes to a corruption (MSD). Colours compare the schemes of "
+        "a column, and the nearest of them is framed. Rows are in the order of their means, schemes with a name "
+        f"first.{some} Hover over a cell, or tap it, for more.",
         parts.matrix(distance_matrix(scores)),
         parts.note(ABBREVIATIONS) if scores.has_subsets else None,
         parts.heading("Nearest schemes"),
@@ -229,14 +222,6 @@ def _nearest_words(scores: DistanceScores) -> str:
         f"{near(smallest.min())}."
     )
     return " ".join(sentences)
-
-
-def _precision(scores: DistanceScores) -> list[tuple[str, str]]:
-    if scores.resamplings < 2:
-        return []
-    kinds = [f"{name} {plain(100 * scores.distances.relative_spread(kind))}\u00a0%" for kind, name in KINDS.items()]  # type: ignore[arg-type]
-    over = f"over {count(scores.resamplings, 'resampling')} with fresh images and draws"
-    return [("Precision", f"standard deviation of a distance {over}, relative to it: {listed(kinds)}.")]
 
 
 def _lead(scores: DistanceScores, settings: Mapping[str, Any]) -> str:

@@ -11,14 +11,8 @@ from scuff.report import parts
 from scuff.report.figure import Figure, error_bars, label, layout_of, line_trace, numbers, percents, titled
 from scuff.report.page import Page, Verdicts
 from scuff.report.parts import Section
-from scuff.report.settings import meanings
-from scuff.report.transform_space.scores import (
-    last_section,
-    near,
-    over_seeds,
-    side_by_side,
-)
-from scuff.store import Store, read_settings
+from scuff.report.settings import meanings, read_study
+from scuff.report.transform_space.scores import last_section, near, over_seeds, side_by_side
 from scuff.studies import MixingStudy
 from scuff.tables import Column, Table
 from scuff.words import Form, bracketed, count, entry_name, listed, percent, percent_sign
@@ -33,10 +27,7 @@ FORMS: dict[str, tuple[str, Form]] = {
 
 def page(directory: str) -> Page:
     """The page about the study in a folder."""
-    from scuff.studies.transform_space.mixing import read_mixing
-
-    settings = read_settings(Store(directory), MixingStudy.file)
-    return mixing_page(read_mixing(directory), settings, directory=directory)
+    return mixing_page(*read_study(MixingStudy, directory), directory=directory)
 
 
 def mixing_page(
@@ -44,23 +35,18 @@ def mixing_page(
 ) -> Page:
     """The page, from a table with the columns share, mmd, msd, seed, error, clean_error."""
     settings = settings or {}
-    test, other = (
-        entry_name(settings.get(key, f"the {key} corruption").rpartition("/")[2]) for key in ("right", "other")
-    )
+    given = (settings.get(key, f"the {key} corruption") for key in ("right", "other"))
+    test, other = (entry_name(address.rpartition("/")[2]) for address in given)
     severity = f", severity {settings['severity']}" if settings.get("severity") else ""
     seeds, shares = count(table["seed"].nunique(), "seed"), count(table["share"].nunique(), "share")
-    means = {name: by_share(table, name) for name in FORMS if name in table}
+    once = table.drop_duplicates("share")  # distances do not depend on the seed of a training, and have no interval
+    means = {name: over_seeds(table if "error" in name else once, "share", name) for name in FORMS if name in table}
     return Page(
         f"Training with {other} for a test with {test}",
         f"Training images meet {other} or {test}{severity}; {shares} of {other}, {seeds}.",
         mixing_verdicts(means),
         [mixing_section(means, test, other), last_section(MixingStudy, settings, directory, meanings("mixing"))],
     )
-
-
-def by_share(table: pd.DataFrame, column: str) -> pd.DataFrame:
-    """The mean of a column for every share. Distances do not depend on the seed of a training, and have no interval."""
-    return over_seeds(table if "error" in column else table.drop_duplicates("share"), "share", column)
 
 
 def mixing_verdicts(means: Mapping[str, pd.DataFrame]) -> Verdicts:
@@ -95,10 +81,8 @@ def mixing_section(means: Mapping[str, pd.DataFrame], test: str, other: str) -> 
     return parts.section(
         "mixing",
         "Distances and error by share",
-        parts.text(
-            f"The larger the share of {other}, the farther the mean augmentation is from {test} (MMD). The nearest one "
-            "stays near as long as there is any (MSD). The error shows which of the two matters."
-        ),
+        f"The larger the share of {other}, the farther the mean augmentation is from {test} (MMD). The nearest one "
+        "stays near as long as there is any (MSD). The error shows which of the two matters.",
         parts.figures([share_curve(name, title, means[name]) for name, title in titles.items()]),
         parts.folded(Table.of("By share, with 95 % intervals", side_by_side(means, "share"), columns)),
     )

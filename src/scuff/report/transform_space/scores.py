@@ -15,8 +15,8 @@ from scuff.metrics import Distances
 from scuff.metrics.evaluation.tables import CLEAN
 from scuff.metrics.intervals import student_half_width
 from scuff.report.parts import Section
-from scuff.report.settings import all_facts, settings_section
-from scuff.studies.base import Study, again_from
+from scuff.report.settings import study_section
+from scuff.studies.base import Study
 from scuff.words import entry_name, short_names
 
 SUBSET = "powerset:"  # how the names of subsets of the nine operations begin
@@ -117,10 +117,9 @@ def last_section(
     study: type[Study[Any]], settings: Mapping[str, Any], directory: str | None, definitions: Mapping[str, str]
 ) -> Section:
     """What was set, the same again, and how to read the numbers."""
-    again = None if directory is None else again_from(study, settings, directory)
-    names = {"schemes": list(settings["schemes"])} if "schemes" in settings else {}
-    facts = all_facts({**settings, **names}, hidden=("levels", "options", "result"), most_listed=MOST_VALUES)
-    return settings_section(facts, again, definitions)
+    shown = {**settings, "schemes": list(settings["schemes"])} if "schemes" in settings else settings
+    hidden = ("levels", "options", "result")
+    return study_section(study, shown, directory, definitions, hidden=hidden, most_listed=MOST_VALUES)
 
 
 RHO = "\u03c1"  # Spearman's rank correlation
@@ -159,11 +158,6 @@ class DistanceScores:
     def has_subsets(self) -> bool:
         """Whether some schemes are subsets of AugMix's operations."""
         return len(self.named) < len(self.distances.schemes)
-
-    @property
-    def resamplings(self) -> int:
-        """How often distances were measured."""
-        return len(self.distances.msd)
 
 
 def measure_distances(

@@ -11,9 +11,8 @@ from scuff.report import parts
 from scuff.report.figure import Figure, Traces, error_bars, layout_of, line_trace, percents, score_texts, titled
 from scuff.report.page import Page, Verdicts
 from scuff.report.parts import Section
-from scuff.report.settings import meanings
+from scuff.report.settings import meanings, read_study
 from scuff.report.transform_space.scores import last_section, over_seeds, side_by_side
-from scuff.store import Store, read_settings
 from scuff.studies import SubsetsStudy
 from scuff.tables import Cell, Column, Table
 from scuff.words import bracketed, count, grouped, listed, percent, percent_sign, plain
@@ -25,10 +24,7 @@ ERRORS = {"error": "Error on corrupted images", "clean_error": "Error on clean i
 
 def page(directory: str) -> Page:
     """The page about the study in a folder."""
-    from scuff.studies.transform_space.subsets import read_subsets
-
-    settings = read_settings(Store(directory), SubsetsStudy.file)
-    return subsets_page(read_subsets(directory), settings, directory=directory)
+    return subsets_page(*read_study(SubsetsStudy, directory), directory=directory)
 
 
 def subsets_page(
@@ -72,11 +68,9 @@ def subsets_section(table: pd.DataFrame) -> Section:
     return parts.section(
         "subsets",
         "Error by number of transforms",
-        parts.text(
-            "Networks were trained with a fixed set of augmentations only, and every training image drew from it. If "
-            "few transforms that are near to the corruptions do as well as all, it is nearness that counts, and not "
-            "variety. The dotted line is training with all transforms."
-        ),
+        "Networks were trained with a fixed set of augmentations only, and every training image drew from it. If "
+        "few transforms that are near to the corruptions do as well as all, it is nearness that counts, and not "
+        "variety. The dotted line is training with all transforms.",
         parts.figures(figures),
         parts.folded(subsets_table(table)),
     )

@@ -10,25 +10,13 @@ from typing import Any
 
 import pandas as pd
 
+from scuff.report import figure
 from scuff.report.colours import mark, shade
-from scuff.report.figure import (
-    ROW,
-    Figure,
-    Traces,
-    bar_trace,
-    label,
-    labels,
-    layout_of,
-    lines_of,
-    numbers,
-    percents,
-    titled,
-)
-from scuff.report.heatmap import HeatCell, scale
-from scuff.report.matrix import Matrix, make_matrix
+from scuff.report.figure import Figure, Traces
+from scuff.report.heatmap import HeatCell, Matrix, make_matrix, scale
 from scuff.report.transform_space.scores import KINDS, RHO, DistanceScores, full_name, is_subset, near, short_name
 from scuff.tables import Column, Table
-from scuff.words import count, decimals, hundredths, interval, p_value, percent, percent_sign
+from scuff.words import count, decimals, hundredths, p_value, percent, percent_sign
 
 MOST_NEAREST = 3  # schemes that are named for every corruption
 MOST_ROWS = 64  # of the matrix: of more schemes, the nearest are shown
@@ -59,7 +47,7 @@ def scheme_table(scores: DistanceScores) -> Table:
     columns = [
         Column("scheme", "name"),
         Column("MSD", "msd", near, best="lowest"),
-        Column("deviation of MSD", "spread", near) if scores.resamplings > 1 else None,
+        Column("deviation of MSD", "spread", near) if scores.distances.resamplings > 1 else None,
         Column("MMD", "mmd", near, best="lowest"),
         Column("comes nearest to", "nearest"),
         Column("error %", "error", percent, interval=True, best="lowest") if scores.errors is not None else None,
@@ -132,7 +120,9 @@ def _tip(scores: DistanceScores, scheme: str, corruption: str) -> str:
     lines = [
         full_name(scheme),
         f"to {scores.shown[corruption]}: MSD {near(scores.msd.at[scheme, corruption])}",
-        f"deviation {near(deviation)} over {count(scores.resamplings, 'resampling')}" if deviation >= 0 else "",
+        f"deviation {near(deviation)} over {count(scores.distances.resamplings, 'resampling')}"
+        if deviation >= 0
+        else "",
         f"MMD {near(scores.mmd.at[scheme, corruption])}",
     ]
     if scores.errors is not None and scores.errors.at[scheme, corruption] >= 0:
@@ -150,12 +140,15 @@ def correlation_bars(key: str, scores: DistanceScores) -> Figure:
     for place, (kind, table) in enumerate(scores.correlations.items()):
         lines = table.rename(columns={"rho": "value"})
         texts = [_correlation_label(scores, kind, row) for row in lines.itertuples()]
-        bars = bar_trace(place, numbers(lines["value"]), range(len(lines)), lines, texts, numbers)
+        bars = figure.bar_trace(place, figure.numbers(lines["value"]), range(len(lines)), lines, texts, figure.numbers)
         traces.append(bars | {"name": KINDS[kind]})
     lows = [table["low"].min() for table in scores.correlations.values() if table["low"].notna().any()]
     x_axis = {"title": {"text": f"{RHO} over schemes"}, "range": [min([0.0, *lows]) - 0.05, 1.05], **ZERO_LINE}
-    layout = layout_of(x_axis, lines_of(names), legend=len(traces) > 1) | {"barmode": "group", "bargap": 0.3}
-    height = 90 + len(names) * (len(traces) * ROW + 10)
+    layout = figure.layout_of(x_axis, figure.lines_of(names), legend=len(traces) > 1) | {
+        "barmode": "group",
+        "bargap": 0.3,
+    }
+    height = 90 + len(names) * (len(traces) * figure.ROW + 10)
     description = "Rank correlation of distance and error over schemes, by corruption; the table below has the numbers."
     return Figure(key, f"Spearman's {RHO} by corruption", description, height, traces, layout)
 
@@ -185,22 +178,16 @@ def _points(scores: DistanceScores, distances: pd.Series, errors: pd.Series) -> 
     for place, scheme in enumerate(scores.named):
         look = {"color": f"@{mark(place)['colour']}", "symbol": mark(place)["symbol"], "size": 10}
         looks.append((scheme, [scheme], look | {"line": {"color": "@paper", "width": 1}}))
-    return [
-        {
-            "x": numbers(distances[schemes]),
-            "y": percents(errors[schemes]),
-            "name": escape(name),
-            "mode": "markers",
-            "marker": dict(look),
-            **labels([_point_label(scheme, distances[scheme], errors[scheme]) for scheme in schemes]),
-        }
-        for name, schemes, look in looks
-        if schemes
-    ]
+    traces: Traces = []
+    for name, schemes, marker in looks:
+        texts = [_point_label(scheme, distances[scheme], errors[scheme]) for scheme in schemes]
+        x, y = figure.numbers(distances[schemes]), figure.percents(errors[schemes])
+        traces += [figure.point_trace(x, y, marker, texts, name=escape(name))] if schemes else []
+    return traces
 
 
 def _scatter_layout(legend: bool = False) -> dict[str, Any]:
-    return layout_of({"title": {"text": "MSD"}}, {"title": titled("error %")}, legend=legend)
+    return figure.layout_of({"title": {"text": "MSD"}}, {"title": figure.titled("error %")}, legend=legend)
 
 
 def _point_label(scheme: str, distance: float, error: float) -> str:
@@ -209,6 +196,5 @@ def _point_label(scheme: str, distance: float, error: float) -> str:
 
 
 def _correlation_label(scores: DistanceScores, kind: str, row: Any) -> str:
-    between = interval(row.low, row.high, hundredths)
     value = f"{KINDS[kind]}: {RHO} = {hundredths(row.value)}"
-    return label(scores.shown[row.Index], value, between and f"95 % interval {between}", row.note)
+    return figure.label(scores.shown[row.Index], value, figure.known_interval(row, hundredths), row.note)

@@ -10,22 +10,10 @@ from typing import Any
 import pandas as pd
 
 from scuff.metrics.validity.shifts import MEAN
+from scuff.report import figure
 from scuff.report.colours import mark, shade
-from scuff.report.figure import (
-    Figure,
-    Traces,
-    dots_figure,
-    error_bars,
-    label,
-    labels,
-    layout_of,
-    numbers,
-    percents,
-    titled,
-    with_scores,
-)
-from scuff.report.heatmap import HeatCell, scale
-from scuff.report.matrix import Matrix, make_matrix
+from scuff.report.figure import Figure, Traces
+from scuff.report.heatmap import HeatCell, Matrix, make_matrix, scale
 from scuff.report.validity.scores import KINDS, ValidityScores, signed
 from scuff.words import bracketed, fine, hundredths, interval, percent
 
@@ -40,26 +28,19 @@ def model_scatter(key: str, scores: ValidityScores, what: str, benchmark: str, n
     """What models lose to a natural shift over what they lose to a synthetic benchmark, one point per model."""
     synthetic, lost = scores.residual(what, benchmark), scores.shifts.natural_residuals()[natural]
     name, is_score = escape(scores.name(benchmark)), what == "score"
-    write, x_words = (numbers, "%{x:.4~g}") if is_score else (percents, "%{x:.1f} points")
+    write, x_words = (figure.numbers, "%{x:.4~g}") if is_score else (figure.percents, "%{x:.1f} points")
     hover = f"%{{text}}<br>{name} {x_words}<br>{escape(natural)} %{{y:.1f}} points<extra></extra>"
     texts, standard = _model_labels(scores), set(scores.shifts.standard or ())
     traces: Traces = []
     for role, look in LOOKS.items():
         models = [model for model in scores.shifts.models if (model in standard) == (role == "standard")]
         if models:
-            traces.append(
-                {
-                    "x": write(synthetic[models]),
-                    "y": percents(lost[models]),
-                    "name": role,
-                    "mode": "markers",
-                    "marker": dict(look),
-                    "text": [texts[model] for model in models],
-                    "hovertemplate": hover,
-                }
-            )
+            x, y, shown = write(synthetic[models]), figure.percents(lost[models]), [texts[model] for model in models]
+            traces.append(figure.point_trace(x, y, look, shown, name=role, hovertemplate=hover))
     x_axis = {"title": {"text": name if is_score else f"lost to {name}, points"}}
-    layout = layout_of(x_axis, {"title": titled(f"lost to {escape(natural)}, points")}, legend=len(traces) > 1)
+    layout = figure.layout_of(
+        x_axis, {"title": figure.titled(f"lost to {escape(natural)}, points")}, legend=len(traces) > 1
+    )
     description = f"Accuracy lost to {natural} over {benchmark}, one point per model; hover over a point for its model."
     note = _score_words(scores.score(what, benchmark, natural))
     return Figure(key, natural, description, 320, traces, layout, note)
@@ -70,7 +51,7 @@ def gain_forests(scores: ValidityScores) -> list[Figure]:
 
     On average over natural benchmarks; if one of them has no correlation, for each of the others.
     """
-    gains = with_scores(scores.contributions, "gain")
+    gains = figure.with_scores(scores.contributions, "gain")
     gains = gains[gains["value"].notna()].sort_values("value", ascending=False, kind="stable")
     title, axis, figures = "Gain of r by corruption", "r with it minus r without it", []  # type: ignore[var-annotated]
     for natural in scores.telling:
@@ -94,23 +75,20 @@ def group_figure(key: str, scores: ValidityScores, groups: pd.DataFrame, title: 
         colour = "ink" if is_mean else look["colour"]
         aside = WIDTH * ((place + 0.5) / len(scores.columns) - 0.5)
         texts = [
-            label(row.group, f"{natural}: mean r {_with_ends(row)}", f"{row.benchmarks} benchmarks")
+            figure.label(
+                row.group,
+                f"{natural}: mean r {fine(row.value)}{bracketed(row.low, row.high, fine)}",
+                f"{row.benchmarks} benchmarks",
+            )
             for row in points.itertuples(index=False)
         ]
-        traces.append(
-            {
-                "x": numbers(points["group"].map(names.index) + aside),
-                "y": numbers(points["value"]),
-                "name": escape(natural),
-                "mode": "lines+markers" if is_mean and is_line else "markers",
-                "line": {"color": "@ink", "width": 1.5},
-                "marker": {"color": f"@{colour}", "symbol": look["symbol"], "size": 9 if is_mean else 7},
-                "error_y": error_bars(points, f"@{colour}/0.6", numbers),
-                **labels(texts),
-            }
-        )
+        x, y = figure.numbers(points["group"].map(names.index) + aside), figure.numbers(points["value"])
+        marker = {"color": f"@{colour}", "symbol": look["symbol"], "size": 9 if is_mean else 7}
+        line = {"line": {"color": "@ink", "width": 1.5}} | ({"mode": "lines+markers"} if is_mean and is_line else {})
+        ends = figure.error_bars(points, f"@{colour}/0.6", figure.numbers)
+        traces.append(figure.point_trace(x, y, marker, texts, name=escape(natural), error_y=ends, **line))
     x_axis = {"tickvals": list(range(len(names))), "ticktext": [escape(name) for name in names], "showgrid": False}
-    layout = layout_of(x_axis, {"title": titled("mean r")}, legend=True)
+    layout = figure.layout_of(x_axis, {"title": figure.titled("mean r")}, legend=True)
     description = f"{title}: mean correlation by group with intervals; the table below has the numbers."
     return Figure(key, title, description, 380, traces, layout)
 
@@ -119,12 +97,11 @@ def forest(
     key: str, title: str, names: Sequence[str], points: pd.DataFrame, axis: str = "change of r", note: str = ""
 ) -> Figure:
     """Changes with their intervals, a line per name. `points` has the columns value, low, high, in the same order."""
-    intervals = [interval(row.low, row.high, signed) for row in points.itertuples(index=False)]
     texts = [
-        label(name, signed(value), f"95 % interval {between}" if between else "")
-        for name, value, between in zip(names, points["value"], intervals, strict=True)
+        figure.label(name, signed(row.value), figure.known_interval(row, signed))
+        for name, row in zip(names, points.itertuples(index=False), strict=True)
     ]
-    return dots_figure(key, title, names, points, texts, axis, note=note, zeroline=True, zerolinecolor="@ink")
+    return figure.dots_figure(key, title, names, points, texts, axis, note=note, zeroline=True, zerolinecolor="@ink")
 
 
 def corruption_matrix(scores: ValidityScores) -> Matrix:
@@ -162,10 +139,6 @@ def over(natural: str) -> str:
     return "Mean over natural benchmarks." if natural == MEAN else f"With {natural}."
 
 
-def _with_ends(row: Any) -> str:
-    return f"{fine(row.value)}{bracketed(row.low, row.high, fine)}"
-
-
 def _score_words(score: Any) -> str:
     """A correlation above its figure, or why there is none."""
     if score is None:
@@ -181,4 +154,7 @@ def _model_labels(scores: ValidityScores) -> dict[str, str]:
     families, clean = scores.shifts.families, scores.shifts.clean
     shared = {} if families is None else families[families.duplicated(keep=False)].to_dict()
     words = {model: f"family {shared[model]}" if model in shared else "" for model in scores.shifts.models}
-    return {model: label(model, family, f"clean accuracy {percent(clean[model])} %") for model, family in words.items()}
+    return {
+        model: figure.label(model, family, f"clean accuracy {percent(clean[model])} %")
+        for model, family in words.items()
+    }

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
-from scuff.metrics.validity.shifts import BETWEEN, MEAN, Shifts
+from scuff.metrics.validity.shifts import BETWEEN, MEAN
+from scuff.studies.validity.results import COLUMNS, Validity
 from scuff.words import NOTHING, bracketed, hundredths, short_names
-
-if TYPE_CHECKING:
-    from scuff.studies import Validity
 
 ALL = "all"  # corruptions of the table as a benchmark; groups of a trend
 KINDS = {
@@ -28,17 +26,16 @@ SUITES = ("suite", "score")  # benchmarks of their own; the others are parts of 
 TEXTS = ("benchmark", "group", "smaller", "larger", "note", "warning", "members")
 
 
-@dataclass(frozen=True, eq=False)
-class ValidityScores:
-    """What the page shows. Tables have the columns that the study writes, and are None if they have no rows."""
+@dataclass(frozen=True, eq=False, repr=False)
+class ValidityScores(Validity):
+    """What the page shows of a study: its tables, in which names and notes are texts; None if they have no rows."""
 
-    shifts: Shifts
-    correlations: pd.DataFrame = field(repr=False)
-    contributions: pd.DataFrame | None = field(repr=False)
-    groups: pd.DataFrame | None = field(repr=False)
-    trends: pd.DataFrame | None = field(repr=False)
-    searches: pd.DataFrame | None = field(repr=False)
-    settings: Mapping[str, Any] = field(repr=False)
+    def __post_init__(self) -> None:
+        for name in COLUMNS:
+            table = getattr(self, name)
+            if table is not None:
+                texts = {column: table[column].fillna("").astype(str) for column in TEXTS if column in table}
+                object.__setattr__(self, name, None if table.empty else table.assign(**texts))
 
     @cached_property
     def natural(self) -> list[str]:
@@ -139,30 +136,6 @@ class ValidityScores:
         return {(row.what, row.benchmark, row.natural, row.kind): row for row in rows}
 
 
-def measure_validity(
-    shifts: Shifts,
-    correlations: pd.DataFrame,
-    contributions: pd.DataFrame | None = None,
-    groups: pd.DataFrame | None = None,
-    trends: pd.DataFrame | None = None,
-    searches: pd.DataFrame | None = None,
-    settings: Mapping[str, Any] | None = None,
-) -> ValidityScores:
-    """Bring the tables of `studies.validity` into the form in which they are shown.
-
-    `correlations` is what `metrics.validity` makes, with a column `what` in front: suite, category, corruption or
-    score. `contributions` is that of `metrics.contributions`.
-    """
-    tables = [_tidy(table) for table in (correlations, contributions, groups, trends, searches)]
-    return ValidityScores(shifts, *tables, settings or {})  # type: ignore[call-arg]
-
-
-def scores_of(study: Validity) -> ValidityScores:
-    """The numbers of a study."""
-    tables = study.correlations, study.contributions, study.groups, study.trends, study.searches
-    return measure_validity(study.shifts, *tables, study.settings)
-
-
 def signed(value: float) -> str:
     """A change of a correlation: three digits after the point, with its sign.
 
@@ -175,10 +148,3 @@ def signed(value: float) -> str:
 def with_interval(score: Any) -> str:
     """A correlation in a sentence, with its interval if there is one."""
     return f"{hundredths(score.value)}{bracketed(score.low, score.high, hundredths)}"
-
-
-def _tidy(table: pd.DataFrame | None) -> pd.DataFrame | None:
-    """A table whose names and notes are texts; None if it has no rows."""
-    if table is None or table.empty:
-        return None
-    return table.assign(**{name: table[name].fillna("").astype(str) for name in TEXTS if name in table})

@@ -7,8 +7,8 @@ from scuff.report.figure import Figure
 from scuff.report.parts import Part, Section
 from scuff.report.validity import tables
 from scuff.report.validity.figures import corruption_matrix, forest, gain_forests, group_figure, model_scatter, over
-from scuff.report.validity.notes import notes_of, suite_notes
 from scuff.report.validity.scores import ALL, ValidityScores
+from scuff.report.validity.tables import notes_of, suite_notes
 from scuff.report.validity.verdicts import TRENDS, compared_words, warnings
 from scuff.words import count, hundredths
 
@@ -25,11 +25,9 @@ def correlation_section(scores: ValidityScores) -> Section | None:
     return parts.section(
         "correlations",
         "Correlations",
-        parts.text(
-            f"Over {count(len(scores.shifts.models), 'model')}: whether those that lose more to a synthetic benchmark "
-            "also lose more to a natural shift. An interval that holds 0 is inconclusive. Of each kind, the best of a "
-            "column is marked."
-        ),
+        f"Over {count(len(scores.shifts.models), 'model')}: whether those that lose more to a synthetic benchmark "
+        "also lose more to a natural shift. An interval that holds 0 is inconclusive. Of each kind, the best of a "
+        "column is marked.",
         parts.table(tables.correlation_table(scores)),
         *map(parts.note, suite_notes(scores)),
         parts.folded(tables.p_table(scores), "p-values"),
@@ -50,10 +48,8 @@ def scatter_section(scores: ValidityScores) -> Section | None:
     return parts.section(
         "models",
         "Models",
-        parts.text(
-            "Every point is a model: left is more robust to the synthetic benchmark, down is more robust to the "
-            f"natural shift.{marked} Hover over a point for its name."
-        ),
+        "Every point is a model: left is more robust to the synthetic benchmark, down is more robust to the "
+        f"natural shift.{marked} Hover over a point for its name.",
         *([parts.panels(panels)] if len(panels) > 1 else next(iter(panels.values()))),
     )
 
@@ -66,10 +62,8 @@ def corruption_section(scores: ValidityScores) -> Section | None:
     if scores.contributions is not None:
         gains = [
             parts.heading("What each adds"),
-            parts.text(
-                f"How far the correlation of {scores.contributing} falls without a corruption. Right of 0, the "
-                "benchmark is better with it; left of 0, it would predict better without it."
-            ),
+            f"How far the correlation of {scores.contributing} falls without a corruption. Right of 0, the "
+            "benchmark is better with it; left of 0, it would predict better without it.",
             parts.figures(gain_forests(scores), side_by_side=False),
             *map(parts.note, notes_of(scores, scores.contributions, "corruption")),
             parts.folded(tables.gain_table(scores)),
@@ -77,10 +71,8 @@ def corruption_section(scores: ValidityScores) -> Section | None:
     return parts.section(
         "corruptions",
         "Corruptions",
-        parts.text(
-            "Which corruptions carry the signal: the correlation of each alone with each natural benchmark, the best "
-            "on top. The best of a column is framed. Hover over a cell, or tap it, for more."
-        ),
+        "Which corruptions carry the signal: the correlation of each alone with each natural benchmark, the best "
+        "on top. The best of a column is framed. Hover over a cell, or tap it, for more.",
         parts.matrix(corruption_matrix(scores)),
         *(parts.folded(tables.corruption_table(scores, natural)) for natural in scores.telling),
         *gains,
@@ -92,7 +84,7 @@ def category_section(scores: ValidityScores) -> Section | None:
     if not scores.names("category"):
         return None
     words = f"The corruptions of a category, as a benchmark.{agreement_words(scores)}"
-    return parts.section("categories", "Categories", parts.text(words), parts.table(tables.category_table(scores)))
+    return parts.section("categories", "Categories", words, parts.table(tables.category_table(scores)))
 
 
 def agreement_words(scores: ValidityScores) -> str:
@@ -124,12 +116,10 @@ def group_section(scores: ValidityScores) -> Section | None:
     return parts.section(
         "groups",
         "Groups of benchmarks",
-        parts.text(
-            "The mean correlation of many benchmarks that are composed alike. Every set of categories weighs the same, "
-            "and so does every arrangement of uneven numbers. A category with fewer than k corruptions is not in "
-            "benchmarks of k of each, so groups may differ in their categories as well: the next section compares "
-            "like with like, in the same resamples of models."
-        ),
+        "The mean correlation of many benchmarks that are composed alike. Every set of categories weighs the same, "
+        "and so does every arrangement of uneven numbers. A category with fewer than k corruptions is not in "
+        "benchmarks of k of each, so groups may differ in their categories as well: the next section compares "
+        "like with like, in the same resamples of models.",
         *inside,
     )
 
@@ -144,11 +134,9 @@ def trend_section(scores: ValidityScores) -> Section | None:
     return parts.section(
         "trends",
         "What makes a benchmark predict",
-        parts.text(
-            "How the mean correlation changes with the composition of benchmarks, where both sides of a comparison "
-            "have every category equally often. An interval that holds 0 is inconclusive. Part of a rise is "
-            "arithmetic: a mean over more, and more different, corruptions has less of what is peculiar to each."
-        ),
+        "How the mean correlation changes with the composition of benchmarks, where both sides of a comparison "
+        "have every category equally often. An interval that holds 0 is inconclusive. Part of a rise is "
+        "arithmetic: a mean over more, and more different, corruptions has less of what is peculiar to each.",
         parts.figures(slopes),
         *([parts.heading("From group to group"), parts.figures(steps)] if steps else []),
         *map(parts.note, notes_of(scores, trends, "title")),
@@ -179,12 +167,10 @@ def search_section(scores: ValidityScores) -> Section | None:
     return parts.section(
         "searches",
         "The most predictive benchmarks",
-        parts.text(
-            "Which corruptions predict best together. A choice fits the models that it is made on, so what counts is "
-            "its correlation over models that had no part in it, and its gain over random benchmarks of the same size. "
-            "That holds for new models, not for new natural benchmarks: the same ones choose and score."
-        ),
-        *map(parts.text, warnings(scores)),
+        "Which corruptions predict best together. A choice fits the models that it is made on, so what counts is "
+        "its correlation over models that had no part in it, and its gain over random benchmarks of the same size. "
+        "That holds for new models, not for new natural benchmarks: the same ones choose and score.",
+        *warnings(scores),
         parts.table(tables.search_table(scores)),
         parts.folded(tables.member_table(scores), "All members, and how firm the choice is"),
     )

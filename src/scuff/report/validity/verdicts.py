@@ -9,9 +9,8 @@ from typing import Any
 import pandas as pd
 
 from scuff.report.page import Verdicts
-from scuff.report.validity.notes import some_of
 from scuff.report.validity.scores import ALL, ValidityScores, signed, with_interval
-from scuff.report.validity.tables import step_name
+from scuff.report.validity.tables import some_of, step_name
 from scuff.words import bracketed, count, hundredths, listed
 
 WEAK, STRONG = 0.3, 0.6  # correlations below the first are called weak, from the second on strong

@@ -11,9 +11,9 @@ import numpy as np
 from scuff.evaluation.plan import Cell, Plan
 from scuff.metrics.overlap.accuracies import CLEAN, Accuracies
 from scuff.metrics.overlap.scores import overlaps
-from scuff.store import Store, read_arrays, read_columns_of_each, read_settings, write_arrays
-from scuff.studies.cells import TrainingCell
+from scuff.store import Store, open_results, read_arrays, read_columns_of_each, read_settings, write_arrays
 from scuff.studies.overlap.study import OverlapStudy
+from scuff.studies.trainings import TrainingCell
 from scuff.suites.suite import suite_from_dict
 
 SETTINGS = OverlapStudy.file
@@ -57,9 +57,7 @@ class Kept(TypedDict):
 
 def read_overlap(directory: str | os.PathLike[str]) -> Accuracies:
     """The accuracies of a finished study, image by image."""
-    store = Store(directory)
-    if not store.exists(SETTINGS):
-        raise ValueError(f"{store.root} is not the folder of an overlap study: there is no {SETTINGS} in it")
+    store = open_results(directory, SETTINGS, "an overlap study")
     settings = read_settings(store, SETTINGS, Kept)
     unfinished = f"the overlap study in {store.root} is not finished; run the same command again to go on"
     if not store.exists(HITS):

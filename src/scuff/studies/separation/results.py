@@ -13,7 +13,7 @@ import pandas as pd
 
 from scuff.metrics.norms import parse_norm
 from scuff.metrics.separation.robust_accuracies import RobustAccuracies, read_robust_accuracies
-from scuff.store import Store, read_arrays, read_settings, write_arrays
+from scuff.store import Store, open_results, read_arrays, read_settings, write_arrays
 from scuff.studies.separation.cells import MscrCell
 from scuff.studies.separation.study import MscrStudy
 
@@ -70,11 +70,7 @@ class Kept(TypedDict):
 
 def read_mscr(directory: str | os.PathLike[str]) -> RobustAccuracies:
     """The accuracies of a study, as far as it is finished."""
-    store = Store(directory)
-    if not store.exists(SETTINGS):
-        raise ValueError(f"{store.root} is not the folder of a study of MSCR: there is no {SETTINGS} in it")
-    if not store.exists(ACCURACIES):
-        raise ValueError(f"the study in {store.root} is not finished; run the same command again to go on")
+    store = open_results(directory, SETTINGS, "a study of MSCR", ACCURACIES)
     settings = read_settings(store, SETTINGS, Kept)
     try:
         table = pd.read_csv(io.BytesIO(store.read(ACCURACIES)))

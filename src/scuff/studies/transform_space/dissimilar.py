@@ -30,7 +30,16 @@ from scuff.evaluation.plan import Plan as EvaluationPlan
 from scuff.evaluation.run import run_tests
 from scuff.evaluation.tasks import split_tasks
 from scuff.models import Classifier
-from scuff.store import Settings, Store, read_arrays, read_columns, read_settings, save_settings, write_arrays
+from scuff.store import (
+    Settings,
+    Store,
+    open_results,
+    read_arrays,
+    read_columns,
+    read_settings,
+    save_settings,
+    write_arrays,
+)
 from scuff.studies.base import Plan, check_folder, complete_settings, open_engine_of
 from scuff.studies.sources import left_out_of, open_test_source, tried
 from scuff.studies.transform_space import cells
@@ -261,9 +270,7 @@ def _with_distances(scan: Scan) -> pd.DataFrame:
 
 def read_dissimilar(directory: str | os.PathLike[str]) -> Dissimilar:
     """The benchmark in a folder."""
-    store = Store(directory)
-    if not store.exists(SETTINGS):
-        raise ValueError(f"{store.root} is not the folder of a dissimilar benchmark: there is no {SETTINGS} in it")
+    store = open_results(directory, SETTINGS, "a dissimilar benchmark")
     result = read_settings(store, SETTINGS).get("result")
     if result is None:
         raise ValueError(f"the search in {store.root} is not finished; run the same command again to go on")

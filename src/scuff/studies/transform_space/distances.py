@@ -25,12 +25,11 @@ from scuff.engine.cost import StudyCost
 from scuff.evaluation.choices import are_sequences
 from scuff.metrics.transform_space.nearness import Distances, read_distances
 from scuff.models.classifier import PRECISIONS
-from scuff.store import Settings, Store, read_arrays, read_settings, save_settings
+from scuff.store import Settings, Store, open_results, read_arrays, read_settings, save_settings
 from scuff.studies.base import Plan, check_folder, complete_settings, open_engine_of
-from scuff.studies.cells import TrainingCell, find_trained
 from scuff.studies.cost import estimate_trainings
 from scuff.studies.sources import left_out_of, tried
-from scuff.studies.trainings import run_trainings
+from scuff.studies.trainings import TrainingCell, find_trained, run_trainings
 from scuff.studies.transform_space import cells
 from scuff.studies.transform_space.cells import Encoders, EncodingCell, images_per_centre, missing_cells
 from scuff.studies.transform_space.cost import estimate_encodings
@@ -202,11 +201,7 @@ def scheme_file(resampling: int, name: str) -> str:
 
 def read_distance_study(directory: str | os.PathLike[str]) -> Distances:
     """The distances of a study, as far as it is finished."""
-    store = Store(directory)
-    if not store.exists(SETTINGS):
-        raise ValueError(f"{store.root} is not the folder of a study of distances: there is no {SETTINGS} in it")
-    if not store.exists(DISTANCES):
-        raise ValueError(f"the study in {store.root} is not finished; run the same command again to go on")
+    store = open_results(directory, SETTINGS, "a study of distances", DISTANCES)
     return read_distances(io.BytesIO(store.read(DISTANCES)))
 
 

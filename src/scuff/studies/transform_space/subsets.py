@@ -23,8 +23,7 @@ from scuff.kernels.constants import constant
 from scuff.random import integers
 from scuff.store import Store, read_arrays
 from scuff.studies.base import Plan
-from scuff.studies.cells import TrainingCell
-from scuff.studies.trainings import run_trainings
+from scuff.studies.trainings import TrainingCell, run_trainings
 from scuff.studies.transform_space.cells import EncodingCell
 from scuff.studies.transform_space.distances import DistanceWork, is_constant, plan_distances
 from scuff.studies.transform_space.files import join_tables, read_table

@@ -27,10 +27,9 @@ from scuff.metrics.evaluation.tables import CLEAN
 from scuff.metrics.transform_space.nearness import LEAST_SCHEMES, Distances, scheme_correlations
 from scuff.store import Settings, Store, read_columns_of_each, save_settings
 from scuff.studies.base import Plan, check_folder, complete_settings
-from scuff.studies.cells import TrainingCell, find_trained
 from scuff.studies.cost import estimate_tests, estimate_trainings
 from scuff.studies.sources import check_classes, choose_seeds, open_test_source, tried
-from scuff.studies.trainings import run_trainings
+from scuff.studies.trainings import TrainingCell, find_trained, run_trainings
 from scuff.studies.transform_space.cost import estimate_encodings
 from scuff.studies.transform_space.distances import DistanceWork, plan_distances, recipe_of
 from scuff.studies.transform_space.files import join_tables, read_table, save_table, short_name

@@ -14,9 +14,9 @@ from scuff.evaluation.plan import SETTINGS
 from scuff.evaluation.results import OfModel, Shared
 from scuff.metrics import Resampling, mfr
 from scuff.metrics.evaluation.tables import CLEAN as CLEAN_ROWS
+from scuff.metrics.validity.shift_tables import CLEAN, NO_LEVEL, Cell, make_shifts
 from scuff.metrics.validity.shifts import CORRUPTED, NATURAL, REFERENCE, SCORE, Shifts
-from scuff.store import Settings, Store, read_columns, read_rows, read_settings
-from scuff.studies.validity.cells import CLEAN, NO_LEVEL, Cell, make_shifts
+from scuff.store import Settings, Store, open_results, read_columns, read_rows, read_settings
 from scuff.suites import Suite
 from scuff.suites.suite import suite_from_dict
 from scuff.words import name_some
@@ -121,7 +121,7 @@ def natural_folders(given: Pairs | Sequence[str]) -> dict[str, list[tuple[Folder
         if not folder:
             raise ValueError(f"a natural benchmark is given as [NAME=]DIR[,REFERENCE], got {text!r}")
         if not name:
-            kind = str(_settings_of(Store(folder))["source"]).partition(":")[0]
+            kind = str(_open(folder)[1]["source"]).partition(":")[0]
             name = kind if kind in (*SUBSETS, *ALL_CLASSES) else os.path.basename(folder.rstrip("/"))
         folders.setdefault(name, []).append((folder, reference or None))
     return folders
@@ -138,8 +138,7 @@ def check_exists(place: Folder) -> None:
 
 def read_folder(folder: Folder) -> Evaluated:
     """The accuracies in the folder of an evaluation; an unfinished one is read as far as it is."""
-    store = Store(folder)
-    settings = _settings_of(store)
+    store, settings = _open(folder)
     suite = suite_from_dict(settings["suite"], SETTINGS)
     names = store.names("rows", ".parquet")
     models = [read_settings(store, name, OfModel) for name in store.names("models", ".json")]
@@ -157,11 +156,10 @@ def read_folder(folder: Folder) -> Evaluated:
     return Evaluated(store.root, settings, suite, fingerprints, values, frozenset(classes))
 
 
-def _settings_of(store: Store) -> Settings:
-    check_exists(store.root)
-    if not store.exists(SETTINGS):
-        raise ValueError(f"{store.root} is not the folder of an evaluation: there is no {SETTINGS} in it")
-    return read_settings(store, SETTINGS, Shared)
+def _open(folder: Folder) -> tuple[Store, Settings]:
+    check_exists(Store(folder).root)
+    store = open_results(folder, SETTINGS, "an evaluation")
+    return store, read_settings(store, SETTINGS, Shared)
 
 
 def _read_flips(store: Store, names: list[str], suite: Suite) -> dict[str, float]:

@@ -15,11 +15,10 @@ from scuff import design
 from scuff.design.validity.predictive import ask_predictive
 from scuff.metrics import Resampling, Shifts, read_shifts
 from scuff.metrics.validity.resampled import resample_models
-from scuff.metrics.validity.shift_tables import read_header
+from scuff.metrics.validity.shift_tables import check_severities, read_header
 from scuff.store import Store
 from scuff.studies.base import Plan, check_folder, complete_settings
 from scuff.studies.validity.benchmarks import find_suites, note_incomplete, resolve_categories
-from scuff.studies.validity.cells import check_severities
 from scuff.studies.validity.evaluations import check_exists, natural_folders, read_noted_evaluations
 from scuff.studies.validity.results import Validity
 from scuff.studies.validity.study import Units, ValidityStudy

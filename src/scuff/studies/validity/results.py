@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
 from scuff.metrics.validity.shift_tables import read_named_table, read_shifts
 from scuff.metrics.validity.shifts import BETWEEN, MEAN, Shifts
-from scuff.store import Settings, Store, read_settings, save_settings
+from scuff.store import Settings, Store, open_results, read_settings, save_settings
 
 SETTINGS = "validity.json"
 SHIFTS = "shifts.csv"
@@ -54,11 +54,11 @@ class Validity:
 
     shifts: Shifts
     correlations: pd.DataFrame
-    contributions: pd.DataFrame | None
-    groups: pd.DataFrame | None
-    trends: pd.DataFrame | None
-    searches: pd.DataFrame | None
-    settings: Settings
+    contributions: pd.DataFrame | None = None
+    groups: pd.DataFrame | None = None
+    trends: pd.DataFrame | None = None
+    searches: pd.DataFrame | None = None
+    settings: Settings = field(default_factory=dict)
 
     def __repr__(self) -> str:
         present = ", ".join(name for name in COLUMNS if getattr(self, name) is not None)
@@ -82,9 +82,7 @@ def save_validity(store: Store, result: Validity) -> None:
 
 def read_validity(directory: str | os.PathLike[str]) -> Validity:
     """A finished study of validity from its folder."""
-    store = Store(directory)
-    if not store.exists(SETTINGS):
-        raise ValueError(f"{store.root} is not the folder of a study of validity: there is no {SETTINGS} in it")
+    store = open_results(directory, SETTINGS, "a study of validity")
     settings = read_settings(store, SETTINGS)
     try:
         missing = [name for name in (*REQUIRED, "same", "different") if name not in settings]

@@ -36,10 +36,18 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from scuff.metrics.validity.shift_tables import model_names, read_named_table, to_numbers
+from scuff.metrics.validity.shift_tables import (
+    CLEAN,
+    NO_LEVEL,
+    Cell,
+    check_severities,
+    make_shifts,
+    model_names,
+    read_named_table,
+    to_numbers,
+)
 from scuff.metrics.validity.shifts import CORRUPTED, NATURAL, REFERENCE, SCORE, Shifts
 from scuff.readers import read_yaml
-from scuff.studies.validity.cells import CLEAN, NO_LEVEL, Cell, check_severities, make_shifts
 from scuff.suites import list_suites, load_suite
 from scuff.words import name_some, near_names
 
