@@ -75,10 +75,11 @@ def test_a_model_that_is_right_again_later_flips_back(tmp_path: Path) -> None:
     assert np.isinf(rows["failure"].iloc[1:]).all()
 
 
-def test_report_and_command(tmp_path: Path) -> None:
+def test_report_and_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     images = tmp_path / "greys.npz"
     np.savez(images, x=_source().read(range(len(GREYS))).permute(0, 2, 3, 1).numpy(), y=np.zeros(len(GREYS), np.int64))
-    (tmp_path / "mine.py").write_text(
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "net_of_survival.py").write_text(
         "import torch\n"
         "class Net(torch.nn.Module):\n"
         "    def forward(self, x):\n"
@@ -87,8 +88,17 @@ def test_report_and_command(tmp_path: Path) -> None:
         "net = Net()\n"
     )
     out = tmp_path / "out"
-    words = ["survival", "mine:net", "--suite", "cifar10-c", "--data", f"npz:{images}", "--only", "brightness,fog"]
-    words += ["--out", str(out), "--plugin", str(tmp_path / "mine.py")]
+    words = [
+        "survival",
+        "net_of_survival:net",
+        "--suite",
+        "cifar10-c",
+        "--data",
+        f"npz:{images}",
+        "--only",
+        "brightness,fog",
+    ]
+    words += ["--out", str(out)]
     for more in (["--dry-run"], [], ["--compare-to", str(out)]):
         done = CliRunner().invoke(app, [*words, *more], catch_exceptions=False)
         assert done.exit_code == 0, done.output

@@ -137,7 +137,7 @@ class SurvivalWork:
         estimate, missing, bench = Estimate(torch.device(self.bench.device)), self.missing(), self.bench
         if not missing:
             return estimate.total()
-        cut = {"resize": bench.cut.resize, "crop": bench.cut.crop} if bench.cut else {}
+        cut: dict[str, Any] = {"resize": bench.cut.resize, "crop": bench.cut.crop} if bench.cut else {}
         model = bench.classifier.name
         plan = plan_evaluation({model: bench.classifier}, self.suite, bench.source, IN_MEMORY, only=missing, **cut)
         tests = Tests(plan, estimate)
@@ -197,7 +197,7 @@ def _search(
         low, high = np.where(between & survives, middle, low), np.where(between & ~survives, middle, high)
     failure = np.where(low < 0, 0.0, np.where(between, high, np.inf))
     ids, labels = bench.source.ids, bench.source.labels
-    found = {"failure": failure, "highest": np.float32(highest), "flips_back": flips_back}
+    found: dict[str, Any] = {"failure": failure, "highest": np.float32(highest), "flips_back": flips_back}
     return {"image_id": ids, "label": labels, **found}
 
 
