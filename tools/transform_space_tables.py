@@ -1,19 +1,23 @@
 """Tables of docs/results/transform-space-cifar10.md, as Markdown, from the files beside it.
 
     python tools/transform_space_tables.py
+    python tools/transform_space_tables.py runs/aa/errors.csv    # of networks trained by variants of AutoAugment
 
 A test holds the page to them.
 """
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from scuff.augment.autoaugment import CONVENTIONS
+from scuff.augment.policies import POLICIES
 from scuff.metrics import Distances, read_distances, scheme_correlations
-from scuff.metrics.intervals import DEFAULT
+from scuff.metrics.intervals import DEFAULT, student_half_width
 from scuff.metrics.validity.resampled import resample_models, resampled
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results" / "transform-space-cifar10"
@@ -176,6 +180,47 @@ def error_lines() -> list[str]:
     return lines
 
 
+# Standard deviations of Table 5 over ten runs, AutoAugment.
+PUBLISHED_SPREADS = {"blue_noise_sample": 1.7, "transverse_chromatic_abberation": 1.8}
+EFFECTS = {  # what a value of an operation does to an image, if it is off by a tenth at least
+    "blurs": ("sharpness", lambda value: value < 0.9),
+    "sharpens": ("sharpness", lambda value: value > 1.1),
+    "fades colours": ("color", lambda value: value < 0.9),
+    "strengthens colours": ("color", lambda value: value > 1.1),
+    "lowers contrast": ("contrast", lambda value: value < 0.9),
+    "darkens": ("brightness", lambda value: value < 0.9),
+    "leaves 4 bits or fewer": ("posterize", lambda value: value <= 4),
+}
+
+
+def convention_lines() -> list[str]:
+    """What AutoAugment's policy for CIFAR-10 does to 1000 images by each reading of its levels, expected numbers."""
+    lines = []
+    for effect, (operation, holds) in EFFECTS.items():
+        steps = [step for pair in POLICIES["cifar10"] for step in pair if step.operation == operation]
+        cells = []
+        for amount_of in CONVENTIONS.values():
+            amounts = [amount_of(operation, step.level or 0, 32, 32) for step in steps]
+            shares = [np.mean([holds(a.start + a.size), holds(a.start - a.size)]) for a in amounts]
+            cells.append(1000 / 25 * sum(s.probability * share for s, share in zip(steps, shares, strict=True)))
+        lines.append(f"| {effect} | {' | '.join(f'{cell:.0f}' for cell in cells)} |")
+    return lines
+
+
+def variant_lines(errors: pd.DataFrame) -> list[str]:
+    """Errors on C-bar by scheme: all ten corruptions, blue noise, chromatic aberration; with Student's over seeds."""
+    its = errors[errors["corruption"] != "clean"].assign(name=lambda e: e["corruption"].str.partition("/")[2])
+    lines = []
+    for scheme in dict.fromkeys(its["scheme"]):
+        own, cells = its[its["scheme"] == scheme], []
+        for names in (PUBLISHED_TEN, *((name,) for name in PUBLISHED_SPREADS)):
+            seeds = 100 * own[own["name"].isin(names)].groupby("seed")["error"].mean()
+            half = student_half_width(seeds.to_numpy()) if len(seeds) > 1 else np.nan
+            cells.append(f"{seeds.mean():.1f} ± {half:.1f}")
+        lines.append(f"| {scheme} | {' | '.join(cells)} |")
+    return lines
+
+
 def shift_lines() -> list[str]:
     """The candidates with the largest shifts; those of CIFAR-10-C-bar are bold."""
     table = pd.read_csv(RESULTS / "shifts.csv").head(14)
@@ -190,12 +235,16 @@ def shift_lines() -> list[str]:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        print("\n".join(variant_lines(pd.read_csv(sys.argv[1], keep_default_na=False))))
+        sys.exit()
     for lines in (
         correlation_lines(),
         agreement_lines(),
         operation_lines(),
         rank_lines(),
         error_lines(),
+        convention_lines(),
         shift_lines(),
     ):
         print("\n".join(lines), end="\n\n")

@@ -23,6 +23,7 @@ _PUBLIC = {
     "SuiteError": "scuff.suites",
     "check_corruption": "scuff.checks",
     "corrupt": "scuff.door",
+    "digest": "scuff.locks",
     "evaluate": "scuff.evaluation",
     "frames": "scuff.sequences",
     "image_id": "scuff.random",
@@ -38,7 +39,19 @@ _PUBLIC = {
     "write_report": "scuff.report",
 }
 # Used by their own names: scuff.metrics.mce.
-_MODULES = ("augment", "data", "design", "evaluation", "export", "metrics", "models", "random", "studies", "training")
+_MODULES = (
+    "augment",
+    "data",
+    "design",
+    "evaluation",
+    "export",
+    "locks",
+    "metrics",
+    "models",
+    "random",
+    "studies",
+    "training",
+)
 
 __all__ = sorted([*_PUBLIC, *_MODULES])
 

@@ -21,9 +21,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from golden.pictures import pictures_32, pictures_224
-from golden.statistics import BANDS, statistics
 
 import scuff
+from scuff.resemblance import BANDS, statistics
 
 FILES = {
     "imagenet-c": "imagenet-c-224.npz",

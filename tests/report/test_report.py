@@ -17,6 +17,7 @@ from PIL import Image
 
 import scuff
 from scuff import metrics
+from scuff.cli.scores import print_scores
 from scuff.data import open_source
 from scuff.engine import LocalEngine
 from scuff.evaluation import read_evaluation
@@ -26,6 +27,7 @@ from scuff.report.colours import HEAT, PAGE, SERIES, STEPS, blend, contrast, lum
 from scuff.report.evaluation.evaluation import evaluation_page
 from scuff.report.evaluation.pictures import worst_rows
 from scuff.report.evaluation.settings import command
+from scuff.words import entry_name
 
 THOUSAND = tuple(f"n{number:08}" for number in range(1000))  # as many classes as ImageNet has
 
@@ -350,6 +352,37 @@ def test_entries_for_validation_count_where_there_are_no_others(small):
     suite = replace(evaluation.suite, validation=tuple(evaluation.suite.benchmark()))
     page = Page(rendered(evaluation_page, replace(evaluation, suite=suite), "x"))
     assert page.sections() == [key for key in STILL if key != "comparison"]
+
+
+def test_corruption_errors_against_any_model_of_any_evaluation(small, tmp_path, capsys):
+    evaluation, alone = small(models=("mlp", "resnet20")), small(models=("wide-resnet",))
+    folder = str(save_evaluation(evaluation, tmp_path / "both"))
+    page = Page(rendered(evaluation_page, alone, "x", baseline=f"{folder}:mlp"))
+    own = metrics.by_model(evaluation.rows)["mlp"]
+    expected = metrics.ce(alone.rows, baseline=own, suite=alone.suite)
+    shown = table_of(page, f"Corruption errors in per cent of those of {folder}:mlp, with 95 % intervals")
+    assert {name: line["wide-resnet"] for name, line in shown.items()} == pytest.approx(
+        {entry_name(entry): score.value for entry, score in expected.items()}
+    )
+    print_scores(alone, f"{folder}:mlp")
+    assert f"Corruption errors in per cent of those of {folder}:mlp" in capsys.readouterr().out
+    print_scores(alone, "none")
+    assert "Corruption errors" not in capsys.readouterr().out
+    with pytest.raises(ValueError, match=r"which one\? Write"):
+        rendered(evaluation_page, alone, "x", baseline=folder)
+    other = save_evaluation(small("cifar10-c"), tmp_path / "other")
+    with pytest.raises(ValueError, match="was evaluated on cifar10-c, these models on cifar10-c-bar"):
+        rendered(evaluation_page, alone, "x", baseline=str(other))
+
+
+def test_the_terminal_has_flip_rates_relative_to_a_baseline(small, capsys):
+    evaluation = small("cifar10-p", ("mlp", "resnet20"))
+    print_scores(evaluation, "mlp")
+    text = capsys.readouterr().out
+    assert "mFR % (1)" in text
+    assert "100.00" in text
+    print_scores(evaluation, "none")
+    assert "flip probability % (1)" in capsys.readouterr().out
 
 
 def test_a_model_can_be_the_baseline(small):

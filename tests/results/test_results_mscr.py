@@ -1,5 +1,6 @@
 """The numbers of docs/results/mscr-*.md follow from the tables beside them, and so do the claims."""
 
+import itertools
 import math
 import re
 from pathlib import Path
@@ -7,7 +8,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from scipy.special import stdtrit
+
+from scuff.metrics import holm
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 MSCR = -1  # in place of a test noise
@@ -110,3 +114,35 @@ def test_mscr_of_cifar10_rises_with_training_noise_and_crosses_zero():
     assert f"| the paper | {' | '.join(f'{value:.1f}' for value in scores[1])} |" in page("mscr-cifar10.md")
     clean = ours[ours["test_noise"] == 0].set_index("train_noise")["mean"]
     assert clean.idxmax() == 0.01
+
+
+def welch(test_noise):
+    """Differences between training noises on CIFAR-10 in points, with p-values before and after Holm's correction."""
+    frame = read("mscr-cifar10/accuracies.csv")
+    lines = frame[frame["test_noise"] == test_noise].set_index("train_noise")[["mean", "deviation", "runs"]]
+    pairs = list(itertools.combinations(lines.index, 2))
+    tests = [stats.ttest_ind_from_stats(*lines.loc[b], *lines.loc[a], equal_var=False) for a, b in pairs]
+    p_values = [test.pvalue for test in tests]
+    means = [lines.loc[b, "mean"] - lines.loc[a, "mean"] for a, b in pairs]
+    numbers = {"value": means, "p": p_values, "p_holm": holm(p_values)}
+    return pd.DataFrame(numbers, index=pd.MultiIndex.from_tuples(pairs))
+
+
+def test_which_training_noises_differ_on_cifar10():
+    text, scores, clean = page("mscr-cifar10.md"), welch(MSCR), welch(0)
+    clear = scores[scores["p_holm"] < 0.05]
+    assert f"{len(clear)} of {len(scores)} pairs differ (corrected p < 0.05), all in this direction" in text
+    assert (clear["value"] > 0).all()
+    (first, second) = scores[scores["p_holm"] >= 0.05].index
+    assert (first, second) == ((0.0, 0.01), (0.02, 0.03))
+    assert f"0 and 0.01 (p = {scores.loc[first, 'p_holm']:.2f}), and 0.02 and 0.03 (p = " in text
+    assert f"0.03 (p = {scores.loc[second, 'p_holm']:.2f})" in text
+    gain = clean.loc[(0.0, 0.01)]
+    words = f"{gain['value']:.2f} points may be chance (p = {gain['p']:.2f} before the correction, {gain['p_holm']:.2f}"
+    assert words in text
+    against_none = clean.loc[0.0]
+    assert against_none.index[against_none["p_holm"] < 0.05].min() == 0.05
+    frame = read("mscr-cifar10/accuracies.csv")
+    lines = frame[frame["test_noise"] == MSCR].set_index("train_noise")
+    half = stdtrit(2, 0.975) * lines["deviation"] / np.sqrt(3)
+    assert (lines["mean"] + half).loc[:0.07].max() < 0 < (lines["mean"] - half).loc[0.1:].min()

@@ -16,6 +16,7 @@ from scuff.cli.plugins import accept_plugins
 
 # In the order in which a newcomer wants them. Each is `VERB_command` of the module of its name, or a group, `VERB_app`.
 VERBS = (
+<<<<<<< HEAD
     *(
         "list",
         "show",
@@ -31,6 +32,10 @@ VERBS = (
         "mscr",
     ),
     *("distance", "validity", "report", "progress", "demo"),
+=======
+    *("list", "show", "gallery", "corrupt", "lock", "verify", "evaluate", "compare", "train", "overlap", "design"),
+    *("separation", "mscr", "distance", "validity", "report", "progress", "demo"),
+>>>>>>> main
 )
 FILES = {"mscr": "separation", "distance": "transform_space"}  # verbs whose module is named after their question
 
@@ -104,6 +109,8 @@ def _main(
       scuff show imagenet-c/fog          explain one corruption, and draw it
       scuff gallery gallery/             pages that show every corruption of every suite
       scuff corrupt photos/ out/         corrupt a folder of pictures
+      scuff lock cifar10-c --data cifar10:data --out L.yaml     a corrupted dataset as a recipe of 10 kB
+      scuff verify L.yaml --data cifar10:data                   is it the same here, byte for byte?
       scuff evaluate MODEL --suite imagenet-c --data folder:val --out runs/mine
       scuff compare runs/a runs/b        which of two models is more robust, and where
       scuff survival MODEL --suite imagenet-c --data folder:val --out runs/fails

@@ -64,6 +64,7 @@ def corrupt_command(
       scuff corrupt val/ imagenet-c/ --resize 256 --crop 224 --as-published
       scuff corrupt cifar10-test.npz cifar10-c/ --suite cifar10-c
       scuff corrupt val/ noc/ --suite imagenet-noc --resize 256 --crop 224
+      scuff corrupt cifar10-test.npz cifar10-c/ --lock cifar10-c.lock.yaml
       scuff corrupt /nfs/train s3://bucket/train-c --layout webdataset --engine ray --address auto
     """
     if as_published and options.get("save", "jpeg") != "jpeg":
@@ -119,6 +120,8 @@ def _tell_cost(plan: Plan, place: Engine) -> None:
 
 def _conclude(plan: Plan, result: ExportResult, skip_unreadable: bool) -> None:
     typer.echo(f"Made {result.written}; existing: {result.skipped}; in {plan.destination}.")
+    if plan.lock is not None:
+        typer.echo(f"All files are those of {plan.lock.place}, byte for byte: {plan.lock.seal}")
     if result.failures:
         typer.echo(f"{len(result.failures)} files could not be read:", err=True)
         for name, reason in sorted(result.failures.items()):

@@ -15,7 +15,13 @@ from scuff.evaluation.options import EvaluationOptions
 if TYPE_CHECKING:
     from scuff.evaluation import Plan, Timing
 
-Baseline = Annotated[str, typer.Option(metavar="alexnet|MODEL|none", help="Reference of corruption errors.")]
+Baseline = Annotated[
+    str,
+    typer.Option(
+        metavar="alexnet|MODEL|none",
+        help="Reference of corruption errors: published, a model of this evaluation, or FOLDER:MODEL of another.",
+    ),
+]
 
 
 @options_command(EvaluationOptions)
@@ -43,6 +49,7 @@ def evaluate_command(
       scuff evaluate my_package.nets:model --suite cifar10-c --data cifar10:data --out runs/mine --limit 1000
       scuff evaluate net.safetensors --data cifar10-c:CIFAR-10-C --clean cifar10:data --out runs/published
       scuff evaluate timm:vit_base_patch16_224 --suite imagenet-noc --data folder:val --out runs/noc --dry-run
+      scuff evaluate torchvision:resnet50 --data folder:val --lock imagenet-c.lock.yaml --out runs/locked
       scuff evaluate torchvision:resnet50 --data imagenet-a:imagenet-a --out runs/a
     """
     check_files(as_json, as_csv)
@@ -71,10 +78,12 @@ def evaluate_command(
 
 def _check_baseline(plan: Plan, baseline: str) -> None:
     """Refuse an unknown baseline now, as it is used only when everything else is done."""
+    from scuff.evaluation.results import is_evaluation
     from scuff.metrics import load_reference
 
+    known = ("none", *plan.classifiers)
     evaluated = plan.store.names("models", ".json")
-    if baseline != "none" and baseline not in plan.classifiers and f"models/{baseline}.json" not in evaluated:
+    if baseline not in known and f"models/{baseline}.json" not in evaluated and not is_evaluation(baseline):
         load_reference(baseline, plan.suite.name)
 
 
@@ -90,6 +99,8 @@ def _announce(plan: Plan) -> None:
     typer.echo(f"Data: {plan.settings['source']}, {plan.settings['images']} images")
     tell_unreadable(plan.images.unreadable)
     typer.echo(f"Suite: {plan.suite.name}, version {plan.suite.version}")
+    if plan.lock is not None:
+        typer.echo(f"Lock: {plan.lock.place}, {plan.lock.seal}; every cell is checked")
     typer.echo(f"Cells: {total}, of which {total - missing} exist already; in {plan.store.root}")
     for doubt in doubts(plan):
         typer.echo(f"Warning: {doubt}.", err=True)

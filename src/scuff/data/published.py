@@ -67,7 +67,7 @@ def _open_arrays(suite: Suite, path: Path) -> CorruptedSource:
     files = {e: path / f"{n}.npy" for e in suite.entries for n in _names(suite, e) if (path / f"{n}.npy").exists()}
     if not files:
         raise _nothing_found(suite, path, "{}.npy")
-    written = _written_levels(path)
+    written = written_levels(path)
     levels = {entry: written or suite.levels(entry) for entry in files}
     labels = read_array(path / LABELS)
     arrays = {entry: _open_blocks(file, len(levels[entry]), labels) for entry, file in files.items()}
@@ -82,7 +82,7 @@ def _open_arrays(suite: Suite, path: Path) -> CorruptedSource:
     return CorruptedSource(suite.name, suite.name, levels, open_cell)
 
 
-def _written_levels(path: Path) -> Levels | None:
+def written_levels(path: Path) -> Levels | None:
     """The severities in files of our own, which need not be all."""
     settings = _read_settings(path)
     if not settings:

@@ -12,6 +12,10 @@ import numpy as np
 from scuff.data import CorruptedSource, Source, known_by_stems, open_source, readable
 from scuff.data.readable import Progress
 from scuff.door import resolve
+from scuff.evaluation.options import EvaluationOptions
+from scuff.locks import Lock, Verdict
+from scuff.locks.use import follow
+from scuff.locks.verdict import check_source
 from scuff.metrics.evaluation.tables import CLEAN
 from scuff.models import Classifier, open_model
 from scuff.pictures import Cut
@@ -217,6 +221,23 @@ def are_sequences(suite: Suite, levels: dict[str, Levels]) -> bool:
     if len(kinds) > 1:
         raise ValueError("these entries mix sequences of frames with single corruptions; evaluate them apart")
     return True in kinds
+
+
+def follow_lock(asked: EvaluationOptions, lock: Lock, images: EvaluatedImages) -> EvaluationOptions:
+    """The options as a lock has them; images that cannot be its own are refused."""
+    for name in ("limit", "classes", "skip_unreadable"):
+        if getattr(asked, name):
+            raise ValueError(f"{lock.place} is of all images; leave out {name}")
+    for source in filter(None, (images.example(), images.clean)):
+        faults = tuple(check_source(lock, source))
+        Verdict(lock, len(source), (), (), faults).raise_if_different()
+    if images.are_corrupted:
+        if images.source.suite != lock.suite.name:  # type: ignore[union-attr]
+            raise ValueError(f"{lock.place} is of {lock.suite.name}, and {images.address} of another suite")
+        return follow(asked, lock, {})
+    recipe, cut = lock.recipe, lock.recipe.cut or Cut()
+    implied = {"suite": lock.suite, "seed": recipe.seed, "as_published": recipe.as_published}
+    return follow(asked, lock, implied | {"resize": cut.resize, "crop": cut.crop})
 
 
 # --- models ---------------------------------------------------------------------------------------------------------

@@ -79,6 +79,15 @@ class EvaluationOptions:
     as_published: Annotated[
         bool, Option("Compress corrupted images as the published ImageNet-C did (JPEG).", SWITCH)
     ] = False
+    lock: Annotated[
+        str | os.PathLike[str] | None,
+        Option(
+            "Evaluate what a lock file says (see scuff lock): suite, seed, size and all are its own, and a cell whose "
+            "images differ in a byte is refused.",
+            TEXT,
+            "FILE",
+        ),
+    ] = None
     precision: Annotated[str, Option("Precision of the models.", TEXT, "float32|bfloat16|float16")] = "float32"
     mean: Mean = None
     std: Std = None

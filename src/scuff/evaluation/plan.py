@@ -19,12 +19,15 @@ from scuff.evaluation.choices import (
     choose_cuts,
     choose_levels,
     choose_suite,
+    follow_lock,
     image_side,
     open_images,
     open_models,
     published_fingerprint,
 )
 from scuff.evaluation.options import EvaluationOptions
+from scuff.locks import Lock
+from scuff.locks.use import open_lock
 from scuff.models import Classifier, close_model
 from scuff.models.classifier import PRECISIONS
 from scuff.models.untrained import looks_untrained
@@ -34,7 +37,8 @@ from scuff.store import Settings, Store, check_settings
 from scuff.suites import Suite
 
 SETTINGS = "evaluation.json"
-NOTED_ONLY = ("source", "clean", "scuff", "unreadable")  # data may move: it is their fingerprint that must not change
+# Data and locks may move: it is their fingerprints that must not change.
+NOTED_ONLY = ("source", "clean", "scuff", "unreadable", "lock_file")
 HOW_TO_RUN = ("device", "batch_size", "compile", "workers", "engine", "progress")
 MAY_JOIN = ("clean_fingerprint", "clean_cut", "size")  # what may come later: the clean counterpart of published data
 
@@ -62,6 +66,7 @@ class Plan:
     pixels: dict[Cell, str]  # of published cells, whose images are each their own: a hash
     how: dict[str, Any]  # the options HOW_TO_RUN, which change no result
     untrained: tuple[str, ...] = ()  # models that look so
+    lock: Lock | None = None
 
     def source(self, cell: Cell) -> Source:
         """The images of a cell, before the corruption if it is up to us, after it if they were published corrupted."""
@@ -148,7 +153,9 @@ def plan_evaluation(asked: EvaluationOptions) -> Plan:
         raise ValueError(f"seed must be a whole number, got {asked.seed!r}")
     if asked.out is None:
         raise ValueError("out must say where the results go")
-    images = open_images(asked.data, asked.clean, asked.classes, asked.limit)
+    images, lock = open_images(asked.data, asked.clean, asked.classes, asked.limit), open_lock(asked.lock)
+    if lock is not None:
+        asked = follow_lock(asked, lock, images)
     if images.are_corrupted and (asked.as_published or asked.seed):
         raise ValueError("published data are corrupted already: as_published and seed have nothing to act on")
     suite = choose_suite(asked.suite, images.source)
@@ -171,6 +178,9 @@ def plan_evaluation(asked: EvaluationOptions) -> Plan:
     for classifier in classifiers.values():
         check_class_order(classifier, example)
     cut, clean_cut = choose_cuts(asked.resize, asked.crop, images, classifiers.values())
+    if lock is not None:
+        cut, clean_cut = (lock.recipe.cut if at else None for at in (not images.are_corrupted, images.clean))
+    assert asked.out is not None
     store = Store(asked.out)
     images = images.readable(asked.skip_unreadable, asked.progress)
     example = images.example()
@@ -188,12 +198,13 @@ def plan_evaluation(asked: EvaluationOptions) -> Plan:
         "clean_cut": clean_cut and asdict(clean_cut),
         "as_published": asked.as_published,
         "precision": asked.precision,
+        **({} if lock is None else {"lock": lock.seal, "lock_file": lock.place}),
         "scuff": scuff.__version__,
     }
     fingerprints = {name: classifier.fingerprint() for name, classifier in classifiers.items()}
     how = {name: getattr(asked, name) for name in HOW_TO_RUN}
     known = (store, settings, classifiers, fingerprints, suite, images, cells, is_sequence)
-    plan = Plan(*known, pixels={}, how=how, untrained=tuple(untrained))
+    plan = Plan(*known, pixels={}, how=how, untrained=tuple(untrained), lock=lock)
     if images.are_corrupted:
         plan.pixels.update({cell: published_fingerprint(plan.source(cell)) for cell in cells})
     plan.check_folder()

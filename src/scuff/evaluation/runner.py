@@ -19,6 +19,8 @@ from scuff.evaluation.clock import Clock
 from scuff.evaluation.plan import Cell, Plan
 from scuff.evaluation.predict import BatchLimit, Columns, Distort, predict
 from scuff.evaluation.tasks import Task
+from scuff.locks.recipe import film_cut
+from scuff.locks.use import Witness
 from scuff.models import Classifier
 from scuff.pictures import Cut
 from scuff.sequences import frames
@@ -111,20 +113,29 @@ class Runner:
             return 0
         source = self.plan.source(cell)
         pixels, ids = self._load(source, self.pixels_cut(cell))
-        opened = self.open(models)
+        opened, distort = self.open(models), self.distort(cell)
+        witness = self._witness(cell, source)
         columns_of = predict(
             self._watched(pixels, len(source), advance),
             ids,
-            self.distort(cell),
+            distort if witness is None else witness.watching(distort),
             {name: opened[name] for name in lacking},
             source,
             self.limit,
             self.clock,
             self.plan.is_sequence,
         )
+        if witness is not None:
+            witness.confirm()
         for name, columns in columns_of.items():
             self._write(name, cell, source, columns)
         return len(source) * len(lacking)
+
+    def _witness(self, cell: Cell, source: Source) -> Witness | None:
+        """Who makes sure that images are those of the lock, if there is one."""
+        if self.plan.lock is None:
+            return None
+        return Witness(self.plan.lock, None if cell.entry == CLEAN else (cell.entry, cell.severity), source)
 
     def open(self, models: Sequence[str]) -> dict[str, Classifier]:
         """These models on the device. They stay there until others are asked for: not all need fit side by side."""
@@ -147,11 +158,8 @@ class Runner:
         return self._pixels[1:]
 
     def pixels_cut(self, cell: Cell) -> Cut | None:
-        """Sequences move the view: their pictures keep a margin around the crop, as far as it is square."""
-        cut = self.plan.cut(cell)
-        if self.plan.is_sequence and cut is not None and cut.resize is not None:
-            return replace(cut, crop=cut.resize)
-        return cut
+        """How pictures are cut before they are corrupted."""
+        return film_cut(self.plan.cut(cell)) if self.plan.is_sequence else self.plan.cut(cell)
 
     def _watched(self, pixels: Pixels, total: int, advance: Advance) -> Iterable[tuple[slice, Tensor]]:
         for where, images in pixels.batches(self.limit.size):

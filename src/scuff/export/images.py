@@ -56,10 +56,12 @@ class FolderImages:
 
     source: Path
     cut: Cut
+    in_colour: bool = False  # whether grey pictures become RGB
 
     def read(self, name: str) -> np.ndarray:
         """A picture, brought to size."""
-        return np.atleast_3d(np.asarray(self.cut(read_picture(self.source / name))))
+        picture = read_picture(self.source / name)
+        return np.atleast_3d(np.asarray(self.cut(picture.convert("RGB") if self.in_colour else picture)))
 
     def id(self, name: str) -> int:
         """Of its path: other files may come and go."""

@@ -22,6 +22,10 @@ LAYOUT = (
     "in CIFAR-10-C; or npz, one file per corruption and severity. For both: webdataset, tar files."
 )
 SAVE = "File format: png is lossless; jpeg has quality 85, as ImageNet-C was published."
+LOCK = (
+    "Make what a lock file says (see scuff lock): suite, seed, size and all are its own, and results are read back and "
+    "refused if a byte differs."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +56,7 @@ class ExportOptions:
     crop: Crop = None
     save: Annotated[str, Option(SAVE, TEXT, "png|jpeg")] = "png"
     layout: Annotated[str | None, Option(LAYOUT, TEXT, "folder|npz|npy|webdataset")] = None
+    lock: Annotated[str | os.PathLike[str] | None, Option(LOCK, TEXT, "FILE")] = None
     shard: Annotated[int | None, Option("Pictures per tar file of webdataset (default 500).", WHOLE, "N")] = None
     engine: EngineOption = None
     progress: Annotated[

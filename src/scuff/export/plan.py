@@ -14,9 +14,11 @@ import numpy as np
 
 import scuff
 from scuff.arrays import LABELS_KEYS, ArrayFile, open_arrays
-from scuff.data import Source, open_source
+from scuff.data import Source, array_source, open_source
 from scuff.data.folders import class_folders, number_classes
 from scuff.data.open import forms
+from scuff.data.source import picture_source
+from scuff.data.stored import StoredPictures
 from scuff.door import resolve_still
 from scuff.engine.journal import FOLDER
 from scuff.export.arrays import UNPACKED, ArrayJob, plan_arrays, tidy, unpack
@@ -27,6 +29,9 @@ from scuff.export.places import SETTINGS, check_places
 from scuff.export.seals import Seals
 from scuff.export.shards import SIZE, Contents, plan_shards
 from scuff.export.work import Work
+from scuff.locks import Lock
+from scuff.locks.use import follow, open_lock
+from scuff.locks.verdict import verify_clean
 from scuff.options import takes_options
 from scuff.pictures import SUFFIXES, Cut, find_pictures
 from scuff.store import Settings, check_settings
@@ -47,6 +52,7 @@ class Plan:
     job: PictureJob
     work: Work
     seals: Seals
+    lock: Lock | None = None
 
     @property
     def destination(self) -> str:
@@ -76,6 +82,9 @@ class Plan:
 
 def plan_of(asked: ExportOptions) -> Plan:
     """Plan an export without writing anything."""
+    lock = open_lock(asked.lock)
+    if lock is not None:
+        asked = _follow(asked, lock)
     suite = asked.suite if isinstance(asked.suite, Suite) else load_suite(asked.suite)
     levels = suite.choose(asked.only, asked.severities, asked.validation)
     for entry, severities in levels.items():
@@ -92,9 +101,13 @@ def plan_of(asked: ExportOptions) -> Plan:
     layout = _choose_layout(source, arrays is not None, asked.layout)
     shard = _choose_shard(layout, asked.shard)
     chosen = {"suite": suite, "levels": levels, "seed": asked.seed, "save": asked.save, "store": store}
-    cut, seals = Cut(asked.resize, asked.crop), Seals(store)
+    cut, seals = (lock and lock.recipe.cut) or Cut(asked.resize, asked.crop), Seals(store)
+    if lock is not None:
+        verify_clean(
+            lock, _clean_source(source, arrays), has_labels=arrays is not None and arrays.labels is not None
+        ).raise_if_different()
     if arrays is None:
-        origin, names, job, work = _plan_pictures(source, layout, shard, cut, chosen, seals)
+        origin, names, job, work = _plan_pictures(source, layout, shard, cut, chosen, seals, lock is not None)
     else:
         origin, names, job, work = _plan_array(arrays, layout, shard, cut, chosen, seals)
     settings = {
@@ -110,9 +123,10 @@ def plan_of(asked: ExportOptions) -> Plan:
         "severities": _shared_levels(levels) if layout == "npy" else None,
         "shard": shard,
         "pictures": _names_fingerprint(names) if shard and arrays is None else None,
+        **({} if lock is None else {"lock": lock.seal}),
         "scuff": scuff.__version__,
     }
-    plan = Plan(settings, not check_settings(store, SETTINGS, settings), names, job, work, seals)
+    plan = Plan(settings, not check_settings(store, SETTINGS, settings), names, job, work, seals, lock)
     if plan.is_new and (plan.missing < work.outputs or work.stale):
         raise ValueError(
             f"{asked.destination} holds files of the names that would be written, but no {SETTINGS} that says how they "
@@ -126,9 +140,33 @@ plan_export = takes_options(ExportOptions)(plan_of)
 Planned = tuple[str, Sequence[Name], PictureJob, Work]  # what the source is known by, its images, what to do
 
 
-def _plan_pictures(source: Path, layout: str, shard: int | None, cut: Cut, chosen: dict, seals: Seals) -> Planned:
-    folder, names = (source, find_pictures(source)) if source.is_dir() else (source.parent, [source.name])
-    images = FolderImages(folder.absolute(), cut)
+def _follow(asked: ExportOptions, lock: Lock) -> ExportOptions:
+    """The options as a lock has them."""
+    if "://" in os.fspath(asked.destination):
+        raise ValueError("with a lock, results are read back to be checked: give a destination on this machine")
+    cut, save = lock.recipe.cut or Cut(), "jpeg" if lock.recipe.as_published else "png"
+    implied = {"suite": lock.suite, "seed": lock.recipe.seed, "save": save, "resize": cut.resize, "crop": cut.crop}
+    return follow(asked, lock, implied)
+
+
+def _clean_source(source: Path, arrays: ArrayFile | None) -> Source:
+    """What is corrupted, as a lock sees it; labels that are not known are 0."""
+    if arrays is not None:
+        none = np.zeros(len(arrays.images), np.int64)
+        return array_source(str(arrays.path), arrays.images, none if arrays.labels is None else arrays.labels)
+    folder, names = _pictures(source)
+    return picture_source(str(source), StoredPictures(folder, names), np.zeros(len(names), np.int64), ("0",))
+
+
+def _pictures(source: Path) -> tuple[Path, list[str]]:
+    return (source, find_pictures(source)) if source.is_dir() else (source.parent, [source.name])
+
+
+def _plan_pictures(
+    source: Path, layout: str, shard: int | None, cut: Cut, chosen: dict, seals: Seals, in_colour: bool
+) -> Planned:
+    folder, names = _pictures(source)
+    images = FolderImages(folder.absolute(), cut, in_colour)
     job = PictureJob(images, **chosen)
     if layout == "folder":
         work = plan_folder(job, names, seals)

@@ -11,6 +11,7 @@ from scuff.export.options import ExportOptions
 from scuff.export.places import SETTINGS
 from scuff.export.plan import Plan, plan_of
 from scuff.files import DISK_FULL, Stopped
+from scuff.locks import verify
 from scuff.options import takes_options
 from scuff.store import save_settings
 
@@ -70,4 +71,6 @@ def run_plan(plan: Plan, engine: Engine | None = None, progress: Progress | None
         raise
     finally:
         plan.seals.close()
+    if plan.lock is not None:
+        verify(plan.lock, plan.destination).raise_if_different()
     return ExportResult(written, work.outputs - total, failures)

@@ -32,7 +32,8 @@ def page(
     Parameters
     ----------
     baseline
-        What corruption errors are relative to: "alexnet" (published errors), a model of the evaluation, or None.
+        What corruption errors are relative to: "alexnet" (published errors), a model of the evaluation, FOLDER:MODEL of
+        another one, or None.
     data
         Where the images are now, if not where they were when they were evaluated.
     overlap
@@ -58,7 +59,7 @@ def _still_page(evaluation: Evaluation, directory: str, baseline: str | None, da
     scores = measure(evaluation, baseline)
     sections = [
         summary_section(scores),
-        about.cells_section(scores, evaluation),
+        about.cells_section(scores, evaluation, baseline),
         about.severity_section(scores, evaluation),
         about.comparison_section(scores),
         None if scores.errors.empty else about.images_section(evaluation, scores.models, data, directory),

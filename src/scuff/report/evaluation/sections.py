@@ -16,7 +16,7 @@ from scuff.metrics.evaluation.references import is_relative
 from scuff.report import parts
 from scuff.report.evaluation.figures import corruption_bars, difference_plot, reliability_diagram, severity_curves
 from scuff.report.evaluation.pictures import DataUnavailable, worst_cards
-from scuff.report.evaluation.scores import Comparison, Scores
+from scuff.report.evaluation.scores import Comparison, Scores, ce_table
 from scuff.report.heatmap import columns_of, heat_groups, scale, top_of_scale
 from scuff.report.parts import Facts, Section
 from scuff.report.settings import meanings
@@ -119,7 +119,7 @@ def definitions_of(scores: Scores) -> dict[str, str]:
 EXTREMES = 3  # how many of the hardest and easiest corruptions are named
 
 
-def cells_section(scores: Scores, evaluation: Evaluation) -> Section | None:
+def cells_section(scores: Scores, evaluation: Evaluation, baseline: str | None) -> Section | None:
     """The heat map of every model."""
     if scores.errors.empty:
         return None
@@ -142,6 +142,7 @@ def cells_section(scores: Scores, evaluation: Evaluation) -> Section | None:
         "Every corruption" + (" at every severity" if len(columns) > 1 else ""),
         "Errors in per cent, coloured as in the scale. Hover over a cell, or tap it, for its interval.",
         parts.heat_maps(scale("0 %", highest), columns, panels),
+        parts.folded(ce_table(scores.ces, scores.models, baseline), "Corruption errors") if len(scores.ces) else None,  # type: ignore[arg-type]
     )
 
 

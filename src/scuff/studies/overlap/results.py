@@ -20,6 +20,7 @@ SETTINGS = OverlapStudy.file
 HITS = "hits.npz"  # packed bits: (seeds, models, tests, images / 8)
 ACCURACIES = "accuracies.csv"
 MATRIX = "overlap.csv"
+PAIRS = "overlap-pairs.csv"  # with intervals
 
 
 def name_in_tests(cell: TrainingCell) -> str:
@@ -45,7 +46,9 @@ def collect(store: Store, evaluation: Plan, cells: Sequence[TrainingCell], teste
     write_arrays(store, HITS, {"hits": packed, "images": hits.shape[3], **about})
     accuracies = read_overlap(store.root)
     store.write(ACCURACIES, accuracies.to_frame().to_csv(index=False).encode())
-    store.write(MATRIX, overlaps(accuracies).to_frame().to_csv().encode())
+    matrix = overlaps(accuracies)
+    store.write(MATRIX, matrix.to_frame().to_csv().encode())
+    store.write(PAIRS, matrix.pairs().to_csv(index=False).encode())
 
 
 class Kept(TypedDict):
