@@ -16,26 +16,8 @@ from scuff.cli.plugins import accept_plugins
 
 # In the order in which a newcomer wants them. Each is `VERB_command` of the module of its name, or a group, `VERB_app`.
 VERBS = (
-<<<<<<< HEAD
-    *(
-        "list",
-        "show",
-        "gallery",
-        "corrupt",
-        "evaluate",
-        "compare",
-        "survival",
-        "train",
-        "overlap",
-        "design",
-        "separation",
-        "mscr",
-    ),
-    *("distance", "validity", "report", "progress", "demo"),
-=======
-    *("list", "show", "gallery", "corrupt", "lock", "verify", "evaluate", "compare", "train", "overlap", "design"),
-    *("separation", "mscr", "distance", "validity", "report", "progress", "demo"),
->>>>>>> main
+    *("list", "show", "gallery", "corrupt", "lock", "verify", "evaluate", "compare", "survival", "train", "overlap"),
+    *("design", "separation", "mscr", "distance", "validity", "report", "progress", "demo"),
 )
 FILES = {"mscr": "separation", "distance": "transform_space"}  # verbs whose module is named after their question
 

@@ -42,7 +42,7 @@ from scuff.metrics.separation.classes import (
 )
 from scuff.metrics.separation.mscr import accuracy_table, copies_effect, mscr, mscr_scores, running_mscr
 from scuff.metrics.separation.robust_accuracies import RobustAccuracies, read_robust_accuracies
-<<<<<<< HEAD
+from scuff.metrics.separation.training_noise import compare_training_noise
 from scuff.metrics.survival import (
     median_failure,
     survival,
@@ -51,9 +51,6 @@ from scuff.metrics.survival import (
     survival_scores,
     survival_table,
 )
-=======
-from scuff.metrics.separation.training_noise import compare_training_noise
->>>>>>> main
 from scuff.metrics.transform_space.distances import Distances, read_distances
 from scuff.metrics.transform_space.nearness import closest_order, mmd, msd, scheme_correlations
 from scuff.metrics.validity.correlation import Correlation, correlate
@@ -72,10 +69,6 @@ __all__ += ["residual_robustness", "robustness_score", "scores", "summary", "top
 __all__ += ["Accuracies", "Agreement", "Balance", "Overlaps", "agreement", "balance", "ce_table", "coverage"]
 __all__ += ["direct_coverage", "overlap", "overlaps", "read_accuracies", "read_overlaps", "robustness_scores", "spread"]
 __all__ += ["Neighbours", "RobustAccuracies", "Separation", "accuracy_table", "class_separation", "class_separations"]
-<<<<<<< HEAD
-__all__ += ["copies_effect", "mscr", "mscr_scores", "nearest_other_class", "read_robust_accuracies", "running_mscr"]
-__all__ += ["median_failure", "survival", "survival_area", "survival_differences", "survival_scores", "survival_table"]
-=======
 __all__ += [
     "compare_training_noise",
     "copies_effect",
@@ -85,7 +78,7 @@ __all__ += [
     "read_robust_accuracies",
     "running_mscr",
 ]
->>>>>>> main
+__all__ += ["median_failure", "survival", "survival_area", "survival_differences", "survival_scores", "survival_table"]
 __all__ += ["Distances", "closest_order", "mmd", "msd", "read_distances", "scheme_correlations"]
 __all__ += ["Correlation", "Effective", "Shifts", "complete_shifts", "contributions", "correlate"]
 __all__ += ["effective_robustness", "read_shifts", "validity", "vif_distance"]
