@@ -138,4 +138,5 @@ def _checked(batch: Tensor, check: bool) -> Tensor:
                 "on pixels, before a model's normalisation"
             )
     # Half precision cannot hold k / 255: the level is meant, and its bytes must give the same result.
-    return torch.round(batch * 255.0) / 255.0 if is_half else batch
+    # A tensor, since a GPU divides by a number inexactly.
+    return torch.round(batch * 255.0) / torch.full((1,), 255.0, device=batch.device) if is_half else batch

@@ -32,7 +32,7 @@ def _write(path: Path, **changes: object) -> Path:
 def test_bundled_suites() -> None:
     for name, size in (("imagenet-c", 224), ("tiny-imagenet-c", 64), ("cifar10-c", 32)):
         suite = scuff.load_suite(name)
-        assert (suite.name, suite.size, suite.severities, suite.version) == (name, size, 5, 1)
+        assert (suite.name, suite.size, suite.severities, suite.version) == (name, size, 5, 2)
         assert len(suite.benchmark()) == 15
         assert suite.validation == ("speckle_noise", "gaussian_blur", "spatter", "saturate")
 

@@ -12,6 +12,7 @@ from scuff import kernels, random
 from scuff.corruptions.draws import Shape, largest, pick, pick_whole
 from scuff.corruptions.registry import HENDRYCKS, NOC, SYN2NAT, register
 from scuff.kernels.constants import constant
+from scuff.kernels.portable import divide, mix
 from scuff.ops import filters
 from scuff.ops.resize import clipped_zoom
 from scuff.ops.warp import pixel_grid
@@ -120,7 +121,7 @@ def zoom_blur(x: Tensor, *, steps: int, step: float) -> Tensor:
     total = x + x
     for k in range(1, steps):
         total += clipped_zoom(x, 1.0 + k * increment)
-    return total.div_(steps + 1)
+    return divide(total, steps + 1)
 
 
 # --- kernels drawn per image ----------------------------------------------------------------------------------------
@@ -132,7 +133,7 @@ def mixed_box_blur(x: Tensor, share: Tensor) -> Tensor:
     blurred = x
     for _ in range(5):
         blurred = filters.mean_3x3_on_black(blurred)
-    return torch.lerp(x, blurred, share[:, None, None, None])
+    return mix(x, blurred, share[:, None, None, None])
 
 
 def _odd(size: int) -> int:

@@ -11,6 +11,7 @@ from scuff import kernels, random
 from scuff.corruptions.draws import Shape, fair_signs, pick
 from scuff.corruptions.registry import MINTUN, NOC, SYN2NAT, register
 from scuff.kernels.constants import constant
+from scuff.kernels.portable import divide
 from scuff.ops.colour import shift_hue
 from scuff.ops.tables import map_components, map_levels, round8, trunc8
 from scuff.ops.textures import smoothstep
@@ -153,7 +154,7 @@ def color_jitter(pixels: Tensor, factors: Tensor, hue: Tensor, order: Tensor) ->
 def _lightness(levels: Tensor) -> Tensor:
     """.2126 R + .7152 G + .0722 B in [0, 1], with a channel axis of one."""
     red, green, blue = levels[:, :1], levels[:, 1:2], levels[:, 2:]
-    return (0.2126 * red + 0.7152 * green + 0.0722 * blue) / 255.0
+    return divide(0.2126 * red + 0.7152 * green + 0.0722 * blue, 255.0)
 
 
 def _wrapped(levels: Tensor) -> Tensor:
@@ -170,8 +171,8 @@ def bleach_bypass(pixels: Tensor, *, amount: float) -> Tensor:
     v = pixels.float()
     y, share = _lightness(v), 0.1 * amount
     light = (10.0 * (y - 0.45)).clamp(0.0, 1.0)
-    dark_mix = (2.0 * v).remainder(256.0) * y / 255.0
-    light_mix = 1.0 - 2.0 * (1.0 - y) * (1.0 - v / 255.0)
+    dark_mix = divide((2.0 * v).remainder(256.0) * y, 255.0)
+    light_mix = 1.0 - 2.0 * (1.0 - y) * (1.0 - divide(v, 255.0))
     return _wrapped((1.0 - share) * v + 255.0 * share * ((1.0 - light) * dark_mix + light * light_mix))
 
 
@@ -179,7 +180,7 @@ def bleach_bypass(pixels: Tensor, *, amount: float) -> Tensor:
 def technicolor(pixels: Tensor, *, amount: float) -> Tensor:
     """Three-strip film: each channel is multiplied by the mattes of the other two. Values above 255 wrap: kept."""
     v = pixels.float()
-    matte = 1.0 - (1.5 * v - 0.5 * v.sum(1, keepdim=True)) / 255.0
+    matte = 1.0 - divide(1.5 * v - 0.5 * v.sum(1, keepdim=True), 255.0)  # a sum of whole numbers
     others = matte.roll(1, 1) * matte.roll(2, 1)
     share = 0.1 * amount
     return _wrapped((1.0 - share) * v + share * others * v)

@@ -10,7 +10,9 @@ from torch import Tensor
 from scuff import kernels, random
 from scuff.corruptions.draws import Shape, largest, pick, pick_whole
 from scuff.corruptions.registry import HENDRYCKS, NOC, SYN2NAT, register
+from scuff.kernels import portable
 from scuff.kernels.constants import constant
+from scuff.kernels.portable import divide
 from scuff.ops import filters, jpeg, resize, warp
 from scuff.ops.colour import scale_saturation
 from scuff.ops.tables import map_levels, round8
@@ -38,8 +40,7 @@ syn2nat = partial(register, family="digital", domain="byte", reference=SYN2NAT, 
 @hendrycks()
 def contrast(x: Tensor, *, gain: float) -> Tensor:
     """Flat light: the distance of each channel from its own mean over the image shrinks to `gain`."""
-    # summed in float64: the mean must not depend on how a device splits the sum
-    mean = x.mean((-2, -1), keepdim=True, dtype=torch.float64).float()
+    mean = portable.mean(x)[..., None, None]
     return (x - mean).mul_(gain).add_(mean)
 
 
@@ -99,7 +100,7 @@ def jpeg_compression(pixels: Tensor, *, quality: int) -> Tensor:
 def quantization(pixels: Tensor, levels: Tensor) -> Tensor:
     """Too few bits: every value becomes the nearest multiple of 1 / `levels`, so that `levels` + 1 are left."""
     steps = levels[:, None]
-    return map_levels(pixels, lambda level: round8(255.0 * torch.round(steps * level / 255.0) / steps))
+    return map_levels(pixels, lambda level: round8(255.0 * torch.round(divide(steps * level, 255.0)) / steps))
 
 
 @noc(draw=lambda keys, shape, *, factor: {"shrink": pick(keys, factor)}, ranges=("factor",))
@@ -115,7 +116,9 @@ def block_mean(x: Tensor, side: Tensor, *, size: Range | int) -> Tensor:
     out = x
     for k in range(int(size.low), int(size.high) + 1) if isinstance(size, Range) else (size,):
         tall, wide = min(k, height), min(k, width)
-        means = torch.nn.functional.avg_pool2d(x, (tall, wide)) if x.numel() else x
+        blocks = x[..., : height // tall * tall, : width // wide * wide]
+        total = sum(blocks[..., i::tall, j::wide] for i in range(tall) for j in range(wide))
+        means = divide(total, tall * wide)  # type: ignore[arg-type]
         rows, columns = _block_of(height, tall, x.device), _block_of(width, wide, x.device)
         out = torch.where((side == k)[:, None, None, None], means[:, :, rows[:, None], columns], out)
     return out

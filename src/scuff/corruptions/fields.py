@@ -8,10 +8,11 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from scuff import random
+from scuff import kernels, random
 from scuff.corruptions.draws import Shape, draw_caustics, fair_signs, position
 from scuff.corruptions.registry import MINTUN, register
 from scuff.kernels.constants import constant
+from scuff.kernels.portable import length
 from scuff.ops import textures
 from scuff.ops.warp import pixel_grid
 from scuff.ranges import Range
@@ -39,7 +40,7 @@ def single_frequency_greyscale(x: Tensor, frequency: Tensor, phase: Tensor, *, a
     """One sine wave over the whole image, in a random direction, the same in all channels: 19.6 levels per unit."""
     r, c = pixel_grid(x.shape[-2], x.shape[-1], x.device)
     fx, fy = (textures.per_image(f) for f in frequency.unbind(1))
-    return _add(x, torch.sin(fx * c + fy * r + textures.per_image(phase)), 19.6 * amount)
+    return _add(x, textures.sine(fx * c + fy * r + textures.per_image(phase)), 19.6 * amount)
 
 
 def _draw_rings(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
@@ -103,7 +104,7 @@ def _draw_perlin(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     gradients = random.integers(keys, "gradients", (256, 2), low=-256, high=255).float()
     gradients[..., 0] += (gradients == 0).all(-1).float()  # a gradient needs a direction
     return {
-        "gradients": gradients / gradients.norm(dim=-1, keepdim=True),
+        "gradients": gradients / length(*gradients.unbind(-1))[..., None],
         "order": random.permutation(keys, "order", 256),
     }
 
@@ -168,5 +169,5 @@ def _draw_inverse_sparkles(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
 def inverse_sparkles(x: Tensor, centre: Tensor, count: Tensor, lengths: Tensor, *, amount: float) -> Tensor:
     """The image seen through a star-shaped hole: away from it everything fades to white."""
     glow, profile = textures.rays(centre, count, lengths, *x.shape[-2:])
-    clear = (profile * glow ** (0.13 * amount)).clamp(0.0, 1.0)
+    clear = (profile * kernels.power(glow, constant((0.13 * amount,), x.device))).clamp(0.0, 1.0)
     return x + (1.0 - x) * (1.0 - clear[:, None])  # written so that a clear pixel stays exactly itself

@@ -11,7 +11,9 @@ from torch import Tensor
 from scuff import kernels, random
 from scuff.corruptions.draws import Shape, fair_signs, pick, pick_whole
 from scuff.corruptions.registry import NOC, SYN2NAT, register
+from scuff.kernels import portable
 from scuff.kernels.constants import constant
+from scuff.kernels.portable import divide
 from scuff.ops import resize, warp
 from scuff.ops.tables import round8
 from scuff.ops.textures import per_image
@@ -65,7 +67,8 @@ def _draw_angle(keys: Tensor, shape: Shape, *, degrees: Range | int) -> dict[str
 def shear(pixels: Tensor, angle: Tensor) -> Tensor:
     """Rows slid against each other, about the middle one; nearest pixels, black outside."""
     rows, columns = pixel_grid(pixels.shape[-2], pixels.shape[-1], pixels.device)
-    slide = torch.tan(per_image(angle)) * (rows - pixels.shape[-2] / 2)
+    sine, cosine = kernels.sine_and_cosine(per_image(angle))
+    slide = sine / cosine * (rows - pixels.shape[-2] / 2)
     return _take(pixels, rows, torch.floor(columns + 0.5 + slide))
 
 
@@ -74,7 +77,7 @@ def rotation(pixels: Tensor, angle: Tensor) -> Tensor:
     """The picture turned about its middle; nearest pixels, black outside."""
     height, width = pixels.shape[-2:]
     rows, columns = pixel_grid(height, width, pixels.device)
-    sine, cosine = torch.sin(per_image(angle)), torch.cos(per_image(angle))
+    sine, cosine = kernels.sine_and_cosine(per_image(angle))
     dy, dx = rows - height / 2, columns - width / 2
     source_y = torch.floor(height / 2 + 0.5 - sine * dx + cosine * dy)
     source_x = torch.floor(width / 2 + 0.5 + cosine * dx + sine * dy)
@@ -135,7 +138,7 @@ def affines(pixels: Tensor, factor: Tensor) -> Tensor:
 def rotate(pixels: Tensor, angle: Tensor) -> Tensor:
     """The picture turned by any angle; in the corners, its mirror image."""
     height, width = pixels.shape[-2:]
-    sine, cosine = torch.sin(angle), torch.cos(angle)
+    sine, cosine = kernels.sine_and_cosine(angle)
     x0, y0 = width / 2, height / 2
     matrix = torch.stack(
         (cosine, -sine, x0 - cosine * x0 + sine * y0, sine, cosine, y0 - sine * x0 - cosine * y0), dim=1
@@ -195,7 +198,7 @@ def _grid_line(factors: Tensor, length: int) -> Tensor:
     for k in range(min(STEPS + 1, -(-length // step))):
         count = min(step, length - k * step)
         end = value + step * factors[:, k] if count == step else torch.full_like(value, float(length))
-        share = torch.arange(count, device=factors.device) / max(count - 1, 1)
+        share = divide(torch.arange(count, device=factors.device).float(), max(count - 1, 1))
         pieces.append(value[:, None] + share * (end - value)[:, None])
         value = end
     line = torch.cat(pieces, dim=1)
@@ -218,7 +221,7 @@ def optical_distortion(pixels: Tensor, bend: Tensor, offset: Tensor) -> Tensor:
     """A lens that bends straight lines: a barrel or a cushion, with its axis a few pixels off."""
     height, width = pixels.shape[-2:]
     rows, columns = pixel_grid(height, width, pixels.device)
-    y, x = (rows - (height - 1) / 2) / height, (columns - (width - 1) / 2) / width
+    y, x = divide(rows - (height - 1) / 2, height), divide(columns - (width - 1) / 2, width)
     square = x * x + y * y
     grow = 1.0 + per_image(bend) * (square + square * square)
     source_y = height * y * grow + height / 2 + per_image(offset[:, 0])
@@ -318,7 +321,8 @@ def _opened(corners: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 def _lengths(corners: Tensor, a: int, b: int, c: int, d: int) -> Tensor:
     """Of the sides ab and cd, (N, 2). A hair is added: sides that were opened are 2 pixels long but for a rounding."""
-    return torch.stack([(corners[:, j] - corners[:, i]).norm(dim=1) for i, j in ((a, b), (c, d))], dim=1) + 1e-6
+    sides = (corners[:, j] - corners[:, i] for i, j in ((a, b), (c, d)))
+    return torch.stack([portable.length(*side.unbind(1)) for side in sides], dim=1) + 1e-6
 
 
 def _opencv_windows(size: Tensor, length: int, enlarged: Tensor) -> tuple[Tensor, Tensor]:
@@ -327,7 +331,7 @@ def _opencv_windows(size: Tensor, length: int, enlarged: Tensor) -> tuple[Tensor
     Its "area" rule if an axis is enlarged, which repeats pixels and mixes them only where they meet; else bilinear.
     """
     at = torch.arange(length, device=size.device, dtype=torch.float64)
-    q = (size.double() / length)[:, None]  # as OpenCV has it: where a step ends, the last bit decides
+    q = divide(size.double(), length)[:, None]  # as OpenCV has it: where a step ends, the last bit decides
     area = torch.floor(at * q)
     share = at + 1.0 - (area + 1.0) / q
     share = torch.where(share <= 0.0, 0.0, share - torch.floor(share))

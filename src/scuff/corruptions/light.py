@@ -7,9 +7,10 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from scuff import random
+from scuff import kernels, random
 from scuff.corruptions.draws import Shape, fair_signs, pick, pick_whole
 from scuff.corruptions.registry import NOC, SYN2NAT, register
+from scuff.kernels.portable import divide
 from scuff.ops.tables import map_levels, round8, trunc8
 from scuff.ops.textures import per_image
 from scuff.ops.warp import pixel_grid
@@ -57,7 +58,7 @@ def level_shift(pixels: Tensor, shift: Tensor) -> Tensor:
 @noc(draw=lambda keys, shape, *, share: {"share": pick(keys, share)}, ranges=("share",))
 def fade_to_mean(pixels: Tensor, share: Tensor) -> Tensor:
     """Less contrast: a share of every value is replaced by the mean over all pixels and channels."""
-    mean = pixels.sum((1, 2, 3)).float() / max(pixels[:1].numel(), 1)
+    mean = divide(pixels.sum((1, 2, 3)).float(), max(pixels[:1].numel(), 1))
     return map_levels(pixels, lambda level: round8(level + share[:, None] * (mean[:, None] - level)))
 
 
@@ -73,8 +74,16 @@ def random_contrast(pixels: Tensor, gain: Tensor) -> Tensor:
     return map_levels(pixels, lambda level: trunc8(gain[:, None] * level))
 
 
-@syn2nat(draw=lambda keys, shape, *, gamma: {"gamma": pick_whole(keys, gamma).float() / 100.0}, ranges=("gamma",))
+def _draw_gamma(keys: Tensor, shape: Shape, *, gamma: Range | int) -> dict[str, Tensor]:
+    return {"gamma": divide(pick_whole(keys, gamma).float(), 100.0)}
+
+
+@syn2nat(draw=_draw_gamma, ranges=("gamma",))
 def random_gamma(pixels: Tensor, gamma: Tensor) -> Tensor:
     """A much darker picture: the power `gamma` / 100, from 3 to 10, of every value."""
-    # in double precision: devices differ in the last bit of a power, and the fraction is dropped
-    return map_levels(pixels, lambda level: trunc8(255.0 * (level.double() / 255.0) ** gamma.double()[:, None]))
+
+    def darkened(level: Tensor) -> Tensor:
+        values, powers = torch.broadcast_tensors(divide(level.double(), 255.0), gamma.double()[:, None])
+        return trunc8(255.0 * kernels.power(values, powers))  # a fraction is dropped, so the last bit counts
+
+    return map_levels(pixels, darkened)

@@ -10,6 +10,8 @@ from torch import Tensor
 from scuff import kernels, random
 from scuff.corruptions.draws import Shape, pick
 from scuff.corruptions.registry import HENDRYCKS, NOC, SYN2NAT, register
+from scuff.kernels import portable
+from scuff.kernels.portable import divide
 from scuff.ops import colour
 from scuff.ops.textures import each
 from scuff.ranges import Range
@@ -39,13 +41,13 @@ def _draw_normal(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
 @hendrycks(draw=_draw_normal)
 def gaussian_noise(x: Tensor, noise: Tensor, *, std: float) -> Tensor:
     """Electronic noise in low light: x + std * n, with n standard normal for each pixel and channel."""
-    return torch.add(x, noise, alpha=std)
+    return (noise * std).add_(x)
 
 
 @hendrycks(draw=_draw_normal)
 def speckle_noise(x: Tensor, noise: Tensor, *, std: float) -> Tensor:
     """Multiplicative noise, as in radar and ultrasound: x + x * std * n. Black stays black."""
-    return torch.addcmul(x, x, noise, value=std)
+    return (x * noise).mul_(std).add_(x)
 
 
 @hendrycks(draw=lambda keys, shape: {"u": random.uniform(keys, "photons", shape)})
@@ -54,7 +56,7 @@ def shot_noise(x: Tensor, u: Tensor, *, photons: float) -> Tensor:
 
     The counts are quantiles at the drawn uniforms `u`, so the draw does not depend on the picture.
     """
-    return kernels.poisson_quantile(u.flatten(1), (x * photons).flatten(1)).view(x.shape) / photons
+    return divide(kernels.poisson_quantile(u.flatten(1), (x * photons).flatten(1)).view(x.shape), photons)
 
 
 def _draw_impulses(keys: Tensor, shape: Shape, *, amount: float) -> dict[str, Tensor]:
@@ -113,7 +115,7 @@ def uniform_noise(x: Tensor, noise: Tensor) -> Tensor:
 
 
 def _draw_gauss(keys: Tensor, shape: Shape, *, variance: Range | float) -> dict[str, Tensor]:
-    std = pick(keys, variance).sqrt() / 255.0
+    std = divide(portable.square_root(pick(keys, variance)), 255.0)
     return {"noise": random.normal(keys, "noise", shape).mul_(each(std))}
 
 
@@ -151,9 +153,8 @@ def iso_noise(x: Tensor, intensity: Tensor, u: Tensor, turn: Tensor) -> Tensor:
     normal share of the circle, of deviation `color_shift` * `intensity`.
     """
     hue, light, saturation = colour.to_hls(x)
-    # summed in float64: the deviation must not depend on how a device splits the sum
-    mean = light.mean((1, 2), dtype=torch.float64)
-    deviation = (light.square().mean((1, 2), dtype=torch.float64) - mean.square()).clamp(min=0.0).sqrt().float()
+    mean, square = portable.mean(light).double(), portable.mean(light.square()).double()
+    deviation = portable.square_root((square - mean.square()).clamp(min=0.0)).float()
     rate = (255.0 * intensity * deviation)[:, None, None].expand_as(u)
-    grains = kernels.poisson_quantile(u.flatten(1), rate.flatten(1)).view(u.shape) / 255.0
+    grains = divide(kernels.poisson_quantile(u.flatten(1), rate.flatten(1)).view(u.shape), 255.0)
     return colour.from_hls((hue + turn).remainder(1.0), light + grains * (1.0 - light), saturation)

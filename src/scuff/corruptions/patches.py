@@ -261,7 +261,7 @@ def checkerboard_cutout(x: Tensor, angle: Tensor, size: Tensor, hidden: Tensor) 
     Cells are numbered by truncation, so the two rows on either side of an axis share their fate: the original's.
     """
     r, c = pixel_grid(x.shape[-2], x.shape[-1], x.device)
-    sine, cosine = textures.per_image(torch.sin(angle)), textures.per_image(torch.cos(angle))
+    sine, cosine = map(textures.per_image, kernels.sine_and_cosine(angle))
     a, b = (cosine * r + sine * c) / textures.per_image(size), (cosine * c - sine * r) / textures.per_image(size)
     black = (torch.floor(a) + torch.floor(b)).remainder(2.0) == 0
     reach = hidden.shape[-1] // 2
@@ -283,7 +283,8 @@ def _draw_lines(keys: Tensor, shape: Shape, *, amount: float) -> dict[str, Tenso
     spread = random.uniform(keys, "spread", (1,), 0.1, 1.0)
     angle = random.uniform(keys, "angle", (1,), 0.0, 2 * math.pi) + 2 * math.pi * spread * (u[..., 2] - 0.5)
     row, column, half = u[..., 0] * height, u[..., 1] * width, float(max(height, width))
-    down, across = half * torch.cos(angle), half * torch.sin(angle)
+    sine, cosine = kernels.sine_and_cosine(angle)
+    down, across = half * cosine, half * sine
     return {"ends": torch.trunc(torch.stack((row - down, column - across, row + down, column + across), dim=-1))}
 
 

@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterator
 from functools import partial
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -18,6 +17,7 @@ from scuff import random
 from scuff.corruptions import noise, weather
 from scuff.corruptions.draws import Shape
 from scuff.corruptions.registry import HENDRYCKS, register
+from scuff.kernels import portable
 from scuff.ops import filters, warp
 from scuff.ops.colour import shift_value
 from scuff.ranges import Range
@@ -115,7 +115,7 @@ def zoom_blur_frames(pixels: Tensor, *, frames: int, step: float) -> Frames:
     total = torch.zeros_like(levels)
     for k, factor in enumerate(_values(frames, 1.0, step), start=1):
         total = total + _whole_levels(warp.affine(levels, _scaling(factor)))
-        yield torch.floor(total / k).to(torch.uint8)
+        yield torch.floor(portable.divide(total, k)).to(torch.uint8)
 
 
 # --- weather --------------------------------------------------------------------------------------------------------
@@ -182,7 +182,8 @@ def rotate_frames(pixels: Tensor, *, frames: int, first: float, step: float) -> 
     """A camera that rolls: the picture turns clockwise by first, first + step, ... degrees about its centre."""
     levels = pixels.float()
     for angle in map(math.radians, _values(frames, first, step)):
-        back = (math.cos(angle), math.sin(angle)), (-math.sin(angle), math.cos(angle))
+        sine, cosine = portable.sin(angle), portable.cos(angle)
+        back = (cosine, sine), (-sine, cosine)
         yield _whole_levels(warp.affine(levels, back)).to(torch.uint8)
 
 
@@ -202,7 +203,7 @@ def shear_frames(pixels: Tensor, *, frames: int, first: float, step: float) -> F
     """
     levels = pixels.float()
     for angle in map(math.radians, _values(frames, first, step)):
-        back = (1.0, math.tan(angle)), (0.0, 1.0 / math.cos(angle))
+        back = (1.0, portable.sin(angle) / portable.cos(angle)), (0.0, 1.0 / portable.cos(angle))
         yield _whole_levels(warp.affine(levels, back)).to(torch.uint8)
 
 
@@ -213,17 +214,22 @@ def tilt_frames(x: Tensor, *, frames: int, first: float, step: float) -> Frames:
         yield warp.project(x, tilt_matrix(angle, *x.shape[-2:]))
 
 
-def tilt_matrix(angle: float, height: int, width: int) -> np.ndarray:
+def tilt_matrix(angle: float, height: int, width: int) -> warp.Matrix3:
     """Where tilting by `angle` (radians) takes the pixel (column, row, 1): 3 x 3.
 
     The card turns about its vertical, then about its horizontal axis, at the distance of its own diagonal. It lies one
     pixel behind the axes, so that at 0 degrees it shrinks a little, as in the original.
     """
-    cos, sin, distance = math.cos(angle), math.sin(angle), math.hypot(width, height)
-    to_card = np.array([[1.0, 0.0, -width / 2], [0.0, 1.0, -height / 2], [0.0, 0.0, 1.0]])
-    about_vertical = np.array([[cos, 0.0, -sin], [0.0, 1.0, 0.0], [sin, 0.0, cos]])
-    about_horizontal = np.array([[1.0, 0.0, 0.0], [0.0, cos, -sin], [0.0, sin, cos]])
-    card = about_horizontal @ about_vertical @ to_card
-    card[2, 2] += distance
-    to_picture = np.array([[distance, 0.0, width / 2], [0.0, distance, height / 2], [0.0, 0.0, 1.0]])
-    return to_picture @ card
+    cos, sin, distance = portable.cos(angle), portable.sin(angle), math.sqrt(width * width + height * height)
+    x, y = width / 2, height / 2
+    # right, down and away, of a pixel (column, row, 1) on the turned card
+    right = (cos, 0.0, -cos * x - sin)
+    down = (-sin * sin, cos, sin * sin * x - cos * y - sin * cos)
+    away = (sin * cos, sin, cos * cos - sin * cos * x - sin * y + distance)
+    return _seen(right, away, distance, x), _seen(down, away, distance, y), away
+
+
+def _seen(offset: warp.Row3, away: warp.Row3, distance: float, middle: float) -> warp.Row3:
+    """A row of the view from a distance, about the middle of the picture."""
+    a, b, c = (distance * part + middle * far for part, far in zip(offset, away, strict=True))
+    return a, b, c

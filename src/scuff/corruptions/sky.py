@@ -13,6 +13,7 @@ from scuff.corruptions.draws import Shape, largest, pick, pick_whole, whole_posi
 from scuff.corruptions.patches import draw_centres, shapes_memory
 from scuff.corruptions.registry import NOC, SYN2NAT, Parameters, register
 from scuff.kernels.constants import constant
+from scuff.kernels.portable import divide
 from scuff.ops import stamps
 from scuff.ops.tables import map_components, trunc8
 from scuff.ops.textures import per_image
@@ -44,7 +45,8 @@ def _draw_drops(keys: Tensor, shape: Shape, *, count: Range | int, scale: float)
 def rain(x: Tensor, places: Tensor, kinds: Tensor, *, scale: float) -> Tensor:
     """Drops on a window: discs of 13 pixels, each of which takes what it covers halfway to white."""
     drops = stamps.coverage(places, kinds, (stamps.disc(scale),), *x.shape[-2:])
-    return 1.0 - (1.0 - x) * torch.exp2(-drops.float())[:, None]
+    halves = constant(tuple(0.5**k for k in range(32)), x.device)
+    return 1.0 - (1.0 - x) * halves[drops.clamp(max=31).long()][:, None]
 
 
 # --- fog ------------------------------------------------------------------------------------------------------------
@@ -57,7 +59,7 @@ def _draw_puffs(keys: Tensor, shape: Shape, *, strength: Range | float) -> dict[
     f = pick(keys, strength)
     size = torch.floor((width // 3) * f).clamp(1.0, max(1, width // 3))
     # two rings of puffs: some near the middle, twice as many farther out
-    each = torch.floor(torch.floor(THIRD * f) / 10.0)
+    each = torch.floor(divide(torch.floor(THIRD * f), 10.0))
     most = int(THIRD * largest(strength)) // 10
     places, used = [], []
     left, top = width // 2 - 2.0 * size, height // 2 - size
@@ -67,8 +69,8 @@ def _draw_puffs(keys: Tensor, shape: Shape, *, strength: Range | float) -> dict[
         room = torch.stack((height - 2.0 * top - size, width - 2.0 * left - size), dim=1)[:, None]
         places.append(corner + torch.floor(u * (room + 1.0)).minimum(room))
         used.append(torch.arange(ring * most, device=keys.device) < ring * each[:, None])
-        top = top - torch.floor(3.0 * size * height / (height + width))
-        left = left - torch.floor(3.0 * size * width / (height + width))
+        top = top - torch.floor(divide(3.0 * size * height, height + width))
+        left = left - torch.floor(divide(3.0 * size * width, height + width))
     centre = torch.cat(places, dim=1) + torch.floor(0.5 * size)[:, None, None]
     return {"strength": f, "size": size, "places": centre.to(torch.int32), "used": torch.cat(used, dim=1)}
 
@@ -85,10 +87,13 @@ def random_fog(
     radii = torch.where(used, torch.floor(0.5 * size).to(torch.int32)[:, None], -1)
     rows, columns = places.unbind(2)
     puffs = kernels.count_discs(rows, columns, radii, height, width)
-    clear = torch.exp(puffs * torch.log(1.0 - opacity * per_image(strength)))[:, None]
-    x = 1.0 - (1.0 - kernels.bytes_to_unit(pixels)) * clear
+    clear = [torch.ones_like(strength)]  # behind 0, 1, 2, ... puffs
+    for _ in range(used.shape[1]):
+        clear.append(clear[-1] * (1.0 - opacity * strength))
+    left = torch.stack(clear, dim=1).gather(1, puffs.flatten(1).long()).view(puffs.shape)
+    x = 1.0 - (1.0 - kernels.bytes_to_unit(pixels)) * left[:, None]
     foggy = kernels.unit_to_bytes(x, torch.empty_like(pixels), nearest=True)
-    box = torch.floor(size / 10.0).clamp(min=1.0).to(torch.int32)
+    box = torch.floor(divide(size, 10.0)).clamp(min=1.0).to(torch.int32)
     return kernels.box_mean(foggy, box, max(1, width // 3 // 10))
 
 
@@ -160,7 +165,7 @@ def random_shadow(pixels: Tensor, corners: Tensor, count: Tensor) -> Tensor:
 
 RINGS = 20
 MOST_REACH = 8  # pixels, of a flare at 224 pixels
-FADING = [1.0 - ((RINGS - 1 - i) / (RINGS - 1)) ** 3 for i in range(RINGS)]
+FADING = [1.0 - t * t * t for t in ((RINGS - 1 - i) / (RINGS - 1) for i in range(RINGS))]
 # what is left of a pixel's distance from white if ring i is the innermost that reaches it; beyond the last: all of it
 REMAINS = (*(math.prod(FADING[i:]) for i in range(RINGS)), 1.0)
 
@@ -170,7 +175,8 @@ def _draw_flare(keys: Tensor, shape: Shape, *, circles: Range | int) -> dict[str
     most = largest(circles)
     row = torch.floor(random.uniform(keys, "sun row", (), 0.0, 0.5) * height)
     column = torch.floor(random.uniform(keys, "sun column") * width).clamp(max=width - 1)
-    slope = torch.tan(2.0 * math.pi * random.uniform(keys, "angle", (1,)))
+    sine, cosine = kernels.sine_and_cosine(2.0 * math.pi * random.uniform(keys, "angle", (1,)))
+    slope = sine / cosine
     at = 10.0 * random.integers(keys, "along", (most,), low=0, high=max((width - 1) // 10, 0)).float()
     along = torch.trunc(row[:, None] - slope * (at - column[:, None])).clamp(-1e6, 1e6)
     used = torch.arange(most, device=keys.device) < pick_whole(keys, circles, "circles")[:, None]
@@ -179,7 +185,7 @@ def _draw_flare(keys: Tensor, shape: Shape, *, circles: Range | int) -> dict[str
         "places": torch.stack((along, at), dim=2),
         "reach": random.integers(keys, "radius", (most,), low=1, high=2).float() ** 3,
         "share": torch.where(used, random.uniform(keys, "share", (most,), 0.05, 0.2), 0.0),
-        "colour": random.integers(keys, "colour", (most, 3), low=205, high=255).float() / 255.0,
+        "colour": divide(random.integers(keys, "colour", (most, 3), low=205, high=255).float(), 255.0),
     }
 
 

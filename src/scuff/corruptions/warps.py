@@ -11,7 +11,9 @@ from torch import Tensor
 from scuff import kernels, random
 from scuff.corruptions.draws import Shape, draw_caustics, fair_signs, position
 from scuff.corruptions.registry import MINTUN, register
+from scuff.kernels import portable
 from scuff.kernels.constants import constant
+from scuff.kernels.portable import divide, square_root
 from scuff.ops import filters, textures
 from scuff.ops.tables import round8
 from scuff.ops.textures import per_image
@@ -30,12 +32,14 @@ def caustic_refraction(x: Tensor, time: Tensor, size: Tensor, *, amount: float) 
     surface = filters.gaussian_blur(textures.caustics(time, size, height, width)[:, None], 1.0, 4.0, "reflect")
     padded = torch.nn.functional.pad(surface, (1, 1, 1, 1))[:, 0]  # what lies outside counts as 0
     down, across = padded[:, 2:, 1:-1] - padded[:, :-2, 1:-1], padded[:, 1:-1, 2:] - padded[:, 1:-1, :-2]
-    slope = torch.hypot(down, across)
-    angle = torch.atan(slope)
-    bend = torch.sin(angle - torch.asin(torch.sin(angle) / 4.0)) * (0.05 * amount * min(height, width))
-    bend = torch.where(torch.cos(angle) >= 0.999, 0.0, bend / slope.clamp(min=1e-9))
+    slope = portable.length(down, across)
+    # the sine of a - b, where tan a is the slope and sin b a quarter of sin a, written without angles
+    cosine = 1.0 / square_root(1.0 + slope * slope)
+    sine, quarter = slope * cosine, 0.25 * slope * cosine
+    bend = (sine * square_root(1.0 - quarter * quarter) - cosine * quarter) * (0.05 * amount * min(height, width))
+    bend = torch.where(cosine >= 0.999, 0.0, bend / slope.clamp(min=1e-9))
     rows, columns = pixel_grid(height, width, x.device)
-    move_down, move_across = (torch.round(bend * d, decimals=3) for d in (down, across))
+    move_down, move_across = (divide(torch.round(1000.0 * (bend * d)), 1000.0) for d in (down, across))
     moved = kernels.sample_bilinear(x, rows + move_down, columns + move_across, border="zeros")
     return moved + (0.2 * amount) * (down - across)[:, None]
 
@@ -61,13 +65,14 @@ def pinch_and_twirl(x: Tensor, twirl: Tensor, *, amount: float) -> Tensor:
     i, j = (rows[:, 0] // cell).long(), (columns[0] // cell).long()
     turn = twirl[:, i.clamp(max=down - 1)][:, :, j.clamp(max=across - 1)]
     dy, dx = rows - (i[:, None] + 0.5) * cell, columns - (j + 0.5) * cell
-    distance = torch.hypot(dy, dx)
-    d = distance / (0.5 * cell)
+    distance = portable.length(dy, dx)
+    d = divide(distance, 0.5 * cell)
     moves = (d <= 1.0) & (distance >= 0.0005) & (i < down)[:, None] & (j < across)
-    stretch = torch.sin(0.5 * math.pi * d).clamp(min=1e-6) ** -(0.04 * amount + 0.1)
-    turn = turn * (1.0 - d) ** 2
-    source_y = (i[:, None] + 0.5) * cell + stretch * (dy * torch.cos(turn) - dx * torch.sin(turn))
-    source_x = (j + 0.5) * cell + stretch * (dy * torch.sin(turn) + dx * torch.cos(turn))
+    squeezed = textures.sine(0.5 * math.pi * d).clamp(min=1e-6)
+    stretch = kernels.power(squeezed, constant((-(0.04 * amount + 0.1),), x.device))
+    sine, cosine = kernels.sine_and_cosine(turn * (1.0 - d) ** 2)
+    source_y = (i[:, None] + 0.5) * cell + stretch * (dy * cosine - dx * sine)
+    source_x = (j + 0.5) * cell + stretch * (dy * sine + dx * cosine)
     return kernels.sample_bilinear(
         x, torch.where(moves, source_y, rows), torch.where(moves, source_x, columns), border="zeros"
     )
@@ -106,8 +111,8 @@ def water_drop(x: Tensor, centre: Tensor, wavelength: Tensor, phase: Tensor, *, 
     height, width = x.shape[-2:]
     rows, columns = pixel_grid(height, width, x.device)
     dy, dx = rows - per_image(centre[:, 0]), columns - per_image(centre[:, 1])
-    distance, length = torch.hypot(dy, dx), per_image(wavelength)
-    push = (0.025 * amount) * length * torch.sin(2 * math.pi * distance / length - per_image(phase))
+    distance, wave = portable.length(dy, dx), per_image(wavelength)
+    push = (0.025 * amount) * wave * textures.sine(2 * math.pi * distance / wave - per_image(phase))
     push = torch.where((distance <= min(height, width) // 2) & (distance > 0), push / distance.clamp(min=1e-9), 0.0)
     return kernels.sample_bilinear(x, rows + push * dy, columns + push * dx, border="zeros")
 
@@ -126,7 +131,7 @@ def ripple(x: Tensor, wavelength: Tensor, phase: Tensor, *, amount: float) -> Te
     height, width = x.shape[-2:]
     sources = []
     for axis, (at, side) in enumerate(zip(pixel_grid(height, width, x.device), (height, width), strict=True)):
-        wave = torch.sin(2 * math.pi * at / per_image(wavelength[:, axis]) + per_image(phase[:, axis]))
+        wave = textures.sine(2 * math.pi * at / per_image(wavelength[:, axis]) + per_image(phase[:, axis]))
         sources.append((at + (0.0025 * amount * side) * wave).expand(-1, height, width))
     rows, columns = sources
     return kernels.sample_bilinear(x, rows, columns, border="zeros")
@@ -141,7 +146,7 @@ def scatter(x: Tensor, twist: Tensor, *, amount: float) -> Tensor:
 
     def offset(a: Tensor, b: Tensor) -> Tensor:
         # the factor would blow up single precision's rounding into another hash
-        hashed = 43758.5453 * torch.sin(12.9898 * torch.sin(a * q) + 78.233 * torch.cos(b * q))
+        hashed = 43758.5453 * textures.sine(12.9898 * textures.sine(a * q) + 78.233 * textures.cosine(b * q))
         return (0.01 * amount * min(height, width)) * (2.0 * hashed.remainder(1.0) - 1.0)
 
     source_y = (rows + offset(rows, columns)).clamp(0, height - 1).float()
@@ -165,7 +170,7 @@ def quadrilateral_no_bars(x: Tensor, jitter: Tensor, *, amount: float) -> Tensor
     sides = constant((float(width), float(height)), x.device)
     corners = constant(((0.0, 0.0), (0.0, 1.0), (1.0, 1.0), (1.0, 0.0)), x.device) * sides
     corners = corners + jitter * sides * (amount / 30.0)
-    u, w = (columns + 0.5) / width, (rows + 0.5) / height
+    u, w = divide(columns + 0.5, width), divide(rows + 0.5, height)
 
     def blend(k: int) -> Tensor:
         nw, sw, se, ne = (per_image(c) for c in corners[..., k].unbind(1))
@@ -182,8 +187,11 @@ def perspective_no_bars(x: Tensor, sign: Tensor, *, amount: float) -> Tensor:
     a, e, b, d, c, f = (per_image(s) for s in sign.unbind(1))
     at_x, at_y = columns + 0.5, rows + 0.5
     denominator = (0.02 * amount / width) * at_x + (0.02 * amount / height) * at_y + 1.0
-    source_x = 2.0 ** (0.015 * amount * a) * at_x + 0.01 * amount * (b * at_y + c * width)
-    source_y = 0.01 * amount * (d * at_x + f * height) + 2.0 ** (0.015 * amount * e) * at_y
+    two = 0.6931471805599453
+    larger, smaller = (portable.exp(sign * two * 0.015 * amount) for sign in (1.0, -1.0))
+    grow_x, grow_y = (torch.where(sign > 0, larger, smaller) for sign in (a, e))
+    source_x = grow_x * at_x + 0.01 * amount * (b * at_y + c * width)
+    source_y = 0.01 * amount * (d * at_x + f * height) + grow_y * at_y
     return _without_bars(x, source_x / denominator, source_y / denominator)
 
 
@@ -200,8 +208,8 @@ def chromatic_abberation(pixels: Tensor, angle: Tensor, *, amount: float) -> Ten
     height, width = pixels.shape[-2:]
     rows, columns = pixel_grid(height, width, pixels.device)
     shift = 0.01 * amount * min(height, width)
-    at_rows = rows[:, 0] - shift * torch.cos(angle)[..., None]
-    at_columns = columns[0] - shift * torch.sin(angle)[..., None]
+    sine, cosine = kernels.sine_and_cosine(angle)
+    at_rows, at_columns = rows[:, 0] - shift * cosine[..., None], columns[0] - shift * sine[..., None]
     return round8(read_separable(pixels.float(), at_rows, at_columns))
 
 
@@ -235,8 +243,7 @@ def circular_motion_blur(x: Tensor, *, amount: float) -> Tensor:
     dy, dx = rows - 0.5 * (height - 1), columns - 0.5 * (width - 1)
     times = [i / 10.0 - 1.0 for i in range(ROTATIONS)]
     turns = [math.radians(1.5 * amount * t) for t in times]
-    sine, cosine = (constant(tuple(map(f, turns)), x.device)[:, None, None] for f in (math.sin, math.cos))
+    sine, cosine = (constant(tuple(map(f, turns)), x.device)[:, None, None] for f in (portable.sin, portable.cos))
     at_rows, at_columns = cosine * dy - sine * dx + 0.5 * (height - 1), sine * dy + cosine * dx + 0.5 * (width - 1)
-    weights = [math.exp(-2.0 * t * t) for t in times]
-    shares = constant(tuple(weight / sum(weights) for weight in weights), x.device)
+    shares = constant(tuple(portable.scaled_to_one([portable.exp(-2.0 * t * t) for t in times])), x.device)
     return sum_reads(x, at_rows, at_columns, shares)

@@ -13,6 +13,7 @@ from scuff import kernels, random
 from scuff.corruptions.draws import Shape
 from scuff.corruptions.registry import HENDRYCKS, Parameters, register
 from scuff.kernels.constants import constant
+from scuff.kernels.portable import divide
 from scuff.ops import edges, filters
 from scuff.ops.colour import luma, shift_value
 from scuff.ops.resize import clipped_zoom, resample_bilinear
@@ -71,7 +72,7 @@ def snowflakes(layer: Tensor, zoom: float, threshold: float) -> Tensor:
 
 def falling_snow(scene: Tensor, flakes: Tensor, angle: Tensor | float, radius: int, sigma: float) -> Tensor:
     """Add flakes, smeared along their fall, to a scene: once as they are and once rotated by half a turn."""
-    streaks = filters.imagemagick_bytes(filters.motion_blur(flakes, angle, radius, sigma)) / 255.0
+    streaks = divide(filters.imagemagick_bytes(filters.motion_blur(flakes, angle, radius, sigma)), 255.0)
     return scene + streaks + streaks.flip((-2, -1))
 
 
@@ -115,7 +116,7 @@ def fog(x: Tensor, cloud: Tensor, *, strength: float) -> Tensor:
     `decay` sets how fast the cloud's detail fades from octave to octave.
     """
     brightest = x.amax((1, 2, 3), keepdim=True)
-    return torch.add(x, cloud, alpha=strength) * (brightest / (brightest + strength))
+    return (cloud * strength + x).mul_(brightest / (brightest + strength))
 
 
 @hendrycks()

@@ -18,6 +18,7 @@ from scuff.kernels.dispatch import backend_name as backend_name
 from scuff.kernels.dispatch import use_backend as use_backend
 from scuff.kernels.reference.colours import *
 from scuff.kernels.reference.filters import *
+from scuff.kernels.reference.functions import *
 from scuff.kernels.reference.operations import *
 from scuff.kernels.reference.pixels import *
 from scuff.kernels.reference.random import *

@@ -32,6 +32,7 @@ from scuff.metrics.intervals import Resampling, wilson
 from scuff.metrics.overlap.accuracies import Accuracies, read_accuracies, robustness_scores
 from scuff.metrics.overlap.benchmarks import Balance, balance, ce_table, coverage, direct_coverage, spread
 from scuff.metrics.overlap.scores import Agreement, Overlaps, agreement, overlap, overlaps, read_overlaps
+from scuff.metrics.sampling.scores import sampled_scores
 from scuff.metrics.score import Difference, Score, to_frame
 from scuff.metrics.separation.classes import (
     Neighbours,
@@ -65,7 +66,7 @@ __all__ = ["Difference", "Resampling", "Score", "bootstrap", "bootstrap_differen
 __all__ += ["Cells", "Reference", "accuracy", "by_model", "ce", "cell_errors", "compare", "difference", "differences"]
 __all__ += ["ece", "error", "example_films", "example_rows", "family_means", "flip_probability", "holm"]
 __all__ += ["load_reference", "mce", "mean_error", "mfr", "mt5d", "ranks", "read_cells", "register", "reliability"]
-__all__ += ["residual_robustness", "robustness_score", "scores", "summary", "top5_distance"]
+__all__ += ["residual_robustness", "robustness_score", "sampled_scores", "scores", "summary", "top5_distance"]
 __all__ += ["Accuracies", "Agreement", "Balance", "Overlaps", "agreement", "balance", "ce_table", "coverage"]
 __all__ += ["direct_coverage", "overlap", "overlaps", "read_accuracies", "read_overlaps", "robustness_scores", "spread"]
 __all__ += ["Neighbours", "RobustAccuracies", "Separation", "accuracy_table", "class_separation", "class_separations"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from scuff.kernels.portable import divide
+
 
 def luma(x: Tensor) -> Tensor:
     """Perceived lightness .299 R + .587 G + .114 B, with a channel axis of one; grey passes through."""
@@ -50,7 +52,7 @@ def hue_of(x: Tensor, top: Tensor, spread: Tensor) -> Tensor:
     hue = torch.where(top == red, (green - blue) / spread, 0.0)
     hue = torch.where(top == green, 2.0 + (blue - red) / spread, hue)
     hue = torch.where(top == blue, 4.0 + (red - green) / spread, hue)
-    hue = torch.where(spread > 0, hue / 6.0, 0.0)
+    hue = torch.where(spread > 0, divide(hue, 6.0), 0.0)
     return torch.where(hue < 0.0, hue + 1.0, hue)
 
 

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from scuff import kernels
+from scuff.kernels.portable import divide
 from scuff.ops.borders import pad
 
 
@@ -43,7 +44,8 @@ def canny(levels: Tensor, low: int, high: int) -> Tensor:
 def box3(plane: Tensor) -> Tensor:
     """3 x 3 mean of float (N, H, W), mirrored at the border."""
     p = _pad1(plane, "mirror")
-    return sum(_neighbour(p, dy, dx) for dy in (-1, 0, 1) for dx in (-1, 0, 1)) / 9.0  # type: ignore[return-value]
+    total: Tensor = sum(_neighbour(p, dy, dx) for dy in (-1, 0, 1) for dx in (-1, 0, 1))  # type: ignore[assignment]
+    return divide(total, 9.0)
 
 
 def emboss(levels: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from scuff import kernels
+from scuff.kernels import portable
 from scuff.kernels.constants import constant
 from scuff.ops.borders import fold, padded_index
 
@@ -23,9 +24,8 @@ def gaussian_radius(sigma: float, truncate: float = 4.0) -> int:
 
 def gaussian_taps(sigma: float, radius: int) -> np.ndarray:
     """exp(-t^2 / 2 sigma^2) for t = -radius..radius, scaled to sum 1."""
-    t = np.arange(-radius, radius + 1)
-    taps = np.exp(-0.5 * (t / sigma) ** 2) if radius else np.ones(1)
-    return taps / taps.sum()
+    taps = [portable.gaussian(t, sigma) for t in range(-radius, radius + 1)] if radius else [1.0]
+    return np.array(portable.scaled_to_one(taps))
 
 
 def gaussian_blur(x: Tensor, sigma: float, truncate: float = 4.0, border: str = "edge") -> Tensor:
@@ -40,8 +40,9 @@ def gaussian_blur(x: Tensor, sigma: float, truncate: float = 4.0, border: str = 
     if radius > WIDEST_TAPS:
         down = _gaussian_matrix(h, sigma, truncate, border, x.device)
         across = _gaussian_matrix(w, sigma, truncate, border, x.device)
-        # in float64, so that neither the batch size nor a library's choice of kernel shows in the result
-        return (down @ x.double() @ across.mT).float()
+        # of whole numbers, so that neither the batch size nor a library's choice of kernel shows in the result
+        rows = torch.floor((down @ portable.whole(x, UNIT)) * 2.0**-UNIT)
+        return ((rows @ across.mT) * 2.0 ** (-2 * UNIT)).float()
     steps, still, weights = _line(sigma, radius, x.device)
     rows, columns = (padded_index(n, 0, 0, border, x.device) for n in (h, w))
     x = kernels.correlate(x, padded_index(h, radius, radius, border, x.device), columns, steps, still, weights)
@@ -49,6 +50,7 @@ def gaussian_blur(x: Tensor, sigma: float, truncate: float = 4.0, border: str = 
 
 
 WIDEST_TAPS = 40
+UNIT = 24  # bits behind the point; weights sum to 1, so that sums of products have 48 and are exact
 
 
 @lru_cache(maxsize=256)
@@ -60,9 +62,9 @@ def _line(sigma: float, radius: int, device: torch.device) -> tuple[Tensor, Tens
 
 @lru_cache(maxsize=64)
 def _gaussian_matrix(length: int, sigma: float, truncate: float, border: str, device: torch.device) -> Tensor:
-    """The filter along one axis as a (length, length) float64 matrix."""
+    """The filter along one axis as a (length, length) float64 matrix of whole numbers, in units of 2**-UNIT."""
     radius = gaussian_radius(sigma, truncate)
-    taps = torch.from_numpy(gaussian_taps(sigma, radius))
+    taps = torch.from_numpy(np.floor(gaussian_taps(sigma, radius) * 2.0**UNIT + 0.5))
     source = fold(torch.arange(length)[:, None] + torch.arange(-radius, radius + 1), length, border)
     matrix = torch.zeros(length, length, dtype=torch.float64)
     return matrix.scatter_add_(1, source, taps.expand(length, -1).contiguous()).to(device)
@@ -159,11 +161,10 @@ def disk_kernel(radius: float, softness: float) -> np.ndarray:
     disk = (t[:, None] ** 2 + t[None, :] ** 2 <= radius**2).astype(np.float64)
     disk /= disk.sum()
     line = gaussian_taps(softness, taps // 2)
-    matrix = np.zeros((t.size, t.size))
-    for row in range(t.size):
-        for offset, weight in zip(range(-(taps // 2), taps // 2 + 1), line, strict=True):
-            matrix[row, int(fold(torch.tensor(row + offset), t.size, "mirror"))] += weight
-    return (matrix @ disk @ matrix.T).astype(np.float32)
+    for _ in range(2):  # along columns, then along rows; tap by tap, so that no library chooses an order
+        places = [fold(torch.from_numpy(t + reach + k - taps // 2), t.size, "mirror").numpy() for k in range(taps)]
+        disk = sum((weight * disk[rows] for weight, rows in zip(line, places, strict=True)), np.zeros(())).T
+    return np.ascontiguousarray(disk, np.float32)
 
 
 def correlate(x: Tensor, kernel: np.ndarray, border: str = "mirror") -> Tensor:
@@ -194,8 +195,8 @@ def motion_blur(x: Tensor, angle: Tensor | float, radius: int, sigma: float) -> 
     the pixel, clamped to the image. The blur is one-sided, so it also displaces the picture.
     """
     if isinstance(angle, Tensor):
-        turn = torch.deg2rad(angle.double())
-        dy, dx, weights = _motion_taps(torch.cos(turn), torch.sin(turn), radius, sigma)
+        sin, cos = kernels.sine_and_cosine(torch.deg2rad(angle.double()))
+        dy, dx, weights = _motion_taps(cos, sin, radius, sigma)
     else:
         dy, dx, weights = _shared_motion_taps(angle, radius, sigma, x.device)
     rows, columns = (padded_index(n, 2 * radius, 2 * radius, "edge", x.device) for n in x.shape[-2:])
@@ -205,19 +206,19 @@ def motion_blur(x: Tensor, angle: Tensor | float, radius: int, sigma: float) -> 
 def _motion_taps(cos: Tensor, sin: Tensor, radius: int, sigma: float) -> tuple[Tensor, Tensor, Tensor]:
     """Offsets into the padded image, and weights: (N, 2 radius + 1) for N directions."""
     k = torch.arange(2 * radius + 1, dtype=torch.float64, device=cos.device)
-    weights = torch.exp(-0.5 * (k / sigma) ** 2)
-    weights = (weights / weights.sum()).float().expand(len(cos), -1)
+    taps = portable.scaled_to_one([portable.gaussian(t, sigma) for t in range(2 * radius + 1)])
+    weights = constant(tuple(taps), cos.device).expand(len(cos), -1)
     dy, dx = (torch.ceil(k * part[:, None] - 0.5).int() + 2 * radius for part in (sin, cos))
     return dy, dx, weights
 
 
 @lru_cache(maxsize=256)
 def _shared_motion_taps(angle: float, radius: int, sigma: float, device: torch.device) -> tuple[Tensor, ...]:
-    """Made on the host: at 60 degrees the last bit of the cosine decides where taps fall, and devices differ in it."""
-    cos, sin = (torch.tensor([f(math.radians(angle))], dtype=torch.float64) for f in (math.cos, math.sin))
+    """With correctly rounded cosines: at 60 degrees the last bit decides where taps fall."""
+    cos, sin = (torch.tensor([f(math.radians(angle))], dtype=torch.float64) for f in (portable.cos, portable.sin))
     return tuple(taps.to(device) for taps in _motion_taps(cos, sin, radius, sigma))
 
 
 def imagemagick_bytes(levels: Tensor) -> Tensor:
     """0..255 reals to bytes as ImageMagick does it: round to 16 bits, then truncate to 8."""
-    return torch.floor(torch.floor(257.0 * levels + 0.5) / 257.0).clamp(0, 255)
+    return torch.floor(portable.divide(torch.floor(257.0 * levels + 0.5), 257.0)).clamp(0, 255)

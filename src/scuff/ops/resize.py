@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from scuff import kernels
+from scuff.kernels import portable
 
 
 def clipped_zoom(x: Tensor, factor: float) -> Tensor:
@@ -64,8 +65,8 @@ def triangle_windows(source: Tensor, target: Tensor, length: int, taps: int) -> 
     last = torch.minimum(torch.floor(centre + reach + 0.5), source)
     at = first[..., None] + torch.arange(taps, device=source.device)
     weights = (1.0 - ((at + 0.5 - centre[..., None]) / reach[..., None]).abs()).clamp(min=0.0)
-    weights = torch.where(at < last[..., None], weights, 0.0)
-    return first.to(torch.int32), (weights / weights.sum(2, keepdim=True).clamp(min=1e-9)).float()
+    weights = portable.whole(torch.where(at < last[..., None], weights, 0.0), 32)  # whole, so that sums have no order
+    return first.to(torch.int32), (weights / weights.sum(2, keepdim=True).clamp(min=1.0)).float()
 
 
 def resize_axis(levels: Tensor, first: Tensor, weights: Tensor, axis: int) -> Tensor:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import torch
 from torch import Tensor
 
+from scuff import kernels
+from scuff.kernels import portable
+from scuff.kernels.constants import constant
+from scuff.kernels.portable import divide, length
 from scuff.ops.warp import pixel_grid
 
 
@@ -31,13 +36,24 @@ def smoothstep(t: Tensor) -> Tensor:
     return t * t * (3.0 - 2.0 * t)
 
 
+def sine(x: Tensor) -> Tensor:
+    """The sine, with the same bits on every device."""
+    return kernels.sine_and_cosine(x)[0]
+
+
+def cosine(x: Tensor) -> Tensor:
+    """The cosine, with the same bits on every device."""
+    return kernels.sine_and_cosine(x)[1]
+
+
 def rings(centre: Tensor, petals: Tensor, sway: Tensor, width: Tensor, height: int, columns: int) -> Tensor:
     """Sawtooth rings in [-1/2, 1/2] around `centre` (N, 2), `width` pixels apart, waving `petals` times around it."""
     r, c = pixel_grid(height, columns, centre.device)
     dy, dx = r - per_image(centre[:, 0]), c - per_image(centre[:, 1])
-    distance = torch.hypot(dy, dx) + per_image(sway) * torch.sin(per_image(petals) * torch.atan2(dx, dy))
-    width = per_image(width.clamp(min=1e-6))
-    return distance.remainder(width) / width - 0.5
+    angle = kernels.arctangent(*torch.broadcast_tensors(dx, dy))
+    distance = length(dy, dx) + per_image(sway) * sine(per_image(petals) * angle)
+    turns = distance / per_image(width.clamp(min=1e-6))
+    return turns - torch.floor(turns) - 0.5
 
 
 def plasma_waves(
@@ -49,12 +65,12 @@ def plasma_waves(
     x, y = (c / scale).expand(-1, height, -1), (r / scale).expand(-1, -1, width)
     frequency, slowness, damping = 1.0, 1.0, torch.ones_like(t)
     for k in range(6):
-        p = torch.cos(frequency * y + t / slowness) / damping
-        q = torch.sin(frequency * x + t / slowness) / damping
+        p = cosine(frequency * y + divide(t, slowness)) / damping
+        q = sine(frequency * x + divide(t, slowness)) / damping
         going = per_image(rounds) > k
         x, y = torch.where(going, x + p - 0.3 * q, x), torch.where(going, y + q + 0.3 * p, y)
         frequency, slowness, damping = 1.93 * frequency, 1.15 * slowness, damping * (2.25 - per_image(sharpness))
-    return torch.sin(x - t), torch.sin(0.5 * (x + y + torch.sin(t))), torch.sin(y + t)
+    return sine(x - t), sine(0.5 * (x + y + sine(t))), sine(y + t)
 
 
 def voronoi(twist: Tensor, density: Tensor, size: Tensor, height: int, width: int, smallest: float) -> Tensor:
@@ -68,7 +84,7 @@ def voronoi(twist: Tensor, density: Tensor, size: Tensor, height: int, width: in
     )
     # the hash multiplies sines of large numbers: double precision, once per cell
     seeds = torch.stack((13.85 * across + 47.77 * down[:, None], 99.41 * across + 88.48 * down[:, None]))
-    offsets = 0.0025 * twist.double()[:, None, None, None] * torch.sin(seeds) * torch.sqrt(seeds)
+    offsets = 0.0025 * twist.double()[:, None, None, None] * sine(seeds) * portable.square_root(seeds)
     offsets = offsets.remainder(1.0).float().flatten(2)
     nearest = torch.ones_like(x)
     for i in (-1, 0, 1):
@@ -76,7 +92,7 @@ def voronoi(twist: Tensor, density: Tensor, size: Tensor, height: int, width: in
             place = ((cell_y + j) * len(across) + (cell_x + i)).long().flatten(1)
             dx = i + offsets[:, 0].gather(1, place).view(x.shape) - (x - cell_x)
             dy = j + offsets[:, 1].gather(1, place).view(x.shape) - (y - cell_y)
-            nearest = torch.minimum(nearest, torch.hypot(dx, dy))
+            nearest = torch.minimum(nearest, length(dy, dx))
     return smoothstep(nearest * per_image(density)) - 0.5
 
 
@@ -89,9 +105,12 @@ def caustics(time: Tensor, size: Tensor, height: int, width: int) -> Tensor:
     i0, i1, total = p0, p1, torch.ones_like(p0)
     for k in range(1, 6):
         t = per_image(time) * (1.0 - 3.5 / k)
-        i0, i1 = p0 + torch.cos(t - i0) + torch.sin(t + i1), p1 + torch.sin(t - i1) + torch.cos(t + i0)
-        total = total + 1.0 / torch.hypot(0.005 * p0 / torch.sin(i0 + t), 0.005 * p1 / torch.cos(i1 + t))
-    return ((1.17 - (total / 5.0) ** 1.4).abs() ** 8).clamp(0.0, 1.0)
+        i0, i1 = p0 + cosine(t - i0) + sine(t + i1), p1 + sine(t - i1) + cosine(t + i0)
+        total = total + 1.0 / length(0.005 * p0 / sine(i0 + t), 0.005 * p1 / cosine(i1 + t))
+    light = 1.17 - kernels.power(divide(total, 5.0), constant((1.4,), total.device))
+    for _ in range(3):
+        light = light * light
+    return light.clamp(0.0, 1.0)
 
 
 def perlin_turbulence(gradients: Tensor, order: Tensor, height: int, width: int) -> Tensor:
@@ -104,7 +123,7 @@ def perlin_turbulence(gradients: Tensor, order: Tensor, height: int, width: int)
     total = torch.zeros(len(order), height, width, device=order.device)
     for octave in range(5):
         f = 2.0**octave
-        a, b = 7.0 * f * r / side, 7.0 * f * c / side
+        a, b = divide(7.0 * f * r, side), divide(7.0 * f * c, side)
         i, j = torch.floor(a), torch.floor(b)
         u, w = a - i, b - j
         corners = []
@@ -127,24 +146,68 @@ def spectrum_noise(u: Tensor, kind: str) -> Tensor:
 
     `u` in [0, 1] (..., H, W) gives the phases of one half plane; the other is its point reflection about the middle of
     the grid, with equal and not negated phase. That is half a sample off from what makes a real signal, so the variance
-    differs from place to place: the original's, and kept. In float64, so that no library's choice of plan shows.
+    differs from place to place: the original's, and kept.
+
+    The transform is made of two products with matrices of whole numbers in float64: they are exact in any order, so
+    that no library's choice of plan shows.
     """
     if u.numel() == 0:
-        return u  # no image at all, of which some libraries cannot make a plan
+        return u
     height, width = u.shape[-2:]
-    side = min(height, width)
-    r = torch.arange(height, device=u.device, dtype=torch.float64)[:, None]
-    c = torch.arange(width, device=u.device, dtype=torch.float64)
-    power = ((c - width // 2) * side / width) ** 2 + ((r - height // 2) * side / height) ** 2
-    amplitude = torch.sqrt(power) if kind == "blue" else 1.0 / (power + 1.0)
-    middle = c == (width - 1) / 2
-    own = (c < (width - 1) / 2) | (middle & (r < (height - 1) / 2))
-    alone = middle & (r == (height - 1) / 2)
+    amplitude, most, most_of_row = _amplitudes(height, width, kind, u.device)
+    r = torch.arange(height, device=u.device)[:, None]
+    c = torch.arange(width, device=u.device)
+    middle = 2 * c == width - 1
+    own = (2 * c < width - 1) | (middle & (2 * r < height - 1))
+    alone = middle & (2 * r == height - 1)
     phase = torch.where(own, u, u.flip((-2, -1))).masked_fill(alone, 0.0).double() * (2.0 * math.pi)
-    spectrum = torch.polar(amplitude.expand_as(phase).contiguous(), phase)
-    z = torch.fft.ifft2(torch.roll(spectrum, (-(height // 2), -(width // 2)), (-2, -1))).real
-    deviation = (z - z.mean((-2, -1), keepdim=True)).square().mean((-2, -1), keepdim=True).sqrt()
-    return (z / deviation.clamp(min=1e-12)).float()
+    sines, cosines = kernels.sine_and_cosine(phase)
+    bits = (52 - (2 * max(height, width)).bit_length()) // 2
+    real, imaginary = (torch.floor(part * (amplitude * (2.0**bits / most))) for part in (cosines, sines))
+    (cos, sin), (cos_down, sin_down) = (_turns(n, bits, u.device) for n in (width, height))
+    shrink = most / most_of_row * 2.0**-bits  # a power of two: back to as many bits as before
+    real, imaginary = (
+        torch.floor((real @ cos - imaginary @ sin) * shrink),
+        torch.floor((real @ sin + imaginary @ cos) * shrink),
+    )
+    z = cos_down.mT @ real - sin_down.mT @ imaginary
+    return (z / _deviation(z, 2 * bits + (2 * height).bit_length())).float()
+
+
+@lru_cache(maxsize=32)
+def _amplitudes(height: int, width: int, kind: str, device: torch.device) -> tuple[Tensor, float, float]:
+    """The amplitudes of frequencies (H, W), and powers of two that no amplitude, and no sum of a row, exceeds."""
+    side = min(height, width)
+    r = torch.arange(height, dtype=torch.float64)[:, None] - height // 2
+    c = torch.arange(width, dtype=torch.float64) - width // 2
+    down, across = divide(r * side, height), divide(c * side, width)
+    power = across * across + down * down
+    amplitude = portable.square_root(power) if kind == "blue" else 1.0 / (power + 1.0)
+    rows = [math.fsum(row) for row in amplitude.tolist()]
+    limits = (2.0 ** math.ceil(math.log2(max(most, 1e-6)) + 1e-9) for most in (float(amplitude.max()), max(rows)))
+    return (amplitude.to(device), *limits)  # type: ignore[return-value]
+
+
+@lru_cache(maxsize=32)
+def _turns(length: int, bits: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Cosines and sines of frequency k - length // 2 at place j, (k, j), in whole units of 2**-bits."""
+    k = torch.arange(length)
+    step = (k[:, None] - length // 2) * k % length
+    turns = [2.0 * math.pi * j / length for j in range(length)]
+    tables = ([math.floor(f(turn) * 2.0**bits + 0.5) for turn in turns] for f in (portable.cos, portable.sin))
+    cos, sin = (torch.tensor(table, dtype=torch.float64)[step].to(device) for table in tables)
+    return cos, sin
+
+
+def _deviation(z: Tensor, bits: int) -> Tensor:
+    """The standard deviation of whole numbers below 2**bits over the last two axes, from sums of whole numbers."""
+    count = z.shape[-2] * z.shape[-1]
+    scale = 2.0 ** max(bits - (62 - count.bit_length()) // 2, 0)
+    q = torch.floor(z * (1.0 / scale)).long()
+    total, squares = q.sum((-2, -1), keepdim=True).double(), (q * q).sum((-2, -1), keepdim=True).double()
+    average = divide(total, count)
+    variance = (divide(squares, count) - average * average).clamp(min=0.0)
+    return (portable.square_root(variance) * scale).clamp(min=1e-12)
 
 
 def rays(centre: Tensor, count: Tensor, lengths: Tensor, height: int, width: int) -> tuple[Tensor, Tensor]:
@@ -155,10 +218,10 @@ def rays(centre: Tensor, count: Tensor, lengths: Tensor, height: int, width: int
     r, c = pixel_grid(height, width, centre.device)
     dy, dx = r - per_image(centre[:, 0]), c - per_image(centre[:, 1])
     m = per_image(count.float())
-    turn = m * ((torch.atan2(dx, dy) + math.pi) / (2.0 * math.pi))
+    turn = m * divide(kernels.arctangent(*torch.broadcast_tensors(dx, dy)) + math.pi, 2.0 * math.pi)
     first = torch.floor(turn)
     share = turn - first
     near = lengths.gather(1, first.remainder(m).long().flatten(1)).view(turn.shape)
     next_ = lengths.gather(1, (first + 1.0).remainder(m).long().flatten(1)).view(turn.shape)
-    length = near + share * (next_ - near)
-    return length * length / (dy * dy + dx * dx + 1e-4), 1.0 - (share - 0.5) ** 2
+    reach = near + share * (next_ - near)
+    return reach * reach / (dy * dy + dx * dx + 1e-4), 1.0 - (share - 0.5) ** 2

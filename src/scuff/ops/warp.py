@@ -15,6 +15,8 @@ from scuff.ops import filters
 from scuff.ops.borders import fold, pad
 
 Matrix2 = tuple[tuple[float, float], tuple[float, float]]
+Row3 = tuple[float, float, float]
+Matrix3 = tuple[Row3, Row3, Row3]
 
 
 def pixel_grid(height: int, width: int, device: torch.device) -> tuple[Tensor, Tensor]:
@@ -24,11 +26,17 @@ def pixel_grid(height: int, width: int, device: torch.device) -> tuple[Tensor, T
 
 
 def affine_through(source: Tensor, target: Tensor) -> Tensor:
-    """The (N, 2, 3) affine maps that send three points (3, 2) or (N, 3, 2) to three points (N, 3, 2)."""
-    source = source.expand_as(target).double()
-    ones = torch.ones_like(source[..., :1])
-    solution = torch.linalg.solve_ex(torch.cat((source, ones), dim=-1), target.double())[0]
-    return solution.mT
+    """The (N, 2, 3) affine maps that send three points (3, 2) or (N, 3, 2) to three points (N, 3, 2).
+
+    By Cramer's rule: libraries solve equations each in an order of its own.
+    """
+    a, b, c = source.expand_as(target).double().unbind(1)
+    p, q, r = target.double().unbind(1)
+    (ux, uy), (vx, vy) = (b - a).unbind(1), (c - a).unbind(1)
+    area = (ux * vy - vx * uy)[:, None]
+    across = ((q - p) * vy[:, None] - (r - p) * uy[:, None]) / area
+    down = ((r - p) * ux[:, None] - (q - p) * vx[:, None]) / area
+    return torch.stack((across, down, p - across * a[:, :1] - down * a[:, 1:]), dim=2)
 
 
 def three_points(x: Tensor) -> Tensor | None:
@@ -60,11 +68,21 @@ def affine(x: Tensor, back: Matrix2) -> Tensor:
     return torch.where(outside, 0.0, read)
 
 
-def project(x: Tensor, forward: np.ndarray) -> Tensor:
-    """Move the point (column, row, 1) of (N, C, H, W) to `forward` (3 x 3) times it; bilinear, black outside."""
+def project(x: Tensor, forward: Matrix3) -> Tensor:
+    """Move the point (column, row, 1) of (N, C, H, W) to `forward` times it; bilinear, black outside."""
     rows, columns = _double_grid(x)
-    across, down, depth = (a * columns + b * rows + c for a, b, c in np.linalg.inv(forward).tolist())
+    across, down, depth = (a * columns + b * rows + c for a, b, c in _inverse(forward))
     return kernels.sample_bilinear(x, _for_all(down / depth, x), _for_all(across / depth, x), border="zeros")
+
+
+def _inverse(m: Matrix3) -> Matrix3:
+    """The inverse but for a factor, which a projection does not see: cross products of the columns."""
+    a, b, c = zip(*m, strict=True)
+    return _cross(b, c), _cross(c, a), _cross(a, b)
+
+
+def _cross(a: Row3, b: Row3) -> Row3:
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
 def _double_grid(x: Tensor) -> list[Tensor]:
@@ -127,5 +145,8 @@ REACH = 14  # taps beyond it are below 1e-8: flat areas must keep their level wh
 
 def _coefficients(x: Tensor) -> Tensor:
     """What the spline must mix to give the pixels of (N, C, H, W) back at whole coordinates."""
-    taps = np.array([math.sqrt(3.0) * POLE ** abs(k) for k in range(-REACH, REACH + 1)], np.float32)
+    powers = [math.sqrt(3.0)]
+    for _ in range(REACH):
+        powers.append(powers[-1] * POLE)
+    taps = np.array([*powers[:0:-1], *powers], np.float32)
     return filters.correlate(filters.correlate(x, taps[:, None], "mirror"), taps[None], "mirror")

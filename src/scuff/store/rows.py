@@ -30,10 +30,18 @@ FAILURE_COLUMNS = {"failure": pa.float32(), "highest": pa.float32(), "flips_back
 
 
 def write_rows(store: Store, name: str, constant: Mapping[str, str], columns: Mapping[str, np.ndarray]) -> None:
-    """Write the rows of one cell: `constant` once for all, `columns` (N,) each, or one number for all."""
+    """Write the rows of one cell: `constant` once for all, `columns` (N,) each, or one number for all.
+
+    Rows of a sample mix cells: their corruptions are a column.
+    """
     count = len(columns["image_id"])
     zeros = pa.array(np.zeros(count, np.int32))
-    table = {word: pa.DictionaryArray.from_arrays(zeros, pa.array([constant[word]])) for word in CONSTANT}
+    table = {
+        word: pa.array(columns[word]).dictionary_encode()
+        if word in columns
+        else pa.DictionaryArray.from_arrays(zeros, pa.array([constant[word]]))
+        for word in CONSTANT
+    }
     for column, kind in {**COLUMNS, **FRAME_COLUMNS, **FAILURE_COLUMNS}.items():
         if column in columns:
             table[column] = pa.array(np.broadcast_to(columns[column], count), kind)

@@ -10,6 +10,7 @@ import importlib
 from typing import Any
 
 from scuff.studies.calibration.study import CalibrationStudy, calibrate_suite
+from scuff.studies.claims.study import ClaimsStudy, check
 from scuff.studies.overlap.study import OverlapStudy, overlap
 from scuff.studies.separation.study import MscrStudy, SeparationStudy, mscr, separation
 from scuff.studies.survival import SurvivalStudy, survival
@@ -32,14 +33,27 @@ from scuff.studies.validity.study import ValidityStudy, validity
 STUDIES = (
     *(OverlapStudy, MscrStudy, SeparationStudy, ValidityStudy, SurvivalStudy),
     *(SubsetsStudy, MixingStudy, DissimilarStudy, CorrelationStudy, DistancesStudy, CalibrationStudy),
+    ClaimsStudy,
 )
 FUNCTIONS = (
-    *(calibrate_suite, correlation, dissimilar, distances, mixing, mscr, overlap, separation, subsets, survival),
+    calibrate_suite,
+    check,
+    correlation,
+    dissimilar,
+    distances,
+    mixing,
+    mscr,
+    overlap,
+    separation,
+    subsets,
+    survival,
     validity,
 )
 READERS = {
+    "Checked": "claims.results",
     "Validity": "validity.results",
     "read_accuracy_table": "validity.table",
+    "read_claims_study": "claims.results",
     "read_dissimilar": "transform_space.dissimilar",
     "read_distance_study": "transform_space.distances",
     "read_mscr": "separation.results",

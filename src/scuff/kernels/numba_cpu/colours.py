@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, compiled_unfused, fill, fill_pixels, inlined
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill, fill_pixels, inlined
 from scuff.kernels.reference.colours import HUE_STEPS, SATURATION_STEPS
 from scuff.kernels.threads import each_image, over_images
 
@@ -234,7 +234,7 @@ def _pillow_channel(sixths, shift, low, high):
     return np.uint8(np.floor(high - (high - low) * min(max(min(k, 4.0 - k), 0.0), 1.0) + 0.5))
 
 
-@compiled_unfused
+@compiled
 def _map_pillow_hsv(pixels, tables, out):
     """Pillow truncates, so its roundings to single precision on the way are kept."""
     hues, saturations, values = tables[0], tables[1], tables[2]
@@ -277,7 +277,7 @@ def map_colours(pixels: Tensor, space: str, tables: Tensor, active: Tensor) -> T
 BLOCK = 1024  # values: their sums stay in the fastest cache until the last layer has been added
 
 
-@compiled_unfused
+@compiled
 def _mix_bytes(pixels, others, shares, out, start, stop):
     """Images `start` to `stop` of (N, C * H * W)."""
     for n in range(start, stop):

@@ -1,4 +1,8 @@
-"""How loops are compiled and run: without the GIL, kept on disk where that is possible, multiply-adds fused."""
+"""How loops are compiled and run: without the GIL, kept on disk where that is possible.
+
+A product is rounded before it is added, on every processor, unless a loop says `fma`: the compiler fuses nothing by
+itself. So what a loop computes follows from its text alone.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from numba import njit
+from numba import njit, types
+from numba.extending import intrinsic
 from torch import Tensor
 
 from scuff.kernels.threads import over_images
@@ -23,22 +28,23 @@ def compiled(function: Callable) -> Callable:
 
     Where neither can be written (a read-only installation without a home), every process compiles for itself.
     """
-    return _compiled(function, fastmath={"contract"})
-
-
-def compiled_unfused(function: Callable) -> Callable:
-    """The same, but a product is rounded before it is added, as in torch: for real numbers that end as whole ones."""
-    return _compiled(function)
-
-
-def _compiled(function: Callable, **options: Any) -> Callable:
     try:
-        return njit(cache=True, **OPTIONS, **options)(function)
+        return njit(cache=True, **OPTIONS)(function)
     except RuntimeError:
-        return njit(**OPTIONS, **options)(function)
+        return njit(**OPTIONS)(function)
 
 
 inlined = njit(inline="always")  # for small helpers: LLVM does not vectorise a loop around a call
+
+
+@intrinsic
+def fma(typing_context, a, b, c):
+    """a * b + c of three float32 numbers, rounded once; an instruction, or where there is none a call."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.fma(*arguments)
+
+    return types.float32(types.float32, types.float32, types.float32), generate
 
 
 def fill(out: Tensor, loop: Callable, *arguments: Any, scratch: Callable[[], tuple] = tuple) -> Tensor:

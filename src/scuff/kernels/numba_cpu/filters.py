@@ -8,7 +8,7 @@ from torch import Tensor
 
 from scuff.kernels.borders import fold
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill, fill_pixels, per_plane
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill, fill_pixels, fma, inlined, per_plane
 
 
 @compiled
@@ -42,13 +42,12 @@ def _correlate_plane(plane, rows, columns, before, dy, dx, weights, wide, out):
             g, wg = wide[rows[i + dy[t + 6]], dx[t + 6] :], weights[t + 6]
             h, wh = wide[rows[i + dy[t + 7]], dx[t + 7] :], weights[t + 7]
             for j in range(width):
-                first = ((wa * a[j] + wb * b[j]) + wc * c[j]) + wd * d[j]
-                second = ((we * e[j] + wf * f[j]) + wg * g[j]) + wh * h[j]
-                row[j] += first + second
+                total = fma(wd, d[j], fma(wc, c[j], fma(wb, b[j], fma(wa, a[j], row[j]))))
+                row[j] = fma(wh, h[j], fma(wg, g[j], fma(wf, f[j], fma(we, e[j], total))))
         for t in range(eights, taps):
             a, wa = wide[rows[i + dy[t]], dx[t] :], weights[t]
             for j in range(width):
-                row[j] += wa * a[j]
+                row[j] = fma(wa, a[j], row[j])
 
 
 def _width_of_border(columns: Tensor, width: int) -> int:
@@ -119,17 +118,18 @@ def resample(x: Tensor, rows: Tensor, row_shares: Tensor, columns: Tensor, colum
     return fill(out, _resample_plane, x.flatten(0, 1), *plan).unflatten(0, x.shape[:2])
 
 
-@compiled
+@inlined
 def _fold(at, length, edge):
-    """A real coordinate into the image, mirrored about -edge and length - 1 + edge, then clamped to pixel centres."""
-    last = length - 1
+    """A real coordinate into the image; see the reference."""
+    last = F32(length - 1)
     if at < -edge or at > last + edge:
-        period = 2.0 * (last + 2.0 * edge)
-        if period == 0.0:
+        period = F32(2.0) * (last + F32(2.0) * edge)
+        if period == F32(0.0):
             return F32(0.0)
-        at = (at + edge) % period
+        at = abs(at + edge)
+        at = at - period * np.floor(at / period)
         at = min(at, period - at) - edge
-    return F32(min(max(at, 0.0), last))
+    return min(max(at, F32(0.0)), last)
 
 
 @compiled
@@ -172,7 +172,7 @@ def sample_bilinear(x: Tensor, rows: Tensor, columns: Tensor, border: str) -> Te
     out = torch.empty(*x.shape[:2], *rows.shape[1:])
     if border == "zeros":
         return fill(out, _sample_zeros, x, rows, columns)
-    return fill(out, _sample, x, rows, columns, 0.0 if border == "mirror" else 0.5)
+    return fill(out, _sample, x, rows, columns, F32(0.0 if border == "mirror" else 0.5))
 
 
 @compiled

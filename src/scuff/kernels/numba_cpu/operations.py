@@ -10,7 +10,7 @@ from torch import Tensor
 
 from scuff.kernels.affine import affine_maps
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled_unfused
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled
 from scuff.kernels.operation_codes import CODES
 from scuff.kernels.threads import over_images
 
@@ -36,7 +36,7 @@ def operate(pixels: Tensor, names: Sequence[str], codes: Tensor, values: Tensor,
     return out
 
 
-@compiled_unfused
+@compiled
 def _operate(pixels, codes, values, maps, nearest, fill, height, width, out, start, stop):
     """Images `start` to `stop` of (N, C, H * W)."""
     table, counts = np.empty(256, np.uint8), np.empty(256, np.int64)
@@ -65,7 +65,7 @@ def _operate(pixels, codes, values, maps, nearest, fill, height, width, out, sta
                 _look_up(source[c], table, target[c])
 
 
-@compiled_unfused
+@compiled
 def _copy(source, target):
     """A loop becomes a copy of memory; numba's own `target[:] = source` takes twenty times as long."""
     for k in range(INDEX(source.size)):
@@ -75,20 +75,20 @@ def _copy(source, target):
 # --- tables ---------------------------------------------------------------------------------------------------------
 
 
-@compiled_unfused
+@compiled
 def _look_up(source, table, target):
     for k in range(INDEX(source.size)):
         target[k] = table[source[k]]
 
 
-@compiled_unfused
+@compiled
 def _blended(plain, level, factor):
     """Both levels are whole; the product is rounded before the sum."""
     mixed = F32(plain) + factor * F32(level - plain)
     return np.uint8(min(max(mixed, F32(0.0)), F32(255.0)))
 
 
-@compiled_unfused
+@compiled
 def _fill_table(code, value, mean, table):
     bits = int(min(max(value, 0.0), 8.0)) if code == POSTERIZE else 0
     for level in range(256):
@@ -102,7 +102,7 @@ def _fill_table(code, value, mean, table):
             table[level] = _blended(mean, level, F32(value))
 
 
-@compiled_unfused
+@compiled
 def _fill_table_from(code, source, counts, table):
     """What autocontrast and equalize make of one channel."""
     counts[:] = 0
@@ -129,13 +129,13 @@ def _fill_table_from(code, source, counts, table):
 # --- blends ---------------------------------------------------------------------------------------------------------
 
 
-@compiled_unfused
+@compiled
 def _grey(source, k):
     red, green, blue = np.int32(source[0, k]), np.int32(source[1, k]), np.int32(source[2, k])
     return (np.int32(19595) * red + np.int32(38470) * green + np.int32(7471) * blue + np.int32(32768)) >> np.int32(16)
 
 
-@compiled_unfused
+@compiled
 def _mean_grey(source):
     total, count = 0, source.shape[1]
     for k in range(INDEX(count)):
@@ -143,7 +143,7 @@ def _mean_grey(source):
     return (2 * total + count) // (2 * count)
 
 
-@compiled_unfused
+@compiled
 def _blend_grey(source, factor, target):
     if source.shape[0] == 1:
         _copy(source[0], target[0])
@@ -154,7 +154,7 @@ def _blend_grey(source, factor, target):
             target[c, k] = _blended(grey, np.int32(source[c, k]), factor)
 
 
-@compiled_unfused
+@compiled
 def _blend_smooth(source, factor, height, width, target):
     """The outermost pixels are not smoothed, so they stay."""
     _copy(source, target)
@@ -173,7 +173,7 @@ def _blend_smooth(source, factor, height, width, target):
 # --- affine reads ---------------------------------------------------------------------------------------------------
 
 
-@compiled_unfused
+@compiled
 def _read_bilinear(source, coefficients, fill, height, width, target):
     a, b, c, d, e, f = coefficients
     channels, k = INDEX(source.shape[0]), INDEX(0)
@@ -205,12 +205,12 @@ def _read_bilinear(source, coefficients, fill, height, width, target):
             k += INDEX(1)
 
 
-@compiled_unfused
+@compiled
 def _fixed(z):
     return np.int64(np.floor(z * 65536.0 + 0.5))
 
 
-@compiled_unfused
+@compiled
 def _read_nearest(source, coefficients, fill, height, width, target):
     """Pillow's two ways: step by step for translations, otherwise in 65536ths of a pixel."""
     a, b, c, d, e, f = coefficients

@@ -11,8 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from scuff.kernels import portable
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, compiled, fill, inlined
+from scuff.kernels.numba_cpu.compiling import F32, compiled, fill, fma, inlined
+from scuff.kernels.numba_cpu.functions import exponential, logarithm
 from scuff.kernels.threads import over_images
 
 U32, U64, I32 = np.uint32, np.uint64, np.int32
@@ -78,32 +80,28 @@ def _unit(word):
 
 @inlined
 def _log(x):
-    """Natural logarithm of a positive normal float32: split off the exponent, then a minimax polynomial."""
+    """See the reference."""
     bits = F32(x).view(I32)
     exponent = I32(I32(bits - I32(0x3F3504F3)) >> I32(23))
     f = I32(bits - I32(exponent << I32(23))).view(F32) - F32(1.0)
-    y = F32(7.0376836292e-2)
-    y = y * f + F32(-1.1514610310e-1)
-    y = y * f + F32(1.1676998740e-1)
-    y = y * f + F32(-1.2420140846e-1)
-    y = y * f + F32(1.4249322787e-1)
-    y = y * f + F32(-1.6668057665e-1)
-    y = y * f + F32(2.0000714765e-1)
-    y = y * f + F32(-2.4999993993e-1)
-    y = y * f + F32(3.3333331174e-1)
+    y = fma(fma(F32(7.0376836292e-2), f, F32(-1.1514610310e-1)), f, F32(1.1676998740e-1))
+    y = fma(fma(y, f, F32(-1.2420140846e-1)), f, F32(1.4249322787e-1))
+    y = fma(fma(y, f, F32(-1.6668057665e-1)), f, F32(2.0000714765e-1))
+    y = fma(fma(y, f, F32(-2.4999993993e-1)), f, F32(3.3333331174e-1))
     z = f * f
-    return f + (y * f * z - F32(0.5) * z) + F32(exponent) * F32(0.693147180559945)
+    return fma(F32(0.693147180559945), F32(exponent), f + fma(F32(-0.5), z, y * f * z))
 
 
 @inlined
 def _turn(v):
-    """(sin, cos) of 2 pi v for v in [0, 1]: reduce to an eighth of a turn, then two short polynomials."""
+    """See the reference."""
     quarter = I32(v * F32(4.0) + F32(0.5))
     t = (v - F32(quarter) * F32(0.25)) * F32(6.283185307179586)
     z = t * t
-    s = ((F32(-1.9515295891e-4) * z + F32(8.3321608736e-3)) * z + F32(-1.6666654611e-1)) * z * t + t
-    c = (F32(2.443315711809948e-5) * z + F32(-1.388731625493765e-3)) * z + F32(4.166664568298827e-2)
-    c = c * z * z - F32(0.5) * z + F32(1.0)
+    s = fma(fma(F32(-1.9515295891e-4), z, F32(8.3321608736e-3)), z, F32(-1.6666654611e-1))
+    s = fma(s * z, t, t)
+    c = fma(fma(F32(2.443315711809948e-5), z, F32(-1.388731625493765e-3)), z, F32(4.166664568298827e-2))
+    c = fma(F32(-0.5), z, c * z * z) + F32(1.0)
     swap = (quarter & I32(1)) != 0
     sine = c if swap else s
     cosine = s if swap else c
@@ -200,23 +198,28 @@ def integers(keys: Tensor, stream: int, count: int, low: int, high: int) -> Tens
     return _generate(keys, stream, count, out, lambda filled, rows: _map_integers(filled, rows, first, span))
 
 
+_series = inlined(portable.stirling_series)
+ONE, LITTLE = F32(1.0), F32(1e-10)
+
+
 @compiled
 def _poisson_start(rate):
     """Where the search begins, and the mass there; see the reference."""
-    k = max(np.floor(rate - 6.5 * np.sqrt(rate) - 3.0), 0.0)
+    wide = np.float64(rate)
+    k = max(np.floor(wide - 6.5 * np.sqrt(wide) - 3.0), 0.0)
     if k == 0.0:
-        return k, np.exp(-rate)
-    series = (1.0 / 12.0 - (1.0 / 360.0 - 1.0 / 1260.0 / (k * k)) / (k * k)) / k
-    return k, np.exp(k * np.log(rate / k) + (k - rate) - 0.5 * np.log(2.0 * np.pi * k) - series)
+        return F32(0.0), F32(exponential(-wide))
+    log_mass = k * logarithm(wide / k) + (k - wide) - 0.5 * logarithm(6.283185307179586 * k) - _series(k)
+    return F32(k), F32(exponential(log_mass))
 
 
 @compiled
 def _poisson_search(rate, u):
     k, mass = _poisson_start(rate)
     total = mass
-    while u > total and (k < rate or mass > 1e-10):
-        k += 1.0
-        mass *= rate / k
+    while u > total and (k < rate or mass > LITTLE):
+        k += ONE
+        mass = mass * rate / k
         total += mass
     return k
 
@@ -228,16 +231,16 @@ def _tabulate(rate, cdf, guide):
     total = mass
     last = 0
     cdf[0] = total
-    while last < cdf.size - 1 and (k < rate or mass > 1e-10):
-        k += 1.0
-        mass *= rate / k
+    while last < cdf.size - 1 and (k < rate or mass > LITTLE):
+        k += ONE
+        mass = mass * rate / k
         total += mass
         last += 1
         cdf[last] = total
     cdf[last:] = np.inf
     entry = 0
     for slice_ in range(guide.size):
-        while cdf[entry] < slice_ / guide.size:
+        while cdf[entry] < F32(slice_) / F32(guide.size):
             entry += 1
         guide[slice_] = entry
 
@@ -253,11 +256,10 @@ def _quantiles(uniforms, rates, out):
     longest = np.int64(13.0 * np.sqrt(np.max(rates)) + 40.0)
     known = np.full(slots, F32(-1.0))
     start = np.empty(slots, F32)
-    cdf = np.empty((slots, longest))
+    cdf = np.empty((slots, longest), F32)
     guide = np.empty((slots, 64), np.int16)
     for e in range(out.size):
-        rate = rates[e]
-        u = np.float64(uniforms[e])
+        rate, u = rates[e], uniforms[e]
         slot = np.int64(U32(F32(rate).view(U32) * U32(2654435761)) >> U32(22))
         for _ in range(8):
             if known[slot] == rate or known[slot] < F32(0.0):
@@ -265,12 +267,12 @@ def _quantiles(uniforms, rates, out):
             slot = (slot + 1) & (slots - 1)
         if known[slot] != rate:
             if known[slot] >= F32(0.0):
-                out[e] = _poisson_search(np.float64(rate), u)
+                out[e] = _poisson_search(rate, u)
                 continue
             known[slot] = rate
-            start[slot] = _poisson_start(np.float64(rate))[0]
-            _tabulate(np.float64(rate), cdf[slot], guide[slot])
-        k = np.int64(guide[slot, min(np.int64(u * 64.0), 63)])
+            start[slot] = _poisson_start(rate)[0]
+            _tabulate(rate, cdf[slot], guide[slot])
+        k = np.int64(guide[slot, min(np.int64(u * F32(64.0)), 63)])
         while cdf[slot, k] < u:
             k += 1
         out[e] = start[slot] + F32(k)

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, compiled, compiled_unfused, fill, fill_pixels
+from scuff.kernels.numba_cpu.compiling import F32, compiled, fill, fill_pixels
+from scuff.kernels.reference.shapes import DIAGONAL, KNIGHT
 
 
 @compiled
@@ -121,7 +122,7 @@ def fill_polygons(corners: Tensor, count: Tensor, height: int, width: int) -> Te
     return fill(out, work, corners, count, scratch=lambda: (np.empty(width, np.bool_),))
 
 
-@compiled_unfused
+@compiled
 def _draw(image, r0, c0, r1, c1, level):
     """Draw one line on (C, H, W), row by row; it runs down rather than across."""
     channels, height, width = image.shape
@@ -139,7 +140,7 @@ def _draw(image, r0, c0, r1, c1, level):
                     image[c, i, j] = int((F32(1.0) - cover) * F32(image[c, i, j]) + level * cover)
 
 
-@compiled_unfused
+@compiled
 def _draw_lines(ends, level, image):
     flipped = image.transpose(0, 2, 1)
     for k in range(len(ends)):
@@ -188,8 +189,8 @@ def _sweep(distance, i, j, sign):
     height, width = distance.shape
     best = distance[i, j]
     for dy, dx, step in (
-        (0, -1, 1.0), (-1, 0, 1.0), (-1, -1, 1.4), (-1, 1, 1.4),
-        (-1, -2, 2.1969), (-1, 2, 2.1969), (-2, -1, 2.1969), (-2, 1, 2.1969),
+        (0, -1, 1.0), (-1, 0, 1.0), (-1, -1, DIAGONAL), (-1, 1, DIAGONAL),
+        (-1, -2, KNIGHT), (-1, 2, KNIGHT), (-2, -1, KNIGHT), (-2, 1, KNIGHT),
     ):  # fmt: skip
         y, x = i + sign * dy, j + sign * dx
         if 0 <= y < height and 0 <= x < width:

@@ -13,7 +13,6 @@ from scuff.kernels.numba_cpu.compiling import (
     F32,
     INDEX,
     compiled,
-    compiled_unfused,
     fill,
     fill_pixels,
     inlined,
@@ -37,7 +36,7 @@ def _neighbours(at, count, length, stride, border, first, second, low, high):
         for j in range(count):
             y = at[j] if at[j] > F32(-2.0) else F32(-2.0)
             y = y if y < end + F32(2.0) else end + F32(2.0)
-            v = np.int32(y * F32(32.0) + F32(64.5)) - np.int32(64)
+            v = np.int32(np.floor(y * F32(32.0) + F32(0.5)))
             i, share = v >> np.int32(5), v & np.int32(31)
             low[j] = (np.int32(32) - share) * np.int32(i >= 0) * np.int32(i <= last)
             high[j] = share * np.int32(i >= -1) * np.int32(i < last)
@@ -51,7 +50,7 @@ def _neighbours(at, count, length, stride, border, first, second, low, high):
     else:
         edge = F32(0.5 if border == 3 else 0.0)
         period = F32(max(2.0 * (length - 1 + 2.0 * edge), 1.0))
-        inverse = F32(1.0) / period
+        inverse = F32(1.0 / max(2.0 * (length - 1 + 2.0 * edge), 1.0))
         for j in range(count):
             y = at[j] if at[j] > -FAR else -FAR
             y = abs((y if y < FAR else FAR) + edge)
@@ -162,7 +161,7 @@ def take_pixels(pixels: Tensor, place: Tensor) -> Tensor:
     return fill_pixels(pixels, work, place, size=place.shape[1:])
 
 
-@compiled_unfused
+@compiled
 def _mix_columns(plane, first, weights, wide, out):
     """`wide` is scratch for a row and, after it, as many copies of its last value as a window can reach beyond it."""
     height, width = plane.shape
@@ -178,7 +177,7 @@ def _mix_columns(plane, first, weights, wide, out):
             target[j] = total
 
 
-@compiled_unfused
+@compiled
 def _mix_rows(plane, first, weights, wide, out):
     height, width = plane.shape
     for i in range(first.size):
@@ -264,9 +263,9 @@ def _refract(centres, radius, index, margin, canvas):
     channels, height, width = canvas.shape[0], canvas.shape[1] - 2 * margin, canvas.shape[2] - 2 * margin
     side = 2 * margin - 2
     patch = np.empty((channels, side, side), F32)
-    y, x = np.empty(side, F32), np.empty(side, F32)
+    y, x, depths = np.empty(side, F32), np.empty(side, F32), np.empty(side, F32)
     for k in range(len(centres)):
-        cy, cx = centres[k]
+        cy, cx = centres[k, 0], centres[k, 1]
         top, left = int(cy) + 2 - margin, int(cx) + 2 - margin
         patch[:] = canvas[:, top + margin : top + margin + side, left + margin : left + margin + side]
         for i in range(max(top, 0), min(top + side, height)):
@@ -275,13 +274,16 @@ def _refract(centres, radius, index, margin, canvas):
             if chord <= 0.0:
                 continue
             half = np.sqrt(chord)
-            start, stop = max(math.ceil(cx - half), 0), min(int(cx + half) + 1, width)
+            start, stop = max(int(cx - half), left, 0), min(int(cx + half) + 2, left + side, width)
             for j in range(start, stop):  # where each pixel reads: this loop vectorises, the next one cannot
                 dx = F32(j) - cx
+                depths[j - start] = chord - dx * dx
                 depth = np.sqrt(max(chord - dx * dx, F32(1e-12)))
                 y[j - start] = F32(i - top) - _shift(dy, depth, index)
                 x[j - start] = F32(j - left) - _shift(dx, depth, index)
             for j in range(start, stop):
+                if depths[j - start] <= F32(0.0):
+                    continue
                 row, column = INDEX(y[j - start]), INDEX(x[j - start])
                 down, across = y[j - start] - F32(row), x[j - start] - F32(column)
                 for c in range(channels):

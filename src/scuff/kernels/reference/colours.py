@@ -8,6 +8,7 @@ from torch import Tensor
 
 from scuff.kernels.constants import constant
 from scuff.kernels.dispatch import kernel
+from scuff.kernels.portable import divide
 
 __all__ = ["dither_rows", "lookup", "map_colours", "mean_grey", "mix_bytes", "mix_channels", "mix_grey"]
 
@@ -27,14 +28,20 @@ def _luma(pixels: Tensor) -> Tensor:
 
 @kernel
 def mean_grey(pixels: Tensor, active: Tensor) -> Tensor:
-    """The mean of Pillow's rounded luma over each image of uint8 RGB, float32 (N,); 0 for those not `active` (N,)."""
+    """The mean of Pillow's rounded luma over each image of uint8 RGB, float32 (N,); 0 for those not `active` (N,).
+
+    Bit-equal in every back end: a sum of whole numbers, and one quotient.
+    """
     height, width = pixels.shape[-2:]
-    return torch.where(active, _luma(pixels).sum((1, 2, 3)).float() / (height * width), 0.0)
+    return torch.where(active, divide(_luma(pixels).sum((1, 2, 3)).float(), height * width), 0.0)
 
 
 @kernel
 def mix_grey(pixels: Tensor, share: Tensor) -> Tensor:
-    """v + share * (grey - v), rounded, for uint8 RGB and `share` (N,); grey is Pillow's rounded luma."""
+    """v + share * (grey - v), rounded, for uint8 RGB and `share` (N,); grey is Pillow's rounded luma.
+
+    Bit-equal in every back end: the product is rounded before it is added.
+    """
     grey, levels = _luma(pixels).float(), pixels.float()
     return torch.floor(levels + share[:, None, None, None] * (grey - levels) + 0.5).clamp_(0, 255).to(torch.uint8)
 
@@ -133,14 +140,14 @@ def _to_pillow_hsv(red: Tensor, green: Tensor, blue: Tensor) -> Planes:
     spread = top - low
     r, g, b = (((top - channel) / spread.clamp(min=1.0)).double() for channel in (red, green, blue))
     hue = torch.where(top == red, b - g, torch.where(top == green, 2.0 + r - b, 4.0 + g - r)).float()
-    hue = (hue.double() / 6.0 + 1.0).remainder(1.0).float()
+    hue = (divide(hue.double(), 6.0) + 1.0).remainder(1.0).float()
     saturation = (spread / top.clamp(min=1.0)).double()
     return torch.floor(255.0 * hue.double()), torch.floor(255.0 * saturation), top
 
 
 def _from_pillow_hsv(hue: Tensor, saturation: Tensor, value: Tensor) -> Planes:
-    sixths, high = hue.double() * 6.0 / 255.0, value.double()
-    low = high * (1.0 - saturation.double() / 255.0)
+    sixths, high = divide(hue.double() * 6.0, 255.0), value.double()
+    low = high * (1.0 - divide(saturation.double(), 255.0))
 
     def channel(shift: float) -> Tensor:
         k = (sixths + shift).remainder(6.0)

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from scuff.kernels.borders import fold
 from scuff.kernels.dispatch import kernel
+from scuff.kernels.portable import divide, fused, mix
 
 __all__ = ["box_mean", "correlate", "correlate_bytes", "median", "resample", "sample_bilinear"]
 
@@ -17,8 +18,8 @@ def correlate(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, 
 
     out[i, j] = sum over t of weights[t] * x[rows[i + dy[t]], columns[j + dx[t]]], for every image and channel.
     `rows` and `columns` (int64) are the image's indices with a border around them, so that every shift finds a pixel.
-    Offsets are int32 >= 0 and, like the weights, (N, T), or (1, T) when every image shares them. Taps are summed in
-    a fixed order, so the result does not depend on the batch.
+    Offsets are int32 >= 0 and, like the weights, (N, T), or (1, T) when every image shares them. Bit-equal in every
+    back end: each tap is added to the sum of those before it by one fused multiply-add.
     """
     n, c, h, w = x.shape
     padded = x.index_select(2, rows).index_select(3, columns).flatten(2)
@@ -27,13 +28,16 @@ def correlate(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, 
     out = torch.zeros(n, c, h * w, device=x.device)
     for tap in range(dy.shape[1]):
         index = (grid + (dy[:, tap, None].long() * wide + dx[:, tap, None].long())).expand(n, -1)
-        out = out + weights[:, tap, None, None] * padded.gather(2, index[:, None].expand(n, c, -1))
+        out = fused(weights[:, tap, None, None], padded.gather(2, index[:, None].expand(n, c, -1)), out)
     return out.unflatten(2, (h, w))
 
 
 @kernel
 def correlate_bytes(pixels: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
-    """`correlate` from bytes to bytes: uint8 (N, C, H, W), sums rounded (halves go up) and saturated."""
+    """`correlate` from bytes to bytes: uint8 (N, C, H, W), sums rounded (halves go up) and saturated.
+
+    Bit-equal in every back end, as `correlate` is.
+    """
     levels = correlate(pixels.float(), rows, columns, dy, dx, weights)
     return torch.floor(levels + 0.5).clamp_(0, 255).to(torch.uint8)
 
@@ -43,10 +47,11 @@ def resample(x: Tensor, rows: Tensor, row_shares: Tensor, columns: Tensor, colum
     """Separable linear interpolation of float32 (N, C, H, W).
 
     Output row i mixes input rows `rows[i]` and the next one, with `row_shares[i]` of the latter; columns likewise.
+    Bit-equal in every back end: a + share * (b - a) with three roundings, rows first.
     """
     h, w = x.shape[-2:]
-    x = torch.lerp(x.index_select(2, rows), x.index_select(2, (rows + 1).clamp(max=h - 1)), row_shares[:, None])
-    return torch.lerp(x.index_select(3, columns), x.index_select(3, (columns + 1).clamp(max=w - 1)), column_shares)
+    x = mix(x.index_select(2, rows), x.index_select(2, (rows + 1).clamp(max=h - 1)), row_shares[:, None])
+    return mix(x.index_select(3, columns), x.index_select(3, (columns + 1).clamp(max=w - 1)), column_shares)
 
 
 @kernel
@@ -54,29 +59,45 @@ def sample_bilinear(x: Tensor, rows: Tensor, columns: Tensor, border: str) -> Te
     """Read float32 (N, C, H, W) at real pixel coordinates (N, H', W'); pixel centres are integers.
 
     `border` is "mirror" (about the centre of the last pixel), "reflect" (about its outer edge), or "zeros" (black).
+    Bit-equal in every back end: float32 throughout, every product rounded before it is added, along rows first.
     """
-    h, w = x.shape[-2:]
-    # grid_sample wants (-1, 1) from the outer edge of the first pixel to that of the last
-    y = (_fold(rows, h, border) * 2.0 + 1.0) / h - 1.0
-    z = (_fold(columns, w, border) * 2.0 + 1.0) / w - 1.0
-    padding = "zeros" if border == "zeros" else "border"
-    grid = torch.stack((z, y), dim=-1)
-    return torch.nn.functional.grid_sample(x, grid, mode="bilinear", padding_mode=padding, align_corners=False)
+    n, channels, h, w = x.shape
+    flat = x.flatten(2)
+
+    def read(i: Tensor, j: Tensor) -> Tensor:
+        place = (i.clamp(0, h - 1) * w + j.clamp(0, w - 1)).flatten(1)[:, None].expand(n, channels, -1)
+        return flat.gather(2, place).unflatten(2, rows.shape[1:])
+
+    y, z = (_fold(at, length, border) for at, length in ((rows, h), (columns, w)))
+    top, left = torch.floor(y).long(), torch.floor(z).long()
+    down, across = (y - top)[:, None], (z - left)[:, None]
+    if border != "zeros":
+        above = mix(read(top, left), read(top, left + 1), across)
+        return mix(above, mix(read(top + 1, left), read(top + 1, left + 1), across), down)
+    total = torch.zeros(n, channels, *rows.shape[1:], device=x.device)
+    for i, row_share in ((top, 1.0 - down), (top + 1, down)):
+        for j, column_share in ((left, 1.0 - across), (left + 1, across)):
+            inside = ((i >= 0) & (i < h) & (j >= 0) & (j < w))[:, None]
+            total = total + torch.where(inside, (row_share * column_share) * read(i, j), 0.0)
+    return total
 
 
 def _fold(at: Tensor, length: int, border: str) -> Tensor:
-    """Real coordinates into the image: `mirror` to [0, length - 1], `reflect` to [-1/2, length - 1/2].
+    """Real coordinates into the image: reflected, if they lie outside, and then clamped to the centres of pixels.
 
     For `zeros` into a frame of one pixel around it, beyond which everything is black anyway.
     """
     if border == "zeros":
         return at.clamp(-1.0, length)
     edge = 0.0 if border == "mirror" else 0.5
-    period = 2.0 * (length - 1 + 2 * edge)
+    last = float(length - 1)
+    period = 2.0 * (last + 2 * edge)
     if period == 0.0:
         return torch.zeros_like(at)
-    at = (at + edge).remainder(period)
-    return torch.minimum(at, period - at) - edge
+    beyond = (at + edge).abs()
+    beyond = beyond - period * torch.floor(divide(beyond, period))
+    beyond = torch.minimum(beyond, period - beyond) - edge
+    return torch.where((at < -edge) | (at > last + edge), beyond, at).clamp(0.0, last)
 
 
 @kernel

@@ -9,21 +9,23 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
+from scuff.kernels.portable import divide
 
 __all__ = ["bytes_to_unit", "local_copies", "pixelate", "unit_to_bytes"]
 
 
 @kernel
 def bytes_to_unit(pixels: Tensor) -> Tensor:
-    """uint8 of any strides -> contiguous float32 v / 255."""
-    return pixels.to(torch.float32, memory_format=torch.contiguous_format) / 255.0
+    """uint8 of any strides -> contiguous float32 v / 255, rounded correctly in every back end."""
+    return divide(pixels.to(torch.float32, memory_format=torch.contiguous_format), 255.0)
 
 
 @kernel
 def unit_to_bytes(batch: Tensor, out: Tensor, nearest: bool = False) -> Tensor:
     """Clip float32 to [0, 1] and put 255 * v into `out`, a uint8 tensor of the same shape and any strides.
 
-    Truncated, as the classic benchmarks do it, or rounded to the nearest level (halves go up).
+    Truncated, as the classic benchmarks do it, or rounded to the nearest level (halves go up). Bit-equal in every back
+    end: the product is rounded before the half is added.
     """
     return out.copy_((batch.clamp(0.0, 1.0) * 255.0 + (0.5 if nearest else 0.0)).to(torch.uint8))
 

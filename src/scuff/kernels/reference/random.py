@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import Tensor
 
+from scuff.kernels import portable
 from scuff.kernels.dispatch import kernel
+from scuff.kernels.portable import fused, square_root
+from scuff.kernels.reference.functions import exponential, logarithm
 
 __all__ = ["derive_keys", "integers", "normal", "plasma", "poisson_quantile", "uniform", "words"]
 
@@ -56,10 +57,52 @@ def _unit(word: Tensor) -> Tensor:
 
 @kernel
 def normal(keys: Tensor, stream: int, count: int) -> Tensor:
-    """Standard normal float32 by Box-Muller on pairs of words: (N, count). Equal to a few units in the last place."""
+    """Standard normal float32 by Box-Muller on pairs of words: (N, count).
+
+    Bit-equal in every back end: logarithm, sine and cosine are short polynomials by fused multiply-adds, the rest are
+    single roundings.
+    """
     u = uniform(keys, stream, count + count % 2).unflatten(1, (-1, 2))
-    radius, angle = torch.sqrt(-2.0 * torch.log(u[..., 0])), (2.0 * math.pi) * u[..., 1]
-    return torch.stack((radius * torch.cos(angle), radius * torch.sin(angle)), dim=-1).flatten(1)[:, :count]
+    radius = square_root(-2.0 * _log(u[..., 0].contiguous()))
+    sine, cosine = _turn(u[..., 1].contiguous())
+    return torch.stack((radius * cosine, radius * sine), dim=-1).flatten(1)[:, :count]
+
+
+# Minimax polynomials for float32, the highest power first.
+LOG = (
+    7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
+    -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1,
+)  # fmt: skip
+SINE = (-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
+COSINE = (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
+
+
+def _horner(coefficients: tuple[float, ...], x: Tensor) -> Tensor:
+    value = torch.full_like(x, coefficients[0])
+    for coefficient in coefficients[1:]:
+        value = fused(value, x, coefficient)
+    return value
+
+
+def _log(x: Tensor) -> Tensor:
+    """Natural logarithm of a positive normal float32: split off the exponent, then a polynomial."""
+    bits = x.view(torch.int32)
+    exponent = (bits - 0x3F3504F3) >> 23
+    f = (bits - (exponent << 23)).view(torch.float32) - 1.0
+    z = f * f
+    return fused(0.693147180559945, exponent.float(), f + fused(-0.5, z, _horner(LOG, f) * f * z))
+
+
+def _turn(v: Tensor) -> tuple[Tensor, Tensor]:
+    """(sin, cos) of 2 pi v for v in [0, 1]: reduce to an eighth of a turn, then two short polynomials."""
+    quarter = (v * 4.0 + 0.5).to(torch.int32)
+    t = (v - quarter * 0.25) * 6.283185307179586
+    z = t * t
+    s = fused(_horner(SINE, z) * z, t, t)
+    c = fused(-0.5, z, _horner(COSINE, z) * z * z) + 1.0
+    swap = quarter & 1 != 0
+    sine, cosine = torch.where(swap, c, s), torch.where(swap, s, c)
+    return torch.where(quarter & 2 != 0, -sine, sine), torch.where((quarter + 1) & 2 != 0, -cosine, cosine)
 
 
 @kernel
@@ -74,31 +117,31 @@ def poisson_quantile(u: Tensor, rate: Tensor) -> Tensor:
 
     `u` in (0, 1] and `rate` >= 0 are float32 tables (N, count).
 
-    Search upward from 6.5 standard deviations below the mean, where less than 1e-9 of the mass is left out.
+    Search upward from 6.5 standard deviations below the mean, where less than 1e-9 of the mass is left out. Bit-equal
+    in every back end: the first mass comes from our own exponential and logarithm in float64, and every further step is
+    a product, a quotient and a sum of float32, each rounded correctly.
     """
-    u, rate = u.double(), rate.double()
-    count = poisson_start(rate)
-    mass = poisson_mass(rate, count)
-    total = mass.clone()
+    count, mass = poisson_start(rate.double())
+    total = mass
     while True:
         active = (u > total) & ((count < rate) | (mass > 1e-10))
         if not bool(active.any()):
-            return count.float()
+            return count
         count = torch.where(active, count + 1, count)
         mass = torch.where(active, mass * rate / count, mass)
         total = torch.where(active, total + mass, total)
 
 
-def poisson_start(rate: Tensor) -> Tensor:
-    return torch.floor(rate - 6.5 * torch.sqrt(rate) - 3.0).clamp(min=0.0)
+def poisson_start(rate: Tensor) -> tuple[Tensor, Tensor]:
+    """Where the search begins, and the probability of that count, both float32, for rates in float64.
 
-
-def poisson_mass(rate: Tensor, count: Tensor) -> Tensor:
-    """P(X = count), with Stirling's series arranged so that nothing large cancels; exact at 0, where searches start."""
+    Stirling's series is arranged so that nothing large cancels.
+    """
+    count = torch.floor(rate - 6.5 * square_root(rate) - 3.0).clamp(min=0.0)
     k = count.clamp(min=1.0)
-    series = (1.0 / 12.0 - (1.0 / 360.0 - 1.0 / 1260.0 / (k * k)) / (k * k)) / k
-    log_mass = k * torch.log(rate / k) + (k - rate) - 0.5 * torch.log(2.0 * math.pi * k) - series
-    return torch.where(count == 0, torch.exp(-rate), torch.exp(log_mass))
+    series = portable.stirling_series(k)
+    log_mass = k * logarithm(rate.clamp(min=1e-30) / k) + (k - rate) - 0.5 * logarithm(6.283185307179586 * k) - series
+    return count.float(), exponential(torch.where(count == 0, -rate, log_mass)).float()
 
 
 @kernel
@@ -106,7 +149,8 @@ def plasma(noise: Tensor, decay: float) -> Tensor:
     """Diamond-square clouds in [0, 1] on a torus, from noise in [-1, 1], (N, S, S) with S a power of two.
 
     Each place of the map is set once: the mean of four neighbours plus its own noise times w^2. The amplitude w starts
-    at 100 and is divided by `decay` at each halving of the grid, so the power falls by decay^2 per octave.
+    at 100 and is divided by `decay` at each halving of the grid, so the power falls by decay^2 per octave. Bit-equal in
+    every back end: four terms are added in one order, and each product is rounded.
     """
     height = torch.zeros_like(noise)
     step, amplitude = noise.shape[-1], 100.0

@@ -7,6 +7,7 @@ import math
 import torch
 from torch import Tensor
 
+from scuff.kernels import portable
 from scuff.kernels.dispatch import kernel
 
 __all__ = ["chamfer_distance", "count_discs", "draw_lines", "fill_polygons", "link_edges", "paint", "stamp"]
@@ -105,7 +106,7 @@ def draw_lines(pixels: Tensor, ends: Tensor, level: float) -> Tensor:
     for k in range(ends.shape[1]):
         r0, c0, r1, c1 = ends[:, k, :, None, None].unbind(1)
         dr, dc = r1 - r0, c1 - c0
-        length = torch.sqrt(dr * dr + dc * dc).clamp(min=1e-6)
+        length = portable.length(dr, dc).clamp(min=1e-6)
         cover = 1.0 - ((r - r0) * dc - (c - c0) * dr).abs() / length
         inside = (r >= torch.minimum(r0, r1)) & (r <= torch.maximum(r0, r1))
         inside = inside & (c >= torch.minimum(c0, c1)) & (c <= torch.maximum(c0, c1))
@@ -128,8 +129,9 @@ def link_edges(weak: Tensor, strong: Tensor) -> Tensor:
         kept = grown
 
 
+DIAGONAL, KNIGHT = 734_003 / 2**19, 1_151_808 / 2**19  # 1.4 and 2.1969
 CHAMFER_STEPS = tuple(
-    (dy, dx, {1: 1.0, 2: 1.4, 5: 2.1969}[dy * dy + dx * dx])
+    (dy, dx, {1: 1.0, 2: DIAGONAL, 5: KNIGHT}[dy * dy + dx * dx])
     for dy in range(-2, 3)
     for dx in range(-2, 3)
     if dy * dy + dx * dx in (1, 2, 5)
@@ -140,7 +142,8 @@ CHAMFER_STEPS = tuple(
 def chamfer_distance(edges: Tensor, cap: float) -> Tensor:
     """Distance (float32) to the nearest True of (N, H, W), by the 5 x 5 chamfer 1, 1.4, 2.1969; never above `cap`.
 
-    Relax every pixel against its 16 chamfer neighbours; a step costs at least 1, so `cap` rounds are enough.
+    Relax every pixel against its 16 chamfer neighbours; a step costs at least 1, so `cap` rounds are enough. Bit-equal
+    in every back end: steps are whole multiples of 2**-19, which float32 adds without rounding up to 32.
     """
     n, h, w = edges.shape
     distance = torch.full((n, h + 4, w + 4), cap, dtype=torch.float32, device=edges.device)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from scuff.kernels.constants import constant
 from scuff.kernels.dispatch import kernel
+from scuff.kernels.portable import mix, square_root
 
 __all__ = ["crop_windows", "mix_windows", "project", "refract_drops", "remap", "sum_spline_reads", "take_pixels"]
 
@@ -23,6 +25,7 @@ def remap(pixels: Tensor, rows: Tensor, columns: Tensor, border: str) -> Tensor:
 
     Coordinates are folded into the picture, rounded to 1/32 pixel, and the four neighbours mixed in whole numbers.
     `border` is "zeros", "edge", "mirror" or "reflect" (`scuff.ops.borders`). At whole coordinates pixels are copied.
+    Bit-equal in every back end: coordinates are rounded step by step in float32, and then all is whole.
     """
     n, channels, height, width = pixels.shape
     flat = pixels.flatten(2).to(torch.int32)
@@ -61,12 +64,14 @@ def project(pixels: Tensor, matrix: Tensor, extent: Tensor, height: int, width: 
     """`remap` for homographies: pixel (column j, row i) of the result is read at matrix @ (j, i, 1).
 
     `matrix` is float32 (N, 3, 3). Of the result, (N, C, height, width), each image uses only its own `extent` (N, 2)
-    int32, rows and columns; the rest is black.
+    int32, rows and columns; the rest is black. Bit-equal in every back end: a j + (b i + c), times the inverse of the
+    depth, each step rounded to float32.
     """
     i = torch.arange(height, dtype=torch.float32, device=pixels.device)[:, None]
     j = torch.arange(width, dtype=torch.float32, device=pixels.device)
-    x, y, depth = (row[:, :1, None] * j + row[:, 1:2, None] * i + row[:, 2:, None] for row in matrix.unbind(1))
-    rows, columns = (torch.nan_to_num(at / depth, nan=-FAR, posinf=FAR, neginf=-FAR) for at in (y, x))
+    x, y, depth = (row[:, :1, None] * j + (row[:, 1:2, None] * i + row[:, 2:, None]) for row in matrix.unbind(1))
+    near = depth.reciprocal()
+    rows, columns = (torch.nan_to_num(at * near, nan=-FAR, posinf=FAR, neginf=-FAR) for at in (y, x))
     used = (i < extent[:, :1, None]) & (j < extent[:, 1:, None])
     return remap(pixels, rows, columns, border) * used[:, None]
 
@@ -88,7 +93,7 @@ def mix_windows(x: Tensor, first: Tensor, weights: Tensor, axis: int) -> Tensor:
     """Rows (axis 2) or columns (axis 3) of float32 (N, C, H, W) as weighted windows, each image by its own plan.
 
     For columns, out[n, c, i, j] = sum over t of weights[n, j, t] * x[n, c, i, first[n, j] + t]. Windows are cut at the
-    last one.
+    last one. Bit-equal in every back end: products are rounded and added in the order of t.
     """
     if axis == 2:
         return mix_windows(x.mT, first, weights, 3).mT.contiguous()
@@ -106,7 +111,8 @@ def sum_spline_reads(padded: Tensor, rows: Tensor, columns: Tensor, weights: Ten
 
     `rows` and `columns` are (S, H', W'), `weights` is (S,). `padded` is float32 (N, C, H + 3, W + 3): what the spline
     mixes, with one more pixel before the image and two after it, so that every read finds its 4 x 4 pixels. A read
-    outside [0, H - 1] x [0, W - 1] is black. Reads are summed in a fixed order.
+    outside [0, H - 1] x [0, W - 1] is black. Bit-equal in every back end: products are rounded, four taps of a row are
+    added from the left, rows in pairs, and reads in their order.
     """
     tall, wide = padded.shape[-2:]
     flat: Tensor = padded.flatten(2)
@@ -115,11 +121,13 @@ def sum_spline_reads(padded: Tensor, rows: Tensor, columns: Tensor, weights: Ten
         inside = (y >= 0) & (y <= tall - 4) & (x >= 0) & (x <= wide - 4)
         y, x = torch.where(inside, y, 0.0), torch.where(inside, x, 0.0)
         top, left = torch.floor(y), torch.floor(x)
-        corner, read = (top.long() * wide + left.long()).flatten(), 0.0
+        corner, across = (top.long() * wide + left.long()).flatten(), cubic_weights(x - left)
+        rows_read = []
         for i, down in enumerate(cubic_weights(y - top)):
-            for j, across in enumerate(cubic_weights(x - left)):
-                tap = flat.index_select(2, corner + (i * wide + j)).unflatten(2, y.shape)
-                read = read + (down * across) * tap
+            taps = [flat.index_select(2, corner + (i * wide + j)).unflatten(2, y.shape) for j in range(4)]
+            a, b, c, d = (weight_ * tap for weight_, tap in zip(across, taps, strict=True))
+            rows_read.append(down * (((a + b) + c) + d))
+        read = (rows_read[0] + rows_read[1]) + (rows_read[2] + rows_read[3])
         total = total + weight * torch.where(inside, read, 0.0)
     return total
 
@@ -131,7 +139,12 @@ def cubic_weights(t: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     [0.1667, 0.6667, 0.1667, 0.0]
     """
     near = 1.0 - t
-    return (near**3 / 6.0, 2.0 / 3.0 - t * t + t**3 / 2.0, 2.0 / 3.0 - near * near + near**3 / 2.0, t**3 / 6.0)
+    return (
+        near * near * near * (1.0 / 6.0),
+        2.0 / 3.0 - t * t * (1.0 - 0.5 * t),
+        2.0 / 3.0 - near * near * (1.0 - 0.5 * near),
+        t * t * t * (1.0 / 6.0),
+    )
 
 
 @kernel
@@ -140,10 +153,13 @@ def refract_drops(x: Tensor, centres: Tensor, radius: float, index: float) -> Te
 
     `centres` (N, D, 2) are rows and columns in [0, H] x [0, W]. A pixel within `radius` of a centre is read, bilinearly
     and black outside, from nearer to that centre: a ray through glass of refractive `index` >= 1 shifts along each axis
-    for itself; see `scuff.kernels.reference.drops`.
+    for itself. Bit-equal in every back end: coordinates are counted from the corner of a drop's square, in float32, and
+    each product, quotient and root is rounded.
     """
     channels, height, width = x.shape[1:]
     reach = math.ceil(radius)
+    radius, index = (float(np.float32(number)) for number in (radius, index))
+    square = float(np.float32(radius * radius))
     margin = reach + 2  # what lies outside is black, and no read goes farther out
     canvas = torch.nn.functional.pad(x, (margin, margin, margin, margin))
     wide = width + 2 * margin
@@ -153,10 +169,11 @@ def refract_drops(x: Tensor, centres: Tensor, radius: float, index: float) -> Te
         cy, cx = centre[:, 0, None, None], centre[:, 1, None, None]
         row, column = torch.floor(cy).long() + step[:, None], torch.floor(cx).long() + step
         dy, dx = row - cy, column - cx
-        depth = radius**2 - dy * dy - dx * dx
+        depth = square - dy * dy - dx * dx
         within = (depth > 0) & (row >= 0) & (row < height) & (column >= 0) & (column < width)
-        z = torch.sqrt(depth.clamp(min=1e-12))
-        bent = _read(flat, row + margin - _shift(dy, z, index), column + margin - _shift(dx, z, index), wide)
+        z = square_root(depth.clamp(min=1e-12))
+        rows, columns = (step + reach)[:, None] - _shift(dy, z, index), (step + reach) - _shift(dx, z, index)
+        bent = _read(flat, (row[:, :1] + margin) * wide + column[..., :1] + margin, rows, columns, wide)
         place = ((row + margin) * wide + column + margin).flatten(1)[:, None].expand(-1, channels, -1)
         flat.scatter_(2, place, torch.where(within.flatten(1)[:, None], bent, flat.gather(2, place)))
     return canvas[..., margin : margin + height, margin : margin + width]
@@ -167,18 +184,18 @@ def _shift(offset: Tensor, depth: Tensor, index: float) -> Tensor:
 
     That is depth * tan(a - b), where tan a = offset / depth and sin a = index * sin b, written without angles.
     """
-    slant = torch.sqrt((index * index - 1.0) * offset * offset + index * index * depth * depth)
+    square = float(np.float32(index * index))
+    slant = square_root(float(np.float32(square - 1.0)) * offset * offset + square * depth * depth)
     return depth * offset * (slant - depth) / (depth * slant + offset * offset)
 
 
-def _read(flat: Tensor, rows: Tensor, columns: Tensor, wide: int) -> Tensor:
-    """Bilinear reads (N, C, P) from flattened canvases at their coordinates (N, S, S)."""
+def _read(flat: Tensor, first: Tensor, rows: Tensor, columns: Tensor, wide: int) -> Tensor:
+    """Bilinear reads (N, C, P) from flattened canvases at coordinates (N, S, S), counted from the places `first`."""
     top, left = torch.floor(rows), torch.floor(columns)
     down, across = (rows - top).flatten(1)[:, None], (columns - left).flatten(1)[:, None]
-    corner = (top.long() * wide + left.long()).flatten(1)[:, None].expand(-1, flat.shape[1], -1)
-    upper = (1.0 - across) * flat.gather(2, corner) + across * flat.gather(2, corner + 1)
-    lower = (1.0 - across) * flat.gather(2, corner + wide) + across * flat.gather(2, corner + wide + 1)
-    return (1.0 - down) * upper + down * lower
+    corner = (first + top.long() * wide + left.long()).flatten(1)[:, None].expand(-1, flat.shape[1], -1)
+    upper = mix(flat.gather(2, corner), flat.gather(2, corner + 1), across)
+    return mix(upper, mix(flat.gather(2, corner + wide), flat.gather(2, corner + wide + 1), across), down)
 
 
 @kernel

@@ -27,7 +27,8 @@ def _correlate_kernel(
     total = tl.zeros((ROWS, COLUMNS), tl.float32)
     for t in range(taps):
         shift = tl.load(dy + list_start + t) * wide + tl.load(dx + list_start + t)
-        total += tl.load(weights + list_start + t) * tl.load(source + shift, mask=inside, other=0.0)
+        value = tl.load(source + shift, mask=inside, other=0.0)
+        total = tl.fma(tl.zeros_like(value) + tl.load(weights + list_start + t), value, total)
     tl.store(out + plane * height * width + row * width + column, total, mask=inside)
 
 
@@ -71,6 +72,75 @@ def resample(x: Tensor, rows: Tensor, row_shares: Tensor, columns: Tensor, colum
     return launch(
         _resample_kernel, (triton.cdiv(tall * wide, 1024), n * channels), out,
         x, rows, row_shares, columns, column_shares, out, height, width, tall, wide, LANES=1024,
+    )  # fmt: skip
+
+
+@triton.jit
+def _fold(at, last, period, EDGE: tl.constexpr):
+    """Coordinates into the image; see the reference."""
+    beyond = tl.abs(at + EDGE)
+    beyond = beyond - period * tl.floor(tl.div_rn(beyond, period))
+    beyond = tl.minimum(beyond, period - beyond) - EDGE
+    return tl.minimum(tl.maximum(tl.where((at < -EDGE) | (at > last + EDGE), beyond, at), 0.0), last)
+
+
+@triton.jit
+def _mixed(a, b, share):
+    return a + share * (b - a)
+
+
+@triton.jit
+def _share(image, i, j, share, height, width):
+    """A pixel's share, or nothing where it lies outside."""
+    inside = (i >= 0) & (i < height) & (j >= 0) & (j < width)
+    return tl.where(inside, share * tl.load(image + i * width + j, mask=inside, other=0.0), 0.0)
+
+
+@triton.jit
+def _sample_kernel(
+    x, rows, columns, out, channels, height, width, count, tall_period, wide_period,
+    ZEROS: tl.constexpr, EDGE: tl.constexpr, LANES: tl.constexpr,
+):  # fmt: skip
+    image = tl.program_id(1).to(tl.int64)
+    at = tl.program_id(0) * LANES + tl.arange(0, LANES)
+    inside = at < count
+    y = tl.load(rows + image * count + at, mask=inside, other=0.0)
+    z = tl.load(columns + image * count + at, mask=inside, other=0.0)
+    if ZEROS:
+        y = tl.minimum(tl.maximum(y, -1.0), height * 1.0)
+        z = tl.minimum(tl.maximum(z, -1.0), width * 1.0)
+    else:
+        y = _fold(y, (height - 1) * 1.0, tall_period, EDGE)
+        z = _fold(z, (width - 1) * 1.0, wide_period, EDGE)
+    top, left = tl.floor(y).to(tl.int32), tl.floor(z).to(tl.int32)
+    down, across = y - top.to(tl.float32), z - left.to(tl.float32)
+    for c in range(channels):
+        plane = x + (image * channels + c) * height * width
+        if ZEROS:
+            total = _share(plane, top, left, (1.0 - down) * (1.0 - across), height, width)
+            total += _share(plane, top, left + 1, (1.0 - down) * across, height, width)
+            total += _share(plane, top + 1, left, down * (1.0 - across), height, width)
+            total += _share(plane, top + 1, left + 1, down * across, height, width)
+        else:
+            right = tl.minimum(left + 1, width - 1)
+            above, below = top * width, tl.minimum(top + 1, height - 1) * width
+            upper = _mixed(tl.load(plane + above + left), tl.load(plane + above + right), across)
+            lower = _mixed(tl.load(plane + below + left), tl.load(plane + below + right), across)
+            total = _mixed(upper, lower, down)
+        tl.store(out + (image * channels + c) * count + at, total, mask=inside)
+
+
+@kernel
+def sample_bilinear(x: Tensor, rows: Tensor, columns: Tensor, border: str) -> Tensor:
+    x, (n, channels, height, width) = x.contiguous(), x.shape
+    out = torch.empty(n, channels, *rows.shape[1:], device=x.device)
+    count = rows.shape[1:].numel()
+    edge = 0.5 if border == "reflect" else 0.0
+    periods = [max(2.0 * (length - 1 + 2.0 * edge), 1.0) for length in (height, width)]
+    return launch(
+        _sample_kernel, (triton.cdiv(count, LANES), n), out,
+        x, rows.contiguous(), columns.contiguous(), out, channels, height, width, count, *periods,
+        ZEROS=border == "zeros", EDGE=edge, LANES=LANES,
     )  # fmt: skip
 
 

@@ -7,7 +7,9 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from scuff.kernels import portable
 from scuff.kernels.dispatch import kernel
+from scuff.kernels.triton_gpu.functions import exponential, logarithm
 from scuff.kernels.triton_gpu.launching import launch
 
 LANES = 1024
@@ -57,10 +59,48 @@ def _uniform_kernel(keys, stream, out, count, LANES: tl.constexpr):
 
 
 @triton.jit
+def _add(a, b, number):
+    """a * b + number, rounded once."""
+    return tl.fma(a, b, tl.zeros_like(b) + number)
+
+
+@triton.jit
+def _scale(number, b, c):
+    """number * b + c, rounded once."""
+    return tl.fma(tl.zeros_like(b) + number, b, c)
+
+
+@triton.jit
+def _log(x):
+    """See the reference."""
+    bits = x.to(tl.int32, bitcast=True)
+    exponent = (bits - 0x3F3504F3) >> 23
+    f = (bits - (exponent << 23)).to(tl.float32, bitcast=True) - 1.0
+    y = _add(tl.zeros_like(f) + 7.0376836292e-2, f, -1.1514610310e-1)
+    y = _add(_add(y, f, 1.1676998740e-1), f, -1.2420140846e-1)
+    y = _add(_add(y, f, 1.4249322787e-1), f, -1.6668057665e-1)
+    y = _add(_add(y, f, 2.0000714765e-1), f, -2.4999993993e-1)
+    y = _add(y, f, 3.3333331174e-1)
+    z = f * f
+    return _scale(0.693147180559945, exponent.to(tl.float32), f + _scale(-0.5, z, y * f * z))
+
+
+@triton.jit
 def _box_muller(first, second):
-    radius = tl.sqrt(-2.0 * tl.log(_unit(first)))
-    angle = 6.283185307179586 * _unit(second)
-    return radius * tl.cos(angle), radius * tl.sin(angle)
+    """See the reference."""
+    radius, v = tl.sqrt_rn(-2.0 * _log(_unit(first))), _unit(second)
+    quarter = (v * 4.0 + 0.5).to(tl.int32)
+    t = (v - quarter.to(tl.float32) * 0.25) * 6.283185307179586
+    z = t * t
+    s = _add(_add(tl.zeros_like(z) - 1.9515295891e-4, z, 8.3321608736e-3), z, -1.6666654611e-1)
+    s = tl.fma(s * z, t, t)
+    c = _add(_add(tl.zeros_like(z) + 2.443315711809948e-5, z, -1.388731625493765e-3), z, 4.166664568298827e-2)
+    c = _scale(-0.5, z, c * z * z) + 1.0
+    swap = (quarter & 1) != 0
+    sine, cosine = tl.where(swap, c, s), tl.where(swap, s, c)
+    sine = tl.where((quarter & 2) != 0, -sine, sine)
+    cosine = tl.where(((quarter + 1) & 2) != 0, -cosine, cosine)
+    return radius * cosine, radius * sine
 
 
 @triton.jit(do_not_specialize=["stream"])
@@ -117,6 +157,9 @@ def integers(keys: Tensor, stream: int, count: int, low: int, high: int) -> Tens
     return _generate(_integers_kernel, torch.int32, keys, stream, count, low, high - low + 1)
 
 
+_series = triton.jit(portable.stirling_series)
+
+
 @triton.jit
 def _quantile_kernel(uniforms, rates, out, count, LANES: tl.constexpr):
     at = tl.program_id(0).to(tl.int64) * LANES + tl.arange(0, LANES)
@@ -127,15 +170,15 @@ def _quantile_kernel(uniforms, rates, out, count, LANES: tl.constexpr):
     wide = rate.to(tl.float64)
     start = tl.maximum(tl.floor(wide - 6.5 * tl.sqrt(wide) - 3.0), 0.0)
     k = tl.maximum(start, 1.0)
-    series = (1.0 / 12.0 - (1.0 / 360.0 - 1.0 / 1260.0 / (k * k)) / (k * k)) / k
-    log_mass = k * tl.log(tl.maximum(wide, 1e-30) / k) + (k - wide) - 0.5 * tl.log(6.283185307179586 * k) - series
-    mass = tl.exp(tl.where(start == 0.0, -wide, log_mass)).to(tl.float32)
+    positive = tl.where(wide > 0.0, wide, 1.0)  # without one, nothing is drawn
+    log_mass = k * logarithm(positive / k) + (k - wide) - 0.5 * logarithm(6.283185307179586 * k) - _series(k)
+    mass = exponential(tl.where(start == 0.0, -wide, log_mass)).to(tl.float32)
     number = start.to(tl.float32)
     total = mass
     active = (u > total) & ((number < rate) | (mass > 1e-10))
     while tl.max(active.to(tl.int32), axis=0) > 0:
         number = tl.where(active, number + 1.0, number)
-        mass = tl.where(active, mass * rate / number, mass)
+        mass = tl.where(active, tl.div_rn(mass * rate, tl.maximum(number, 1.0)), mass)
         total = tl.where(active, total + mass, total)
         active = (u > total) & ((number < rate) | (mass > 1e-10))
     tl.store(out + at, number, mask=inside)

@@ -81,7 +81,6 @@ def draw_lines(pixels: Tensor, ends: Tensor, level: float) -> Tensor:
     return launch(
         _draw_kernel, (n * channels, triton.cdiv(height, TILE) * triton.cdiv(width, TILE)), out,
         pixels, ends.contiguous(), out, channels, height, width, ends.shape[1], level, TILE=TILE, num_warps=1,
-        enable_fp_fusion=False,  # a fused multiply-add could round to another whole number
     )  # fmt: skip
 
 

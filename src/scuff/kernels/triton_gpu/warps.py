@@ -11,6 +11,7 @@ from torch import Tensor
 
 from scuff.kernels.constants import constant
 from scuff.kernels.dispatch import kernel
+from scuff.kernels.triton_gpu.filters import _mixed
 from scuff.kernels.triton_gpu.launching import launch
 
 LANES = 512
@@ -85,9 +86,11 @@ def _project_kernel(
     m = matrix + image * 9
     u, v = j.to(tl.float32), i.to(tl.float32)
     depth = tl.load(m + 6) * u + (tl.load(m + 7) * v + tl.load(m + 8))
-    x = (tl.load(m) * u + (tl.load(m + 1) * v + tl.load(m + 2))) / depth
-    y = (tl.load(m + 3) * u + (tl.load(m + 4) * v + tl.load(m + 5))) / depth
-    used = (i < tl.load(extent + 2 * image)) & (j < tl.load(extent + 2 * image + 1)) & (x == x) & (y == y)
+    near = tl.div_rn(1.0, depth)
+    x = (tl.load(m) * u + (tl.load(m + 1) * v + tl.load(m + 2))) * near
+    y = (tl.load(m + 3) * u + (tl.load(m + 4) * v + tl.load(m + 5))) * near
+    x, y = tl.where(x == x, x, -1e6), tl.where(y == y, y, -1e6)
+    used = (i < tl.load(extent + 2 * image)) & (j < tl.load(extent + 2 * image + 1))
     # what is not used is black already, and reads somewhere harmless
     _read(
         pixels, out, image, at, inside & used, tl.where(used, y, 0.0), tl.where(used, x, 0.0),
@@ -185,8 +188,8 @@ def sum_spline_reads(padded: Tensor, rows: Tensor, columns: Tensor, weights: Ten
 @triton.jit
 def _shift(offset, depth, index):
     """See the reference."""
-    slant = tl.sqrt((index * index - 1.0) * offset * offset + index * index * depth * depth)
-    return depth * offset * (slant - depth) / (depth * slant + offset * offset)
+    slant = tl.sqrt_rn((index * index - 1.0) * offset * offset + index * index * depth * depth)
+    return tl.div_rn(depth * offset * (slant - depth), depth * slant + offset * offset)
 
 
 @triton.jit
@@ -211,20 +214,21 @@ def _refract_kernel(
     i, j = tl.arange(0, ROWS)[:, None], tl.arange(0, SIDE)[None, :]
     for k in range(drops):
         cy, cx = tl.load(centres + 2 * k), tl.load(centres + 2 * k + 1)
-        top, column = tl.floor(cy).to(tl.int32) - reach, tl.floor(cx).to(tl.int32) - reach + j
+        top, left = tl.floor(cy).to(tl.int32) - reach, tl.floor(cx).to(tl.int32) - reach
+        column = left + j
         for start in range(0, 2 * reach + 1, ROWS):
             row = top + start + i
             depth = _depth(row, column, cy, cx, radius, height, width)
-            z = tl.sqrt(tl.maximum(depth, 1e-12))
-            y, x = row - _shift(row - cy, z, index), column - _shift(column - cx, z, index)
+            z = tl.sqrt_rn(tl.maximum(depth, 1e-12))
+            y, x = (start + i) - _shift(row - cy, z, index), j - _shift(column - cx, z, index)
             upmost, leftmost = tl.floor(y), tl.floor(x)
             down, across = y - upmost, x - leftmost
-            at = canvas + upmost.to(tl.int32) * wide + leftmost.to(tl.int32)
+            at = canvas + (top + upmost.to(tl.int32)) * wide + left + leftmost.to(tl.int32)
             within = depth > 0.0
-            upper = (1.0 - across) * tl.load(at, mask=within) + across * tl.load(at + 1, mask=within)
+            upper = _mixed(tl.load(at, mask=within), tl.load(at + 1, mask=within), across)
             at += wide
-            lower = (1.0 - across) * tl.load(at, mask=within) + across * tl.load(at + 1, mask=within)
-            tl.store(patches + (start + i) * SIDE + j, (1.0 - down) * upper + down * lower, mask=within)
+            lower = _mixed(tl.load(at, mask=within), tl.load(at + 1, mask=within), across)
+            tl.store(patches + (start + i) * SIDE + j, _mixed(upper, lower, down), mask=within)
         tl.debug_barrier()  # all has been read
         for start in range(0, 2 * reach + 1, ROWS):
             row = top + start + i

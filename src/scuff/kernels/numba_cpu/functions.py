@@ -1,0 +1,104 @@
+"""Functions whose last bits machines do not agree on, as compiled loops over the reference's polynomials."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from scuff.kernels import portable
+from scuff.kernels.dispatch import kernel
+from scuff.kernels.numba_cpu.compiling import compiled, inlined
+from scuff.kernels.reference.functions import EXPONENT, HALF_PI, LEAST, MOST, PI, QUARTER_PI, QUARTERS, SPLIT
+from scuff.kernels.threads import over_images
+
+F64, I64, I32 = np.float64, np.int64, np.int32
+PIECE = 1 << 14  # values that a thread takes at a time, at least
+
+_sine, _cosine, _rest = (
+    inlined(f) for f in (portable.sine_polynomial, portable.cosine_polynomial, portable.rest_of_quarters)
+)
+_exponential, _logarithm, _arctangent = (
+    inlined(f) for f in (portable.exponential_polynomial, portable.logarithm_polynomial, portable.arctangent_polynomial)
+)
+
+
+def _over(loop, size: int, *arrays) -> None:
+    """Run `loop(*arrays, start, stop)` over flat arrays, on several threads."""
+    pieces = -(-size // PIECE)
+    over_images(lambda start, stop: loop(*arrays, start * PIECE, min(stop * PIECE, size)), pieces)
+
+
+@compiled
+def _sines(x, sine, cosine, start, stop):
+    for k in range(start, stop):
+        wide = F64(x[k])
+        quarters = np.floor(wide * QUARTERS + 0.5)
+        r = _rest(wide, quarters)
+        s, c = _sine(r), _cosine(r)
+        quarter = I32(quarters)
+        swap = (quarter & I32(1)) != 0
+        a, b = (c if swap else s), (s if swap else c)
+        sine[k] = -a if (quarter & I32(2)) != 0 else a
+        cosine[k] = -b if (I32(quarter + I32(1)) & I32(2)) != 0 else b
+
+
+@kernel
+def sine_and_cosine(x: Tensor) -> tuple[Tensor, Tensor]:
+    x = x.contiguous()
+    sine, cosine = torch.empty_like(x), torch.empty_like(x)
+    _over(_sines, x.numel(), *(t.view(-1).numpy() for t in (x, sine, cosine)))
+    return sine, cosine
+
+
+@compiled
+def _angles(y, x, out, start, stop):
+    for k in range(start, stop):
+        v, u = F64(y[k]), F64(x[k])
+        steep = abs(v) > abs(u)
+        shorter, longer = (abs(u), abs(v)) if steep else (abs(v), abs(u))
+        t = shorter / (longer if longer > 0.0 else 1.0)
+        far = t > 0.66
+        angle = _arctangent((t - 1.0) / (t + 1.0) if far else t)
+        angle = QUARTER_PI + angle if far else angle
+        angle = HALF_PI - angle if steep else angle
+        angle = PI - angle if u < 0.0 else angle
+        out[k] = -angle if v < 0.0 else angle
+
+
+@kernel
+def arctangent(y: Tensor, x: Tensor) -> Tensor:
+    out = torch.empty(y.shape, dtype=y.dtype)
+    _over(_angles, y.numel(), *(t.contiguous().view(-1).numpy() for t in (y, x, out)))
+    return out
+
+
+@inlined
+def logarithm(x):
+    """See the reference."""
+    bits = F64(x).view(I64)
+    exponent = (bits - I64(SPLIT)) >> I64(EXPONENT)
+    return _logarithm(I64(bits - (exponent << I64(EXPONENT))).view(F64) - 1.0, F64(exponent))
+
+
+@inlined
+def exponential(x):
+    """See the reference."""
+    x = min(max(x, LEAST), MOST)
+    twos = np.floor(x * 1.4426950408889634 + 0.5)
+    r = (x - twos * 6.93147180369123816490e-01) - twos * 1.90821492927058770002e-10
+    return _exponential(r) * I64((I64(twos) + I64(1023)) << I64(EXPONENT)).view(F64)
+
+
+@compiled
+def _powers(x, exponents, out, start, stop):
+    for k in range(start, stop):
+        exponent = F64(exponents[k if exponents.size > 1 else 0])
+        out[k] = exponential(exponent * logarithm(F64(x[k]))) if x[k] > 0.0 else 0.0
+
+
+@kernel
+def power(x: Tensor, exponent: Tensor) -> Tensor:
+    out = torch.empty(x.shape, dtype=x.dtype)
+    _over(_powers, x.numel(), *(t.contiguous().view(-1).numpy() for t in (x, exponent, out)))
+    return out
