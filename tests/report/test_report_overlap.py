@@ -29,6 +29,7 @@ from scuff.suites import load_suite
 from scuff.words import short_names
 
 SECTIONS = ["overlap", "categories", "benchmark", "coverage", "balance", "accuracies", "overlap-settings"]
+OF_SEEDS = [*SECTIONS[:3], "stability", *SECTIONS[3:]]
 USELESS = "noc-candidates/hue"
 
 
@@ -347,7 +348,7 @@ def test_the_folder_of_a_study_becomes_a_page(few, tmp_path):
     assert path == str(folder / "report.html")
     page = Page((folder / "report.html").read_text(encoding="utf-8"))
     assert page.texts("h1") == ["Mine"]
-    assert page.sections() == SECTIONS
+    assert page.sections() == OF_SEEDS
     assert "cifar10:data" in page.section("overlap-settings")
 
 
@@ -357,7 +358,7 @@ def test_the_sections_go_onto_the_page_of_an_evaluation(few, tmp_path):
     page = Page(Path(write_report(evaluation, overlap=study, threshold=0.3)).read_text(encoding="utf-8"))
     assert page.sections() == [
         *["summary", "cells", "severity", "comparison", "images", "calibration"],
-        *SECTIONS,
+        *OF_SEEDS,
         "settings",
     ]
     ids = [attributes["id"] for _, attributes, _ in page.elements if "id" in attributes]
@@ -438,3 +439,24 @@ def test_a_folder_of_an_earlier_version_has_no_command(few, tmp_path):
     page = Page(Path(write_report(folder)).read_text(encoding="utf-8"))
     assert "The same again" not in page.section("overlap-settings")
     assert "cifar10:data" in page.section("overlap-settings")
+
+
+def test_several_seeds_are_held_against_each_other(few):
+    scores, found = measure_overlap(few, 0.1), design.stability(few, 0.1)
+    verdicts = dict(overlap_verdicts(scores))
+    page = Page(
+        rendered(report.Page, "Overlaps", "", overlap_verdicts(scores), overlap_sections(scores, made_settings(few)))
+    )
+    two = table_of(page, "How far two seeds agree")
+    assert list(two) == ["0 and 1", "0 and 2", "1 and 2"]
+    for row, line in zip(two.values(), found.compare().itertuples(), strict=True):
+        assert row["adjusted Rand index"] == pytest.approx(line.rand)
+        assert (row["chosen by both"], row["by either"]) == (line.shared, line.chosen)
+    alone = table_of(page, "Designs of single seeds")
+    assert [row["categories"] for row in alone.values()] == [categories.k for categories in found.categories]
+    assert f"{len(found.changing())} of 15 pairs" in verdicts["Stability"]
+
+
+def test_one_seed_has_nothing_to_be_held_against(scores):
+    assert scores.stability is None
+    assert "Stability" not in dict(overlap_verdicts(scores))

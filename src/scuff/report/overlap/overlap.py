@@ -16,6 +16,7 @@ from scuff.report import parts
 from scuff.report.figure import Figure
 from scuff.report.overlap import benchmarks, designs, figures
 from scuff.report.overlap.scores import COVERED, OverlapScores, measure_overlap, suite_of
+from scuff.report.overlap.stability import stability_section, stability_words
 from scuff.report.page import Page, Verdicts
 from scuff.report.parts import Part, Section
 from scuff.report.settings import meanings, read_study, study_section
@@ -85,6 +86,7 @@ def overlap_sections(
         _matrix_section(scores),
         _categories_section(scores) if scores.categories else None,
         _benchmark_section(scores) if scores.selection else None,
+        stability_section(scores) if scores.stability else None,
         parts.section("coverage", "Coverage", *coverage) if coverage else None,
         _balance_section(scores) if scores.balances else None,
         _accuracies_section(scores),
@@ -113,6 +115,8 @@ def overlap_verdicts(scores: OverlapScores) -> Verdicts:
     if scores.categories is not None:
         named = [name_some([scores.shown[member] for member in members]) for name, members in scores.groups if name]
         verdicts.append(("Categories", f"{len(named)}: {'; '.join(named)}."))
+    if scores.stability is not None:
+        verdicts.append(("Stability", stability_words(scores.stability)))
     if scores.balances:
         spreads = [
             f"{name} {plain(balance.std.value)}{bracketed(balance.std.low, balance.std.high, plain)}"

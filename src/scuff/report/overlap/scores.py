@@ -11,7 +11,16 @@ import numpy as np
 import pandas as pd
 
 from scuff import metrics
-from scuff.design import Categories, Selection, find_categories, find_nonoverlapping, linkage, sweep
+from scuff.design import (
+    Categories,
+    Selection,
+    Stability,
+    find_categories,
+    find_nonoverlapping,
+    linkage,
+    stability,
+    sweep,
+)
 from scuff.design.overlap.nonoverlapping import THRESHOLDS
 from scuff.metrics import Accuracies, Balance, Overlaps, Reference
 from scuff.metrics.overlap.accuracies import CLEAN, STANDARD
@@ -45,6 +54,7 @@ class OverlapScores:
     shown: dict[str, str] = field(repr=False)  # how corruptions, models and tests are written
     suites: list[str]  # those that corruptions are of
     as_paper: bool = False  # whether training helped is counted without intervals
+    stability: Stability | None = None  # of several seeds
 
 
 def measure_overlap(
@@ -113,7 +123,16 @@ def measure_overlap(
         shown | {f"{WHOLE}{suite}": f"all of {suite}" for suite in direct},
         suites,
         as_paper,
+        _stability(accuracies, threshold, use),
     )
+
+
+def _stability(accuracies: Accuracies, threshold: float, use: Use) -> Stability | None:
+    """What single seeds say; None if there is but one, or if they share too few corruptions with overlaps."""
+    if len(accuracies.seeds) > 1:
+        with suppress(ValueError):
+            return stability(accuracies, threshold, use=use)
+    return None
 
 
 def find_reference(baseline: str, accuracies: Accuracies, benchmark: Sequence[str]) -> Reference | str | None:
