@@ -44,6 +44,14 @@ from scuff.metrics.separation.classes import (
 from scuff.metrics.separation.mscr import accuracy_table, copies_effect, mscr, mscr_scores, running_mscr
 from scuff.metrics.separation.robust_accuracies import RobustAccuracies, read_robust_accuracies
 from scuff.metrics.separation.training_noise import compare_training_noise
+from scuff.metrics.survival import (
+    median_failure,
+    survival,
+    survival_area,
+    survival_differences,
+    survival_scores,
+    survival_table,
+)
 from scuff.metrics.transform_space.distances import Distances, read_distances
 from scuff.metrics.transform_space.nearness import closest_order, mmd, msd, scheme_correlations
 from scuff.metrics.validity.correlation import Correlation, correlate
@@ -71,6 +79,7 @@ __all__ += [
     "read_robust_accuracies",
     "running_mscr",
 ]
+__all__ += ["median_failure", "survival", "survival_area", "survival_differences", "survival_scores", "survival_table"]
 __all__ += ["Distances", "closest_order", "mmd", "msd", "read_distances", "scheme_correlations"]
 __all__ += ["Correlation", "Effective", "Shifts", "complete_shifts", "contributions", "correlate"]
 __all__ += ["effective_robustness", "read_shifts", "validity", "vif_distance"]

@@ -13,6 +13,7 @@ from scuff.studies.calibration.study import CalibrationStudy, calibrate_suite
 from scuff.studies.claims.study import ClaimsStudy, check
 from scuff.studies.overlap.study import OverlapStudy, overlap
 from scuff.studies.separation.study import MscrStudy, SeparationStudy, mscr, separation
+from scuff.studies.survival import SurvivalStudy, survival
 from scuff.studies.transform_space.study import (
     CorrelationStudy,
     DissimilarStudy,
@@ -30,7 +31,7 @@ from scuff.studies.validity.study import ValidityStudy, validity
 # A folder belongs to the first whose settings it holds: correlation keeps those of distances, too, and mscr those of
 # separation.
 STUDIES = (
-    *(OverlapStudy, MscrStudy, SeparationStudy, ValidityStudy),
+    *(OverlapStudy, MscrStudy, SeparationStudy, ValidityStudy, SurvivalStudy),
     *(SubsetsStudy, MixingStudy, DissimilarStudy, CorrelationStudy, DistancesStudy, CalibrationStudy),
     ClaimsStudy,
 )
@@ -45,6 +46,7 @@ FUNCTIONS = (
     overlap,
     separation,
     subsets,
+    survival,
     validity,
 )
 READERS = {
@@ -59,6 +61,7 @@ READERS = {
     "read_overlap": "overlap.results",
     "read_separation": "separation.distances",
     "read_shift_evaluations": "validity.evaluations",
+    "read_survival": "survival",
     "read_validity": "validity.results",
 }
 
