@@ -38,6 +38,8 @@ SLOW = {
     "test_cluster.py": r"killed_driver|node_dies|fails_is_tried_elsewhere|far_too_long|placed_by_what_they_need",
     "test_engine.py": r"always_ends_its_process|all_processes_die|process_died|sees_one_gpu|leaving_early",
     "test_evaluation.py": r"test_killed_and_run_again",
+    "test_claims.py": r"all_times_at_once",
+    "test_sampling.py": r"narrower_and_keeps|full_run\[6000\]",
     "test_remote_store.py": r"finished_by_another_driver|never_mix_and_never_hide_files\[s3\]",
     "test_distributed.py": r".",
     "test_export.py": r"not_depend_on_the_number_of_workers",

@@ -1,8 +1,9 @@
 """Tables of an MSCR study for docs/results: a summary as CSV, and the matrices as Markdown.
 
-    python tools/mscr_tables.py runs/paper docs/results/mscr-2d/shared.csv
+    python tools/mscr_tables.py runs/paper docs/results/mscr-2d/shared.csv docs/results/mscr-2d/shared-runs.csv
 
-The summary has a line per model, training noise and test noise: mean accuracy, its deviation over runs, and the number
+The second file is optional: the accuracies of every run, with a column per test noise, which paired tests need. The
+summary has a line per model, training noise and test noise: mean accuracy, its deviation over runs, and the number
 of runs. Test noise -1 stands for MSCR. The Markdown goes to the terminal: means and 95 % half-widths, in per cent.
 """
 
@@ -19,19 +20,26 @@ from scuff.studies import read_mscr
 MSCR = -1.0
 
 
-def main(study: str, file: str) -> None:
+def main(study: str, file: str, runs: str | None = None) -> None:
     accuracies = read_mscr(study)
     Path(file).parent.mkdir(parents=True, exist_ok=True)
     summarise(accuracies).to_csv(file, index=False, float_format="%.8g")
+    if runs is not None:
+        each_run(accuracies).to_csv(runs, float_format="%.6f")
     for model in accuracies.models:
         print(f"\n{model}, {len(accuracies.runs)} runs\n")
         print(markdown(accuracies, model))
 
 
+def each_run(accuracies: RobustAccuracies) -> pd.DataFrame:
+    """The accuracies of every model, training noise and run, with a column per test noise, in fractions."""
+    frame = accuracies.to_frame()
+    return frame.pivot_table(values="accuracy", index=["model", "train_noise", "run"], columns="test_noise")
+
+
 def summarise(accuracies: RobustAccuracies) -> pd.DataFrame:
     """Mean, sample deviation and number of runs of every accuracy and of the MSCR, in fractions."""
-    frame = accuracies.to_frame()
-    wide = frame.pivot_table(values="accuracy", index=["model", "train_noise", "run"], columns="test_noise")
+    wide = each_run(accuracies)
     wide[MSCR] = wide[accuracies.epsilon_min] / wide[0.0] - 1
     long = wide.stack().rename("value").reset_index()
     summary = long.groupby(["model", "train_noise", "test_noise"], sort=False)["value"].agg(["mean", "std", "count"])

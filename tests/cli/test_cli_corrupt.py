@@ -49,6 +49,14 @@ def assert_refused(result, *words: str) -> None:
         assert word in result.stderr
 
 
+def assert_unreadable(result, *words: str) -> None:
+    """Exit code 2, and all pictures that cannot be read on stderr."""
+    assert result.exit_code == 2, result.output
+    assert isinstance(result.exception, SystemExit)
+    for word in ("Error: ", "cannot be read:\n", "--skip-unreadable", *words):
+        assert word in result.stderr
+
+
 def test_a_folder(run):
     result = run("in", "out", *FEW)
     assert result.exit_code == 0, result.output
@@ -118,9 +126,10 @@ def test_shards(run):
 def test_what_shards_lack_is_said_by_every_run(run):
     Path("in/text.png").write_text("hello")
     for made in (4, 0):
-        result = run("in", "out", "--layout", "webdataset", *FEW)
-        assert result.exit_code == 1
-        assert result.stderr.splitlines() == ["1 files could not be read:", "  text.png: not a picture"]
+        assert_unreadable(run("in", "out", "--layout", "webdataset", *FEW), "  text.png: not a picture")
+        result = run("in", "out", "--layout", "webdataset", *FEW, "--skip-unreadable")
+        assert result.exit_code == 0
+        assert "cannot be read: 1 pictures\n  text.png: not a picture" in result.stdout
         assert f"Made {made};" in result.stdout
 
 
@@ -147,22 +156,31 @@ def test_a_dry_run_writes_nothing(run):
 
 
 def test_a_dry_run_says_when_there_is_nothing_to_go_by(run):
+    assert "no estimate" in run("in", "out", "--dry-run", "--crop", "1000").stdout
     for name in ("in/a.png", "in/deep/b.jpg"):
         Path(name).write_text("hello")
-    assert "no estimate" in run("in", "out", "--dry-run").stdout
+    for further in ([], ["--skip-unreadable"]):
+        assert_unreadable(run("in", "out", "--dry-run", *further), "2 of 2 pictures of in cannot be read")
 
 
-def test_unreadable_files_are_listed_at_the_end(run):
+def test_unreadable_files_are_all_listed_at_the_start(run):
     Path("in/text.png").write_text("hello")
     Path("in/dangling.jpg").symlink_to("nowhere")
-    result = run("in", "out", *FEW)
-    assert result.exit_code == 1
-    assert result.stderr.splitlines() == [
-        "2 files could not be read:",
-        "  dangling.jpg: No such file or directory",
-        "  text.png: not a picture",
-    ]
+    listed = "  dangling.jpg: No such file or directory\n  text.png: not a picture\n"
+    assert_unreadable(run("in", "out", *FEW), f"2 of 4 pictures of in cannot be read:\n{listed}")
+    assert not Path("out").exists()
+    result = run("in", "out", *FEW, "--skip-unreadable")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert f"Left out, because they cannot be read: 2 pictures\n{listed}To make: 8 files" in result.stdout
     assert "Made 8" in result.stdout
+
+
+def test_pictures_too_small_for_the_crop_are_listed_at_the_end(run):
+    Image.new("RGB", (5, 5)).save("in/tiny.png")
+    result = run("in", "out", *FEW, "--crop", "8")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("1 pictures could not be used:\n  tiny.png: 5 x 5 pixels are too few")
+    assert run("in", "out", *FEW, "--crop", "8", "--skip-unreadable").exit_code == 0
 
 
 @pytest.mark.parametrize(

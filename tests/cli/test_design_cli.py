@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 import typer
 import yaml
@@ -14,8 +15,8 @@ from typer.testing import CliRunner
 from scuff.cli import Verbs
 from scuff.cli.design import design_app
 from scuff.design import Selection
-from scuff.metrics import Accuracies, overlaps
-from scuff.report.overlap.designs import explain_selection
+from scuff.metrics import Accuracies, balance, coverage, load_reference, overlaps, read_accuracies
+from scuff.report.overlap.designs import explain_selection, matrix_table
 from scuff.suites import load_suite
 
 ENTRIES = ("fog", "frost", "snow", "zoom_blur", "glass_blur", "shot_noise", "impulse_noise")
@@ -80,6 +81,81 @@ def test_sweep(run, accuracies):
     assert [row[0] for row in rows] == ["0.05", "0.1", "0.15", "0.2", "0.25", "0.3", "0.35", "0.4", "0.45", "0.5"]
     assert {row[1] for row in rows[1:]} == {"3"}
     assert "7 corruptions overlap less than 0.9" in "\n".join(lines)
+
+
+def test_matrices_of_every_threshold(run, accuracies):
+    one = run("nonoverlapping", accuracies, "--matrices").stdout
+    assert one.count("Overlaps of the benchmark at a threshold of") == 1
+    assert "at a threshold of 0.1; above the diagonal" in one
+    swept = run("nonoverlapping", accuracies, "--sweep", "--matrices").stdout
+    assert swept.count("Overlaps of the benchmark at a threshold of") == 10
+    assert "2 imagenet-c/" in swept
+
+
+def test_overlaps_by_accuracy(run, accuracies):
+    """The models of this table have the same clean accuracy, so that the choice stays, and the scores too."""
+    assert run("nonoverlapping", accuracies, "--use", "accuracy").exit_code == 0
+    assert_refused(run("nonoverlapping", accuracies, "--use", "error"), "use must be 'robustness' or 'accuracy'")
+    assert_refused(run("categories", "matrix.csv", "--use", "accuracy"), "this is a matrix of overlaps already")
+
+
+def test_a_small_matrix_has_intervals_above_its_diagonal():
+    shares = [[0.9, 0.5, 0.6], [0.9, 0.8, 0.7], [0.9, 0.65, 0.8]]
+    values = shares - 0.02 * np.random.default_rng(0).uniform(size=(3, 3, 3))
+    found = overlaps(Accuracies(("standard", *NAMES[:2]), ("clean", *NAMES[:2]), values, (0, 1, 2)))
+    (_, first, above), (_, below, _) = ([cell.text for cell in row] for row in matrix_table(found).rows)
+    score = found.score(*NAMES[:2])
+    assert (first, above) == ("1.00", f"{score.low:.2f} to {score.high:.2f}")
+    assert below == f"{score.value:.2f}"
+
+
+# --- assess -----------------------------------------------------------------------------------------------------------
+
+
+def test_assess_says_how_complete_and_how_fair_a_benchmark_is(run, accuracies, tmp_path):
+    as_json, as_csv = tmp_path / "x.json", tmp_path / "x.csv"
+    names = [NAMES[0], NAMES[3]]
+    result = run("assess", accuracies, "--benchmark", "fog,zoom_blur", "--json", as_json, "--csv", as_csv)
+    assert result.exit_code == 0, result.output
+    table = read_accuracies(tmp_path / accuracies)
+    expected = balance(table, names)
+    covered = coverage(overlaps(table), names, [name for name in NAMES if name not in names])
+    assert f"the benchmark against imagenet-c   {covered['covered'].sum()} of 5" in result.stdout
+    assert f"{expected.range.value:.1f}" in result.stdout
+    numbers = json.loads(as_json.read_text())
+    assert numbers["balance"]["the benchmark"]["std"]["value"] == pytest.approx(expected.std.value)
+    errors = pd.read_csv(as_csv)
+    mean = errors[errors["corruption"] == "all"].set_index("model")["value"]
+    assert mean.drop("standard").to_dict() == pytest.approx(expected.mces)
+    against = run("assess", accuracies, "--benchmark", "fog,zoom_blur", "--baseline", NAMES[1])
+    assert f"mCE against the model of {NAMES[1]} of the table" in against.stdout
+    assert "imagenet-c against" not in run("assess", accuracies).stdout  # there is nothing that it does not hold
+
+
+def test_assess_with_a_published_reference_and_with_a_model_of_a_whole_benchmark(run, accuracies, tmp_path):
+    table = read_accuracies(tmp_path / accuracies)
+    values = np.concatenate([table.values, table.values[:, 1:2]], axis=1)
+    values[0, -1, 1:] = 0.5 + np.where(np.arange(7) < 4, 0.1, -0.1)
+    table = Accuracies((*table.trained_on, "all:imagenet-c-bar"), table.tested_on, values)
+    table.to_frame().to_csv(tmp_path / "whole.csv", index=False)
+    result = run("assess", "whole.csv", "--baseline", "alexnet")
+    assert result.exit_code == 0, result.output
+    expected = balance(table, NAMES, load_reference("alexnet", "imagenet-c"))
+    assert f"{expected.std.value:.1f}" in result.stdout
+    assert "raises robustness to 4 of 7 corruptions; there are no intervals" in result.stdout
+    paper = run("assess", "whole.csv", "--as-paper").stdout
+    assert "helped against 4 of 7 corruptions and harmed 3 (counted by the sign of the difference, as in" in paper
+    seeds = Accuracies(table.trained_on, table.tested_on, np.concatenate([values, values - 0.001, values]), (0, 1, 2))
+    seeds.to_frame().to_csv(tmp_path / "seeds.csv", index=False)
+    by_intervals = run("assess", "seeds.csv").stdout
+    assert "helped against 4 of 7 corruptions and harmed 3 (95 % intervals exclude 0)" in by_intervals
+
+
+def test_assess_refuses_what_it_cannot_measure(run, accuracies):
+    assert_refused(run("assess", "matrix.csv"), "needs the columns trained_on, tested_on, accuracy")
+    assert_refused(run("assess", accuracies, "--baseline", "vgg"), "no reference is called 'vgg'", "standard")
+    assert_refused(run("assess", accuracies, "--benchmark", "dew"), "no corruption or suite 'dew' here")
+    assert_refused(run("assess", accuracies, "--baseline", "resnet50"), "relative to resnet50; take another --baseline")
 
 
 def test_a_suite_of_your_own(run, tmp_path):

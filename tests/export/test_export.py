@@ -16,6 +16,7 @@ import scuff
 from scuff.engine import LocalEngine
 from scuff.export import ExportStopped, export, plan_export
 from scuff.files import write_by_rename
+from scuff.pictures import UnreadablePictures
 
 FEW = {"only": ["gaussian_noise", "contrast"], "severities": [2, 5], "engine": LocalEngine(1)}
 
@@ -192,13 +193,34 @@ def test_files_that_cannot_be_read_do_not_stop_the_others(pictures, tmp_path):
     (pictures / "empty.png").touch()
     (pictures / "dangling.png").symlink_to(pictures / "gone")
     Image.fromarray(np.zeros((8, 8), np.float32)).save(pictures / "deep.tif")
-    result = export(pictures, tmp_path / "out", "imagenet-c", **FEW)
+    with pytest.raises(UnreadablePictures, match=r"5 of 9 pictures of .*cannot be read(?s:.*)text.png: not a picture"):
+        export(pictures, tmp_path / "out", "imagenet-c", **FEW)
+    assert not (tmp_path / "out").exists()
+    result = export(pictures, tmp_path / "out", "imagenet-c", **FEW, skip_unreadable=True)
     assert result.written == 16
     assert sorted(result.failures) == ["cut.jpg", "dangling.png", "deep.tif", "empty.png", "text.png"]
     assert result.failures["text.png"] == "not a picture"
     assert "truncated" in result.failures["cut.jpg"]
     assert result.failures["dangling.png"] == "No such file or directory"
     assert "8 bits" in result.failures["deep.tif"]
+    assert json.loads((tmp_path / "out" / "scuff.json").read_text())["unreadable"] == result.failures
+    again = export(pictures, tmp_path / "out", "imagenet-c", **FEW, skip_unreadable=True)
+    assert (again.written, again.skipped, again.failures) == (0, 16, result.failures)
+
+
+def test_what_was_left_out_is_made_once_it_can_be_read(pictures, tmp_path):
+    (pictures / "late.png").write_text("hello")
+    export(pictures, tmp_path / "out", "imagenet-c", **FEW, skip_unreadable=True)
+    make_picture(9, 9).save(pictures / "late.png")
+    assert export(pictures, tmp_path / "out", "imagenet-c", **FEW).written == 4
+    export(pictures, tmp_path / "fresh", "imagenet-c", **FEW)
+    assert tree(tmp_path / "out") == tree(tmp_path / "fresh")
+
+
+def test_pictures_are_tried_only_if_something_is_left_to_do(pictures, tmp_path, monkeypatch):
+    export(pictures, tmp_path / "out", "imagenet-c", **FEW)
+    monkeypatch.setattr("scuff.export.plan.find_unreadable", None)
+    assert export(pictures, tmp_path / "out", "imagenet-c", **FEW).skipped == 16
 
 
 def test_a_picture_smaller_than_the_crop_is_a_failure_of_that_picture(pictures, tmp_path):
@@ -392,7 +414,7 @@ def test_another_version_of_scuff_may_go_on(pictures, tmp_path, monkeypatch):
 def test_settings_say_how_the_files_were_made(pictures, tmp_path):
     export(pictures, tmp_path / "out", "imagenet-c", seed=5, resize=20, **FEW)
     settings = json.loads((tmp_path / "out" / "scuff.json").read_text())
-    known = {"suite": "imagenet-c", "suite_version": 1, "seed": 5, "resize": 20, "crop": None, "save": "png"}
+    known = {"suite": "imagenet-c", "suite_version": 2, "seed": 5, "resize": 20, "crop": None, "save": "png"}
     assert known.items() <= settings.items()
     assert settings["scuff"] == scuff.__version__
 

@@ -14,6 +14,7 @@ from made_exports import StopAfter, load, make_picture, tree
 import scuff
 from scuff.engine import LocalEngine
 from scuff.export import export, plan_export
+from scuff.pictures import UnreadablePictures
 
 FEW = {"only": ["gaussian_noise", "contrast"], "severities": [2, 5], "engine": LocalEngine(1), "layout": "webdataset"}
 NAMES = ["cats/a.png", "cats/b.v1.JPEG", "cats/old/c.png", "dogs 1.0/100%.png", "dogs 1.0/d.bmp"]
@@ -178,14 +179,18 @@ def test_a_corruption_without_levels_has_no_folder_for_them(pictures, tmp_path):
 def test_what_cannot_be_read_is_left_out_and_said_until_it_can(pictures, tmp_path):
     out, broken = tmp_path / "out", pictures / "cats" / "broken.png"
     broken.write_text("hello")
-    first = export(pictures, out, "imagenet-c", shard=3, **FEW)
+    with pytest.raises(UnreadablePictures, match=r"broken\.png: not a picture"):
+        export(pictures, out, "imagenet-c", shard=3, **FEW)
+    first = export(pictures, out, "imagenet-c", shard=3, **FEW, skip_unreadable=True)
     assert (first.written, first.failures) == (8, {"cats/broken.png": "not a picture"})
     assert [sample["__key__"] for sample in read_shards(out / "contrast" / "2")] == KEYS
     index = json.loads((out / "shards.json").read_text())
     assert index["left_out"] == first.failures
     assert index["shards"][0]["counts"] == [2, 3]
     before = tree(out)
-    again = export(pictures, out, "imagenet-c", shard=3, **FEW)
+    with pytest.raises(UnreadablePictures, match=r"broken\.png: not a picture"):
+        export(pictures, out, "imagenet-c", shard=3, **FEW)
+    again = export(pictures, out, "imagenet-c", shard=3, **FEW, skip_unreadable=True)
     assert (again.written, again.skipped, again.failures) == (0, 8, first.failures)
     assert tree(out) == before
 

@@ -123,6 +123,22 @@ def test_torchscript_opens(net, make, file):
     assert close_model(classifier).on("cpu")(IMAGES).shape == (5, 7)
 
 
+class Shifted(nn.Module):
+    def forward(self, x):
+        return x.mean((2, 3)) + torch.ones(3, device=x.device)
+
+
+def test_a_program_that_was_traced_on_another_device_says_so(net):
+    torch.jit.trace(Shifted(), torch.rand(2, 3, 8, 8)).save("here.pt")
+    assert open_model("here.pt").on("cpu")(IMAGES).shape == (5, 3)
+    with zipfile.ZipFile("here.pt") as here, zipfile.ZipFile("there.pt", "w") as there:  # as if traced on a GPU
+        for name in here.namelist():
+            there.writestr(name, here.read(name).replace(b'torch.device("cpu")', b'torch.device("cuda:0")'))
+    words = r"was traced on cuda, .* cannot run on cpu: use --device cuda, trace it again on cpu"
+    with pytest.raises(ValueError, match=words):
+        open_model("there.pt").on("cpu")(IMAGES)
+
+
 @pytest.mark.parametrize("dynamic", [None, {"x": {0: torch.export.Dim.AUTO}}], ids=["fixed batch", "any batch"])
 def test_programs_of_torch_export_open(net, dynamic):
     torch.export.save(torch.export.export(net, (torch.rand(2, 3, 8, 8),), dynamic_shapes=dynamic), "net.pt2")

@@ -17,15 +17,18 @@ from PIL import Image
 
 import scuff
 from scuff import metrics
+from scuff.cli.scores import print_scores
 from scuff.data import open_source
 from scuff.engine import LocalEngine
 from scuff.evaluation import read_evaluation
 from scuff.export import export
+from scuff.metrics.evaluation.versus import versus
 from scuff.report import write_report
 from scuff.report.colours import HEAT, PAGE, SERIES, STEPS, blend, contrast, luminance, themes
 from scuff.report.evaluation.evaluation import evaluation_page
 from scuff.report.evaluation.pictures import worst_rows
 from scuff.report.evaluation.settings import command
+from scuff.words import entry_name
 
 THOUSAND = tuple(f"n{number:08}" for number in range(1000))  # as many classes as ImageNet has
 
@@ -183,6 +186,22 @@ def test_differences_are_paired(page, evaluation):
     for model, value in fog.items():
         a, b = (models[m][models[m]["corruption"] == "fog"] for m in (model, best))
         assert value == pytest.approx(metrics.difference(a, b, "error").value, abs=1e-12)
+
+
+def test_differences_by_severity_are_those_of_scuff_compare(page, evaluation):
+    models = metrics.by_model(evaluation.rows)
+    fog = table_of(page, "Error minus that of")["fog"]
+    (best,) = models.keys() - fog.keys()
+    for model in fog:
+        shown = table_of(page, f"Differences in points by severity: {model} minus {best}; * marks p < 0.05")
+        cells = versus(models[best], models[model], evaluation.suite).cells
+        assert len(cells) == 15 * 5
+        for cell in cells.itertuples():
+            row = shown[cell.corruption.replace("_", " ")]
+            assert row[str(cell.severity)] == pytest.approx(cell.value, abs=1e-12)
+        stars = page.section("comparison").count("*")
+    expected = [versus(models[best], models[m], evaluation.suite).cells["p_holm"].lt(0.05).sum() for m in fog]
+    assert stars == sum(expected) + len(fog)  # and one in each caption
 
 
 def test_ranks_are_those_of_the_metrics(page, evaluation):
@@ -350,6 +369,37 @@ def test_entries_for_validation_count_where_there_are_no_others(small):
     suite = replace(evaluation.suite, validation=tuple(evaluation.suite.benchmark()))
     page = Page(rendered(evaluation_page, replace(evaluation, suite=suite), "x"))
     assert page.sections() == [key for key in STILL if key != "comparison"]
+
+
+def test_corruption_errors_against_any_model_of_any_evaluation(small, tmp_path, capsys):
+    evaluation, alone = small(models=("mlp", "resnet20")), small(models=("wide-resnet",))
+    folder = str(save_evaluation(evaluation, tmp_path / "both"))
+    page = Page(rendered(evaluation_page, alone, "x", baseline=f"{folder}:mlp"))
+    own = metrics.by_model(evaluation.rows)["mlp"]
+    expected = metrics.ce(alone.rows, baseline=own, suite=alone.suite)
+    shown = table_of(page, f"Corruption errors in per cent of those of {folder}:mlp, with 95 % intervals")
+    assert {name: line["wide-resnet"] for name, line in shown.items()} == pytest.approx(
+        {entry_name(entry): score.value for entry, score in expected.items()}
+    )
+    print_scores(alone, f"{folder}:mlp")
+    assert f"Corruption errors in per cent of those of {folder}:mlp" in capsys.readouterr().out
+    print_scores(alone, "none")
+    assert "Corruption errors" not in capsys.readouterr().out
+    with pytest.raises(ValueError, match=r"which one\? Write"):
+        rendered(evaluation_page, alone, "x", baseline=folder)
+    other = save_evaluation(small("cifar10-c"), tmp_path / "other")
+    with pytest.raises(ValueError, match="was evaluated on cifar10-c, these models on cifar10-c-bar"):
+        rendered(evaluation_page, alone, "x", baseline=str(other))
+
+
+def test_the_terminal_has_flip_rates_relative_to_a_baseline(small, capsys):
+    evaluation = small("cifar10-p", ("mlp", "resnet20"))
+    print_scores(evaluation, "mlp")
+    text = capsys.readouterr().out
+    assert "mFR % (1)" in text
+    assert "100.00" in text
+    print_scores(evaluation, "none")
+    assert "flip probability % (1)" in capsys.readouterr().out
 
 
 def test_a_model_can_be_the_baseline(small):

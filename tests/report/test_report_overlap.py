@@ -29,6 +29,7 @@ from scuff.suites import load_suite
 from scuff.words import short_names
 
 SECTIONS = ["overlap", "categories", "benchmark", "coverage", "balance", "accuracies", "overlap-settings"]
+OF_SEEDS = [*SECTIONS[:3], "stability", *SECTIONS[3:]]
 USELESS = "noc-candidates/hue"
 
 
@@ -204,6 +205,25 @@ def test_the_direct_experiment(page, accuracies, scores):
     assert set(scores.direct["cifar10-c"]["corruption"]) == set(scores.benchmarks["noc-candidates"])
 
 
+def test_help_is_counted_by_intervals_unless_the_papers_rule_is_asked_for(page, scores):
+    for suite, frame in scores.direct.items():
+        helped, harmed = (frame["low"] > 0).sum(), (frame["high"] < 0).sum()
+        words = f"all of {suite} helped against {helped} of {len(frame)} corruptions and harmed {harmed} (95 %"
+        assert words in page.section("coverage")
+
+
+def test_the_matrix_of_every_threshold_and_the_errors_on_every_benchmark(page, accuracies, scores):
+    for row in scores.sweep.itertuples():
+        shown = table_of(page, f"Overlaps of the benchmark at a threshold of {row.threshold:g};")
+        matrix = scores.overlaps.take(row.members).values
+        np.testing.assert_array_equal([list(line.values()) for line in shown.values()], matrix)
+    for name, members in scores.benchmarks.items():
+        shown = table_of(page, f"Corruption errors on {name} in per cent")
+        expected = metrics.ce_table(accuracies, members).query("model == 'standard' and corruption == 'all'")
+        assert shown["standard"]["mCE"] == pytest.approx(expected["value"].iloc[0])
+        assert "all of imagenet-noc" in shown
+
+
 def test_members_of_a_benchmark_are_found_among_its_candidates(accuracies):
     found = find_benchmarks(accuracies)
     assert [name.removeprefix("noc-candidates/") for name in found["imagenet-noc"]] == [
@@ -243,7 +263,7 @@ def test_settings_are_shown_whatever_they_are(page):
     words = page.section("overlap-settings")
     for text in (
         "cifar10:data",
-        "noc-candidates, version 1; cifar10-c, version 1",
+        "noc-candidates, version 2; cifar10-c, version 2",
         "cifar-fast",
         "Recipe, epochs12",
         "Recipe, flipyes",
@@ -328,7 +348,7 @@ def test_the_folder_of_a_study_becomes_a_page(few, tmp_path):
     assert path == str(folder / "report.html")
     page = Page((folder / "report.html").read_text(encoding="utf-8"))
     assert page.texts("h1") == ["Mine"]
-    assert page.sections() == SECTIONS
+    assert page.sections() == OF_SEEDS
     assert "cifar10:data" in page.section("overlap-settings")
 
 
@@ -338,7 +358,7 @@ def test_the_sections_go_onto_the_page_of_an_evaluation(few, tmp_path):
     page = Page(Path(write_report(evaluation, overlap=study, threshold=0.3)).read_text(encoding="utf-8"))
     assert page.sections() == [
         *["summary", "cells", "severity", "comparison", "images", "calibration"],
-        *SECTIONS,
+        *OF_SEEDS,
         "settings",
     ]
     ids = [attributes["id"] for _, attributes, _ in page.elements if "id" in attributes]
@@ -361,6 +381,26 @@ def test_the_command_finds_out_what_a_folder_is(few, tmp_path):
         result = CliRunner().invoke(app, ["report", *options])
         assert result.exit_code == 2
         assert words in result.output
+
+
+def test_a_csv_table_becomes_a_page_beside_it(tmp_path):
+    accuracies, file = make_accuracies(most=10, whole=("imagenet-noc", "cifar10-c")), tmp_path / "mine.csv"
+    accuracies.to_frame().to_csv(file, index=False)
+    words = ["report", str(file), "--baseline", "all:cifar10-c", "--use", "accuracy", "--as-paper"]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 0, result.output
+    assert result.output.splitlines()[-1] == f"Report: {tmp_path / 'mine.html'}"
+    page = Page((tmp_path / "mine.html").read_text(encoding="utf-8"))
+    assert page.sections() == SECTIONS
+    assert "mCE against the model of all:cifar10-c of the table" in page.section("balance")
+    assert "counted by the sign of the difference, as in the paper" in page.section("coverage")
+    assert "imagenet-noc" in table_of(page, "Spread of the mean corruption errors")  # a part of its candidates
+    score = metrics.overlaps(accuracies, use="accuracy").score("noc-candidates/rain", "cifar10-c/frost")
+    tips = [attributes["data-tip"] for _, attributes, _ in cells_of(page, "overlap")]
+    assert any(tip.startswith(f"rain and frost\noverlap {score.value:.2f}\nno interval") for tip in tips)
+    refused = CliRunner().invoke(app, ["report", str(file), "--data", "fashion"])
+    assert refused.exit_code == 2
+    assert "takes no option data" in refused.output
 
 
 def test_the_command_runs_the_same_study_again(tmp_path):
@@ -399,3 +439,24 @@ def test_a_folder_of_an_earlier_version_has_no_command(few, tmp_path):
     page = Page(Path(write_report(folder)).read_text(encoding="utf-8"))
     assert "The same again" not in page.section("overlap-settings")
     assert "cifar10:data" in page.section("overlap-settings")
+
+
+def test_several_seeds_are_held_against_each_other(few):
+    scores, found = measure_overlap(few, 0.1), design.stability(few, 0.1)
+    verdicts = dict(overlap_verdicts(scores))
+    page = Page(
+        rendered(report.Page, "Overlaps", "", overlap_verdicts(scores), overlap_sections(scores, made_settings(few)))
+    )
+    two = table_of(page, "How far two seeds agree")
+    assert list(two) == ["0 and 1", "0 and 2", "1 and 2"]
+    for row, line in zip(two.values(), found.compare().itertuples(), strict=True):
+        assert row["adjusted Rand index"] == pytest.approx(line.rand)
+        assert (row["chosen by both"], row["by either"]) == (line.shared, line.chosen)
+    alone = table_of(page, "Designs of single seeds")
+    assert [row["categories"] for row in alone.values()] == [categories.k for categories in found.categories]
+    assert f"{len(found.changing())} of 15 pairs" in verdicts["Stability"]
+
+
+def test_one_seed_has_nothing_to_be_held_against(scores):
+    assert scores.stability is None
+    assert "Stability" not in dict(overlap_verdicts(scores))

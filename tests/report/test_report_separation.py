@@ -13,6 +13,7 @@ from pages import Page, rendered, table_of
 from typer.testing import CliRunner
 
 from scuff.cli import app
+from scuff.metrics import compare_training_noise
 from scuff.metrics.separation.mscr import RobustAccuracies, accuracy_table, copies_effect, mscr_scores, running_mscr
 from scuff.report import write_report
 from scuff.report.colours import themes
@@ -29,7 +30,7 @@ from scuff.report.separation.separation import (
 from scuff.studies import MscrStudy
 from scuff.studies.base import again_from
 
-SECTIONS = ["mscr", "accuracies", "trade-off", "surface", "copies", "runs", "separation", "settings"]
+SECTIONS = [*("mscr", "accuracies", "comparisons", "trade-off", "surface", "copies", "runs", "separation", "settings")]
 
 
 @pytest.fixture(scope="module")
@@ -90,10 +91,41 @@ def test_figures_are_what_plotly_understands(page):
         Figure(figure)
 
 
-def test_every_model_has_a_panel_in_three_sections(page):
-    for section in ("accuracies", "surface", "runs"):
+def test_every_model_has_a_panel_in_four_sections(page):
+    for section in ("accuracies", "comparisons", "surface", "runs"):
         assert page.find("select", id=f"model-{section}")
-    assert page.texts("h3").count("random-forest") == page.texts("h3").count("1-nn") == 3
+    assert page.texts("h3").count("random-forest") == page.texts("h3").count("1-nn") == 4
+
+
+def test_training_noises_are_compared_with_the_smallest_and_with_each_other(page, accuracies):
+    scores = measure_mscr(accuracies)
+    clean = compare_training_noise(accuracies, "clean").query("model == '1-nn'")
+    pairs = len(TRAIN_NOISE) * (len(TRAIN_NOISE) - 1) // 2
+    changes = "training noise minus none, in points, with 95 % intervals; p after Holm's correction"
+    rows = table_of(page, f"1-nn: {changes}")
+    assert list(rows) == [scores.radius(radius) for radius in TRAIN_NOISE[1:]]
+    for row, line in zip(rows.values(), clean[clean["train_noise"] == 0].itertuples(), strict=True):
+        assert row["without noise"] == pytest.approx(line.value)
+        assert row["p (without noise)"] == pytest.approx(line.p_holm)
+    assert table_of(page, f"1-nn: all pairs of {changes.replace(' minus none', 's')}")
+    assert page.sections()[2] == "comparisons"
+    text, several = " ".join(page.texts("main")), (clean["p_holm"] < 0.05).sum()
+    assert f"1-nn: of {pairs} pairs of training noises differ {several} without noise" in text
+    assert f"Holm's correction for {pairs} pairs each" in text
+    assert "not what other data would" in text
+
+
+def test_what_training_noise_changes_for_certain_is_said_first(accuracies):
+    words = dict(mscr_verdicts(measure_mscr(accuracies), Radius()))["1-nn"]
+    for score, what in (("clean", "accuracy without noise"), ("mscr", "the MSCR")):
+        table = compare_training_noise(accuracies, score).query(
+            "model == '1-nn' and train_noise == 0 and p_holm < 0.05"
+        )
+        assert f"Compared with no training noise, {what} " in words
+        for radius in table["other"]:
+            assert measure_mscr(accuracies).radius(radius) in words.split(f"{what} ", 1)[1].split(". ")[0]
+    one = make_robust_accuracies(runs=1)
+    assert "Compared with" not in dict(mscr_verdicts(measure_mscr(one), Radius()))["1-nn"]
 
 
 # --- accuracies and MSCR ---------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """The numbers of docs/results/mscr-*.md follow from the tables beside them, and so do the claims."""
 
+import itertools
 import math
 import re
 from pathlib import Path
@@ -7,7 +8,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from scipy.special import stdtrit
+
+from scuff.metrics import compare_training_noise, holm, read_robust_accuracies
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 MSCR = -1  # in place of a test noise
@@ -88,6 +92,66 @@ def test_independent_offsets_give_another_table():
     assert scores.loc[:0.02].between(-0.145, -0.075).all()
 
 
+@pytest.fixture(scope="module")
+def runs():
+    """The accuracies of single runs in the plane."""
+    wide = pd.read_csv(RESULTS / "mscr-2d/shared-runs.csv").melt(["model", "train_noise", "run"], var_name="test_noise")
+    frame = wide.rename(columns={"value": "accuracy"}).assign(copies=10, test_noise=wide["test_noise"].astype(float))
+    return read_robust_accuracies(frame, epsilon_min=min(frame["test_noise"], key=lambda r: abs(r - 0.0040127953)))
+
+
+def test_single_runs_are_some_of_those_behind_the_table(runs):
+    """The mean of 50 of 100 values has a deviation of s · sqrt(1/50 - 1/100) about that of all; four of them."""
+    frame = read("mscr-2d/shared.csv").set_index(["model", *KEYS])
+    assert runs.runs == tuple(range(50))
+    for model, train, test in itertools.product(runs.models, runs.train_noise, runs.test_noise):
+        line = frame.loc[(model, round(train, 6), round(test, 6))]
+        off = 100 * runs.accuracies(model, train, test).mean() - line["mean"]
+        assert abs(off) < 4 * line["deviation"] * math.sqrt(1 / 50 - 1 / 100)
+
+
+def test_which_training_noises_differ_in_the_plane(runs):
+    text = page("mscr-2d.md")
+    tables = {score: compare_training_noise(runs, score) for score in ("clean", "robust", "mscr")}
+    for model, name in (("random-forest", "random forest"), ("1-nn", "nearest neighbour")):
+        counts = [((table["model"] == model) & (table["p_holm"] < 0.05)).sum() for table in tables.values()]
+        assert f"| {name} | {' | '.join(map(str, counts))} |" in text
+
+    def pair(score, a, b, model="random-forest"):
+        keys = compare_training_noise(runs, score).set_index(["model", "train_noise", "other"])
+        return keys.loc[(model, a, b)]
+
+    gains = [pair(radius, 0.0, 0.007) for radius in runs.test_noise]
+    assert max(gain["p_holm"] for gain in gains) < 0.001
+    values = [100 * gain["value"] for gain in gains]
+    assert f"by {min(values):.2f} to {max(values):.2f} points (corrected p < 0.001 at each)" in text
+    assert f"and by {values[0]:.2f} points without test noise" in text
+    assert f"told apart without noise (p = {pair('clean', runs.epsilon_min, 0.007)['p_holm']:.2f})" in text
+    mscr = tables["mscr"].query("model == 'random-forest' and train_noise == 0 and p_holm < 0.05")
+    assert mscr["other"].tolist() == [0.01]
+    near = tables["clean"].query("model == '1-nn' and other <= 0.0071")
+    assert len(near) == 10
+    assert (near["p_holm"] >= 0.05).all()
+    loss = pair("robust", 0.0, 0.007, "1-nn")
+    assert loss["p_holm"] < 0.001
+    assert f"it loses {-100 * loss['value']:.2f} points at 0.007 (p < 0.001)" in text
+
+
+def test_where_the_nearest_neighbour_is_better_than_the_forest(runs):
+    text = page("mscr-2d.md")
+
+    def p_value(train, score):
+        clean, robust = (
+            [runs.accuracies(model, train, at) for model in ("1-nn", "random-forest")] for at in (0.0, runs.epsilon_min)
+        )
+        ours, theirs = (r / c - 1 for r, c in zip(robust, clean, strict=True)) if score == "mscr" else clean
+        return stats.ttest_rel(ours, theirs).pvalue
+
+    assert all(p_value(train, "clean") < 0.01 for train in runs.train_noise[:4])
+    assert f"told apart (p = {p_value(0.007, 'clean'):.2f})" in text
+    assert f"either (p = {p_value(0.007, 'mscr'):.2f})" in text
+
+
 @pytest.mark.parametrize("file", ["mscr-2d/shared.csv", "mscr-2d/independent.csv"])
 def test_the_nearest_neighbour_is_constant_up_to_0_007(file):
     frame = read(file)
@@ -110,3 +174,35 @@ def test_mscr_of_cifar10_rises_with_training_noise_and_crosses_zero():
     assert f"| the paper | {' | '.join(f'{value:.1f}' for value in scores[1])} |" in page("mscr-cifar10.md")
     clean = ours[ours["test_noise"] == 0].set_index("train_noise")["mean"]
     assert clean.idxmax() == 0.01
+
+
+def welch(test_noise):
+    """Differences between training noises on CIFAR-10 in points, with p-values before and after Holm's correction."""
+    frame = read("mscr-cifar10/accuracies.csv")
+    lines = frame[frame["test_noise"] == test_noise].set_index("train_noise")[["mean", "deviation", "runs"]]
+    pairs = list(itertools.combinations(lines.index, 2))
+    tests = [stats.ttest_ind_from_stats(*lines.loc[b], *lines.loc[a], equal_var=False) for a, b in pairs]
+    p_values = [test.pvalue for test in tests]
+    means = [lines.loc[b, "mean"] - lines.loc[a, "mean"] for a, b in pairs]
+    numbers = {"value": means, "p": p_values, "p_holm": holm(p_values)}
+    return pd.DataFrame(numbers, index=pd.MultiIndex.from_tuples(pairs))
+
+
+def test_which_training_noises_differ_on_cifar10():
+    text, scores, clean = page("mscr-cifar10.md"), welch(MSCR), welch(0)
+    clear = scores[scores["p_holm"] < 0.05]
+    assert f"{len(clear)} of {len(scores)} pairs differ (corrected p < 0.05), all in this direction" in text
+    assert (clear["value"] > 0).all()
+    (first, second) = scores[scores["p_holm"] >= 0.05].index
+    assert (first, second) == ((0.0, 0.01), (0.02, 0.03))
+    assert f"0 and 0.01 (p = {scores.loc[first, 'p_holm']:.2f}), and 0.02 and 0.03 (p = " in text
+    assert f"0.03 (p = {scores.loc[second, 'p_holm']:.2f})" in text
+    gain = clean.loc[(0.0, 0.01)]
+    words = f"{gain['value']:.2f} points may be chance (p = {gain['p']:.2f} before the correction, {gain['p_holm']:.2f}"
+    assert words in text
+    against_none = clean.loc[0.0]
+    assert against_none.index[against_none["p_holm"] < 0.05].min() == 0.05
+    frame = read("mscr-cifar10/accuracies.csv")
+    lines = frame[frame["test_noise"] == MSCR].set_index("train_noise")
+    half = stdtrit(2, 0.975) * lines["deviation"] / np.sqrt(3)
+    assert (lines["mean"] + half).loc[:0.07].max() < 0 < (lines["mean"] - half).loc[0.1:].min()

@@ -9,6 +9,7 @@ import time
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from made_images import bars
@@ -78,6 +79,8 @@ def test_the_files_tell_what_the_study_returns(finished):
     from_csv = overlaps(scuff.metrics.read_accuracies(out / "accuracies.csv"))
     assert np.allclose(from_csv.values, matrix.values, equal_nan=True)
     assert scuff.metrics.read_overlaps(out / "overlap.csv").names == matrix.names
+    pairs, expected = pd.read_csv(out / "overlap-pairs.csv"), matrix.pairs()
+    np.testing.assert_allclose(pairs[["overlap", "low", "high"]], expected[["overlap", "low", "high"]])
     assert "Student t over seeds" in matrix.interval
 
 

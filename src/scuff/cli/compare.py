@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from scuff.cli.files import Csv, Json, check_files, write_files
-from scuff.tables import TYPED, Cell, Column, Table
+from scuff.tables import TYPED, Column, Table
 from scuff.words import class_name, entry_name, fine, listed, p_value, percent, sharp, signed_percent
 
 if TYPE_CHECKING:
@@ -134,10 +134,11 @@ def resemblance_table(found: pd.DataFrame) -> Table:
 
 def _sides(a: str, b: str | None) -> list[tuple[Evaluation, pd.DataFrame]]:
     """The evaluation and the rows of both models, which must have seen the same."""
+    from scuff.evaluation import read_evaluation
     from scuff.metrics import by_model
 
     if b is None:
-        evaluation = _read(a)
+        evaluation = _checked(read_evaluation(a), a)
         models = by_model(evaluation.rows)
         if len(models) != 2:
             raise ValueError(f"{a} holds {listed(list(models))}; name two of them, as in {a}:{next(iter(models))}")
@@ -151,29 +152,15 @@ def _sides(a: str, b: str | None) -> list[tuple[Evaluation, pd.DataFrame]]:
 
 
 def _side(text: str) -> tuple[Evaluation, pd.DataFrame]:
-    from scuff.evaluation.plan import SETTINGS
-    from scuff.metrics import by_model
-    from scuff.store import Store
+    from scuff.evaluation.results import read_model
 
-    folder, colon, name = text.rpartition(":")
-    if not colon or Store(text).exists(SETTINGS):
-        folder, name = text, ""
-    evaluation = _read(folder)
-    models = by_model(evaluation.rows)
-    if not name and len(models) == 1:
-        name = next(iter(models))
-    if name not in models:
-        one = next(iter(models))
-        raise ValueError(f"{folder} holds {listed(list(models))}; which one? Write {folder}:{one}, for example")
-    return evaluation, models[name]  # type: ignore[return-value]
+    evaluation, rows = read_model(text)
+    return _checked(evaluation, text), rows
 
 
-def _read(folder: str) -> Evaluation:
-    from scuff.evaluation import read_evaluation
-
-    evaluation = read_evaluation(folder)
+def _checked(evaluation: Evaluation, place: str) -> Evaluation:
     if "frame" in evaluation.rows:
-        raise ValueError(f"{folder} holds sequences, whose flips scuff report compares; compare takes single images")
+        raise ValueError(f"{place} holds sequences, whose flips scuff report compares; compare takes single images")
     return evaluation
 
 
@@ -229,6 +216,8 @@ def _is_clear(p: float) -> bool:
 
 def tables(found: Versus, class_names: list[str]) -> Iterator[Table]:
     """By corruption, by corruption and severity, and by class."""
+    from scuff.report.evaluation.sections import difference_map
+
     errors = [
         Column(f"{found.a} %", "a", percent),
         Column(f"{found.b} %", "b", percent),
@@ -239,21 +228,9 @@ def tables(found: Versus, class_names: list[str]) -> Iterator[Table]:
         name = Column("corruption", lambda line: entry_name(line["corruption"]))
         yield Table.of("Errors by corruption, with 95 % intervals", found.corruptions, [name, *errors])
     if len(found.cells) > len(found.corruptions):
-        yield Table.pivot(
-            f"Differences in points by severity; * marks p < 0.05 after Holm's correction for {len(found.cells)} cells",
-            found.cells,
-            "corruption",
-            "severity",
-            Column("corruption", _map_cell),
-            name=entry_name,
-        )
+        yield difference_map(found.cells)
     classes = found.classes.iloc[(-found.classes["value"].abs()).argsort(kind="stable")].head(MOST_CLASSES)
     few = f"; the {len(classes)} that differ most, of {len(found.classes)}" if len(classes) < len(found.classes) else ""
     of_class = [Column("class", lambda line: class_name(class_names, line["label"])), Column("images", "n", str)]
     over = "over all corruptions" if len(found.corruptions) else "of clean images"
     yield Table.of(f"Errors by class {over}{few}", classes, [*of_class, *errors])
-
-
-def _map_cell(line: dict[str, Any]) -> Cell:
-    mark = "*" if _is_clear(line["p_holm"]) else " "
-    return Cell(signed_percent(line["value"]) + mark, line["value"])

@@ -51,7 +51,7 @@ def print_table(table: Table, mark: str = "") -> None:
 def open_progress() -> Progress:
     """A progress bar with the time left, on stderr, shown only in a terminal."""
     console = open_console(stderr=True)
-    return Progress(
+    return _Bar(
         TextColumn("{task.description}", table_column=Column(no_wrap=True)),
         BarColumn(bar_width=30),
         _Counts(table_column=Column(no_wrap=True)),
@@ -61,6 +61,14 @@ def open_progress() -> Progress:
         console=console,
         disable=not console.is_terminal,
     )
+
+
+class _Bar(Progress):
+    """Writes nothing at all where it is not shown; before version 14.1, rich ends with an empty line."""
+
+    def stop(self) -> None:
+        if not self.disable:
+            super().stop()
 
 
 class _Counts(MofNCompleteColumn):

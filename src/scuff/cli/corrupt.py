@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scuff.cli.options import Address, DryRun, EngineName, SkipUnreadable
+from scuff.cli.options import Address, DryRun, EngineName
 from scuff.cli.study import options_command
 from scuff.export.options import ExportOptions
 
@@ -37,7 +37,6 @@ def corrupt_command(
     *,
     as_published: AsPublished = False,
     workers: Workers = None,
-    skip_unreadable: SkipUnreadable = False,
     engine: EngineName = "local",
     address: Address = None,
     dry_run: DryRun = False,
@@ -49,8 +48,8 @@ def corrupt_command(
     image has its own random stream, so that results depend neither on the number of workers nor on the other images.
 
     Interrupt it whenever you like: the same command resumes where it stopped. Files that were damaged, or whose source
-    has changed, are made again. Sources that cannot be read are skipped and listed at the end, and the exit code is 1;
-    with --skip-unreadable it is 0.
+    has changed, are made again. Pictures that cannot be read are all listed before anything is made, and the command
+    ends; with --skip-unreadable it goes on without them.
 
     Millions of files are hard on any file system. With --layout webdataset, DST/CORRUPTION/SEVERITY/ holds
     shard-000000.tar and so on, for the webdataset library: KEY.png and, if SRC has a folder per class, KEY.cls, the
@@ -73,24 +72,29 @@ def corrupt_command(
         raise ValueError(f"--workers must be at least 0, got {workers}")
 
     from scuff.cli.jobs import chosen_engine, resumable_job
-    from scuff.export import plan_export, run_plan
+    from scuff.export import run_plan
+    from scuff.export.plan import plan_of
 
     place = chosen_engine(engine, address, None if workers is None else max(workers, 1), "--workers")
-    plan = plan_export(**options | ({"save": "jpeg"} if as_published else {}))
+    with resumable_job() as advance:
+        plan = plan_of(ExportOptions(**options | ({"save": "jpeg"} if as_published else {})), advance)
     _announce(plan)
     if dry_run:
         _tell_cost(plan, place)
         return
     with resumable_job() as advance:
         result = run_plan(plan, place, lambda done, total: advance("corrupting", done, total))
-    _conclude(plan, result, skip_unreadable)
+    _conclude(plan, result, options.get("skip_unreadable", False))
 
 
 def _announce(plan: Plan) -> None:
+    from scuff.cli.jobs import tell_unreadable
+
     severities = sorted({level for levels in plan.levels.values() for level in levels if level is not None})
     at = f" x severities {','.join(map(str, severities))}" if severities else ""
     typer.echo(f"{plan.images} images x {len(plan.levels)} corruptions{at} -> {plan.destination}")
     typer.echo(f"Corruptions: {', '.join(plan.levels)}")
+    tell_unreadable(plan.unreadable)
     typer.echo(
         f"To make: {plan.missing} {UNITS[plan.settings['layout']]}; existing: {plan.work.outputs - plan.missing}."
     )
@@ -122,8 +126,9 @@ def _conclude(plan: Plan, result: ExportResult, skip_unreadable: bool) -> None:
     typer.echo(f"Made {result.written}; existing: {result.skipped}; in {plan.destination}.")
     if plan.lock is not None:
         typer.echo(f"All files are those of {plan.lock.place}, byte for byte: {plan.lock.seal}")
-    if result.failures:
-        typer.echo(f"{len(result.failures)} files could not be read:", err=True)
-        for name, reason in sorted(result.failures.items()):
-            typer.echo(f"  {name}: {reason}", err=True)
+    late = {name: reason for name, reason in result.failures.items() if name not in plan.unreadable}
+    if late:
+        from scuff.pictures import list_unreadable
+
+        typer.echo(f"{len(late)} pictures could not be used:\n{list_unreadable(late)}", err=True)
         raise typer.Exit(0 if skip_unreadable else 1)

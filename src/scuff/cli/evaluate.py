@@ -15,7 +15,13 @@ from scuff.evaluation.options import EvaluationOptions
 if TYPE_CHECKING:
     from scuff.evaluation import Plan, Timing
 
-Baseline = Annotated[str, typer.Option(metavar="alexnet|MODEL|none", help="Reference of corruption errors.")]
+Baseline = Annotated[
+    str,
+    typer.Option(
+        metavar="alexnet|MODEL|none",
+        help="Reference of corruption errors: published, a model of this evaluation, or FOLDER:MODEL of another.",
+    ),
+]
 
 
 @options_command(EvaluationOptions)
@@ -45,6 +51,7 @@ def evaluate_command(
       scuff evaluate timm:vit_base_patch16_224 --suite imagenet-noc --data folder:val --out runs/noc --dry-run
       scuff evaluate torchvision:resnet50 --data folder:val --lock imagenet-c.lock.yaml --out runs/locked
       scuff evaluate torchvision:resnet50 --data imagenet-a:imagenet-a --out runs/a
+      scuff evaluate torchvision:resnet50 --suite imagenet-c --data folder:val --out runs/quick --half-width 0.5
     """
     check_files(as_json, as_csv)
     from scuff.cli.jobs import chosen_engine, remove_damaged_cells, resumable_job
@@ -57,6 +64,9 @@ def evaluate_command(
         plan = plan_evaluation(**{"suite": None} | options, progress=advance)
     _check_baseline(plan, baseline)
     _announce(plan)
+    if options.get("passes") or options.get("half_width"):
+        _sample(plan, options, place, dry_run)
+        return
     if dry_run:
         _estimate(plan, engine)
         return
@@ -72,10 +82,12 @@ def evaluate_command(
 
 def _check_baseline(plan: Plan, baseline: str) -> None:
     """Refuse an unknown baseline now, as it is used only when everything else is done."""
+    from scuff.evaluation.results import is_evaluation
     from scuff.metrics import load_reference
 
+    known = ("none", *plan.classifiers)
     evaluated = plan.store.names("models", ".json")
-    if baseline != "none" and baseline not in plan.classifiers and f"models/{baseline}.json" not in evaluated:
+    if baseline not in known and f"models/{baseline}.json" not in evaluated and not is_evaluation(baseline):
         load_reference(baseline, plan.suite.name)
 
 
@@ -104,16 +116,33 @@ def _estimate(plan: Plan, engine: str) -> None:
 
     missing = plan.missing()
     for cell, models in missing.items():
-        level = "" if cell.severity is None else f" {cell.severity}"
-        typer.echo(f"  {cell.entry}{level}: {', '.join(models)}")
+        typer.echo(f"  {cell}: {', '.join(models)}")
     typer.echo(f"Predictions: {plan.settings['images'] * sum(map(len, missing.values()))}")
     print_costs(estimate(plan, plan.how["device"], compile=plan.how["compile"]), engine)
 
 
-def _conclude(plan: Plan, timing: Timing, baseline: str) -> None:
-    from scuff.cli.scores import print_scores
-    from scuff.evaluation import read_evaluation
-    from scuff.evaluation.remarks import late_doubts
+def _sample(plan: Plan, options: dict[str, Any], engine: Any, dry_run: bool) -> None:
+    """Take a sample of all passes, and print what it says of the whole."""
+    from scuff.cli.console import print_table
+    from scuff.cli.jobs import resumable_job
+    from scuff.evaluation.sampled import Sampling, run_sampled
+    from scuff.report.evaluation.sampled import sampled_table
+
+    sampling = Sampling(plan)
+    done = {model: sampling.done(model) for model in plan.classifiers}
+    asked = f"{options['passes']} passes" if options.get("passes") else f"+-{options['half_width']:g} points"
+    typer.echo(f"A sample: {asked} of each model; of all {len(sampling.order)}, {max(done.values())} are there")
+    if dry_run:
+        return
+    with resumable_job() as advance:
+        timing = run_sampled(plan, options.get("passes"), options.get("half_width"), engine=engine, progress=advance)
+    _tell_timing(timing)
+    print_table(sampled_table({model: sampling.scores(model) for model in plan.classifiers}))
+    typer.echo("In brackets: 95 % intervals for what all passes over these images would give.")
+    typer.echo(f"A page of them: scuff report {shlex.quote(plan.store.root)}")
+
+
+def _tell_timing(timing: Timing) -> None:
     from scuff.words import show_duration
 
     if timing.predictions:
@@ -121,6 +150,14 @@ def _conclude(plan: Plan, timing: Timing, baseline: str) -> None:
             f"{timing.predictions} predictions in {show_duration(timing.seconds)}: {timing.per_second:.0f} per second; "
             f"corrupting took {timing.corrupting_share:.0%} of the work; pixels {timing.pixels}."
         )
+
+
+def _conclude(plan: Plan, timing: Timing, baseline: str) -> None:
+    from scuff.cli.scores import print_scores
+    from scuff.evaluation import read_evaluation
+    from scuff.evaluation.remarks import late_doubts
+
+    _tell_timing(timing)
     print_scores(read_evaluation(plan.store.root), baseline)
     for doubt in late_doubts(plan):
         typer.echo(f"Warning: {doubt}.", err=True)

@@ -9,13 +9,6 @@ import typer
 
 Picture = Annotated[Path | None, typer.Option(metavar="FILE", help="Picture to corrupt instead of the bundled cat.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
-Classes = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Class subset: imagenet-100 is every tenth class of ImageNet.")
-]
-SkipUnreadable = Annotated[
-    bool,
-    typer.Option("--skip-unreadable", help="Go on without pictures that cannot be read, instead of listing them."),
-]
 Device = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1. Default: the GPU if there is one.")]
 EngineName = Annotated[str, typer.Option("--engine", metavar="local|ray", help="Run here, or on a Ray cluster.")]
 Address = Annotated[

@@ -70,19 +70,17 @@ def overlap_command(plan: Any, matrix: Any, *, compare_to: CompareTo = None) -> 
 
         typer.echo(f"Compared with {compare_to}: {agreement(matrix, overlaps(read_overlap(compare_to)))}")
     out = plan.store.root
-    typer.echo(f"Matrix: {out}/overlap.csv; accuracies: {out}/accuracies.csv")
+    typer.echo(f"Matrix: {out}/overlap.csv, with intervals: {out}/overlap-pairs.csv; accuracies: {out}/accuracies.csv")
     typer.echo(f"Benchmark: scuff design nonoverlapping {shlex.quote(out)}")
 
 
 def _print_matrix(matrix: Overlaps) -> None:
-    """The whole matrix if it is small, else the pairs that overlap most."""
+    """The whole matrix if it is small, else the pairs that overlap most; with intervals."""
     from scuff.cli.console import print_table
+    from scuff.report.overlap.designs import matrix_table
 
     if len(matrix.names) <= MATRIX_LIMIT:
-        headings = ["overlap", *(str(number + 1) for number in range(len(matrix.names)))]
-        lines = zip(matrix.names, matrix.values, strict=True)
-        rows = [[f"{k} {name}", *map(hundredths, line)] for k, (name, line) in enumerate(lines, start=1)]
-        print_table(Table.of_texts(headings, rows))
+        print_table(matrix_table(matrix, "Overlaps; above the diagonal, 95 % intervals where they are known"))
     else:
         pairs = [(a, b, matrix.score(a, b)) for a, b in combinations(matrix.defined().names, 2)]
         strongest = sorted(pairs, key=lambda pair: pair[2].value, reverse=True)[:MATRIX_LIMIT]

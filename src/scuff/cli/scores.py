@@ -22,11 +22,11 @@ def print_scores(evaluation: Evaluation, baseline: str) -> None:
     from scuff.report.evaluation.scores import baseline_misfit
 
     is_film = "frame" in evaluation.rows
-    print_table((_sequence_table(evaluation) if is_film else _still_table(evaluation, baseline)).turned())
-    errors = None if is_film else _errors_table(evaluation)
-    if errors is not None:
-        print_table(errors)
-    misfit = "" if is_film else baseline_misfit(evaluation, baseline)
+    print_table((_sequence_table if is_film else _still_table)(evaluation, baseline).turned())
+    for table in () if is_film else (_errors_table(evaluation), _ce_table(evaluation, baseline)):
+        if table is not None:
+            print_table(table)
+    misfit = baseline_misfit(evaluation, baseline)
     if misfit:
         typer.echo(misfit)
     typer.echo("In brackets: 95 % intervals; Wilson for clean errors, else by bootstrap over images.")
@@ -98,19 +98,33 @@ def _errors_table(evaluation: Evaluation) -> Table | None:
     return Table.pivot(caption, lines, "corruption", "severity", column, heads=heads, name=entry_name)
 
 
-def _sequence_table(evaluation: Evaluation) -> Table:
-    """Means over the perturbations that have been evaluated, not normalised, at each of their difficulties."""
-    from scuff.report.evaluation.scores import counted_suite, measure_sequences
+def _ce_table(evaluation: Evaluation, baseline: str) -> Table | None:
+    """Corruption errors by corruption, relative to the baseline; None where there is none."""
+    from scuff.metrics import by_model, read_cells
+    from scuff.report.evaluation.scores import ce_table, corruption_errors, counted_suite, find_baseline
 
-    by_difficulty = measure_sequences(evaluation, "none")
+    cells = {model: read_cells(rows) for model, rows in by_model(evaluation.rows).items()}
+    ces = corruption_errors(cells, find_baseline(evaluation, baseline, cells), counted_suite(evaluation))
+    return ce_table(ces, list(cells), baseline) if len(ces) else None
+
+
+def _sequence_table(evaluation: Evaluation, baseline: str) -> Table:
+    """Means over the perturbations that have been evaluated, at each of their difficulties: mFR if there is a baseline.
+
+    Without one they are flip probabilities.
+    """
+    from scuff.report.evaluation.scores import counted_suite, measure_sequences
+    from scuff.report.evaluation.sequences import headings
+
+    by_difficulty = measure_sequences(evaluation, baseline)
     wanted = len(counted_suite(evaluation).benchmark())
     rates = by_difficulty[0].flip_rates
     columns = [Column("", str), Column("images", lambda model: rates[model].n, str)]
     for scores in by_difficulty:
-        known = scores.flips.groupby("model").size()
+        known, (flips, moves) = scores.flips.groupby("model").size(), headings(scores)
         columns += [
             Column(f"sequences ({scores.difficulty})", lambda model, known=known: f"{known[model]} of {wanted}", str),  # type: ignore[misc]
-            Column(f"flip probability % ({scores.difficulty})", scores.flip_rates.get, decimals(2)),
-            Column(f"top-5 distance ({scores.difficulty})", scores.distances.get, fine),
+            Column(f"{flips} ({scores.difficulty})", scores.flip_rates.get, decimals(2)),
+            Column(f"{moves} ({scores.difficulty})", scores.distances.get, fine),
         ]
     return Table.of("", list(rates), columns)

@@ -188,7 +188,11 @@ def mscr_command(plan: Any, accuracies: Any, *, protocol: ProtocolName = None, a
       scuff mscr --model net.safetensors --data cifar10:data --out runs/net
       scuff mscr --protocol paper-2d --data B_sep.npz --runs 100 --out runs/paper
     """
-    _print_matrices(accuracies, as_paper)
+    interval = "student"
+    if as_paper:
+        interval = "paper-images" if plan.work.protocol.points.x.dtype == "uint8" else "paper"
+    _print_matrices(accuracies, interval)
+    _print_comparisons(accuracies)
     planned = plan.settings
     if len(accuracies.runs) < len(planned["runs"]) or len(accuracies.models) < len(planned["models"]):
         typer.echo(
@@ -198,13 +202,13 @@ def mscr_command(plan: Any, accuracies: Any, *, protocol: ProtocolName = None, a
     typer.echo(f"Accuracies: {plan.store.root}/accuracies.csv")
 
 
-def _print_matrices(accuracies: RobustAccuracies, as_paper: bool) -> None:
+def _print_matrices(accuracies: RobustAccuracies, interval: str) -> None:
     """Accuracies by test noise, down, and training noise, across; the last line is the MSCR."""
     from scuff.cli.console import print_table
     from scuff.metrics import accuracy_table, mscr_scores
 
-    interval = "paper" if as_paper else "student"
-    scores = mscr_scores(accuracies, average="means" if as_paper else "ratios", interval=interval)  # type: ignore[arg-type]
+    average = "ratios" if interval == "student" else "means"
+    scores = mscr_scores(accuracies, average=average, interval=interval)  # type: ignore[arg-type]
     for model, copies in product(accuracies.models, accuracies.copies):
         line = scores[(scores["model"] == model) & (scores["copies"] == copies)]
         heading = model if len(accuracies.copies) == 1 else f"{model}, {copies} copies"
@@ -217,6 +221,21 @@ def _print_matrices(accuracies: RobustAccuracies, as_paper: bool) -> None:
         lines.append(("MSCR %", *(_mscr(row) + " " for row in line.itertuples())))
         print_table(Table.of_texts(("", *(f"{radius:.4g}" for radius in accuracies.train_noise)), lines))
     typer.echo(f"Intervals: {scores['interval'].iloc[0]}.")
+
+
+def _print_comparisons(accuracies: RobustAccuracies) -> None:
+    """What every training noise changes against the smallest, and how many pairs of them differ."""
+    from scuff.cli.console import print_table
+    from scuff.report.separation.comparisons import ABOUT_RUNS, changes_table, comparison_words
+    from scuff.report.separation.scores import measure_mscr
+
+    scores = measure_mscr(accuracies)
+    if not scores.has_comparisons:
+        return
+    for model in scores.models:
+        print_table(changes_table(scores, model))
+        typer.echo(comparison_words(scores, model))
+    typer.echo(ABOUT_RUNS)
 
 
 def _accuracy(row: Any) -> str:

@@ -4,58 +4,29 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
-from scuff.cli.options import Classes, Device, DryRun, SkipUnreadable
-from scuff.options import words
-from scuff.vocabulary import TRAINING_IMAGES
+from scuff.cli.options import DryRun
+from scuff.cli.study import options_command
+from scuff.training.options import TrainingOptions
+
+ALSO_OF_TESTS = ("classes", "device", "skip_unreadable")
+
+TestImages = Annotated[
+    str | None,
+    typer.Option(metavar="DATA", help="Test images. Default: the test split of --data, if it has one."),
+]
+Nproc = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Train one network with N processes on this machine, one GPU each."),
+]
 
 
+@options_command(TrainingOptions)
 def train_command(
-    data: str = typer.Option(
-        ...,
-        "--data",
-        metavar="DATA",
-        help=TRAINING_IMAGES,
-    ),
-    out: str = typer.Option(
-        ..., metavar="FILE.safetensors", help="File for the weights; any fsspec path, as s3://bucket/net.safetensors."
-    ),
-    recipe: str = typer.Option(..., metavar="NAME", help="Training recipe, see above."),
-    corruption: str | None = typer.Option(
-        None,
-        metavar="SUITE/NAME,...",
-        help="Corrupt half of every batch by this, at random severities; of several, every image draws one.",
-    ),
-    suite: str | None = typer.Option(
-        None, "--suite", metavar="SUITE", help="Corrupt half of every batch by random corruptions of this suite."
-    ),
-    noise: float | None = typer.Option(
-        None,
-        metavar="RADIUS",
-        help="Add uniform noise of up to this radius to every pixel (0..1), anew in every epoch.",
-    ),
-    augment: str | None = typer.Option(
-        None, metavar="SCHEME", help="Augment every image: augmix, augmix-jsd, autoaugment, patch-gaussian, ant, ..."
-    ),
-    architecture: str | None = typer.Option(None, help="Network to train instead of the recipe's."),
-    epochs: int | None = typer.Option(None, metavar="N", help="Number of epochs instead of the recipe's."),
-    start: str | None = typer.Option(
-        None, metavar="FILE", help="Fine-tune these weights, at a lower learning rate, instead of starting anew."
-    ),
-    seed: int = typer.Option(0, help="Determines initial weights, order of images and all random draws."),
-    classes: Classes = None,
-    skip_unreadable: SkipUnreadable = False,
-    test: str | None = typer.Option(
-        None, metavar="DATA", help="Test images. Default: the test split of --data, if it has one."
-    ),
-    device: Device = None,
-    nproc: int | None = typer.Option(
-        None, "--nproc", metavar="N", help="Train one network with N processes on this machine, one GPU each."
-    ),
-    dry_run: DryRun = False,
+    options: dict[str, Any], *, test: TestImages = None, nproc: Nproc = None, dry_run: DryRun = False
 ) -> None:
     """Train a classifier, on clean images or with a corruption, noise or an augmentation scheme.
 
@@ -89,10 +60,9 @@ def train_command(
       scuff train --data folder:train --test folder:val --classes imagenet-100 --recipe imagenet-100 --out n.safetensors
       scuff train --data folder:train --test folder:val --recipe imagenet-100 --nproc 8 --out n.safetensors --dry-run
     """
-    treated = {"corruption": words(corruption), "suite": suite, "noise": noise, "augment": augment}
-    options = {**treated, "architecture": architecture, "epochs": epochs, "start": start, "classes": classes}
+    device = options.get("device")
     if dry_run:
-        _print_cost(data, recipe, out, device=device, **options)
+        _print_cost(**options)
         return
     from scuff.cli.team import started_processes, training_job
 
@@ -104,27 +74,20 @@ def train_command(
     from scuff.training.distributed import find_team, leave
     from scuff.training.images import open_training_source
 
-    team, images = find_team(), None
-    if skip_unreadable:  # else they are refused where all processes agree on what to do
-        images, options["classes"] = readable(open_training_source(data, classes), skip=True), None
+    team, used = find_team(), dict(options)
+    if "skip_unreadable" in options:  # else they are refused where all processes agree on what to do
+        images = readable(open_training_source(options["data"], used.pop("classes", None)), skip=True)
+        used["data"] = images
         if team.is_first:
             tell_unreadable(images.unreadable)
     with training_job(team.rank) as advance:
-        path = train(
-            images or data,
-            recipe,
-            out,
-            **options,  # type: ignore[arg-type]
-            seed=seed,
-            device=device,
-            progress=lambda done, total: advance("training", done, total),
-        )
+        path = train(**used, progress=lambda done, total: advance("training", done, total))
     if team.size > 1:
         leave()
     if not team.is_first:
         return
     typer.echo(f"Weights: {path}")
-    _test(path, data, test, classes, device, skip_unreadable)
+    _test(path, options["data"], test, {key: options[key] for key in ALSO_OF_TESTS if key in options})
 
 
 def _print_cost(data: str, recipe: str, out: str, **options: Any) -> None:
@@ -137,7 +100,7 @@ def _print_cost(data: str, recipe: str, out: str, **options: Any) -> None:
     print_costs(cost)
 
 
-def _test(path: Path | str, data: str, test: str | None, classes: str | None, device: str | None, skip: bool) -> None:
+def _test(path: Path | str, data: str, test: str | None, options: dict[str, Any]) -> None:
     """Print the accuracy on test images, if there are any."""
     from scuff.data.open import has_splits
     from scuff.evaluation import evaluate
@@ -145,5 +108,5 @@ def _test(path: Path | str, data: str, test: str | None, classes: str | None, de
 
     if test is None and not has_splits(data):
         return
-    score = accuracy(evaluate(path, None, test or data, classes=classes, device=device, skip_unreadable=skip))
+    score = accuracy(evaluate(path, None, test or data, **options))
     typer.echo(f"Accuracy on test images: {100 * score.value:.2f} % [{100 * score.low:.2f}, {100 * score.high:.2f}]")

@@ -79,7 +79,12 @@ def pinch_and_twirl(x: Tensor, twirl: Tensor, *, amount: float) -> Tensor:
 
 
 def _lens_count(shape: tuple[int, ...]) -> int:
-    return int(501.76 * shape[1] * shape[2] / min(shape[1:]) ** 2)
+    """As many on every square of the picture; where the shorter side has less than 8 pixels, 8 on every pixel.
+
+    >>> _lens_count((3, 224, 224)), _lens_count((3, 8, 16)), _lens_count((3, 1, 1000))
+    (501, 1003, 8000)
+    """
+    return min(int(501.76 * shape[1] * shape[2] / min(shape[1:]) ** 2), 8 * shape[1] * shape[2])
 
 
 def _draw_lenses(keys: Tensor, shape: Shape) -> dict[str, Tensor]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from scuff.data.pixels import count_processors
 from scuff.data.source import Source
-from scuff.data.stored import StoredPictures
+from scuff.data.stored import StoredPictures, StoredRows
 from scuff.pictures import UnreadablePictures
 
 Progress = Callable[[str, int, int], None]
@@ -24,26 +24,33 @@ def readable(source: Source, skip: bool = False, progress: Progress | None = Non
     """
     if not source.has_pictures or source.unreadable is not None:
         return source
+    failures = find_unreadable(source.images, source.name, skip, progress)
+    return replace(without(source, failures), unreadable=failures)
+
+
+def find_unreadable(
+    images: StoredPictures | StoredRows, name: str, skip: bool, progress: Progress | None = None
+) -> dict[str, str]:
+    """Try all pictures; those that cannot be read, with the reasons, are refused, or returned with `skip`."""
     failures = {}
     with ThreadPoolExecutor(count_processors()) as pool:  # Pillow decodes without holding Python's lock
-        for position, reason in enumerate(pool.map(source.images.try_decoding, range(len(source)))):
+        for position, reason in enumerate(pool.map(images.try_decoding, range(len(images)))):
             if reason is not None:
-                failures[_name(source, position)] = reason
-            if progress is not None and (position % 64 == 63 or position + 1 == len(source)):
-                progress("checking pictures", position + 1, len(source))
-    if failures and (not skip or len(failures) == len(source)):
-        raise UnreadablePictures(source.name, len(source), failures)
-    return replace(without(source, failures), unreadable=failures)
+                failures[_name(images, position)] = reason
+            if progress is not None and (position % 64 == 63 or position + 1 == len(images)):
+                progress("checking pictures", position + 1, len(images))
+    if failures and (not skip or len(failures) == len(images)):
+        raise UnreadablePictures(name, len(images), failures)
+    return failures
 
 
 def without(source: Source, names: Collection[str]) -> Source:
     """A source without some of its pictures, by the names that messages about unreadable ones give them."""
     if not names:
         return source
-    return source.take(np.array([_name(source, position) not in names for position in range(len(source))], bool))
+    return source.take(np.array([_name(source.images, position) not in names for position in range(len(source))], bool))
 
 
-def _name(source: Source, position: int) -> str:
+def _name(images: StoredPictures | StoredRows, position: int) -> str:
     """The path of a picture below its folder."""
-    images = source.images
     return images.names[position] if isinstance(images, StoredPictures) else images.name(position)

@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from scuff.files import check_out
-from scuff.options import REPEATED, REQUIRED, SWITCH, TEXT, WHOLE, Option
+from scuff.options import NUMBER, REPEATED, REQUIRED, SWITCH, TEXT, WHOLE, Option
 from scuff.vocabulary import (
     Device,
     EngineOption,
@@ -66,6 +66,18 @@ class EvaluationOptions:
         False
     )
     limit: Annotated[int | None, Option("Number of images, evenly spread over the data.", WHOLE, "N")] = None
+    passes: Annotated[
+        int | None,
+        Option("Try only so many pairs of an image and a cell for each model, and estimate the scores.", WHOLE, "N"),
+    ] = None
+    half_width: Annotated[
+        float | None,
+        Option(
+            "The same, until the 95 % interval of mCE (else of the mean error) is this many points to either side.",
+            NUMBER,
+            "POINTS",
+        ),
+    ] = None
     clean: Annotated[Any, Option("Clean counterpart of published corrupted images.", TEXT, "SOURCE")] = None
     classes: Annotated[
         str | None, Option("Class subset: imagenet-a, imagenet-r or objectnet; others do not count.", TEXT, "NAME")

@@ -33,7 +33,7 @@ from scuff.models.classifier import PRECISIONS
 from scuff.models.untrained import looks_untrained
 from scuff.options import takes_options
 from scuff.pictures import Cut
-from scuff.store import Settings, Store, check_settings
+from scuff.store import Settings, Store, check_settings, read_settings, save_settings
 from scuff.suites import Suite
 
 SETTINGS = "evaluation.json"
@@ -49,6 +49,9 @@ class Cell:
 
     entry: str
     severity: int | None = None
+
+    def __str__(self) -> str:
+        return self.entry if self.severity is None else f"{self.entry} {self.severity}"
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,7 @@ class Plan:
     def check_folder(self) -> None:
         """Refuse a folder whose rows depend on something else. Without any rows in it, nothing is bound to it."""
         finished = self.store.names("rows", ".parquet")
-        if finished:
+        if finished or self.has_samples():
             check_settings(self.store, SETTINGS, self.settings, NOTED_ONLY, MAY_JOIN)
         for model in self.classifiers:
             of_model = {_without_hash(name): name for name in finished if name.startswith(f"rows/{model}/")}
@@ -130,6 +133,23 @@ class Plan:
                         f"{self.store.root}/{existing} was computed from other images than there are now; use another "
                         "folder, or delete the file"
                     )
+
+    def has_samples(self) -> bool:
+        """Whether the folder holds passes of samples."""
+        return bool(self.store.names("sampled", ".parquet"))
+
+    def save(self, environment: Settings) -> None:
+        """Write what all rows share, and a file for each model that has no rows yet."""
+        has_rows = bool(self.store.names("rows", ".parquet")) or self.has_samples()
+        before = read_settings(self.store, SETTINGS) if has_rows else {}
+        joining = {key: self.settings[key] for key in MAY_JOIN if before.get(key) is None}
+        settings = {**self.settings, **before, **joining}
+        if settings != before:
+            save_settings(self.store, SETTINGS, settings)
+        for name in self.classifiers:
+            file = f"models/{name}.json"
+            if not self.store.names(f"rows/{name}", ".parquet") and not (has_rows and self.store.exists(file)):
+                save_settings(self.store, file, {**self.about(name), "environment": environment})
 
     def missing(self) -> dict[Cell, list[str]]:
         """The cells that are left to do, with the models that lack them."""

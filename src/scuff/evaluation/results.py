@@ -9,9 +9,11 @@ from typing import Any, NotRequired, TypedDict
 import pandas as pd
 
 from scuff.evaluation.plan import SETTINGS
-from scuff.store import Settings, open_results, read_rows, read_settings
+from scuff.metrics.evaluation.tables import by_model
+from scuff.store import Settings, Store, open_results, read_rows, read_settings
 from scuff.suites import Suite
 from scuff.suites.suite import suite_from_dict
+from scuff.words import listed
 
 
 class CutOf(TypedDict):
@@ -75,3 +77,22 @@ def read_evaluation(directory: str | os.PathLike[str]) -> Evaluation:
     models = {model["name"]: model for model in known.values()}
     suite = suite_from_dict(settings["suite"], SETTINGS)
     return Evaluation(read_rows(store, store.names("rows", ".parquet")), settings, models, suite)
+
+
+def read_model(place: str) -> tuple[Evaluation, pd.DataFrame]:
+    """The evaluation and the rows of one model: FOLDER, or FOLDER:MODEL if it has several."""
+    folder, colon, name = place.rpartition(":")
+    if not colon or Store(place).exists(SETTINGS):
+        folder, name = place, ""
+    evaluation = read_evaluation(folder)
+    models = by_model(evaluation.rows)
+    one = next(iter(models))
+    name = one if not name and len(models) == 1 else name
+    if name not in models:
+        raise ValueError(f"{folder} holds {listed(list(models))}; which one? Write {folder}:{one}, for example")
+    return evaluation, models[name]  # type: ignore[return-value]
+
+
+def is_evaluation(place: str) -> bool:
+    """Whether a place is the folder of an evaluation, or FOLDER:MODEL."""
+    return any(folder and Store(folder).exists(SETTINGS) for folder in (place, place.rpartition(":")[0]))

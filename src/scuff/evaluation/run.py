@@ -17,13 +17,14 @@ from scuff.engine import Run, needs_of
 from scuff.engine.local import NEEDED
 from scuff.environment import environment
 from scuff.evaluation.options import EvaluationOptions
-from scuff.evaluation.plan import MAY_JOIN, SETTINGS, Plan, plan_evaluation
+from scuff.evaluation.plan import Plan, plan_evaluation
 from scuff.evaluation.remarks import doubts, late_doubts
 from scuff.evaluation.runner import Runner, Timing
+from scuff.evaluation.sampled import Sampling, is_sampled, run_sampled
 from scuff.evaluation.tasks import split_tasks
 from scuff.files import DISK_FULL, Stopped
 from scuff.options import takes_options
-from scuff.store import read_rows, read_settings, save_settings
+from scuff.store import read_rows
 
 log = logging.getLogger("scuff")
 
@@ -48,6 +49,9 @@ def evaluate(asked: EvaluationOptions) -> pd.DataFrame:
         plan = plan_evaluation(**options | {"out": nowhere if asked.out is None else asked.out})
         for doubt in doubts(plan):
             log.warning(doubt)
+        if is_sampled(asked):
+            run_sampled(plan, asked.passes, asked.half_width)
+            return pd.concat([Sampling(plan).rows(model) for model in plan.classifiers])
         run_plan(plan)
         for doubt in late_doubts(plan):
             log.warning(doubt)
@@ -98,7 +102,7 @@ def run_tests(
     timing = Timing(batch_size=batch_size or 0)
     try:
         if tasks:
-            _save_settings(plan, device)
+            plan.save(environment(device))
         done = run.cells("test", work, tasks, needs=needs, size=lambda task: images * len(task.models))
         with contextlib.closing(done):
             for _, of_task in done:
@@ -120,16 +124,3 @@ def _memory_of(plan: Plan, device: torch.device) -> int:
     else:
         pixels = example.images.array.nbytes
     return NEEDED + (0 if device.type == "cuda" else min(pixels, MAX_PIXEL_BYTES))
-
-
-def _save_settings(plan: Plan, device: torch.device) -> None:
-    """What all cells share, and a file for each model that has no rows yet."""
-    has_rows = bool(plan.store.names("rows", ".parquet"))
-    before = read_settings(plan.store, SETTINGS) if has_rows else {}
-    joining = {key: plan.settings[key] for key in MAY_JOIN if before.get(key) is None}
-    settings = {**plan.settings, **before, **joining}
-    if settings != before:
-        save_settings(plan.store, SETTINGS, settings)
-    for name in plan.classifiers:
-        if not plan.store.names(f"rows/{name}", ".parquet"):
-            save_settings(plan.store, f"models/{name}.json", {**plan.about(name), "environment": environment(device)})

@@ -18,7 +18,6 @@ from scuff.evaluation.choices import CLEAN
 from scuff.evaluation.clock import Clock
 from scuff.evaluation.plan import Cell, Plan
 from scuff.evaluation.predict import BatchLimit, Columns, Distort, predict
-from scuff.evaluation.tasks import Task
 from scuff.locks.recipe import film_cut
 from scuff.locks.use import Witness
 from scuff.models import Classifier
@@ -79,10 +78,10 @@ class Runner:
         self._pixels: tuple[Source, Pixels, Tensor] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Runner, (replace(self.plan, how={}), self.device, self.limit.size, self.compile, self.workers)
+        return type(self), (replace(self.plan, how={}), self.device, self.limit.size, self.compile, self.workers)
 
-    def __call__(self, task: Task, advance: Advance) -> Timing:
-        """Run a task. Where its models fail together, they run one by one, so that a bad one takes no other with it."""
+    def __call__(self, task: Any, advance: Advance) -> Timing:
+        """Run a `Task`. Where its models fail together, they run one by one: a bad one takes no other with it."""
         before, started = self.clock.seconds(), time.perf_counter()
         try:
             predictions = self.run(task.cell, task.models, advance)
@@ -95,7 +94,7 @@ class Runner:
         corrupting, predicting = (after.get(part, 0.0) - before.get(part, 0.0) for part in ("corrupting", "predicting"))
         return Timing(predictions, seconds, corrupting, predicting, self.kept, self.limit.size)
 
-    def _run_each(self, task: Task, advance: Advance) -> int:
+    def _run_each(self, task: Any, advance: Advance) -> int:
         predictions, errors = 0, []
         for name in task.models:
             try:
@@ -180,11 +179,15 @@ class Runner:
             corrupt(images, cell.entry, cell.severity, ids=ids, as_published=published, **options)
         ]
 
-    def _write(self, model: str, cell: Cell, source: Source, columns: Columns) -> None:
+    def check_numbers(self, model: str, cell: object, columns: Columns) -> None:
+        """Refuse a model that answers NaN."""
         bad = int(np.isnan(columns["confidence"]).sum())
         if bad:
             hint = "" if self.plan.settings["precision"] == "float32" else "; try precision float32 or bfloat16"
-            raise ValueError(f"{model} gave NaN for {bad} predictions of {cell.entry} {cell.severity or ''}{hint}")
+            raise ValueError(f"{model} gave NaN for {bad} predictions of {cell}{hint}")
+
+    def _write(self, model: str, cell: Cell, source: Source, columns: Columns) -> None:
+        self.check_numbers(model, cell, columns)
         per_image = len(columns["prediction"]) // len(source)
         constant = {
             "model": model,

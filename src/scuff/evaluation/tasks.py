@@ -23,8 +23,7 @@ class Task:
     models: tuple[str, ...]
 
     def __str__(self) -> str:
-        level = "" if self.cell.severity is None else f" {self.cell.severity}"
-        return f"{self.cell.entry}{level}"
+        return str(self.cell)
 
 
 def split_tasks(plan: Plan, missing: Mapping[Cell, Sequence[str]]) -> list[Task]:

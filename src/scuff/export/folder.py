@@ -11,7 +11,7 @@ import numpy as np
 from scuff.engine import Advance
 from scuff.export.images import CHUNK, PictureJob, check_names, read_batches
 from scuff.export.places import check_seen
-from scuff.export.seals import Seals, digest_origin, file_origin, list_outputs, seal_content, seal_glance, stamp_origin
+from scuff.export.seals import Seals, digest_origin, file_origin, list_outputs, seal_output, stamp_origin
 from scuff.export.work import Done, Left, Work
 
 Missing = dict[int | None, np.ndarray]  # for each severity a byte per chunk, whose bits are the pictures
@@ -128,9 +128,8 @@ def corrupt_chunk(job: PictureJob, chunk: Chunk, advance: Advance) -> Done:
                     continue
                 for name, content in job.corrupt(chosen, chunk.entry, severity).items():
                     path = f"{cell_folder(chunk.entry, severity)}/{output_name(name, job.save)}"
-                    seals.append(seal_content(job.store, path, origins[name], content))
                     job.store.write(path, content)
-                    seals.append(seal_glance(job.store, path, origins[name]))
+                    seals += seal_output(job.store, path, origins[name], content)
                     written += 1
                 advance(written, chunk.outputs)
     except BaseException:  # what is written of a task that was stopped counts

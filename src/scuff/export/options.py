@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from scuff.files import check_out
 from scuff.options import SWITCH, TEXT, WHOLE, Option
-from scuff.vocabulary import Crop, EngineOption, Only, Resize, Seed, Severities
+from scuff.vocabulary import Crop, EngineOption, Only, Resize, Seed, Severities, SkipUnreadable
 
 if TYPE_CHECKING:
     from scuff.suites import Suite
@@ -58,6 +58,7 @@ class ExportOptions:
     layout: Annotated[str | None, Option(LAYOUT, TEXT, "folder|npz|npy|webdataset")] = None
     lock: Annotated[str | os.PathLike[str] | None, Option(LOCK, TEXT, "FILE")] = None
     shard: Annotated[int | None, Option("Pictures per tar file of webdataset (default 500).", WHOLE, "N")] = None
+    skip_unreadable: SkipUnreadable = False
     engine: EngineOption = None
     progress: Annotated[
         Callable[[int, int], None] | None, Option("Called with (outputs made, outputs to make) as they get ready.")

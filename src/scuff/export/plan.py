@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from scuff.arrays import LABELS_KEYS, ArrayFile, open_arrays
 from scuff.data import Source, array_source, open_source
 from scuff.data.folders import class_folders, number_classes
 from scuff.data.open import forms
+from scuff.data.readable import Progress, find_unreadable
 from scuff.data.source import picture_source
 from scuff.data.stored import StoredPictures
 from scuff.door import resolve_still
@@ -35,6 +36,7 @@ from scuff.locks.verdict import verify_clean
 from scuff.options import takes_options
 from scuff.pictures import SUFFIXES, Cut, find_pictures
 from scuff.store import Settings, check_settings
+from scuff.store.settings import NOTED_ONLY
 from scuff.suites import Levels, Suite, load_suite
 
 SAVES = ("png", "jpeg")
@@ -65,6 +67,11 @@ class Plan:
         return len(self.names)
 
     @property
+    def unreadable(self) -> Mapping[str, str]:
+        """Pictures that are left out because they cannot be read, with the reasons."""
+        return self.settings.get("unreadable", {})
+
+    @property
     def levels(self) -> dict[str, Levels]:
         """Corruptions and severities."""
         return self.job.levels
@@ -80,11 +87,21 @@ class Plan:
         return sum(left.tasks for left in self.work.left.values())
 
 
-def plan_of(asked: ExportOptions) -> Plan:
-    """Plan an export without writing anything."""
+def plan_of(asked: ExportOptions, progress: Progress | None = None) -> Plan:
+    """Plan an export without writing anything. `progress` is told of pictures that are tried."""
     lock = open_lock(asked.lock)
     if lock is not None:
         asked = _follow(asked, lock)
+    plan = _plan(asked, lock, {})
+    images, work = plan.job.images, plan.work
+    if not isinstance(images, FolderImages) or not (plan.tasks or work.left_out):
+        return plan
+    stored = StoredPictures(images.source, plan.names)
+    unreadable = find_unreadable(stored, os.fspath(asked.source), asked.skip_unreadable, progress)
+    return _plan(asked, lock, unreadable) if unreadable else plan
+
+
+def _plan(asked: ExportOptions, lock: Lock | None, unreadable: Mapping[str, str]) -> Plan:
     suite = asked.suite if isinstance(asked.suite, Suite) else load_suite(asked.suite)
     levels = suite.choose(asked.only, asked.severities, asked.validation)
     for entry, severities in levels.items():
@@ -107,7 +124,9 @@ def plan_of(asked: ExportOptions) -> Plan:
             lock, _clean_source(source, arrays), has_labels=arrays is not None and arrays.labels is not None
         ).raise_if_different()
     if arrays is None:
-        origin, names, job, work = _plan_pictures(source, layout, shard, cut, chosen, seals, lock is not None)
+        origin, names, job, work = _plan_pictures(
+            source, unreadable, layout, shard, cut, chosen, seals, in_colour=lock is not None
+        )
     else:
         origin, names, job, work = _plan_array(arrays, layout, shard, cut, chosen, seals)
     settings = {
@@ -125,8 +144,10 @@ def plan_of(asked: ExportOptions) -> Plan:
         "pictures": _names_fingerprint(names) if shard and arrays is None else None,
         **({} if lock is None else {"lock": lock.seal}),
         "scuff": scuff.__version__,
+        **({"unreadable": dict(unreadable)} if unreadable else {}),
     }
-    plan = Plan(settings, not check_settings(store, SETTINGS, settings), names, job, work, seals, lock)
+    is_new = not check_settings(store, SETTINGS, settings, (*NOTED_ONLY, "unreadable"))
+    plan = Plan(settings, is_new, names, job, work, seals, lock)
     if plan.is_new and (plan.missing < work.outputs or work.stale):
         raise ValueError(
             f"{asked.destination} holds files of the names that would be written, but no {SETTINGS} that says how they "
@@ -163,12 +184,20 @@ def _pictures(source: Path) -> tuple[Path, list[str]]:
 
 
 def _plan_pictures(
-    source: Path, layout: str, shard: int | None, cut: Cut, chosen: dict, seals: Seals, in_colour: bool
+    source: Path,
+    unreadable: Mapping[str, str],
+    layout: str,
+    shard: int | None,
+    cut: Cut,
+    chosen: dict,
+    seals: Seals,
+    in_colour: bool,
 ) -> Planned:
     folder, names = _pictures(source)
     images = FolderImages(folder.absolute(), cut, in_colour)
     job = PictureJob(images, **chosen)
     if layout == "folder":
+        names = [name for name in names if name not in unreadable]
         work = plan_folder(job, names, seals)
     else:
         check_names(names, images.key, "")

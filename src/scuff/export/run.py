@@ -13,7 +13,7 @@ from scuff.export.plan import Plan, plan_of
 from scuff.files import DISK_FULL, Stopped
 from scuff.locks import verify
 from scuff.options import takes_options
-from scuff.store import save_settings
+from scuff.store import read_settings, save_settings
 
 Progress = Callable[[int, int], None]
 
@@ -47,9 +47,9 @@ def export(asked: ExportOptions) -> ExportResult:
 def run_plan(plan: Plan, engine: Engine | None = None, progress: Progress | None = None) -> ExportResult:
     """Carry out what `plan_export` has planned."""
     work, store = plan.work, plan.job.store
-    written, done, total, failures = 0, 0, plan.missing, dict(work.left_out)
+    written, done, total, failures = 0, 0, plan.missing, {**plan.unreadable, **work.left_out}
     try:
-        if plan.is_new:
+        if plan.is_new or plan.unreadable != read_settings(store, SETTINGS).get("unreadable", {}):
             save_settings(store, SETTINGS, plan.settings)
         work.prepare()
         with Run(engine, store if plan.tasks else None, None, "corrupt") as run:

@@ -3,7 +3,8 @@
 A seal is 64 bits of a hash over an output's name, the source that it was made of, and itself. There are two of each:
 over size, times and inode of the files, which tells at a glance that nothing has changed; and over their contents,
 which still fits when the files were copied elsewhere. The journal of the export keeps them, `progress/*.seals`.
-Elsewhere than on this machine, what is known of an output without fetching it is its size.
+Elsewhere than on this machine, what is known of an output without fetching it is its size and, in a bucket, its entity
+tag, which S3, Google and Azure keep for every object: both seals have that.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import hashlib
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import fsspec
 import numpy as np
@@ -25,32 +27,35 @@ from scuff.store import Store
 SECONDS_BETWEEN = 5.0  # two writings
 SUFFIX = ".seals"
 
+TAGS = ("ETag", "md5Hash", "etag")  # what S3, Google and Azure call them
+
 Origin = tuple[str, str]  # of what an output is made of: a stamp, and a digest
 
 
-def seal_output(store: Store, path: str, origin: Origin) -> list[int]:
-    """The seals of an output that has just been written."""
+def seal_output(store: Store, path: str, origin: Origin, content: bytes | None = None) -> list[int]:
+    """The seals of an output that has just been written; with its content, it is not read again."""
     stamp = look(store, path) or "gone"
-    return [_seal(path, origin[0], stamp), _seal(path, origin[1], _digest(store, path, stamp))]
-
-
-def seal_glance(store: Store, path: str, origin: Origin) -> int:
-    """The seal of an output that has just been written over what can be seen of it at a glance."""
-    return _seal(path, origin[0], look(store, path) or "gone")
-
-
-def seal_content(store: Store, path: str, origin: Origin, content: bytes) -> int:
-    """The seal over contents of an output that is about to be written."""
-    digest = hashlib.blake2b(content, digest_size=8).hexdigest()
-    return _seal(path, origin[1], digest if store.is_local else str(len(content)))
+    is_known = content is not None and store.is_local
+    digest = hashlib.blake2b(content or b"", digest_size=8).hexdigest() if is_known else _digest(store, path, stamp)
+    return [_seal(path, origin[0], stamp), _seal(path, origin[1], digest)]
 
 
 def look(store: Store, path: str) -> str | None:
     """What is known of an output at a glance; None if it is not there."""
     try:
-        return file_stamp(store.address(path)) if store.is_local else str(store.size(path))
+        return file_stamp(store.address(path)) if store.is_local else _stamp(store.info(path))
     except FileNotFoundError:
         return None
+
+
+def _stamp(about: Mapping[str, Any]) -> str:
+    """What a bucket tells of a file: its size, and a tag that changes with the content, if it has one.
+
+    >>> _stamp({"size": 3, "ETag": '"9e10"'}), _stamp({"size": 3})
+    ('3 9e10', '3')
+    """
+    tag = next((str(about[key]) for key in TAGS if about.get(key)), "")
+    return f"{about['size']} {tag}".replace('"', "").strip()
 
 
 def file_origin(paths: Iterable[str | os.PathLike[str]]) -> Origin:
@@ -78,7 +83,7 @@ def list_outputs(store: Store, below: str) -> dict[str, str]:
     files, path = fsspec.core.url_to_fs(store.address(below))
     files.invalidate_cache()  # workers elsewhere have written since
     found = files.find(path, detail=True)
-    return {name[len(path.rstrip("/")) + 1 :]: str(about["size"]) for name, about in found.items()}
+    return {name[len(path.rstrip("/")) + 1 :]: _stamp(about) for name, about in found.items()}
 
 
 class Seals:

@@ -30,8 +30,9 @@ from scuff.metrics.evaluation.stability import flip_probability, mfr, mt5d, top5
 from scuff.metrics.evaluation.tables import Cells, by_model, read_cells
 from scuff.metrics.intervals import Resampling, wilson
 from scuff.metrics.overlap.accuracies import Accuracies, read_accuracies, robustness_scores
-from scuff.metrics.overlap.benchmarks import Balance, balance, coverage, direct_coverage, spread
+from scuff.metrics.overlap.benchmarks import Balance, balance, ce_table, coverage, direct_coverage, spread
 from scuff.metrics.overlap.scores import Agreement, Overlaps, agreement, overlap, overlaps, read_overlaps
+from scuff.metrics.sampling.scores import sampled_scores
 from scuff.metrics.score import Difference, Score, to_frame
 from scuff.metrics.separation.classes import (
     Neighbours,
@@ -42,6 +43,15 @@ from scuff.metrics.separation.classes import (
 )
 from scuff.metrics.separation.mscr import accuracy_table, copies_effect, mscr, mscr_scores, running_mscr
 from scuff.metrics.separation.robust_accuracies import RobustAccuracies, read_robust_accuracies
+from scuff.metrics.separation.training_noise import compare_training_noise
+from scuff.metrics.survival import (
+    median_failure,
+    survival,
+    survival_area,
+    survival_differences,
+    survival_scores,
+    survival_table,
+)
 from scuff.metrics.transform_space.distances import Distances, read_distances
 from scuff.metrics.transform_space.nearness import closest_order, mmd, msd, scheme_correlations
 from scuff.metrics.validity.correlation import Correlation, correlate
@@ -56,11 +66,20 @@ __all__ = ["Difference", "Resampling", "Score", "bootstrap", "bootstrap_differen
 __all__ += ["Cells", "Reference", "accuracy", "by_model", "ce", "cell_errors", "compare", "difference", "differences"]
 __all__ += ["ece", "error", "example_films", "example_rows", "family_means", "flip_probability", "holm"]
 __all__ += ["load_reference", "mce", "mean_error", "mfr", "mt5d", "ranks", "read_cells", "register", "reliability"]
-__all__ += ["residual_robustness", "robustness_score", "scores", "summary", "top5_distance"]
-__all__ += ["Accuracies", "Agreement", "Balance", "Overlaps", "agreement", "balance", "coverage", "direct_coverage"]
-__all__ += ["overlap", "overlaps", "read_accuracies", "read_overlaps", "robustness_scores", "spread"]
+__all__ += ["residual_robustness", "robustness_score", "sampled_scores", "scores", "summary", "top5_distance"]
+__all__ += ["Accuracies", "Agreement", "Balance", "Overlaps", "agreement", "balance", "ce_table", "coverage"]
+__all__ += ["direct_coverage", "overlap", "overlaps", "read_accuracies", "read_overlaps", "robustness_scores", "spread"]
 __all__ += ["Neighbours", "RobustAccuracies", "Separation", "accuracy_table", "class_separation", "class_separations"]
-__all__ += ["copies_effect", "mscr", "mscr_scores", "nearest_other_class", "read_robust_accuracies", "running_mscr"]
+__all__ += [
+    "compare_training_noise",
+    "copies_effect",
+    "mscr",
+    "mscr_scores",
+    "nearest_other_class",
+    "read_robust_accuracies",
+    "running_mscr",
+]
+__all__ += ["median_failure", "survival", "survival_area", "survival_differences", "survival_scores", "survival_table"]
 __all__ += ["Distances", "closest_order", "mmd", "msd", "read_distances", "scheme_correlations"]
 __all__ += ["Correlation", "Effective", "Shifts", "complete_shifts", "contributions", "correlate"]
 __all__ += ["effective_robustness", "read_shifts", "validity", "vif_distance"]

@@ -7,6 +7,7 @@ import copy
 import hashlib
 import io
 import os
+import re
 import warnings
 import zipfile
 from collections.abc import Iterator
@@ -15,9 +16,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from scuff.failures import ModelError, is_out_of_memory
 from scuff.models.classifier import Classifier
 
 UNSAFE = ("constants/custom_obj", "constants/opaque_obj")  # in a torch.export archive: pickles that may run code
+DEVICES = re.compile(r': Device = prim::Constant\[value="(\w+)')  # in the code of TorchScript
 FORCE = "TORCH_FORCE_WEIGHTS_ONLY_LOAD"
 
 
@@ -57,7 +60,8 @@ class Program(nn.Module):
 
     def forward(self, images: Tensor) -> Any:
         if self.batch is None:
-            return self.inner(images)
+            with _explaining_devices(self.inner, images.device.type):
+                return self.inner(images)
         outputs = []
         for piece in images.split(self.batch):
             black = piece.new_zeros(self.batch - len(piece), *piece.shape[1:])
@@ -104,6 +108,22 @@ def _open_exported(content: bytes) -> Classifier:
 def _load_exported(content: bytes) -> torch.export.ExportedProgram:
     with _silent(), _only_tensors():
         return torch.export.load(io.BytesIO(content))
+
+
+@contextlib.contextmanager
+def _explaining_devices(program: nn.Module, device: str) -> Iterator[None]:
+    """Say so if a program fails that was traced on another device, whose name has become part of its code."""
+    try:
+        yield
+    except RuntimeError as error:
+        named = DEVICES.findall(str(getattr(program, "inlined_graph", "")))
+        others = sorted({name for name in named if name != device})
+        if not others or is_out_of_memory(error):
+            raise
+        raise ModelError(
+            f"this TorchScript program was traced on {others[0]}, which has become part of its code, and cannot run on "
+            f"{device}: use --device {others[0]}, trace it again on {device}, or save it by torch.jit.script"
+        ) from error
 
 
 def _frozen(network: nn.Module) -> nn.Module:

@@ -14,7 +14,6 @@ from typing import Any
 
 from scuff.report import parts
 from scuff.report.parts import Facts, Part, Section
-from scuff.store import Store, read_settings
 from scuff.studies.base import Again, Study, again_from
 from scuff.words import entry_name
 
@@ -47,7 +46,7 @@ def settings_section(
 
 def read_study(study: type[Study[Any]], directory: str) -> tuple[Any, dict[str, Any]]:
     """The results of the study in a folder, and its settings."""
-    settings = read_settings(Store(directory), study.file)
+    settings = study.read_settings(directory)
     return study.read(directory), settings
 
 
@@ -105,7 +104,7 @@ def all_facts(settings: Mapping[str, Any], *, hidden: Collection[str] = (), most
 def _flat(name: str, value: Any) -> Facts:
     """One fact, or those inside of a mapping; a suite is named by what identifies it."""
     if isinstance(value, dict) and "entries" in value:
-        return [(name, f"{value['suite']}, version {value['version']}")]
+        return [(name, f"{value.get('suite')}, version {value.get('version')}")]
     if isinstance(value, dict):
         return [fact for inner, more in value.items() for fact in _flat(f"{name}, {inner}", more)]
     if isinstance(value, list):

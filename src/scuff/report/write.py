@@ -21,10 +21,11 @@ from typing import Any
 from scuff.engine import read_statuses
 from scuff.report.page import Page, need_drawing_packages, render_page, save_page
 from scuff.report.progress.progress import page_of_runs, progress_section
-from scuff.store import Store, read_settings
+from scuff.store import Store
 from scuff.studies.base import Study, again_from
 
 EVALUATION = "evaluation.json"
+TABLE = ".csv"  # accuracies as `metrics.read_accuracies` takes them
 
 
 def write_report(
@@ -40,14 +41,15 @@ def write_report(
     ----------
     directory
         The folder of an evaluation or of any study, on this machine or anywhere that fsspec reaches. One that is still
-        running is reported as far as it is; one that has no results yet gets a page about its progress.
+        running is reported as far as it is; one that has no results yet gets a page about its progress. Or a CSV table
+        of accuracies, for the page of an overlap study.
     out
-        The file, or a folder for report.html; by default the folder of the results.
+        The file, or a folder for report.html; by default the folder of the results, or beside the table.
     title
         The heading, in place of one that says what was measured.
     options
         Of an evaluation: `baseline`, `data`, `overlap`, `threshold` (see `scuff.report.evaluation.evaluation.page`). Of
-        an overlap study: `threshold`.
+        an overlap study: `threshold`, `use`, `baseline`, `as_paper` (see `scuff.report.overlap.overlap.page`).
     """
     where = os.fspath(directory)
     return write_page(read_page(where, **options), where, out, title=title)
@@ -57,12 +59,18 @@ def write_page(
     page: Page, directory: str, out: str | os.PathLike[str] | None = None, *, title: str | None = None
 ) -> str:
     """Save a page, under a title of your own if you like, and return its path."""
+    if out is None and directory.endswith(TABLE):
+        out = f"{directory.removesuffix(TABLE)}.html"
     return save_page(render_page(replace(page, title=title or page.title)), directory, out)
 
 
 def read_page(directory: str, **options: Any) -> Page:
     """The page about whatever a folder holds; about its progress, if there are no results yet."""
     need_drawing_packages()
+    if directory.endswith(TABLE):
+        build = importlib.import_module("scuff.report.overlap.overlap").page
+        _check_options(build, directory, options)
+        return build(directory, **options)
     store = Store(directory)
     statuses = read_statuses(store)
     pages = page_modules()
@@ -106,7 +114,7 @@ def command_again(directory: str, name: str) -> str | None:
     """The command that resumes the study of that name in a folder; None where its settings do not tell it."""
     store = Store(directory)
     study = next((study for study in known_studies() if study.name == name and store.exists(study.file)), None)
-    again = None if study is None else again_from(study, read_settings(store, study.file), directory)
+    again = None if study is None else again_from(study, study.read_settings(directory), directory)
     return None if again is None else again.words
 
 

@@ -26,14 +26,23 @@ COLUMNS = {
     "confidence": pa.float32(),
 }
 FRAME_COLUMNS = {"frame": pa.int16(), **{f"rank{rank}": pa.int32() for rank in (2, 3, 4, 5)}}  # of sequences only
+FAILURE_COLUMNS = {"failure": pa.float32(), "highest": pa.float32(), "flips_back": pa.bool_()}  # of survival only
 
 
 def write_rows(store: Store, name: str, constant: Mapping[str, str], columns: Mapping[str, np.ndarray]) -> None:
-    """Write the rows of one cell: `constant` once for all, `columns` (N,) each, `severity` among them as a number."""
+    """Write the rows of one cell: `constant` once for all, `columns` (N,) each, or one number for all.
+
+    Rows of a sample mix cells: their corruptions are a column.
+    """
     count = len(columns["image_id"])
     zeros = pa.array(np.zeros(count, np.int32))
-    table = {word: pa.DictionaryArray.from_arrays(zeros, pa.array([constant[word]])) for word in CONSTANT}
-    for column, kind in {**COLUMNS, **FRAME_COLUMNS}.items():
+    table = {
+        word: pa.array(columns[word]).dictionary_encode()
+        if word in columns
+        else pa.DictionaryArray.from_arrays(zeros, pa.array([constant[word]]))
+        for word in CONSTANT
+    }
+    for column, kind in {**COLUMNS, **FRAME_COLUMNS, **FAILURE_COLUMNS}.items():
         if column in columns:
             table[column] = pa.array(np.broadcast_to(columns[column], count), kind)
     file = io.BytesIO()

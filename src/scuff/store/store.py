@@ -151,10 +151,10 @@ class Store:
         with contextlib.suppress(FileNotFoundError), self._explaining():
             self._files.rm_file(self._path(name))
 
-    def size(self, name: str) -> int:
-        """The bytes of a file."""
+    def info(self, name: str) -> dict[str, Any]:
+        """What its file system tells of a file; `size`, its bytes, at least."""
         with self._explaining():
-            return self._fresh().size(self._path(name))
+            return self._fresh().info(self._path(name))
 
     def stamp(self, name: str) -> str:
         """A text that changes when the file is written anew."""

@@ -10,8 +10,10 @@ import importlib
 from typing import Any
 
 from scuff.studies.calibration.study import CalibrationStudy, calibrate_suite
+from scuff.studies.claims.study import ClaimsStudy, check
 from scuff.studies.overlap.study import OverlapStudy, overlap
 from scuff.studies.separation.study import MscrStudy, SeparationStudy, mscr, separation
+from scuff.studies.survival import SurvivalStudy, survival
 from scuff.studies.transform_space.study import (
     CorrelationStudy,
     DissimilarStudy,
@@ -29,13 +31,29 @@ from scuff.studies.validity.study import ValidityStudy, validity
 # A folder belongs to the first whose settings it holds: correlation keeps those of distances, too, and mscr those of
 # separation.
 STUDIES = (
-    *(OverlapStudy, MscrStudy, SeparationStudy, ValidityStudy),
+    *(OverlapStudy, MscrStudy, SeparationStudy, ValidityStudy, SurvivalStudy),
     *(SubsetsStudy, MixingStudy, DissimilarStudy, CorrelationStudy, DistancesStudy, CalibrationStudy),
+    ClaimsStudy,
 )
-FUNCTIONS = (calibrate_suite, correlation, dissimilar, distances, mixing, mscr, overlap, separation, subsets, validity)
+FUNCTIONS = (
+    calibrate_suite,
+    check,
+    correlation,
+    dissimilar,
+    distances,
+    mixing,
+    mscr,
+    overlap,
+    separation,
+    subsets,
+    survival,
+    validity,
+)
 READERS = {
+    "Checked": "claims.results",
     "Validity": "validity.results",
     "read_accuracy_table": "validity.table",
+    "read_claims_study": "claims.results",
     "read_dissimilar": "transform_space.dissimilar",
     "read_distance_study": "transform_space.distances",
     "read_mscr": "separation.results",
@@ -43,6 +61,7 @@ READERS = {
     "read_overlap": "overlap.results",
     "read_separation": "separation.distances",
     "read_shift_evaluations": "validity.evaluations",
+    "read_survival": "survival",
     "read_validity": "validity.results",
 }
 

@@ -27,7 +27,7 @@ import os
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, Protocol, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, Protocol, TypedDict, TypeVar, dataclass_transform
 
 import scuff
 from scuff.files import check_out
@@ -51,6 +51,13 @@ NOT_KEPT = ("engine", "progress")  # options that say how a study runs, not what
 ALWAYS_NOTED = ("device", "environment", "options", "scuff", "unreadable")  # worth knowing, and no more
 
 
+class StudySettings(TypedDict, total=False):
+    """What a file of settings holds, as far as somebody reads it again. Studies add what is theirs."""
+
+    data: str
+    options: dict[str, Any]
+
+
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def study(cls: C) -> C:
     """Make a class a study: a frozen dataclass."""
@@ -67,6 +74,7 @@ class Study(Generic[R]):
     planner: ClassVar[str]  # "module:function": study -> Plan
     reader: ClassVar[str]  # "module:function": folder -> result
     file: ClassVar[str]  # of its settings; by default NAME.json
+    form: ClassVar[Any] = StudySettings  # what that file must look like (see `scuff.readers`)
     noted: ClassVar[tuple[str, ...]] = ()  # settings beyond the options that may change in a folder
     resumes: ClassVar[bool] = True  # whether an interrupted run goes on where it was
     has_cells: ClassVar[bool] = True  # whether its work can be spread over processes and machines
@@ -97,6 +105,13 @@ class Study(Generic[R]):
     def read(cls, directory: str | os.PathLike[str]) -> Any:
         """What the folder of a study holds."""
         return _load(cls.reader)(directory)
+
+    @classmethod
+    def read_settings(cls, directory: str | os.PathLike[str]) -> "Settings":
+        """The settings in the folder of a study."""
+        from scuff.store import Store, read_settings
+
+        return read_settings(Store(directory), cls.file, cls.form)
 
     def options(self) -> dict[str, Any]:
         """The options as JSON; what is None or the default is left out."""
@@ -192,13 +207,13 @@ def check_folder(study: Study[Any], store: "Store | None", settings: "Settings")
     Settings that differ forbid resuming, unless their option may change. Options that join are brought together in
     `settings["options"]`, so that the "same again" line names them all.
     """
-    from scuff.store import check_settings, read_settings
+    from scuff.store import check_settings
 
     declared = options_of(type(study))
     may_change = tuple(name for name, described in declared.items() if described.resume != "same")
     if store is None or not check_settings(store, study.file, settings, (*may_change, *study.noted, *ALWAYS_NOTED)):
         return None
-    before = read_settings(store, study.file)
+    before = study.read_settings(store.root)
     earlier, options = before.get("options"), settings["options"]
     defaults = {field.name: field.default for field in dataclasses.fields(study)}
     for name, described in declared.items():
@@ -245,7 +260,10 @@ def again(study: Any, options: Mapping[str, Any], out: str) -> Again:
         value = out if name == "out" else options.get(name)
         if value is None or value is False:
             continue
-        words = described.kind.write(_named(value, objects))
+        try:
+            words = described.kind.write(_named(value, objects))
+        except (TypeError, ValueError, LookupError, AttributeError) as error:
+            raise ValueError(f"the option {name} in the settings of {out} cannot be {value!r}") from error
         if described.is_argument:
             arguments += words
         else:

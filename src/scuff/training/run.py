@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -13,21 +12,21 @@ from typing import Any
 import torch
 from torch import nn
 
-from scuff.augment import Scheme
 from scuff.augment.ant import AdversarialNoise, save_generator
-from scuff.data import Source, readable
+from scuff.data import readable
 from scuff.environment import find_device
 from scuff.failures import is_out_of_memory
 from scuff.files import as_place, check_out
 from scuff.models import build, open_model, read_origin, save_model
 from scuff.models.states import differences
+from scuff.options import takes_options
 from scuff.store import find_file
-from scuff.suites import Suite
 from scuff.training.adversarial_noise import AdversarialTraining
 from scuff.training.augment import epoch_seed
 from scuff.training.distributed import ALONE, Team, check_alike, check_batch, joined
 from scuff.training.fit import Progress, begin, every, fit, follow_first
 from scuff.training.images import TrainingImages, load_training_images, normalisation_of, open_training_source
+from scuff.training.options import TrainingOptions
 from scuff.training.recipes import Recipe, find_recipe
 from scuff.training.resume import file_beside, partial_file, resume_training, save_training
 from scuff.training.treatment import Augmented, Corrupted, Noise, Treatment, choose_treatment
@@ -35,72 +34,29 @@ from scuff.training.treatment import Augmented, Corrupted, Noise, Treatment, cho
 SECONDS_BETWEEN = 60.0  # two savings of an unfinished training
 
 
-def train(
-    data: str | Source,
-    recipe: str | Recipe,
-    out: str | os.PathLike[str],
-    *,
-    corruption: str | Sequence[str] | None = None,
-    suite: Suite | str | None = None,
-    noise: float | Noise | None = None,
-    augment: str | Scheme | Augmented | AdversarialTraining | None = None,
-    architecture: str | None = None,
-    epochs: int | None = None,
-    start: str | os.PathLike[str] | None = None,
-    seed: int = 0,
-    classes: str | None = None,
-    skip_unreadable: bool = False,
-    device: str | torch.device | None = None,
-    progress: Progress | None = None,
-) -> Path | str:
+@takes_options(TrainingOptions)
+def train(asked: TrainingOptions) -> Path | str:
     """Train a network and save it so that `open_model` can open it; return the file's path or address.
 
-    Parameters
-    ----------
-    data
-        The training images: an address as in `"cifar10:DIR"` (of which the training split is taken) or `"folder:DIR"`,
-        or a Source.
-    recipe
-        `"cifar-fast"`, `"cifar"`, `"cifar-augmentation"`, `"imagenet-100"`, `"cifar-separation"`, `"fashion"`, or a
-        `Recipe`.
-    out
-        A file that ends in .safetensors, on this machine or anywhere that fsspec reaches, as in
-        `"s3://bucket/net.safetensors"`. An interrupted training resumes; a finished one is not repeated.
-    corruption, suite
-        Corrupt half of every batch by this entry, such as `"noc-candidates/rain"`; of several, every image draws one.
-        With `suite` and no corruption, by all that count in the suite. Levels and severities are drawn too.
-    noise
-        Every image is moved to a random place in the L-infinity ball of this radius, as in 0.1, anew in every epoch; a
-        `Noise` has other norms.
-    augment
-        Every image is augmented by this scheme, `"augmix"` say, anew in every epoch: see `scuff.augment`.
-        `"augmix-jsd"` adds the consistency loss of AugMix; `"ant"` learns its noise against the network. `Augmented`
-        and `AdversarialTraining`, beside this function, have the weight of the loss and what is to be learned.
-    architecture, epochs
-        Override those of the recipe.
-    start
-        A file with weights to start from: fine-tuning, with the recipe's lower learning rate.
-    seed
-        Determines the first weights, the order of the images and all draws. On one device the same seed gives the
-        same weights.
-    classes
-        "imagenet-100" takes every tenth class of ImageNet.
-    skip_unreadable
-        Go on without pictures that cannot be read, instead of listing them and stopping.
+    The same seed on one device gives the same weights. `scuff.augment` has the schemes: "augmix-jsd" adds the
+    consistency loss of AugMix, "ant" learns its noise against the network. `Augmented` and `AdversarialTraining`,
+    beside this function, have the weight of the loss and what is to be learned, and `Noise` has other norms.
 
     In a program that torchrun has started several times, all processes train one network together: each calls this
     function with the same arguments, and the first of them writes the file.
     """
-    with joined(device) as (team, device):
+    out, start = asked.out, asked.start
+    with joined(asked.device) as (team, device):
         with team.agreeing():
             _check_out(out)
-            recipe = adapt(find_recipe(recipe), architecture, epochs, start is not None)
-            treatment = choose_treatment(corruption, suite, noise, augment)
+            recipe = adapt(find_recipe(asked.recipe), asked.architecture, asked.epochs, start is not None)
+            treatment = choose_treatment(asked.corruption, asked.suite, asked.noise, asked.augment)
             _check_out(as_place(out))
-            source = readable(open_training_source(data, classes), skip_unreadable)
+            source = readable(open_training_source(asked.data, asked.classes), asked.skip_unreadable)
             _check_team(team, recipe, treatment)
         images = load_training_images(source, recipe, device, team)
-        return train_on(images, recipe, out, treatment, start=start, seed=seed, device=device, progress=progress)
+        options: dict[str, Any] = {"start": start, "seed": asked.seed, "device": device, "progress": asked.progress}
+        return train_on(images, recipe, out, treatment, **options)
 
 
 def _check_team(team: Team, recipe: Recipe, treatment: Treatment | None) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypedDict, Unpack
 
 import numpy as np
 import pandas as pd
@@ -71,16 +72,22 @@ class Predictive:
     warning: str = ""
 
 
+class Search(TypedDict, total=False):
+    """What a search may choose from, and how it is validated: options of `find_predictive`."""
+
+    candidates: Sequence[str] | None
+    natural: Sequence[str] | None
+    folds: int
+    repeats: int
+    seed: int
+
+
 def find_predictive(
     shifts: Shifts,
     size: int,
     *,
-    candidates: Sequence[str] | None = None,
-    natural: Sequence[str] | None = None,
-    folds: int = 5,
-    repeats: int = 20,
-    seed: int = 0,
     progress: Callable[[str, int, int], None] | None = None,
+    **search: Unpack[Search],
 ) -> Predictive:
     """Find the `size` corruptions whose mean residual correlates best with natural shifts.
 
@@ -90,10 +97,10 @@ def find_predictive(
         Synthetic names to choose from. By default all corruptions.
     natural
         Natural benchmarks, over which the mean of correlations is taken. By default all.
-    folds, repeats
-        Of the cross-validation over models, which keeps families together. There are fewer folds if less than ten
-        models would be held out. The intervals are those of Nadeau and Bengio (2003), who take into account that the
-        parts of the models overlap.
+    folds, repeats, seed
+        Of the cross-validation over models, by default 5, 20 and 0, which keeps families together. There are fewer
+        folds if less than ten models would be held out. The intervals are those of Nadeau and Bengio (2003), who take
+        into account that the parts of the models overlap.
     progress
         Called with (what is being done, done, to do).
 
@@ -107,7 +114,8 @@ def find_predictive(
     (('x/fog', 'x/snow'), 1.0, '')
     """
     advance = progress or (lambda what, done, total: None)
-    question = ask_predictive(shifts, size, candidates, natural, folds, repeats, seed)
+    question = ask_predictive(shifts, size, **search)
+    seed = question.seed
     x, y, parts = question.x, question.y, question.parts
     training = _average_natural(find_moments(x, y, np.vstack([np.ones(len(x)), ~parts])))  # all models, then parts
     held_out = _average_natural(find_moments(x, y, parts))
@@ -150,6 +158,7 @@ class Question:
     x: np.ndarray
     y: np.ndarray
     parts: np.ndarray
+    seed: int
 
 
 def ask_predictive(
@@ -184,7 +193,7 @@ def ask_predictive(
     if not moments.scales.any():
         raise ValueError("no candidate differs between models, so none can predict anything")
     parts = split_models(shifts, folds, repeats, np.random.default_rng(seed))
-    return Question(tuple(place), tuple(kept), x, y, parts)
+    return Question(tuple(place), tuple(kept), x, y, parts, seed)
 
 
 def split_models(shifts: Shifts, folds: int, repeats: int, draw: np.random.Generator) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Loops over bytes: conversion at the door, glass blur's copies, pixelate's boxes."""
+"""Loops over bytes: conversion at the door, glass blur's copies, pixelate's boxes; whole numbers, but for the first."""
 
 from __future__ import annotations
 

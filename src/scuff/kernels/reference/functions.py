@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from scuff.kernels import portable
-from scuff.kernels.constants import constant
 from scuff.kernels.dispatch import kernel
 
 __all__ = ["arctangent", "power", "sine_and_cosine"]
@@ -85,8 +84,3 @@ def exponential(x: Tensor) -> Tensor:
     r = (x - twos * 6.93147180369123816490e-01) - twos * 1.90821492927058770002e-10
     scale = ((twos.long() + 1023) << EXPONENT).view(torch.float64)
     return portable.exponential_polynomial(r) * scale
-
-
-def exponent(value: float, x: Tensor) -> Tensor:
-    """A number as the exponent of `power`."""
-    return constant((float(value),), x.device, x.dtype)

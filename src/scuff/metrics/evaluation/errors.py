@@ -99,8 +99,7 @@ def family_means(
     cells = read_cells(rows)
     entries, note = scored_cells(cells, suite, partial)
     if families is None:
-        known = find_suite(cells.suite, suite)
-        families = (known and known.categories) or _registered_families(known, entries)
+        families = entry_families(find_suite(cells.suite, suite), entries)
     members = {family: [e for e in group if e in entries] for family, group in _by_family(families).items()}
     members = {family: group for family, group in members.items() if group}
     if not members:
@@ -198,8 +197,10 @@ def _places(cells: Cells, corruption: str) -> list[int]:
     return places
 
 
-def _registered_families(suite: Suite | None, entries: Iterable[str]) -> dict[str, str]:
-    """The family of every corruption that is registered."""
+def entry_families(suite: Suite | None, entries: Iterable[str]) -> dict[str, str]:
+    """The family of entries: the categories of a suite that has some, else those of its registered corruptions."""
+    if suite is not None and suite.categories:
+        return {entry: category for category, group in suite.categories.items() for entry in group}
     from scuff.corruptions import get, names  # torch, which nothing else here needs
 
     corruptions = {entry: entry if suite is None else suite.corruption(entry) for entry in entries}

@@ -11,17 +11,25 @@ their mCE lie close together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from scuff.metrics.evaluation.comparison import OVERALL
 from scuff.metrics.evaluation.references import Reference
 from scuff.metrics.evaluation.tables import CLEAN
 from scuff.metrics.intervals import DEFAULT, Resampling
-from scuff.metrics.overlap.accuracies import STANDARD, AccuracyTable, estimate, read_accuracies, robustness_scores
+from scuff.metrics.overlap.accuracies import (
+    STANDARD,
+    Accuracies,
+    AccuracyTable,
+    estimate,
+    read_accuracies,
+    robustness_scores,
+)
 from scuff.metrics.overlap.scores import Overlaps, OverlapTable, read_overlaps
 from scuff.metrics.score import Score
 
@@ -56,12 +64,14 @@ def direct_coverage(
     model: str = "all:imagenet-noc",
     tests: Sequence[str] | None = None,
     *,
+    as_paper: bool = False,
     resampling: Resampling = DEFAULT,
 ) -> pd.DataFrame:
     """What training with a whole benchmark does against other corruptions: robustness scores with it and without.
 
     A table of corruption, standard (the score R = A_c / A_clean of the model trained on clean images), trained (of the
-    model trained with the benchmark), difference, low, high, helped (the difference is above 0), n and interval.
+    model trained with the benchmark), difference, low, high, helped, harmed, n and interval. Training helped if the
+    interval of the difference lies above 0, and harmed if it lies below; neither is so where there is no interval.
 
     Parameters
     ----------
@@ -69,11 +79,13 @@ def direct_coverage(
         The row of the model trained with the whole benchmark.
     tests
         Corruptions; by default all of the table.
+    as_paper
+        As the paper does, count by the difference alone: helped if it is above 0, harmed if it is below.
 
-    >>> from scuff.metrics import Accuracies
     >>> table = np.array([[[0.9, 0.45, 0.81], [0.8, 0.72, 0.64]]])
     >>> table = Accuracies(("standard", "all:noc"), ("clean", "a/fog", "a/hue"), table)
-    >>> direct_coverage(table, "all:noc")[["corruption", "difference", "helped"]].round(3).values.tolist()
+    >>> found = direct_coverage(table, "all:noc", as_paper=True)
+    >>> found[["corruption", "difference", "helped"]].round(3).values.tolist()
     [['a/fog', 0.4, True], ['a/hue', -0.1, False]]
     """
     accuracies = read_accuracies(accuracies)
@@ -89,8 +101,9 @@ def direct_coverage(
 
     gain = estimate(two, difference, resampling)
     table = {"corruption": tests, "standard": scores.loc[STANDARD].to_numpy(), "trained": scores.loc[model].to_numpy()}
-    table |= {"difference": gain.value, "low": gain.low, "high": gain.high, "helped": gain.value > 0}
-    return pd.DataFrame({**table, "n": gain.n, "interval": gain.interval})
+    table |= {"difference": gain.value, "low": gain.low, "high": gain.high}
+    low, high = (gain.value, gain.value) if as_paper else (gain.low, gain.high)
+    return pd.DataFrame({**table, "helped": low > 0, "harmed": high < 0, "n": gain.n, "interval": gain.interval})
 
 
 def _nearest(overlaps: Overlaps, members: Sequence[str], other: str, threshold: float) -> tuple:
@@ -120,7 +133,7 @@ class Balance:
 def balance(
     accuracies: AccuracyTable,
     benchmark: Sequence[str],
-    reference: Reference | None = None,
+    reference: Reference | str | None = None,
     *,
     resampling: Resampling = DEFAULT,
 ) -> Balance:
@@ -135,41 +148,111 @@ def balance(
     benchmark
         Addresses of corruptions; there must be a model and a test for each.
     reference
-        Errors E* by the name of the entry, such as `load_reference("alexnet", "imagenet-noc")`. By default those of the
-        standard model of the same table, with the same seed.
+        Errors E* by the name of the entry, such as `load_reference("alexnet", "imagenet-noc")`, or a model of the
+        table, whose errors of the same seed count. By default its standard model.
 
-    >>> from scuff.metrics import Accuracies
     >>> table = np.array([[[0.9, 0.4, 0.6], [0.9, 0.8, 0.7], [0.9, 0.4, 0.8]]])
     >>> names = "a/fog", "a/snow"
     >>> result = balance(Accuracies(("standard", *names), ("clean", *names), table), names)
     >>> {name: round(value, 1) for name, value in result.mces.items()}, round(result.range.value, 1)
     ({'a/fog': 43.3, 'a/snow': 66.7}, 23.3)
     """
+    errors = _relative_errors(accuracies, (STANDARD, *benchmark), benchmark, reference)
+
+    def mces(a: np.ndarray) -> np.ndarray:
+        return errors.ces(a)[..., errors.kept].mean(axis=-1)
+
+    # Mirrored, as noise only drives the models apart.
+    spreads = estimate(errors.table, lambda a: np.stack(spread(mces(a)[..., 1:]), axis=-1), resampling, mirrored=True)
+    spans = np.stack([spreads.value, np.maximum(spreads.low, 0), np.maximum(spreads.high, 0)], axis=-1).tolist()
+    range_, std = (Score(value, low, high, spreads.n, spreads.interval, errors.note) for value, low, high in spans)
+    standard, *values = mces(errors.table.values).mean(axis=0).tolist()
+    return Balance(dict(zip(benchmark, values, strict=True)), range_, std, standard)
+
+
+def ce_table(
+    accuracies: AccuracyTable,
+    benchmark: Sequence[str],
+    models: Sequence[str] | None = None,
+    reference: Reference | str | None = None,
+    *,
+    resampling: Resampling = DEFAULT,
+) -> pd.DataFrame:
+    """The relative CE (percent) of models on every corruption of a benchmark, as in tables 1, 7 and 8 of the NOC paper.
+
+    A table of model, corruption, value, low, high, n, interval and note; the corruption "all" is the mCE. Where a
+    corruption hardly harms the reference, the CE is NaN, and the mCE goes without it, as in `balance`.
+
+    Parameters
+    ----------
+    models
+        Models of the table; by default the standard one, and those trained with a corruption of the benchmark.
+    reference
+        As for `balance`.
+
+    >>> table = np.array([[[0.9, 0.4, 0.6], [0.9, 0.8, 0.7], [0.9, 0.4, 0.8]]])
+    >>> names = "a/fog", "a/snow"
+    >>> found = ce_table(Accuracies(("standard", *names), ("clean", *names), table), names, ["a/fog"])
+    >>> found[["corruption", "value"]].round(1).values.tolist()
+    [['a/fog', 20.0], ['a/snow', 66.7], ['all', 43.3]]
+    """
+    accuracies = read_accuracies(accuracies)
+    if models is None:
+        models = [STANDARD, *(name for name in benchmark if name in accuracies.trained_on)]
+    errors = _relative_errors(accuracies, tuple(models), benchmark, reference)
+
+    def ces(a: np.ndarray) -> np.ndarray:
+        each = np.where(errors.kept, errors.ces(a), 0)
+        mean = each.sum(axis=-1, keepdims=True) / errors.kept.sum()
+        return np.concatenate([each, mean], axis=-1).reshape(*a.shape[:-2], -1)
+
+    found = estimate(errors.table, ces, resampling)
+    is_defined = np.tile([*errors.kept, True], len(models))
+    ends = {"value": found.value, "low": found.low, "high": found.high}
+    numbers = {name: np.where(is_defined, each, np.nan) for name, each in ends.items()}
+    keys = pd.MultiIndex.from_product([models, [*benchmark, OVERALL]], names=["model", "corruption"])
+    about = {"n": found.n, "interval": found.interval, "note": errors.note}
+    return pd.DataFrame({**numbers, **about}, keys).reset_index()
+
+
+@dataclass(frozen=True, eq=False)
+class _RelativeErrors:
+    """Accuracies of models and of the reference; `ces` gives the CE of the models: (..., models, corruptions)."""
+
+    table: Accuracies
+    ces: Callable[[np.ndarray], np.ndarray]
+    kept: np.ndarray  # corruptions that harm the reference enough
+    note: str
+
+
+def _relative_errors(
+    accuracies: AccuracyTable, models: Sequence[str], benchmark: Sequence[str], reference: Reference | str | None
+) -> _RelativeErrors:
     if not benchmark:
-        raise ValueError("balance needs the corruptions of a benchmark, got none")
-    table = read_accuracies(accuracies).take((STANDARD, *benchmark), (CLEAN, *benchmark))
-    if reference is None:  # how far the error of the standard model rises above its clean one, (seeds, corruptions)
-        rises = table.values[..., 0, :1] - table.values[..., 0, 1:]
-    else:
-        rises = _reference_rises(reference, benchmark)
-    kept = (rises.mean(axis=0) >= LEAST_RISE) & (rises.min(axis=0) > 0)
+        raise ValueError("corruption errors need the corruptions of a benchmark, got none")
+    name = STANDARD if reference is None else reference
+    added = [name] if isinstance(name, str) and name not in models else []
+    table = read_accuracies(accuracies).take((*models, *added), (CLEAN, *benchmark))
+    place = table.row(name) if isinstance(name, str) else None
+
+    def rises(a: np.ndarray) -> np.ndarray:  # how far errors rise above the clean one
+        return a[..., :1] - a[..., 1:]
+
+    scale = _reference_rises(name, benchmark) if isinstance(name, Reference) else rises(table.values)[:, place]
+    kept = (scale.mean(axis=0) >= LEAST_RISE) & (scale.min(axis=0) > 0)
     if not kept.any():
         raise ValueError(f"no corruption of the benchmark raises the error of the reference by {LEAST_RISE:g} or more")
 
-    def mces(a: np.ndarray) -> np.ndarray:
-        rise = (a[..., :1] - a[..., 1:])[..., kept]
-        scale = rise[..., :1, :] if reference is None else rises[:, kept]
-        return 100 * (rise / scale).mean(axis=-1)
+    def ces(a: np.ndarray) -> np.ndarray:
+        rise = rises(a)
+        with np.errstate(divide="ignore", invalid="ignore"):  # of corruptions that are left out
+            return 100 * rise[..., : len(models), :] / (scale if place is None else rise[..., [place], :])
 
-    # Mirrored, as noise only drives the models apart.
-    spreads = estimate(table, lambda a: np.stack(spread(mces(a)[..., 1:]), axis=-1), resampling, mirrored=True)
     left_out = [name for name, is_kept in zip(benchmark, kept, strict=True) if not is_kept]
-    note = f"mCE against {'the standard model of the table' if reference is None else 'a reference'}"
+    against = "a reference" if place is None else f"the {'standard model' if name == STANDARD else f'model of {name}'}"
+    note = f"mCE against {against}{'' if place is None else ' of the table'}"
     note += f"; left out, as they hardly harm it: {', '.join(left_out)}" if left_out else ""
-    spans = np.stack([spreads.value, np.maximum(spreads.low, 0), np.maximum(spreads.high, 0)], axis=-1).tolist()
-    range_, std = (Score(value, low, high, spreads.n, spreads.interval, note) for value, low, high in spans)
-    standard, *values = mces(table.values).mean(axis=0).tolist()
-    return Balance(dict(zip(benchmark, values, strict=True)), range_, std, standard)
+    return _RelativeErrors(table, ces, kept, note)
 
 
 def spread(values: ArrayLike) -> tuple[np.ndarray, np.ndarray]:

@@ -94,6 +94,13 @@ class Overlaps:
         """The scores as a square table with the names on both sides."""
         return pd.DataFrame(self.values, list(self.names), list(self.names))
 
+    def pairs(self) -> pd.DataFrame:
+        """A line per unordered pair with its interval: the columns a, b, overlap, low, high, n, interval."""
+        places = np.triu_indices(len(self.names), 1)
+        a, b = (np.array(self.names, dtype=object)[place] for place in places)
+        ends = {"overlap": self.values[places], "low": self.low[places], "high": self.high[places]}
+        return pd.DataFrame({"a": a, "b": b, **ends, "n": self.n, "interval": self.interval})
+
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the scores, without intervals, as a square CSV table; `read_overlaps` reads it."""
         with write_by_rename(path) as file:
@@ -174,11 +181,12 @@ def overlap(
 OverlapTable: TypeAlias = Overlaps | AccuracyTable  # whatever `read_overlaps` takes
 
 
-def read_overlaps(source: OverlapTable, suites: Sequence[Suite] = ()) -> Overlaps:
+def read_overlaps(source: OverlapTable, suites: Sequence[Suite] = (), *, use: Use = "robustness") -> Overlaps:
     """Overlaps from a table of your own, a DataFrame or a CSV file: a square matrix, or accuracies.
 
     A matrix has the names of the corruptions on both sides; a corruption without scores has a row and a column of empty
-    cells. Accuracies have the columns of `read_accuracies`. What is read already stays as it is.
+    cells. Accuracies have the columns of `read_accuracies`, and become overlaps by `use` as in `overlaps`. What is read
+    already stays as it is.
 
     >>> table = pd.DataFrame([[1, 0.2], [0.2, 1]], ["a/fog", "a/snow"], ["a/fog", "a/snow"])
     >>> read_overlaps(table).mean_overlap()
@@ -187,10 +195,12 @@ def read_overlaps(source: OverlapTable, suites: Sequence[Suite] = ()) -> Overlap
     if isinstance(source, Overlaps):
         return source
     if isinstance(source, Accuracies):
-        return overlaps(source)
+        return overlaps(source, use=use)
     frame = source if isinstance(source, pd.DataFrame) else read_csv(source)
     if any(name in COLUMNS for name in frame):
-        return overlaps(read_accuracies(frame, suites))
+        return overlaps(read_accuracies(frame, suites), use=use)
+    if use != "robustness":
+        raise ValueError(f"overlaps by {use} follow from accuracies; this is a matrix of overlaps already")
     if not isinstance(source, pd.DataFrame) or len(frame.columns) == len(frame) + 1:  # first column: names
         frame = frame.set_index(frame.columns[0])
     names = tuple(map(str, frame.index))

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from itertools import product
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,7 @@ from scuff.metrics.score import Score
 from scuff.metrics.separation.robust_accuracies import RobustAccuracies
 
 Average = Literal["ratios", "means"]
-Interval = Literal["student", "paper"]
+Interval = Literal["student", "paper", "paper-images"]
 Z_OF_THE_PAPER = 1.96  # for 95 %, whatever the number of runs
 
 Key = tuple[int, str, float]  # copies, model, training noise
@@ -56,9 +56,10 @@ def mscr(
         "ratios" is the mean over runs of the MSCR of each run, as Algorithm 1 of the paper says; "means" is the MSCR of
         the mean accuracies, as its code computes it.
     interval
-        "student" is Student's interval with the sample deviation over runs. "paper" is 1.96 times the population
-        deviation divided by the root of the number of runs, and if the average is that of means, the deviation of
-        `robust - clean`, which is not divided by the clean accuracy.
+        "student" is Student's interval with the sample deviation over runs. "paper" and "paper-images" are 1.96 times
+        the population deviation divided by the root of the number of runs. They differ only if the average is that of
+        means: "paper", of its two-dimensional data, has the deviation of `robust - clean`, which is not divided by the
+        clean accuracy; "paper-images", of CIFAR-10, that of the MSCR of each run.
 
     >>> print(mscr([0.90, 0.92, 0.91], [0.80, 0.85, 0.81]))
     -0.10 [-0.15, -0.05] (n = 3; Student t over runs 95 %)
@@ -76,17 +77,18 @@ def mscr(
         if len(bad):
             raise ValueError(f"{what} accuracies must be shares from 0 to 1, got {bad[0]}; divide per cent by 100")
     zeros = int((clean == 0).sum())
-    if zeros == len(clean) or (zeros and average == "ratios"):
+    if zeros == len(clean) or (zeros and (average == "ratios" or interval == "paper-images")):
         have = "has" if zeros == 1 else "have"
         note = f"undefined: {zeros} of {len(clean)} runs {have} no right answer on clean points"
         return Score(np.nan, np.nan, np.nan, len(clean), "no interval: undefined", note)
-    if average == "ratios":
+    value = (robust.mean() - clean.mean()) / clean.mean()
+    if average == "ratios" or interval == "paper-images":
         each = (robust - clean) / clean
-        value = each.mean()
-    else:
-        value = (robust.mean() - clean.mean()) / clean.mean()
-        # Student's interval of a ratio of means is that of what each run adds to it.
-        each = robust - clean if interval == "paper" else (robust - (1 + value) * clean) / clean.mean()
+        value = each.mean() if average == "ratios" else value
+    elif interval == "paper":
+        each = robust - clean
+    else:  # Student's interval of a ratio of means is that of what each run adds to it
+        each = (robust - (1 + value) * clean) / clean.mean()
     return _over_runs(float(value), each, interval, level)
 
 
@@ -223,7 +225,7 @@ def _over_runs(value: float, each: np.ndarray, interval: Interval, level: float)
     if runs == 1:
         why = "no interval: one run, without a record of which points were right"
         return Score(value, np.nan, np.nan, 1, why)
-    if interval == "paper":
+    if interval != "student":
         half = Z_OF_THE_PAPER * each.std() / math.sqrt(runs)
         words = f"1.96 population deviations over runs {percent(level)}, {runs} runs"
     else:
@@ -245,10 +247,10 @@ def _group(right: np.ndarray) -> Group:
 
 
 def _check_choices(average: str, interval: str, level: float) -> None:
-    for what, given, known in (("average", average, ("ratios", "means")), ("interval", interval, ("student", "paper"))):
+    for what, given, known in (("average", average, get_args(Average)), ("interval", interval, get_args(Interval))):
         if given not in known:
-            raise ValueError(f"{what} must be {known[0]!r} or {known[1]!r}, got {given!r}")
+            raise ValueError(f"{what} must be {' or '.join(map(repr, known))}, got {given!r}")
     if not 0 < level < 1:
         raise ValueError(f"expected a level between 0 and 1, got {level}")
-    if interval == "paper" and level != 0.95:
+    if interval != "student" and level != 0.95:
         raise ValueError(f"the paper's interval is that of 95 %; got a level of {level} for it")

@@ -9,11 +9,13 @@ from scuff.design.overlap.nonoverlapping import THRESHOLD
 from scuff.evaluation import Evaluation, read_evaluation
 from scuff.report.evaluation import sections as about
 from scuff.report.evaluation import sequences
+from scuff.report.evaluation.sampled import sampled_page
 from scuff.report.evaluation.scores import measure, measure_sequences
 from scuff.report.evaluation.sections import definitions_of, summary_section, verdict
 from scuff.report.evaluation.settings import settings_section, suite_words
 from scuff.report.page import Page
 from scuff.report.settings import meanings
+from scuff.store import Store
 from scuff.words import count
 
 Data = str | Source | CorruptedSource
@@ -32,7 +34,8 @@ def page(
     Parameters
     ----------
     baseline
-        What corruption errors are relative to: "alexnet" (published errors), a model of the evaluation, or None.
+        What corruption errors are relative to: "alexnet" (published errors), a model of the evaluation, FOLDER:MODEL of
+        another one, or None.
     data
         Where the images are now, if not where they were when they were evaluated.
     overlap
@@ -43,6 +46,9 @@ def page(
     from scuff.report.overlap import overlap as about_overlaps
 
     more = [] if overlap is None else about_overlaps.page(os.fspath(overlap), threshold=threshold).sections
+    store = Store(directory)
+    if store.names("sampled", ".parquet") and not store.names("rows", ".parquet"):
+        return sampled_page(directory).with_sections(more)
     return evaluation_page(read_evaluation(directory), directory, baseline=baseline, data=data).with_sections(more)
 
 
@@ -58,7 +64,7 @@ def _still_page(evaluation: Evaluation, directory: str, baseline: str | None, da
     scores = measure(evaluation, baseline)
     sections = [
         summary_section(scores),
-        about.cells_section(scores, evaluation),
+        about.cells_section(scores, evaluation, baseline),
         about.severity_section(scores, evaluation),
         about.comparison_section(scores),
         None if scores.errors.empty else about.images_section(evaluation, scores.models, data, directory),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,11 +11,13 @@ import pandas as pd
 
 from scuff import metrics
 from scuff.evaluation import CLEAN, Evaluation
+from scuff.evaluation.results import is_evaluation, read_model
 from scuff.metrics import Cells, Difference, Score
-from scuff.metrics.evaluation.corruption_error import Baseline
+from scuff.metrics.evaluation.corruption_error import Baseline, has_reference
 from scuff.metrics.evaluation.own import with_own_scores
 from scuff.suites import Suite
-from scuff.words import reference_name
+from scuff.tables import Column, Table
+from scuff.words import entry_name, plain, reference_name
 
 ALL = "all corruptions"
 MOST_PAIRED = 6  # models; of more, each is compared with the best only, as nobody reads all pairs
@@ -32,6 +34,7 @@ class Scores:
     means: pd.DataFrame = field(repr=False)  # corruption; over its severities
     curves: pd.DataFrame = field(repr=False)  # family, severity
     reliability: pd.DataFrame = field(repr=False)  # kind (clean or corrupted), from, to, count, confidence, accuracy
+    ces: pd.DataFrame = field(repr=False)  # corruption; empty without a reference
     comparison: Comparison | None = None
     note: str = ""  # why nothing is relative to a published reference
 
@@ -52,6 +55,7 @@ class Comparison:
     reference: str
     pairs: dict[tuple[str, str], Difference]  # of the mean error
     differences: pd.DataFrame = field(repr=False)  # model minus reference by corruption
+    cells: pd.DataFrame = field(repr=False)  # the same by corruption and severity, with p_holm
     ranks: pd.DataFrame = field(repr=False)
     ranked_by: str  # the score of the summary that decides the ranks
     common_only: bool = False
@@ -77,9 +81,28 @@ def measure(evaluation: Evaluation, baseline: str | None) -> Scores:
         means,
         curves,
         _by_model({model: _reliability(of_model, suite) for model, of_model in cells.items()}),
+        corruption_errors(cells, reference, suite),
         _compare(cells, suite, reference, summary) if len(cells) > 1 and len(errors) else None,
         baseline_misfit(evaluation, baseline),
     )
+
+
+def corruption_errors(cells: Mapping[str, Cells], reference: Baseline, suite: Suite) -> pd.DataFrame:
+    """The CE of every corruption and model, as the authors of the suite define it; empty without a reference."""
+    scores = {
+        (model, entry): score
+        for model, of_model in cells.items()
+        if any(entry in suite.benchmark() for entry, _ in of_model.keys) and has_reference(of_model, reference, suite)
+        for entry, score in metrics.ce(of_model, baseline=reference, suite=suite, partial=True).items()
+    }
+    return _frame(scores, "model", "corruption")
+
+
+def ce_table(ces: pd.DataFrame, models: Sequence[str], baseline: str) -> Table:
+    """Corruption errors by corruption and model."""
+    caption = f"Corruption errors in per cent of those of {reference_name(baseline)}, with 95 % intervals"
+    column = Column("corruption", "value", plain, interval=True)
+    return Table.pivot(caption, ces, "corruption", "model", column, heads=models, name=entry_name)
 
 
 def counted_suite(evaluation: Evaluation) -> Suite:
@@ -90,11 +113,16 @@ def counted_suite(evaluation: Evaluation) -> Suite:
 
 
 def find_baseline(evaluation: Evaluation, name: str | None, rows: Mapping[str, Cells | pd.DataFrame]) -> Baseline:
-    """What corruption errors are relative to: a model of the evaluation, a published reference, or nothing."""
+    """What corruption errors are relative to: a model of this evaluation or another, published errors, or nothing."""
     if name in rows:
         return rows[name]
     if name is None or name == "none":
         return None
+    if is_evaluation(name):
+        other, of_model = read_model(name)
+        if other.suite.name != evaluation.suite.name:
+            raise ValueError(f"{name} was evaluated on {other.suite.name}, these models on {evaluation.suite.name}")
+        return of_model
     try:
         return None if baseline_misfit(evaluation, name) else name
     except ValueError as error:
@@ -103,9 +131,8 @@ def find_baseline(evaluation: Evaluation, name: str | None, rows: Mapping[str, C
 
 def baseline_misfit(evaluation: Evaluation, name: str | None) -> str:
     """Why a published reference says nothing about the data of an evaluation, in a sentence; nothing if it does."""
-    if name in (None, "none", *evaluation.models):
+    if name is None or name in ("none", *evaluation.models) or is_evaluation(name):
         return ""
-    assert name is not None
     settings, reference = evaluation.settings, metrics.load_reference(name, evaluation.suite.name)
     if reference is None:
         return ""
@@ -174,6 +201,7 @@ def _compare(cells: Mapping[str, Cells], suite: Suite, baseline: Baseline, summa
         reference,
         metrics.differences({(a, b): (shared[a], shared[b]) for a, b in pairs}, **options),
         _differences(shared, suite, reference),
+        _cell_differences(shared, suite, reference),
         metrics.ranks(shared, baseline=baseline if ranked_by == "mce" else None, **options),
         ranked_by,
         not is_common,
@@ -190,6 +218,19 @@ def _differences(cells: Mapping[str, Cells], suite: Suite, reference: str) -> pd
     }
     evaluated = {key: pair for key, pair in pairs.items() if pair[0] is not None}
     return _frame(metrics.differences(evaluated, "error"), "model", "corruption")
+
+
+def _cell_differences(cells: Mapping[str, Cells], suite: Suite, reference: str) -> pd.DataFrame:
+    """The same by corruption and severity; p-values are corrected for all cells of a model."""
+    pairs = {
+        (model, *key): tuple(cells_of(cells[name], {key[0]}, key[1]) for name in (model, reference))
+        for model in cells
+        for key in sorted(cells[model].keys, key=lambda key: ([*suite.entries, CLEAN].index(key[0]), key[1]))
+        if model != reference and key[0] in suite.benchmark()
+    }
+    found = metrics.differences(pairs, "error")  # type: ignore[arg-type]
+    table = _frame(found, "model", "corruption", "severity").assign(p_value=[d.p_value for d in found.values()])
+    return table.assign(p_holm=table.groupby("model")["p_value"].transform(metrics.holm))
 
 
 def _frame(scores: Mapping[Any, Score], *names: str) -> pd.DataFrame:

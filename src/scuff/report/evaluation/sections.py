@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +17,9 @@ from scuff.metrics.evaluation.references import is_relative
 from scuff.report import parts
 from scuff.report.evaluation.figures import corruption_bars, difference_plot, reliability_diagram, severity_curves
 from scuff.report.evaluation.pictures import DataUnavailable, worst_cards
-from scuff.report.evaluation.scores import Comparison, Scores
+from scuff.report.evaluation.scores import Comparison, Scores, ce_table
 from scuff.report.heatmap import columns_of, heat_groups, scale, top_of_scale
-from scuff.report.parts import Facts, Section
+from scuff.report.parts import Facts, Part, Section
 from scuff.report.settings import meanings
 from scuff.tables import Cell, Column, Table
 from scuff.words import (
@@ -37,6 +38,20 @@ from scuff.words import (
     sharp,
     signed_percent,
 )
+
+
+def difference_map(cells: pd.DataFrame, of: str = "") -> Table:
+    """Differences of error by corruption and severity; `cells` has corruption, severity, value and p_holm."""
+
+    def cell(line: dict[str, Any]) -> Cell:
+        return Cell(signed_percent(line["value"]) + ("*" if line["p_holm"] < SIGNIFICANT else " "), line["value"])
+
+    correction = f"* marks p < {SIGNIFICANT} after Holm's correction for {len(cells)} cells"
+    caption = f"Differences in points by severity{of}; {correction}"
+    levels = sorted(set(cells["severity"]))
+    return Table.pivot(
+        caption, cells, "corruption", "severity", Column("corruption", cell), heads=levels, name=entry_name
+    )
 
 
 @dataclass(frozen=True)
@@ -119,7 +134,7 @@ def definitions_of(scores: Scores) -> dict[str, str]:
 EXTREMES = 3  # how many of the hardest and easiest corruptions are named
 
 
-def cells_section(scores: Scores, evaluation: Evaluation) -> Section | None:
+def cells_section(scores: Scores, evaluation: Evaluation, baseline: str | None) -> Section | None:
     """The heat map of every model."""
     if scores.errors.empty:
         return None
@@ -142,6 +157,7 @@ def cells_section(scores: Scores, evaluation: Evaluation) -> Section | None:
         "Every corruption" + (" at every severity" if len(columns) > 1 else ""),
         "Errors in per cent, coloured as in the scale. Hover over a cell, or tap it, for its interval.",
         parts.heat_maps(scale("0 %", highest), columns, panels),
+        parts.folded(ce_table(scores.ces, scores.models, baseline), "Corruption errors") if len(scores.ces) else None,  # type: ignore[arg-type]
     )
 
 
@@ -200,6 +216,7 @@ def comparison_section(scores: Scores) -> Section | None:
         parts.table(_pairs_table(comparison)),
         parts.figures([difference_plot("differences", title, differences, models, reference)], side_by_side=False),
         parts.folded(by_corruption),
+        *_difference_maps(comparison),
         parts.heading("Ranks"),
         parts.table(_overall_ranks(comparison, ranked_by)),
         parts.folded(
@@ -281,6 +298,14 @@ def _family_words(evaluation: Evaluation, scores: Scores) -> str:
             families.setdefault(evaluation.settings["families"].get(entry, "other"), []).append(entry_name(entry))
     words = "; ".join(f"{family}: {', '.join(entries)}" for family, entries in families.items())
     return f"Mean errors of the corruptions of a family; bands are 95 % intervals. {words[:1].upper()}{words[1:]}."
+
+
+def _difference_maps(comparison: Comparison) -> Iterator[Part]:
+    """By corruption and severity, a table of every model but the reference."""
+    for model, cells in comparison.cells.groupby("model", sort=False):
+        if cells["severity"].nunique() > 1:
+            title = f"{model} minus {comparison.reference}"
+            yield parts.folded(difference_map(cells, f": {title}"), f"{title}, by corruption and severity")
 
 
 def _pairs_table(comparison: Comparison) -> Table:

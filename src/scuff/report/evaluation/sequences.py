@@ -13,7 +13,7 @@ from scuff.words import bracketed, entry_name, fine, percent, plain, reference_n
 def verdict(model: str, scores: SequenceScores, baseline: str | None) -> str:
     """One sentence about a model."""
     rate, distance = scores.flip_rates[model], scores.distances[model]
-    flips, moves = (heading.removesuffix(" %") for heading in _headings(scores))
+    flips, moves = (heading.removesuffix(" %") for heading in headings(scores))
     than = "" if _is_plain(rate) else f", where {reference_name(baseline)} has 100"
     unit = "" if _is_plain(distance) else "\u00a0%"
     return (
@@ -24,7 +24,7 @@ def verdict(model: str, scores: SequenceScores, baseline: str | None) -> str:
 
 def summary_section(scores: SequenceScores) -> Section:
     """The table of mean flip rates and distances."""
-    flips, moves = _headings(scores)
+    flips, moves = headings(scores)
     columns = [
         Column("model", str),
         Column(flips, scores.flip_rates.get, plain, best="lowest"),
@@ -61,7 +61,7 @@ def sequences_section(scores: SequenceScores, several: bool) -> Section:
     )
 
 
-def _headings(scores: SequenceScores) -> tuple[str, str]:
+def headings(scores: SequenceScores) -> tuple[str, str]:
     """What the two scores are called, which depends on whether they are relative to a reference."""
     rate, distance = (next(iter(values.values())) for values in (scores.flip_rates, scores.distances))
     return (

@@ -10,8 +10,8 @@ import pandas as pd
 
 from scuff.design.overlap.lightest import MOST_TIES
 from scuff.suites.combine import entry_names
-from scuff.tables import Column, Table
-from scuff.words import fine, hundredths, sentence
+from scuff.tables import Cell, Column, Head, Table
+from scuff.words import fine, hundredths, interval, sentence
 
 if TYPE_CHECKING:
     from scuff.design import Categories, Selection
@@ -60,6 +60,33 @@ def selection_table(overlaps: Overlaps, selection: Selection, shown: Shown = str
         Column("with", "nearest"),
     ]
     return Table.of("The chosen corruptions, with 95 % intervals where they are known", records, columns)
+
+
+def matrix_table(overlaps: Overlaps, caption: str = "", shown: Shown = str) -> Table:
+    """The overlaps below the diagonal, and their intervals above it."""
+    names = overlaps.names
+
+    def cell(a: int, b: int) -> Cell:
+        score = overlaps.score(names[a], names[b])
+        ends = interval(score.low, score.high, hundredths) if b > a else ""
+        return Cell(ends or hundredths(score.value), score.value)
+
+    heads = [Head(caption and "corruption", is_number=False), *(Head(str(place + 1)) for place in range(len(names)))]
+    rows = [
+        [Cell(f"{place + 1} {shown(name)}"), *(cell(place, other) for other in range(len(names)))]
+        for place, name in enumerate(names)
+    ]
+    return Table(caption, heads, rows)
+
+
+def sweep_matrices(overlaps: Overlaps, sweep: pd.DataFrame, shown: Shown = str) -> dict[str, Table]:
+    """The matrix of the benchmark at every threshold, as in appendix B of the NOC paper, by what is said of it."""
+    tables = {}
+    for row in sweep[sweep["size"] > 1].itertuples():
+        title = f"Overlaps of the benchmark at a threshold of {row.threshold:g}"
+        caption = f"{title}; above the diagonal, 95 % intervals where they are known"
+        tables[title] = matrix_table(overlaps.take(row.members), caption, shown)
+    return tables
 
 
 def sweep_table(sweep: pd.DataFrame, shown: Shown | None = None) -> Table:

@@ -8,34 +8,66 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
-import pandas as pd
-
 from scuff.design.overlap.nonoverlapping import THRESHOLD
-from scuff.metrics import Accuracies
+from scuff.metrics import Accuracies, read_accuracies
+from scuff.metrics.overlap.accuracies import STANDARD
+from scuff.metrics.overlap.scores import Use
 from scuff.report import parts
 from scuff.report.figure import Figure
-from scuff.report.overlap import designs, figures
-from scuff.report.overlap.scores import COVERED, OverlapScores, measure_overlap
+from scuff.report.overlap import benchmarks, designs, figures
+from scuff.report.overlap.scores import COVERED, OverlapScores, measure_overlap, suite_of
+from scuff.report.overlap.stability import stability_section, stability_words
 from scuff.report.page import Page, Verdicts
 from scuff.report.parts import Part, Section
 from scuff.report.settings import meanings, read_study, study_section
 from scuff.studies.overlap.study import OverlapStudy
-from scuff.tables import Cell, Column, Table
+from scuff.suites import list_suites, load_suite
+from scuff.tables import Column, Table
 from scuff.words import NOTHING, bracketed, count, fine, hundredths, listed, name_some, plain, sentence, short_names
 
-MOST_PAIRS = 30  # in the table of the strongest overlaps
+MOST_PAIRS = 120  # in the table of the strongest overlaps: all of 16 corruptions
 
 
-def page(directory: str, *, threshold: float = THRESHOLD) -> Page:
-    """The page about the overlap study in a folder; pairs of its benchmark overlap less than the threshold."""
-    return overlap_page(*read_study(OverlapStudy, directory), directory, threshold=threshold)
+def page(
+    directory: str,
+    *,
+    threshold: float = THRESHOLD,
+    use: Use = "robustness",
+    baseline: str = STANDARD,
+    as_paper: bool = False,
+) -> Page:
+    """The page about the overlap study in a folder, or about a CSV table of accuracies.
+
+    Parameters
+    ----------
+    threshold
+        Pairs of the benchmark without overlaps overlap less than this.
+    use, as_paper
+        As for `metrics.overlaps` and `metrics.direct_coverage`.
+    baseline
+        What corruption errors are relative to: a model of the table, or "alexnet" (published errors).
+    """
+    options: dict[str, Any] = {"threshold": threshold, "use": use, "baseline": baseline, "as_paper": as_paper}
+    if directory.endswith(".csv"):
+        return overlap_page(read_table(directory), {"accuracies": directory}, **options)
+    return overlap_page(*read_study(OverlapStudy, directory), directory, **options)
+
+
+def read_table(file: str) -> Accuracies:
+    """A CSV table of accuracies; the suites of its corruptions are those of the package, as far as it has them."""
+    accuracies = read_accuracies(file)
+    named = dict.fromkeys(map(suite_of, accuracies.corruptions))
+    return replace(accuracies, suites=tuple(load_suite(name) for name in named if name in list_suites()))
 
 
 def overlap_page(
-    accuracies: Accuracies, settings: Mapping[str, Any], directory: str | None = None, *, threshold: float = THRESHOLD
+    accuracies: Accuracies, settings: Mapping[str, Any], directory: str | None = None, **options: Any
 ) -> Page:
-    """The page, from the accuracies of a study, what it was made with, and the folder that it is in."""
-    scores = measure_overlap(accuracies, threshold)
+    """The page, from the accuracies of a study, what it was made with, and the folder that it is in.
+
+    The options are those of `page`.
+    """
+    scores = measure_overlap(accuracies, **{"threshold": THRESHOLD} | options)
     tested = f", tested on {count(accuracies.images, 'image')} each" if accuracies.images else ""
     lead = (
         f"{count(len(scores.overlaps.names), 'corruption')} of {listed(scores.suites)}: a model trained on each and "
@@ -54,6 +86,7 @@ def overlap_sections(
         _matrix_section(scores),
         _categories_section(scores) if scores.categories else None,
         _benchmark_section(scores) if scores.selection else None,
+        stability_section(scores) if scores.stability else None,
         parts.section("coverage", "Coverage", *coverage) if coverage else None,
         _balance_section(scores) if scores.balances else None,
         _accuracies_section(scores),
@@ -82,6 +115,8 @@ def overlap_verdicts(scores: OverlapScores) -> Verdicts:
     if scores.categories is not None:
         named = [name_some([scores.shown[member] for member in members]) for name, members in scores.groups if name]
         verdicts.append(("Categories", f"{len(named)}: {'; '.join(named)}."))
+    if scores.stability is not None:
+        verdicts.append(("Stability", stability_words(scores.stability)))
     if scores.balances:
         spreads = [
             f"{name} {plain(balance.std.value)}{bracketed(balance.std.low, balance.std.high, plain)}"
@@ -150,6 +185,7 @@ def _categories_section(scores: OverlapScores) -> Section:
 def _benchmark_section(scores: OverlapScores) -> Section:
     """The largest benchmark without overlaps, at the chosen threshold and at others."""
     selection, shown = scores.selection, scores.shown.get
+    matrices = designs.sweep_matrices(scores.overlaps, scores.sweep, shown)
     words = list(designs.explain_selection(replace(selection, undefined={})))
     pairs = [scores.overlaps.score(a, b) for a, b in combinations(selection.members, 2)]
     if pairs:
@@ -162,57 +198,31 @@ def _benchmark_section(scores: OverlapScores) -> Section:
         parts.table(designs.selection_table(scores.overlaps, selection, shown)) if pairs else None,
         parts.figures([figures.sweep_line(scores)], side_by_side=False),
         parts.table(designs.sweep_table(scores.sweep, shown), sortable=False),
+        *(parts.folded(table, title) for title, table in matrices.items()),
     )
 
 
 def _nearest_parts(scores: OverlapScores) -> list[Part]:
     """Which corruptions a benchmark covers by overlaps, and how surely."""
-    shown, records = scores.shown, []
     dots: list[Figure] = []
 
     def label(row: Any) -> str:
-        return f"overlap {hundredths(row.overlap)} with {shown.get(row.nearest, NOTHING)}"
+        return f"overlap {hundredths(row.overlap)} with {scores.shown.get(row.nearest, NOTHING)}"
 
     for (benchmark, suite), frame in scores.coverage.items():
-        title, covered = f"{benchmark} against {suite}", frame["covered"]
-        record = {
-            "benchmark": title,
-            "covers": Cell(f"{int(covered.sum())} of {len(frame)}", covered.mean()),
-            "surely": int((covered & frame["certain"]).sum()),
-            "missed": _listed_names(scores, frame.loc[~covered, "corruption"]) or None,
-        }
-        records.append(record)
-        names = short_names(frame["corruption"].tolist())
+        names, title = short_names(frame["corruption"].tolist()), f"{benchmark} against {suite}"
         dots.append(figures.dots(f"coverage{len(dots)}", title, frame, "overlap", COVERED, label, names))
-    counts = [Column("benchmark", "benchmark"), Column("covers", "covers", str), Column("surely", "surely", str)]
-    columns = [
-        Column("corruption", lambda row: shown[row["corruption"]]),
-        Column("benchmark", "benchmark"),
-        Column("nearest in it", lambda row: shown.get(row["nearest"])),
-        Column("overlap", "overlap", hundredths, interval=True),
-        Column("covered", lambda row: ("yes" if row["covered"] else "no") + ("" if row["certain"] else ", not sure")),
-    ]
-    everything = pd.concat([frame.assign(benchmark=name) for (name, _), frame in scores.coverage.items()])
     return [
         "Whether a benchmark would notice that a model cannot cope with a corruption that it does not hold: "
         f"whether it has one that overlaps with it by more than {COVERED:g}, the dotted line.",
-        parts.table(Table.of("Coverage by overlaps", records, [*counts, Column("does not cover", "missed")])),
+        parts.table(benchmarks.coverage_table(scores)),
         parts.figures(dots),
-        parts.folded(Table.of("Coverage by overlaps, with 95 % intervals", everything, columns)),
+        parts.folded(benchmarks.nearest_table(scores)),
     ]
 
 
 def _direct_parts(scores: OverlapScores) -> list[Part]:
     """What training on a whole benchmark does against corruptions that it does not hold."""
-    columns = [
-        Column("corruption", lambda row: scores.shown[row["corruption"]]),
-        Column("trained on all of", "suite"),
-        Column("robustness, standard", "standard", fine),
-        Column("robustness, trained", "trained", fine),
-        Column("difference", "difference", fine, interval=True),
-    ]
-    everything = pd.concat([frame.assign(suite=suite) for suite, frame in scores.direct.items()])
-    caption = "Robustness scores with training on a whole benchmark, with 95 % intervals"
 
     def label(row: Any) -> str:
         return f"robustness {fine(row.standard)}, trained {fine(row.trained)}"
@@ -224,9 +234,10 @@ def _direct_parts(scores: OverlapScores) -> list[Part]:
     return [
         parts.heading("Training on a whole benchmark"),
         "The direct experiment: a model that was trained on all corruptions of a benchmark, against the standard "
-        "model, on corruptions that the benchmark does not hold. Right of the dotted line, training helped.",
+        "model, on corruptions that the benchmark does not hold. Right of the dotted line, training helped. "
+        + " ".join(benchmarks.direct_words(scores)),
         parts.figures(dots),
-        parts.folded(Table.of(caption, everything, columns)),
+        parts.folded(benchmarks.direct_table(scores)),
     ]
 
 
@@ -238,30 +249,16 @@ def _balance_section(scores: OverlapScores) -> Section:
         figures.mce_bars(f"balance{k}", name, balance, highest, short_names(list(balance.mces)))
         for k, (name, balance) in enumerate(balances.items())
     ]
-    columns = [
-        Column("benchmark", "benchmark"),
-        Column("corruptions", lambda balance: len(balance["mces"]), str),
-        Column("range of mCE", "range", plain),
-        Column("standard deviation of mCE", "std", plain),
-    ]
-    records = [{"benchmark": name, **vars(balance)} for name, balance in balances.items()]
-    caption = "Spread of the mean corruption errors, with 95 % intervals; smaller is better balanced"
-    mces = [
-        {"benchmark": name, "model": scores.shown[model], "mce": mce}
-        for name, balance in balances.items()
-        for model, mce in {"standard": balance.standard, **balance.mces}.items()
-    ]
-    mce_columns = [columns[0], Column("trained on", "model"), Column("mCE %", "mce", plain)]
     return parts.section(
         "balance",
         "Balance",
         "Every bar is a model that was trained on one corruption of a benchmark, and its mean corruption error "
         "on the benchmark; the dotted line is the standard model. If some bars are much shorter than others, the "
         "benchmark favours those kinds of robustness.",
-        parts.table(Table.of(caption, records, columns)),
+        parts.table(benchmarks.balance_table(scores)),
         *(parts.note(f"{note}.") for note in dict.fromkeys(balance.range.note for balance in balances.values())),
         parts.figures(bars),
-        parts.folded(Table.of("Mean corruption errors", mces, mce_columns)),
+        *(parts.folded(table, f"Corruption errors on {name}") for name, table in benchmarks.ce_tables(scores)),
     )
 
 

@@ -11,10 +11,20 @@ import numpy as np
 import pandas as pd
 
 from scuff import metrics
-from scuff.design import Categories, Selection, find_categories, find_nonoverlapping, linkage, sweep
+from scuff.design import (
+    Categories,
+    Selection,
+    Stability,
+    find_categories,
+    find_nonoverlapping,
+    linkage,
+    stability,
+    sweep,
+)
 from scuff.design.overlap.nonoverlapping import THRESHOLDS
-from scuff.metrics import Accuracies, Balance, Overlaps
+from scuff.metrics import Accuracies, Balance, Overlaps, Reference
 from scuff.metrics.overlap.accuracies import CLEAN, STANDARD
+from scuff.metrics.overlap.scores import Use
 from scuff.suites import list_suites, load_suite
 from scuff.words import short_names
 
@@ -39,21 +49,39 @@ class OverlapScores:
     coverage: dict[tuple[str, str], pd.DataFrame] = field(repr=False)  # by benchmark and what it may cover
     direct: dict[str, pd.DataFrame] = field(repr=False)  # by the suite that a model was trained on
     balances: dict[str, Balance] = field(repr=False)  # by benchmark
+    errors: dict[str, pd.DataFrame] = field(repr=False)  # by benchmark, the columns of `metrics.ce_table`
     robustness: pd.DataFrame = field(repr=False)  # models x tests
     shown: dict[str, str] = field(repr=False)  # how corruptions, models and tests are written
     suites: list[str]  # those that corruptions are of
+    as_paper: bool = False  # whether training helped is counted without intervals
+    stability: Stability | None = None  # of several seeds
 
 
-def measure_overlap(accuracies: Accuracies, threshold: float) -> OverlapScores:
-    """Score a table of accuracies; `threshold` is what pairs of the chosen benchmark overlap less than."""
-    overlaps = metrics.overlaps(accuracies)
+def measure_overlap(
+    accuracies: Accuracies,
+    threshold: float,
+    *,
+    use: Use = "robustness",
+    baseline: str = STANDARD,
+    as_paper: bool = False,
+    benchmark: Sequence[str] | None = None,
+) -> OverlapScores:
+    """Score a table of accuracies; `threshold` is what pairs of the chosen benchmark overlap less than.
+
+    `use` as in `metrics.overlaps`, `as_paper` as in `metrics.direct_coverage`. `baseline` is what corruption errors are
+    relative to: a model of the table, or the name of a published reference. A `benchmark` is scored instead of those
+    that are found.
+    """
+    overlaps = metrics.overlaps(accuracies, use=use)
     defined = overlaps.defined()
     leaves, categories, tree = defined.names, None, None
     if len(leaves) >= LEAST_GROUPED:
         categories = find_categories(defined)
         tree = turned(linkage(defined), categories.labels)
     benchmarks, selection, swept = find_benchmarks(accuracies), None, pd.DataFrame()
-    if leaves:
+    if benchmark is not None:
+        benchmarks = {"the benchmark": list(benchmark)}
+    elif leaves:
         selection = find_nonoverlapping(overlaps, threshold)
         swept = sweep(overlaps, sorted({*THRESHOLDS, threshold}))
         benchmarks[f"chosen at {threshold:g}"] = list(selection.members)
@@ -67,12 +95,15 @@ def measure_overlap(accuracies: Accuracies, threshold: float) -> OverlapScores:
     for suite in _whole(accuracies):
         members = _members(suite, accuracies)
         others = [test for test in accuracies.corruptions if test not in members]
-        direct[suite] = metrics.direct_coverage(accuracies, f"{WHOLE}{suite}", others or None)
-    balances = {}
+        direct[suite] = metrics.direct_coverage(accuracies, f"{WHOLE}{suite}", others or None, as_paper=as_paper)
+    balances, errors = {}, {}
     for name, members in benchmarks.items():
-        if len(members) > 1:
-            with suppress(ValueError):  # none of them harms the standard model: there is nothing to measure by
-                balances[name] = metrics.balance(accuracies, members)
+        reference = find_reference(baseline, accuracies, members)
+        if len(members) > 1 and reference is not None:
+            models = [STANDARD, *members, *(f"{WHOLE}{suite}" for suite in direct)]
+            with suppress(ValueError):  # none of them harms the reference: there is nothing to measure by
+                balances[name] = metrics.balance(accuracies, members, reference)
+                errors[name] = metrics.ce_table(accuracies, members, models, reference)
     shown = short_names(accuracies.corruptions) | {STANDARD: STANDARD, CLEAN: CLEAN}
     return OverlapScores(
         accuracies,
@@ -87,10 +118,35 @@ def measure_overlap(accuracies: Accuracies, threshold: float) -> OverlapScores:
         coverage,
         direct,
         balances,
+        errors,
         metrics.robustness_scores(accuracies),
         shown | {f"{WHOLE}{suite}": f"all of {suite}" for suite in direct},
         suites,
+        as_paper,
+        _stability(accuracies, threshold, use),
     )
+
+
+def _stability(accuracies: Accuracies, threshold: float, use: Use) -> Stability | None:
+    """What single seeds say; None if there is but one, or if they share too few corruptions with overlaps."""
+    if len(accuracies.seeds) > 1:
+        with suppress(ValueError):
+            return stability(accuracies, threshold, use=use)
+    return None
+
+
+def find_reference(baseline: str, accuracies: Accuracies, benchmark: Sequence[str]) -> Reference | str | None:
+    """What errors on a benchmark are relative to: a model of the table, or published errors; None where there are none.
+
+    Published errors are those of a suite, so that a benchmark of several suites has none.
+    """
+    if baseline in accuracies.trained_on:
+        return baseline
+    try:
+        found = [metrics.load_reference(baseline, suite) for suite in dict.fromkeys(map(suite_of, benchmark))]
+    except ValueError as error:
+        raise ValueError(f"{error}. Models of this table: {', '.join(accuracies.trained_on)}") from error
+    return found[0] if len(found) == 1 else None
 
 
 def suite_of(address: str) -> str:

@@ -16,7 +16,7 @@ from scuff.report.figure import Figure
 from scuff.report.heatmap import Group, HeatCell, HeatRow, scale
 from scuff.report.page import Page
 from scuff.report.parts import Facts, Part, Section
-from scuff.report.separation import figures
+from scuff.report.separation import comparisons, figures
 from scuff.report.separation.scores import (
     EPSILON,
     MscrScores,
@@ -85,6 +85,7 @@ def mscr_page(
         [
             mscr_section(scores, radius),
             accuracies_section(scores),
+            comparisons_section(scores),
             trade_off_section(scores),
             surface_section(scores),
             copies_section(scores),
@@ -161,6 +162,25 @@ def accuracies_section(scores: MscrScores) -> Section:
             wide=len(scores.accuracies.train_noise) * (scores.digits + 4) > MOST_BESIDE,
         ),
     )
+
+
+def comparisons_section(scores: MscrScores) -> Section | None:
+    """Which training noises differ, by paired tests over runs."""
+    if not scores.has_comparisons:
+        return None
+    panels = {
+        model: [
+            parts.note(comparisons.comparison_words(scores, model)),
+            parts.table(comparisons.changes_table(scores, model), sortable=False),
+            parts.folded(comparisons.pairs_table(scores, model), "All pairs of training noises"),
+        ]
+        for model in scores.models
+    }
+    text = (
+        "Whether one training noise is better than another. A run has the same points for all of them, so they are "
+        f"compared run by run. {comparisons.ABOUT_RUNS}"
+    )
+    return parts.section("comparisons", "Training noises compared", text, parts.panels(panels))
 
 
 def trade_off_section(scores: MscrScores) -> Section | None:

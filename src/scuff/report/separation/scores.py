@@ -7,20 +7,23 @@ quantile of the distances, or one that it was given. Then even the best model ma
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from scuff.metrics.evaluation.comparison import SIGNIFICANT
 from scuff.metrics.norms import norm_name
 from scuff.metrics.separation.mscr import RobustAccuracies, accuracy_table, copies_effect, mscr_scores, running_mscr
+from scuff.metrics.separation.training_noise import compare_training_noise
 from scuff.report.colours import HEAT
 from scuff.report.page import Verdicts
 from scuff.words import bracketed, listed, percent, signed_percent
 
 EPSILON = "ε_min"
+COMPARED = ("clean", "robust", "mscr")  # scores by which training noises are compared
 MOST_DIGITS = 3  # of per cent, after the point
 DIGITS_WITHOUT_INTERVALS = 2
 LEAST_STEP = 1e-6  # of accuracies, over all colours
@@ -35,6 +38,7 @@ class MscrScores:
     cells: dict[str, pd.DataFrame] = field(repr=False)  # by model, the columns of `metrics.accuracy_table`
     copies: pd.DataFrame = field(repr=False)
     running: pd.DataFrame = field(repr=False)
+    compared: dict[str, pd.DataFrame] = field(repr=False)  # by score, the columns of `metrics.compare_training_noise`
     digits: int
     knots: np.ndarray = field(repr=False)  # the accuracies at which the colours of the heat map are
 
@@ -47,6 +51,15 @@ class MscrScores:
     def has_training_noise(self) -> bool:
         """Whether there are several levels of it to choose from."""
         return len(self.accuracies.train_noise) > 1
+
+    @property
+    def has_comparisons(self) -> bool:
+        """Whether training noises can be compared over runs."""
+        return any(table["p_value"].notna().any() for table in self.compared.values())
+
+    def pairs_of(self, model: str, score: str) -> pd.DataFrame:
+        """All pairs of training noises of a model, by a score."""
+        return self.compared[score][self.compared[score]["model"] == model]
 
     def of(self, model: str) -> pd.DataFrame:
         """The scores of a model, by training noise."""
@@ -80,6 +93,7 @@ def measure_mscr(accuracies: RobustAccuracies) -> MscrScores:
         cells,
         copies_effect(accuracies),
         running_mscr(accuracies),
+        {score: compare_training_noise(accuracies, score) for score in COMPARED},
         count_digits(scores),
         find_knots(np.concatenate([table["value"] for table in cells.values()])),
     )
@@ -229,7 +243,23 @@ def _sentences(scores: MscrScores, model: str, radius: Radius) -> list[str]:
         f"Accuracy with noise of {EPSILON} is highest, {scores.share(most['robust'])}\u00a0%, "
         f"{_trained(scores, most['train_noise'])}."
     )
-    return sentences
+    return [*sentences, *(_clear_changes(scores, model) if scores.has_comparisons else ())]
+
+
+def _clear_changes(scores: MscrScores, model: str) -> Iterator[str]:
+    """A sentence about accuracy without noise, and one about MSCR: which training noises change it for certain."""
+    first = scores.accuracies.train_noise[0]
+    against = f"training noise of {scores.radius(first)}" if first else "no training noise"
+    for key, what in (("clean", "accuracy without noise"), ("mscr", "the MSCR")):
+        table = scores.pairs_of(model, key)
+        clear = table[(table["train_noise"] == first) & (table["p_holm"] < SIGNIFICANT)]
+        parts = [
+            f"{word} with {listed([scores.radius(radius) for radius in some['other']])}"
+            for word, some in (("higher", clear[clear["value"] > 0]), ("lower", clear[clear["value"] < 0]))
+            if len(some)
+        ]
+        change = f"is clearly {' and '.join(parts)}" if parts else "does not clearly change with any other"
+        yield f"Compared with {against}, {what} {change}."
 
 
 def _sufficient_noise(scores: MscrScores, lines: pd.DataFrame) -> str:

@@ -33,7 +33,7 @@ from scuff.report.transform_space.tables import (
     nearest_table,
     scheme_table,
 )
-from scuff.store import Store, read_settings
+from scuff.store import Store
 from scuff.studies import CorrelationStudy, DistancesStudy
 from scuff.words import bracketed, count, hundredths, listed, percent_sign, plain
 
@@ -134,9 +134,9 @@ def page(directory: str) -> Page:
     from scuff.studies.transform_space.trials import CORRELATIONS, ERRORS
 
     store = Store(directory)
-    settings = read_settings(store, DistancesStudy.file)
+    settings = DistancesStudy.read_settings(directory)
     if store.exists(CorrelationStudy.file):
-        settings |= read_settings(store, CorrelationStudy.file)
+        settings |= CorrelationStudy.read_settings(directory)
     correlations = {kind: read_table(store, name) for kind, name in CORRELATIONS.items() if store.exists(name)}
     errors = read_table(store, ERRORS) if store.exists(ERRORS) else None
     return distances_page(read_distance_study(directory), settings, errors, correlations, directory=directory)
@@ -227,9 +227,10 @@ def _nearest_words(scores: DistanceScores) -> str:
 def _lead(scores: DistanceScores, settings: Mapping[str, Any]) -> str:
     schemes, corruptions = count(len(scores.by_distance), "scheme"), count(len(scores.msd.columns), "corruption")
     text = f"{schemes}, {corruptions} at {count(len(scores.distances.cells), 'severity', 'severities')} in all"
-    if "extractor" in settings:
+    if {"extractor", "augmentations", "images", "data"} <= settings.keys():
         extractor = settings["extractor"]
-        who = f"a network of the recipe {extractor['recipe']['name']}" if "recipe" in extractor else extractor["name"]
+        recipe, name = extractor.get("recipe", {}).get("name"), extractor.get("name", "a network")
+        who = f"a network of the recipe {recipe}" if recipe else name
         text += (
             f"; {count(settings['augmentations'], 'augmentation')} of each scheme on "
             f"{count(settings['images'], 'image')} of {settings['data']}, as {who} sees them"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -48,12 +48,7 @@ def full_name(scheme: str) -> str:
     >>> full_name("powerset:" + "+".join(name for name in SHORT if name != "rotate"))
     'AugMix without rotate'
     """
-    if not is_subset(scheme):
-        return scheme
-    operations, missing = _split(scheme)
-    if len(operations) <= MOST_LISTED:
-        return f"AugMix of {' + '.join(map(entry_name, operations)) or 'no operation'}"
-    return f"AugMix without {' + '.join(map(entry_name, missing))}" if missing else "AugMix of all nine operations"
+    return _name(scheme, ("AugMix of {}", "AugMix without {}", "all nine operations"), " + ", entry_name)
 
 
 def short_name(scheme: str) -> str:
@@ -64,18 +59,19 @@ def short_name(scheme: str) -> str:
     >>> short_name("powerset:" + "+".join(name for name in SHORT if name != "rotate"))
     'all but rot'
     """
+    return _name(scheme, ("{}", "all but {}", "all nine"), " ", lambda name: SHORT.get(name, name))
+
+
+def _name(scheme: str, words: tuple[str, str, str], between: str, name: Callable[[str], str]) -> str:
+    """A scheme by what it has, or lacks of all nine operations; `words` frame these, and stand for all."""
     if not is_subset(scheme):
         return scheme
-    operations, missing = _split(scheme)
-    if len(operations) <= MOST_LISTED:
-        return " ".join(SHORT.get(name, name) for name in operations) or "no operation"
-    return f"all but {' '.join(SHORT[name] for name in missing)}" if missing else "all nine"
-
-
-def _split(scheme: str) -> tuple[list[str], list[str]]:
-    """The operations of a subset, and those of the nine that it lacks."""
-    operations = [name for name in scheme.removeprefix(SUBSET).split("+") if name != "none"]
-    return operations, [name for name in SHORT if name not in operations]
+    these, but, everything = words
+    operations = [operation for operation in scheme.removeprefix(SUBSET).split("+") if operation != "none"]
+    missing = [operation for operation in SHORT if operation not in operations]
+    if len(operations) > MOST_LISTED and missing:
+        return but.format(between.join(map(name, missing)))
+    return these.format((between.join(map(name, operations)) if missing else everything) or "no operation")
 
 
 MOST_VALUES = 12  # values of a setting that are listed; of more, their number is shown

@@ -246,7 +246,7 @@ def _read_finished(suite_file: Path, settings: Settings) -> dict[str, Row]:
     store, name = _finished_in(suite_file)
     if not store.exists(name):
         return {}
-    before = read_settings(store, name)
+    before = read_settings(store, name, CalibrationStudy.form)
     changed = [key for key, value in settings.items() if before.get(key) != value and key not in ALWAYS_NOTED]
     if changed:
         raise ValueError(

@@ -2,10 +2,10 @@
 
 import os
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Required, TypedDict
 
 from scuff.options import NUMBER, REQUIRED, TEXT, WHOLE, WORDS, Option
-from scuff.studies.base import Study, as_function, study
+from scuff.studies.base import Study, StudySettings, as_function, study
 from scuff.vocabulary import Crop, Data, Limit, MaybeOut, Mean, Only, Resize, Seed, SkipUnreadable, Std
 
 if TYPE_CHECKING:
@@ -19,6 +19,22 @@ START = "Suite whose ranges to start from: its name (see scuff list), or its fil
 IMAGES = "Clean images: fashion, cifar10:DIR, folder:DIR, npz:FILE, hf:DIR, ..."
 WRITTEN = "Suite to write. Finished entries are kept beside it, in NAME.calibration.json, and are not searched again."
 ENTRIES = "Entries to calibrate, each with exactly one range, as in rain,hue. Default: the benchmark of the suite."
+
+
+class FinishedEntry(TypedDict, total=False):
+    """A line of the table, as far as the suite is made of it."""
+
+    parameter: Required[str]
+    low: Required[float | None]
+    high: Required[float | None]
+    note: Required[str]
+    measured: Required[list[Any]]
+
+
+class CalibrationSettings(StudySettings, total=False):
+    """The form of NAME.calibration.json."""
+
+    entries: Required[dict[str, FinishedEntry]]
 
 
 @study
@@ -36,6 +52,7 @@ class CalibrationStudy(Study["tuple[Suite, pd.DataFrame]"]):
     command = "design calibrate"
     planner = "scuff.studies.calibration.plan:plan_calibration"
     reader = "scuff.suites:load_suite"
+    form = CalibrationSettings
 
     model: Annotated[Any, Option(MODEL, TEXT, "MODEL", is_argument=True)]
     suite: Annotated["Suite | str | os.PathLike[str]", Option(START, TEXT, command_default="noc-candidates")]

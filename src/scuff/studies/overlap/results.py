@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict
 
 import numpy as np
 
 from scuff.evaluation.plan import Cell, Plan
 from scuff.metrics.overlap.accuracies import CLEAN, Accuracies
 from scuff.metrics.overlap.scores import overlaps
-from scuff.store import Store, open_results, read_arrays, read_columns_of_each, read_settings, write_arrays
+from scuff.store import Store, open_results, read_arrays, read_columns_of_each, write_arrays
 from scuff.studies.overlap.study import OverlapStudy
 from scuff.studies.trainings import TrainingCell
 from scuff.suites.suite import suite_from_dict
@@ -20,6 +19,7 @@ SETTINGS = OverlapStudy.file
 HITS = "hits.npz"  # packed bits: (seeds, models, tests, images / 8)
 ACCURACIES = "accuracies.csv"
 MATRIX = "overlap.csv"
+PAIRS = "overlap-pairs.csv"  # with intervals
 
 
 def name_in_tests(cell: TrainingCell) -> str:
@@ -45,20 +45,15 @@ def collect(store: Store, evaluation: Plan, cells: Sequence[TrainingCell], teste
     write_arrays(store, HITS, {"hits": packed, "images": hits.shape[3], **about})
     accuracies = read_overlap(store.root)
     store.write(ACCURACIES, accuracies.to_frame().to_csv(index=False).encode())
-    store.write(MATRIX, overlaps(accuracies).to_frame().to_csv().encode())
-
-
-class Kept(TypedDict):
-    """Settings that results are read with."""
-
-    suites: list[dict[str, Any]]
-    seeds: list[int]
+    matrix = overlaps(accuracies)
+    store.write(MATRIX, matrix.to_frame().to_csv().encode())
+    store.write(PAIRS, matrix.pairs().to_csv(index=False).encode())
 
 
 def read_overlap(directory: str | os.PathLike[str]) -> Accuracies:
     """The accuracies of a finished study, image by image."""
     store = open_results(directory, SETTINGS, "an overlap study")
-    settings = read_settings(store, SETTINGS, Kept)
+    settings = OverlapStudy.read_settings(directory)
     unfinished = f"the overlap study in {store.root} is not finished; run the same command again to go on"
     if not store.exists(HITS):
         raise ValueError(unfinished)

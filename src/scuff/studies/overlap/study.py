@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Required
 
 from scuff.options import REPEATED, TEXT, WHOLE, WORDS, Option
-from scuff.studies.base import Study, as_function, study
+from scuff.studies.base import Study, StudySettings, as_function, study
 from scuff.vocabulary import Architecture, Data, Epochs, Limit, MaybeOut, Out, RecipeName, Seeds, SkipUnreadable, Test
 
 if TYPE_CHECKING:
@@ -13,6 +13,13 @@ if TYPE_CHECKING:
     from scuff.suites import Suite
 
 STANDARD_FROM = Option("Study whose standard models are used for fine-tuning.", TEXT, "DIR", resume="noted")
+
+
+class OverlapSettings(StudySettings, total=False):
+    """The form of overlap.json."""
+
+    suites: Required[list[dict[str, Any]]]
+    seeds: Required[list[int]]
 
 
 @study
@@ -28,6 +35,7 @@ class OverlapStudy(Study["Overlaps"]):
     name = question = command = "overlap"
     planner = "scuff.studies.overlap.plan:plan_overlap"
     reader = "scuff.studies.overlap.results:read_overlap"
+    form = OverlapSettings
 
     suites: Annotated[
         "str | Suite | Sequence[str | Suite]",

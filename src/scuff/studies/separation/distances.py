@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple, Required, TypedDict
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -206,24 +206,12 @@ def describe_points(points: Points) -> str:
 # --- the folder -------------------------------------------------------------------------------------------------------
 
 
-class Found(TypedDict, total=False):
-    """What the settings say of the separation, if it was computed."""
-
-    norm: Required[str | float]
-    distance: float
-    epsilon_min: float
-    rows: list[int]
-    labels: list[int]
-    points: int
-    dropped: list[int]
-
-
 def read_separation(directory: str | os.PathLike[str]) -> Settings:
     """What `separation.json` says: the distance, the pair that attains it, and what it was computed from."""
     store = Store(directory)
     if not store.exists(SEPARATION):
         raise ValueError(f"there is no {SEPARATION} in {store.root}; scuff separation DATA --out {store.root} makes it")
-    return read_settings(store, SEPARATION, Found)
+    return SeparationStudy.read_settings(directory)
 
 
 def read_pairs(directory: str | os.PathLike[str]) -> pd.DataFrame | None:

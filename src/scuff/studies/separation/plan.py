@@ -213,9 +213,9 @@ def _choose_bounds(bounds: str | None, norm: float, is_image: bool) -> str:
 
 def _join(settings: dict[str, Any], before: Mapping[str, Any]) -> None:
     """Let models and runs join those of the folder. A model of the same name must be the same model."""
-    for name, description in before["models"].items():
+    for name, description in before.get("models", {}).items():
         if settings["models"].get(name, description) != description:
             raise ValueError(f"the model {name} of this study was another one; give this one another name")
     for key in ("models", "addresses"):
-        settings[key] = {**before[key], **settings[key]}
-    settings["runs"] = sorted({*before["runs"], *settings["runs"]})
+        settings[key] = {**before.get(key, {}), **settings[key]}
+    settings["runs"] = sorted({*before.get("runs", ()), *settings["runs"]})

@@ -6,14 +6,14 @@ import io
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from scuff.metrics.norms import parse_norm
 from scuff.metrics.separation.robust_accuracies import RobustAccuracies, read_robust_accuracies
-from scuff.store import Store, open_results, read_arrays, read_settings, write_arrays
+from scuff.store import Store, open_results, read_arrays, write_arrays
 from scuff.studies.separation.cells import MscrCell
 from scuff.studies.separation.study import MscrStudy
 
@@ -61,17 +61,10 @@ def _read_right(store: Store, cell: MscrCell) -> np.ndarray:
     return read_arrays(store, cell.file, ["right"])["right"].astype(np.int64)
 
 
-class Kept(TypedDict):
-    """Settings that results are read with."""
-
-    epsilon_min: float
-    norm: str | float
-
-
 def read_mscr(directory: str | os.PathLike[str]) -> RobustAccuracies:
     """The accuracies of a study, as far as it is finished."""
     store = open_results(directory, SETTINGS, "a study of MSCR", ACCURACIES)
-    settings = read_settings(store, SETTINGS, Kept)
+    settings = MscrStudy.read_settings(directory)
     try:
         table = pd.read_csv(io.BytesIO(store.read(ACCURACIES)))
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:

@@ -5,10 +5,10 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Required, TypeAlias
 
 from scuff.options import NUMBER, OBJECT, REPEATED, SEEDS, SWITCH, TEXT, WHOLES, WORDS, Option
-from scuff.studies.base import R, Study, as_function, study
+from scuff.studies.base import R, Study, StudySettings, as_function, study
 from scuff.vocabulary import Crop, MaybeOut, Out, Resize, SkipUnreadable
 
 if TYPE_CHECKING:
@@ -40,6 +40,30 @@ ORIGINALS = "Train on clean points as well as noisy ones (scikit-learn models on
 
 Data: TypeAlias = "str | os.PathLike[str] | Source | Points | pd.DataFrame | tuple[Any, Any]"
 Noise = Sequence[float | str] | None
+
+
+class SeparationSettings(StudySettings, total=False):
+    """The form of separation.json: the distance, and the pair of points that attains it."""
+
+    norm: Required[str | float]
+    distance: Required[float]
+    epsilon_min: Required[float]
+    rows: Required[list[int]]
+    labels: Required[list[int]]
+    points: Required[int]
+    dropped: Required[list[int]]
+    class_names: Required[list[str]]
+
+
+class MscrSettings(StudySettings, total=False):
+    """The form of mscr.json."""
+
+    norm: Required[str | float]
+    epsilon_min: Required[float]
+    quantile: float | None
+    models: dict[str, Any]
+    addresses: dict[str, Any]
+    runs: list[int]
 
 
 @study
@@ -79,6 +103,7 @@ class MscrStudy(PointsStudy["RobustAccuracies"]):
     name = command = "mscr"
     planner = "scuff.studies.separation.plan:plan_mscr"
     reader = "scuff.studies.separation.results:read_mscr"
+    form = MscrSettings
     noted = ("addresses",)
 
     models: Annotated[Any, Option(MODELS, REPEATED, "MODEL", flag="--model", resume="joins")]
@@ -116,6 +141,7 @@ class SeparationStudy(PointsStudy["Separation"]):
     name = command = "separation"
     planner = "scuff.studies.separation.distances:plan_separation"
     reader = "scuff.studies.separation.distances:read_separation"
+    form = SeparationSettings
     resumes = has_cells = False
 
     data: Annotated[Data, Option(DATA, TEXT, "DATA", is_argument=True, resume="noted")]

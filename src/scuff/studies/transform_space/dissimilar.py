@@ -36,7 +36,6 @@ from scuff.store import (
     open_results,
     read_arrays,
     read_columns,
-    read_settings,
     save_settings,
     write_arrays,
 )
@@ -271,11 +270,11 @@ def _with_distances(scan: Scan) -> pd.DataFrame:
 def read_dissimilar(directory: str | os.PathLike[str]) -> Dissimilar:
     """The benchmark in a folder."""
     store = open_results(directory, SETTINGS, "a dissimilar benchmark")
-    result = read_settings(store, SETTINGS).get("result")
+    result = DissimilarStudy.read_settings(directory).get("result")
     if result is None:
         raise ValueError(f"the search in {store.root} is not finished; run the same command again to go on")
     shifts, picks = (pd.read_csv(io.BytesIO(store.read(name))) for name in (SHIFTS, MEMBERS))
     errors, distances = read_arrays(store, DRAWN, ["error", "distance"]).values()
-    result = {key: tuple(value) if isinstance(value, list) else value for key, value in result.items()}
+    result = {key: tuple(result[key]) if isinstance(result[key], list) else result[key] for key in NUMBERS}
     members = tuple(dict.fromkeys(picks["corruption"]))
     return Dissimilar(members, shifts, picks, candidate_errors=errors, candidate_distances=distances, **result)

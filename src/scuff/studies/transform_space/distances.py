@@ -13,7 +13,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypedDict
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -25,7 +25,7 @@ from scuff.engine.cost import StudyCost
 from scuff.evaluation.choices import are_sequences
 from scuff.metrics.transform_space.nearness import Distances, read_distances
 from scuff.models.classifier import PRECISIONS
-from scuff.store import Settings, Store, open_results, read_arrays, read_settings, save_settings
+from scuff.store import Settings, Store, open_results, read_arrays, save_settings
 from scuff.studies.base import Plan, check_folder, complete_settings, open_engine_of
 from scuff.studies.cost import estimate_trainings
 from scuff.studies.sources import left_out_of, tried
@@ -147,7 +147,7 @@ class DistanceWork:
 
     def collect(self) -> Distances:
         """The table of all schemes of the folder that are finished."""
-        settings, exists = read_settings(self.store, SETTINGS, Kept), self.store.exists
+        settings, exists = DistancesStudy.read_settings(self.store.root), self.store.exists
         suite, resamplings = settings["suite"]["suite"], range(settings["resamplings"])
         columns = [(f"{suite}/{entry}", level) for entry, levels in settings["levels"].items() for level in levels]
         names = [name for name in settings["schemes"] if all(exists(scheme_file(r, name)) for r in resamplings)]
@@ -183,15 +183,6 @@ class DistanceWork:
 def is_constant(scheme: Scheme) -> bool:
     """Whether all draws of a scheme are the same."""
     return isinstance(scheme, NoAugmentation) or (isinstance(scheme, AugMix) and not scheme.operations)
-
-
-class Kept(TypedDict):
-    """Settings from which results are gathered."""
-
-    suite: dict[str, Any]
-    resamplings: int
-    levels: dict[str, list[int | None]]
-    schemes: dict[str, Any]
 
 
 def scheme_file(resampling: int, name: str) -> str:

@@ -5,10 +5,10 @@ The studies of Mintun, Kirillov and Xie (NeurIPS 2021).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, field, fields
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Required, TypedDict
 
 from scuff.options import NUMBER, NUMBERS, REPEATED, SCHEMES, TEXT, WHOLE, WHOLES, WORDS, Option
-from scuff.studies.base import R, Study, as_function, study
+from scuff.studies.base import R, Study, StudySettings, as_function, study
 from scuff.vocabulary import (
     Architecture,
     Data,
@@ -50,6 +50,74 @@ Resamplings = Annotated[
 Augmentations = Annotated[
     int, Option("Draws of every scheme. MSD is a minimum and falls with their number.", WHOLE, "N")
 ]
+
+
+class Named(TypedDict, total=False):
+    """A suite, a recipe or a network, as far as pages name it."""
+
+    suite: str
+    name: str
+
+
+class ExtractorSettings(Named, total=False):
+    """A network: one that is given has a name, another one a recipe."""
+
+    recipe: Named
+
+
+class SchemesSettings(StudySettings, total=False):
+    """What the settings of all studies of schemes hold."""
+
+    suite: Required[Named]
+    levels: Required[dict[str, list[int | None]]]
+    schemes: Required[dict[str, Any]]
+    resamplings: Required[int]
+    extractor: ExtractorSettings
+    images: int
+    augmentations: int
+
+
+class CorrelationSettings(StudySettings, total=False):
+    """The form of trials.json, which lies beside that of the distances."""
+
+    seeds: Required[list[int]]
+    schemes: dict[str, Any]
+
+
+class MixingSettings(CorrelationSettings, total=False):
+    """The form of mixing.json."""
+
+    right: str
+    other: str
+    severity: int | None
+    shares: list[float]
+
+
+class SubsetsSettings(CorrelationSettings, total=False):
+    """The form of subsets.json."""
+
+    sizes: list[int]
+    kinds: list[str]
+
+
+class ChosenSettings(TypedDict):
+    """The numbers of `scuff.design.Dissimilar`."""
+
+    target: float
+    error: float
+    distance: float
+    repetition: int
+    spreads: list[float]
+    matched_sets: list[int]
+    sets: int
+    all_sets: bool
+
+
+class DissimilarSettings(StudySettings, total=False):
+    """The form of dissimilar.json; without a result, nothing is chosen yet."""
+
+    reference: Named
+    result: ChosenSettings
 
 
 @study
@@ -121,6 +189,7 @@ class DistancesStudy(SchemesStudy["Distances"]):
 
     name, command = "distances", "distance schemes"
     planner, reader = f"{FOLDER}.distances:plan_distances", f"{FOLDER}.distances:read_distance_study"
+    form = SchemesSettings
 
 
 @study
@@ -135,6 +204,7 @@ class CorrelationStudy(TrialStudy["pd.DataFrame"], SchemesStudy["pd.DataFrame"])
 
     name, command, file = "correlation", "distance correlation", "trials.json"
     planner, reader = f"{FOLDER}.trials:plan_correlation", f"{FOLDER}.trials:read_correlation"
+    form = CorrelationSettings
 
     schemes: Annotated[
         Schemes,
@@ -152,6 +222,7 @@ class MixingStudy(TrialStudy["pd.DataFrame"]):
 
     name, command = "mixing", "distance mixing"
     planner, reader = f"{FOLDER}.mixing:plan_mixing", f"{FOLDER}.mixing:read_mixing"
+    form = MixingSettings
     noted = (*FeatureStudy.noted, "schemes")  # type: ignore[assignment]
 
     right: Annotated[str, Option("Corruption of the test, SUITE/NAME.", TEXT, "TESTED", is_argument=True)]
@@ -181,6 +252,7 @@ class SubsetsStudy(TrialStudy["pd.DataFrame"]):
 
     name, command = "subsets", "distance subsets"
     planner, reader = f"{FOLDER}.subsets:plan_subsets", f"{FOLDER}.subsets:read_subsets"
+    form = SubsetsSettings
 
     scheme: Annotated[
         "str | Mapping[str, Scheme | str]",
@@ -214,6 +286,7 @@ class DissimilarStudy(FeatureStudy["Dissimilar"]):
 
     name, command = "dissimilar", "design dissimilar"
     planner, reader = f"{FOLDER}.dissimilar:plan_dissimilar", f"{FOLDER}.dissimilar:read_dissimilar"
+    form = DissimilarSettings
     noted = ("levels", "name", "result", "addresses")  # type: ignore[assignment]
     saves_first = False  # an earlier choice stays until there is a new one
 

@@ -10,9 +10,10 @@ import pandas as pd
 
 from scuff.metrics.validity.shift_tables import read_named_table, read_shifts
 from scuff.metrics.validity.shifts import BETWEEN, MEAN, Shifts
-from scuff.store import Settings, Store, open_results, read_settings, save_settings
+from scuff.store import Settings, Store, open_results, save_settings
+from scuff.studies.validity.study import ValidityStudy
 
-SETTINGS = "validity.json"
+SETTINGS = ValidityStudy.file
 SHIFTS = "shifts.csv"
 REQUIRED = ("table", "models", "left_out", "suites", "categories", "search", "seed", "resamples", "notes")
 COLUMNS = {
@@ -83,7 +84,7 @@ def save_validity(store: Store, result: Validity) -> None:
 def read_validity(directory: str | os.PathLike[str]) -> Validity:
     """A finished study of validity from its folder."""
     store = open_results(directory, SETTINGS, "a study of validity")
-    settings = read_settings(store, SETTINGS)
+    settings = ValidityStudy.read_settings(directory)
     try:
         missing = [name for name in (*REQUIRED, "same", "different") if name not in settings]
         if missing:

@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from scuff.options import REPEATED, TEXT, WHOLE, WHOLES, Kind, Option, numbers
-from scuff.studies.base import Study, as_function, study
+from scuff.studies.base import Study, StudySettings, as_function, study
 from scuff.vocabulary import Seed, Severities
 
 if TYPE_CHECKING:
@@ -26,6 +26,18 @@ CATEGORIES = "Categories of corruptions: a file, the folder or CSV file of scuff
 PAIRS = "Groups of benchmarks with N categories and K corruptions of each. Default: all possible ones, if there are "
 PAIRS += "--categories."
 RESAMPLE = "What is resampled for intervals, and held out together. Default: families, if the table has any."
+
+
+class ValiditySettings(StudySettings, total=False):
+    """The form of validity.json."""
+
+    models: list[str]
+    left_out: dict[str, str]
+    suites: dict[str, list[str]]
+    categories: dict[str, list[str]]
+    notes: list[str]
+    same: float | None
+    different: float | None
 
 
 def read_pairs(text: str, flag: str = "--pairs") -> list[tuple[int, int]]:
@@ -79,6 +91,7 @@ class ValidityStudy(Study["Validity"]):
     name = question = command = "validity"
     planner = "scuff.studies.validity.plan:plan_validity"
     reader = "scuff.studies.validity.results:read_validity"
+    form = ValiditySettings
     noted = ("models", "left_out", "notes", "same", "different")  # `table` is a hash of all accuracies
     resumes = has_cells = False
 

@@ -1,0 +1,102 @@
+"""`scuff check`: decide claims about a model."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from scuff.cli.study import study_command
+from scuff.studies.claims.study import ClaimsStudy
+
+if TYPE_CHECKING:
+    from scuff.studies.claims.results import Checked
+
+Junit = Annotated[str | None, typer.Option("--junit", metavar="FILE", help="Write a JUnit file, for CI.")]
+
+
+@study_command(ClaimsStudy)
+def check_command(plan: Any, checked: Any, *, junit: Junit = None) -> None:
+    """Decide claims about a model, with as few passes as they need: a gate before deployment.
+
+    A claim is a sentence such as "accuracy in fog up to severity 3 is at least 80 %, at 99 %". Images are tried one
+    after the other until the evidence is enough: the claim holds, or it fails; or the budget ends, and it is undecided.
+    Stopping early costs nothing: at 99 %, a false claim is said to hold in 1 % of cases at most.
+
+    The exit code is 0 if all claims hold, 1 if one fails, 3 if one is undecided, and 2 if the file is wrong. Interrupt
+    it whenever you like: the same command goes on, and asks nothing twice. With --rows DIR, the rows of a finished
+    evaluation decide, and no model is needed.
+
+    \b
+    A file of claims:
+      claims: 1
+      suite: imagenet-c
+      confidence: 0.99
+      budget: 20000
+      list:
+        fog: {metric: accuracy, of: fog, severity: {to: 3}, over: each, at_least: 0.80}
+        whole: {metric: mean_error, at_most: 0.55}
+
+    \b
+    Examples:
+      scuff check claims.yaml torchvision:resnet50 --data folder:val --out runs/gate --junit gate.xml
+      scuff check claims.yaml torchvision:resnet50 --data folder:val --out runs/gate --dry-run
+      scuff check claims.yaml --rows runs/c --of resnet50 --out runs/gate
+    """
+    from scuff.cli.console import print_table
+    from scuff.tables import Column, Table
+
+    columns = [
+        Column("", lambda claim: claim.name),
+        Column("verdict", lambda claim: claim.verdict.upper() if claim.verdict == "fails" else claim.verdict),
+        *([Column("Holm", lambda claim: claim.holm)] if checked.claims[0].holm else []),
+        Column("measured", measured),
+        Column("claim", lambda claim: claim.sentence),
+        Column("passes", lambda claim: claim.passes, str),
+    ]
+    print_table(Table.of("", list(checked.claims), columns))
+    for claim in checked.claims:
+        for note in claim.notes:
+            typer.echo(f"  {claim.name}: {note}")
+    typer.echo("In brackets: where the value may be, at the claim's confidence, however often one looks.")
+    if junit is not None:
+        write_junit(checked, junit)
+    words = {"holds": "The model passes", "fails": "The model does not pass", "undecided": "Not decided"}
+    typer.echo(f"{words[checked.verdict]}: {plan.store.root}/claims.json")
+    typer.echo(f"Next: scuff report {shlex.quote(plan.store.root)}")
+    raise typer.Exit(checked.exit_code)
+
+
+def measured(claim: Any) -> str:
+    """The value of the trial that decided a claim, with its interval."""
+    worst = claim.worst
+    where = f" ({worst.name})" if worst.name else ""
+    return f"{worst.estimate:.3g} [{worst.low:.3g}, {worst.high:.3g}]{where}"
+
+
+def write_junit(checked: Checked, path: str) -> None:
+    """One test case per claim, as CI systems read it."""
+    import xml.etree.ElementTree as ET
+
+    from scuff.files import write_by_rename
+
+    bad = [claim for claim in checked.claims if claim.verdict == "fails" or not claim.is_allowed]
+    failed = [claim for claim in bad if claim.verdict != "holds"]
+    allowed = [claim for claim in checked.claims if claim.verdict == "undecided" and claim.is_allowed]
+    counts = {"tests": len(checked.claims), "failures": len(failed), "errors": 0, "skipped": len(allowed)}
+    numbers = {key: str(value) for key, value in counts.items()}
+    seconds = sum(claim.seconds for claim in checked.claims)
+    suites = ET.Element("testsuites")
+    suite = ET.SubElement(suites, "testsuite", {"name": "scuff check", **numbers, "time": f"{seconds:.3f}"})
+    for claim in checked.claims:
+        about = {"classname": checked.model, "name": claim.name, "time": f"{claim.seconds:.3f}"}
+        case = ET.SubElement(suite, "testcase", about)
+        message = f"{claim.sentence}: {measured(claim)} after {claim.passes} passes"
+        if claim in allowed:
+            ET.SubElement(case, "skipped", message=message)
+        elif claim in failed:
+            ET.SubElement(case, "failure", type=claim.verdict, message=message)
+    ET.indent(suites)
+    with write_by_rename(path) as file:
+        file.write(ET.tostring(suites, encoding="utf-8", xml_declaration=True))

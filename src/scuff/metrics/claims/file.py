@@ -1,0 +1,281 @@
+"""A file of claims: what is said of a model, resolved to cells, bounds and error rates.
+
+claims: 1
+suite: imagenet-c
+confidence: 0.99
+budget: 20000
+list:
+  fog:       {metric: accuracy, of: fog, severity: {to: 3}, over: each, at_least: 0.80}
+  whole:     {metric: mce, at_most: 70}
+  not-worse: {metric: accuracy, against: baseline, margin: 0.01}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Required, TypedDict
+
+import numpy as np
+
+from scuff.metrics.evaluation.corruption_error import mce
+from scuff.metrics.evaluation.errors import entry_families, mean_error
+from scuff.metrics.evaluation.references import is_relative
+from scuff.metrics.evaluation.tables import Cells
+from scuff.metrics.sampling.scores import each_cell_alone, linear_weights
+from scuff.readers import check_form, read_yaml
+from scuff.suites import Suite, load_suite
+
+Key = tuple[str, int]
+Severity = int | float | list[int | float] | dict[str, int | float]
+
+FORMAT = 1
+METRICS = ("accuracy", "error", "mean_error", "mce", "robustness_score", "drop")
+COMPARATORS = ("at_least", "at_most", "against")
+NOT_A_MEAN = "is no mean over images, so no number of them decides it; claim an accuracy or an error instead"
+
+
+class Common(TypedDict, total=False):
+    """What may stand at the top of the file, for all claims, or in one of them."""
+
+    confidence: float
+    budget: int | str
+    population: str
+    undecided: str
+
+
+class Written(Common, total=False):
+    """A claim as it stands in the file."""
+
+    metric: str
+    of: str | list[str]
+    severity: Severity
+    over: str
+    at_least: float
+    at_most: float
+    against: str
+    margin: float
+    by: str | dict[str, str]
+    least_images: int
+
+
+class Content(Common, total=False):
+    """The whole file."""
+
+    claims: int
+    suite: str
+    family: str
+    baseline: str
+    list: Required[dict[str, dict[str, Any]]]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence about a model that data can decide: "`metric` over `cells` is at least (or at most) `bound`".
+
+    With `is_paired` the metric is the accuracy minus that of a baseline. `weights` are the shares of the cells in the
+    metric, and `scale` is the metric if every prediction is wrong: 1, or for mCE what that comes to.
+    """
+
+    name: str
+    written: Mapping[str, Any]
+    metric: str
+    cells: tuple[Key, ...]
+    weights: tuple[float, ...]
+    bound: float
+    is_lower: bool
+    alpha: float
+    scale: float = 1.0
+    is_paired: bool = False
+    over: Literal["mean", "each"] = "mean"
+    by: str | Mapping[str, str] | None = None
+    least_images: int = 1
+    budget: int | None = None
+    population: Literal["like", "these"] = "like"
+    is_undecided_allowed: bool = False
+
+    def __str__(self) -> str:
+        where = f"{len(self.cells)} cells" if len(self.cells) > 1 else _called(self.cells[0])
+        over = f" in each of {where}" if self.over == "each" else f" over {where}"
+        by = "" if self.by is None else ", by class" if self.by == "class" else f", by {self.by['column']}"  # type: ignore[index]
+        if self.is_paired:
+            return f"accuracy{over}{by} is at most {-self.bound:g} below the baseline's"
+        return f"{self.metric}{over}{by} is at {'least' if self.is_lower else 'most'} {self.bound:g}"
+
+
+@dataclass(frozen=True)
+class Claims:
+    """All claims of a file, the suite that they speak of, and what goes for them together."""
+
+    suite: Suite
+    claims: tuple[Claim, ...]
+    has_holm: bool = False
+    baseline: str | None = None
+
+
+def read_claims(text: str, where: str, suite: Suite | str | None = None) -> Claims:
+    """Check a file of claims and resolve its names; errors say which claim is wrong, and how."""
+    content = read_yaml(text, where, Content)
+    _only_known(content, Content, where)
+    if content.get("claims", FORMAT) != FORMAT:
+        raise ValueError(f"{where} has format {content['claims']}; this version reads format {FORMAT}")
+    if not content["list"]:
+        raise ValueError(f"{where}: the list of claims is empty")
+    named = suite or content.get("suite")
+    if named is None:
+        raise ValueError(f"{where}: say which suite the claims speak of, as in suite: imagenet-c")
+    suite = named if isinstance(named, Suite) else load_suite(named)
+    common = {key: content[key] for key in Common.__annotations__ if key in content}  # type: ignore[literal-required]
+    claims = []
+    for name, written in content["list"].items():
+        try:
+            claims.append(_resolve(name, {**common, **written}, written, suite))
+        except ValueError as error:
+            raise ValueError(f"{where}: claim {name}: {error}") from error
+    if any(claim.is_paired for claim in claims) and "baseline" not in content:
+        raise ValueError(f"{where}: a claim against a baseline needs one, as in baseline: runs/released")
+    family = _one_of(content.get("family", "none"), "family", ("none", "holm"))
+    return Claims(suite, tuple(claims), family == "holm", content.get("baseline"))
+
+
+def _resolve(name: str, given: Mapping[str, Any], written: Mapping[str, Any], suite: Suite) -> Claim:
+    _only_known(given, Written, "it")
+    check_form(dict(given), Written)
+    comparators = [word for word in COMPARATORS if word in given]
+    if len(comparators) != 1:
+        raise ValueError(f"it needs one of {', '.join(COMPARATORS)}, and has {' and '.join(comparators) or 'none'}")
+    is_paired = comparators[0] == "against"
+    metric = given.get("metric", "accuracy")
+    if metric in ("ece", "rank", "ranks", "relative_mce"):
+        raise ValueError(f"{metric} {NOT_A_MEAN}")
+    _one_of(metric, "metric", METRICS)
+    cells = _cells(suite, given.get("of", "all"), given.get("severity"))
+    over = _one_of(given.get("over", "mean"), "over", ("mean", "each"))
+    weights, scale = _weights(metric, suite, cells)
+    if is_paired:
+        if given["against"] != "baseline":
+            raise ValueError(f"against must be baseline, which the top of the file names; got {given['against']!r}")
+        if metric not in ("accuracy", "error", "mean_error"):
+            raise ValueError(f"against a baseline accuracies and errors are compared, not {metric}")
+        bound, is_lower = -float(given.get("margin", 0.0)), True
+    else:
+        if "margin" in given:
+            raise ValueError("margin goes with against: baseline")
+        bound, is_lower = float(given[comparators[0]]), comparators[0] == "at_least"
+    confidence, budget, by = given.get("confidence", 0.95), given.get("budget", "all"), given.get("by")
+    if not 0.5 <= confidence < 1:
+        raise ValueError(f"confidence must be from 0.5 to below 1, got {confidence:g}")
+    if budget != "all" and (isinstance(budget, str) or budget < 1):
+        raise ValueError(f"budget must be a number of passes or all, got {budget!r}")
+    if by not in (None, "class") and not (isinstance(by, dict) and set(by) == {"table", "column"}):
+        raise ValueError(f"by must be class, or {{table: FILE, column: NAME}}; got {by!r}")
+    claim = Claim(
+        name,
+        dict(written),
+        metric,
+        cells,
+        weights,
+        bound,
+        is_lower,
+        alpha=round(1 - confidence, 12),
+        scale=scale,
+        is_paired=is_paired,
+        over=over,
+        by=by,
+        least_images=given.get("least_images", 1),
+        budget=None if budget == "all" else budget,
+        population=_one_of(given.get("population", "like"), "population", ("like", "these")),
+        is_undecided_allowed=_one_of(given.get("undecided", "fail"), "undecided", ("fail", "allow")) == "allow",
+    )
+    _check_bound(claim)
+    return claim
+
+
+def _check_bound(claim: Claim) -> None:
+    """Refuse what is true or false of every model."""
+    low, high = metric_range(claim)
+    if not low < claim.bound < high:
+        raise ValueError(
+            f"the bound must lie between {low:g} and {high:g}, the ends of {claim.metric}; got {claim.bound:g}"
+        )
+
+
+def metric_range(claim: Claim) -> tuple[float, float]:
+    """Between what ends the value of a claim lies. A robustness score above 2 is no longer told."""
+    if claim.is_paired or claim.metric == "drop":
+        return -1.0, 1.0
+    return 0.0, 2.0 if claim.metric == "robustness_score" else claim.scale
+
+
+def _weights(metric: str, suite: Suite, cells: tuple[Key, ...]) -> tuple[tuple[float, ...], float]:
+    """The share of each cell, and the metric if everything is wrong."""
+    if metric not in ("mean_error", "mce"):
+        return (1 / len(cells),) * len(cells), 1.0
+    about = Cells("", "", suite.name, *each_cell_alone(cells))
+    if metric == "mean_error":
+        estimate = mean_error.estimate(about, suite=suite, partial=True)
+    elif is_relative(suite.name):
+        raise ValueError(f"the mCE of {suite.name} is relative to clean errors, so it {NOT_A_MEAN}")
+    else:
+        estimate = mce.estimate(about, suite=suite, partial=True)
+        if "not normalised" in estimate.note:
+            raise ValueError(f"there is no AlexNet reference for {suite.name}; claim a mean_error")
+    weights = linear_weights(estimate)
+    if not np.all(weights > 0):
+        raise ValueError(f"{metric} counts the benchmark's own cells alone; leave validation entries out")
+    return tuple((weights / weights.sum()).tolist()), float(weights.sum())
+
+
+def _cells(suite: Suite, of: str | Sequence[str], severity: Severity | None) -> tuple[Key, ...]:
+    """The cells that a claim speaks of."""
+    names = [of] if isinstance(of, str) else list(of)
+    entries: list[str] = []
+    for name in names:
+        if name == "all":
+            entries += suite.benchmark()
+        elif name.startswith("family:"):
+            family, families = name.removeprefix("family:"), entry_families(suite, suite.entries)
+            if family not in families.values():
+                raise ValueError(f"{suite.name} has no family {family!r}; it has {', '.join(set(families.values()))}")
+            entries += [entry for entry in suite.benchmark() if families.get(entry) == family]
+        else:
+            entries.append(suite.find(name))
+    cells = []
+    for entry in dict.fromkeys(entries):
+        levels = [level or 0 for level in suite.levels(entry)]
+        chosen = [level for level in levels if _is_meant(level, severity)]
+        if not chosen:
+            raise ValueError(f"{entry} has no level {severity!r}; it has {', '.join(map(str, levels))}")
+        cells += [(entry, level) for level in chosen]
+    return tuple(cells)
+
+
+def _is_meant(level: int, severity: Severity | None) -> bool:
+    if severity is None:
+        return True
+    if isinstance(severity, dict):
+        unknown = set(severity) - {"from", "to"}
+        if unknown:
+            raise ValueError(f"severity takes from and to, not {', '.join(sorted(unknown))}")
+        return severity.get("from", level) <= level <= severity.get("to", level)
+    wanted = severity if isinstance(severity, list) else [severity]
+    if any(value != int(value) for value in wanted):
+        raise ValueError(f"severity must be a level of the suite, got {severity!r}")
+    return level in wanted
+
+
+def _only_known(given: Mapping[str, Any], form: Any, where: str) -> None:
+    known = list(form.__annotations__) + list(Common.__annotations__)
+    for key in given:
+        if key not in known:
+            raise ValueError(f"{where} has an unknown key {key!r}; keys are {', '.join(known)}")
+
+
+def _one_of(value: str, what: str, known: Sequence[str]) -> Any:
+    if value not in known:
+        raise ValueError(f"{what} must be one of {', '.join(known)}; got {value!r}")
+    return value
+
+
+def _called(cell: Key) -> str:
+    return f"{cell[0]} {cell[1]}" if cell[1] else cell[0]

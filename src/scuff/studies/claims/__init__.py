@@ -1,0 +1,1 @@
+"""Claims about a model, decided by as few passes as they need."""

@@ -1,0 +1,130 @@
+"""What claims are tried on: a model and images, or the rows of a finished evaluation; and groups of images."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from scuff.evaluation import plan_evaluation, read_evaluation
+from scuff.evaluation.plan import CLEAN
+from scuff.evaluation.runner import Runner
+from scuff.metrics.claims.file import Claim, Claims
+from scuff.metrics.evaluation.references import load_reference
+from scuff.store import Store
+from scuff.studies.claims.answers import Answers
+from scuff.studies.claims.study import ClaimsStudy
+
+ABOUT = ("images", "class_names", "size", "classes", "source_fingerprint", "cut")
+
+
+def open_model_and_images(
+    study: ClaimsStudy, claims: Claims, device: torch.device
+) -> tuple[dict[str, Any], Answers, np.ndarray]:
+    """A model that is asked, and the images."""
+    models = {"model": study.model}
+    baseline = claims.baseline if any(claim.is_paired for claim in claims.claims) else None
+    is_folder = baseline is not None and Store(baseline).exists("evaluation.json")
+    if baseline is not None and not is_folder:
+        models["baseline"] = baseline
+    options = {name: getattr(study, name) for name in ("limit", "skip_unreadable", "resize", "crop", "seed", "mean")}
+    plan = plan_evaluation(
+        models,
+        claims.suite,
+        study.data,
+        Store(study.out).child("answers").root,
+        **options,
+        std=study.std,
+        precision=study.precision,
+        progress=study.progress,
+    )
+    if plan.is_sequence:
+        raise ValueError("claims speak of single corruptions, not of sequences")
+    runner = Runner(plan, device, study.batch_size)
+    answers = Answers(plan.images.example().ids, plan, runner, {who: who for who in models})
+    if is_folder:
+        _read_baseline(baseline, answers, plan.settings)
+    about = {key: plan.settings[key] for key in ABOUT}
+    about |= {"model_name": str(study.model) if isinstance(study.model, str) else "model"}
+    about["fingerprints"] = plan.fingerprints
+    return about, answers, plan.images.example().labels
+
+
+def open_rows(study: ClaimsStudy, claims: Claims) -> tuple[dict[str, Any], Answers, np.ndarray]:
+    """The rows of a finished evaluation."""
+    evaluation = read_evaluation(study.rows)  # type: ignore[arg-type]
+    rows = _rows_of(evaluation.rows, study.of_model, f"{study.rows}", "--of")
+    if str(rows["suite"].iloc[-1]) != claims.suite.name:
+        raise ValueError(f"the claims speak of {claims.suite.name}, and the rows are of {rows['suite'].iloc[-1]}")
+    have = set(zip(rows["corruption"].astype(str), rows["severity"].astype(int), strict=True))
+    needed = {key for claim in claims.claims for key in claim.cells}
+    if any(claim.metric in ("robustness_score", "drop") for claim in claims.claims):
+        needed.add((CLEAN, 0))
+    missing = sorted(needed - have)
+    if missing:
+        raise ValueError(f"the rows lack {len(missing)} cells that the claims need, the first is {missing[0]}")
+    first = rows.drop_duplicates("image_id")
+    answers = Answers(first["image_id"].to_numpy())
+    answers.read("model", rows)
+    settings = evaluation.settings
+    if any(claim.is_paired for claim in claims.claims):
+        _read_baseline(claims.baseline, answers, settings)
+    about = {key: settings.get(key) for key in ABOUT}
+    about |= {"model_name": str(rows["model"].iloc[0]), "rows": str(study.rows)}
+    return about, answers, first["label"].to_numpy()
+
+
+def _read_baseline(folder: str | None, answers: Answers, settings: dict[str, Any]) -> None:
+    """The rows of the baseline, which must be of the same corrupted images."""
+    assert folder is not None
+    evaluation = read_evaluation(folder)
+    for key in ("source_fingerprint", "seed", "cut"):
+        if evaluation.settings[key] != settings[key]:
+            raise ValueError(
+                f"the baseline in {folder} was evaluated with another {key.replace('_', ' ')}; pairs need the same "
+                "images"
+            )
+    answers.read("baseline", _rows_of(evaluation.rows, None, folder, "a folder of one"))
+
+
+def _rows_of(rows: pd.DataFrame, model: str | None, where: str, how: str) -> pd.DataFrame:
+    models = sorted(set(rows["model"].astype(str)))
+    if model is None and len(models) > 1:
+        raise ValueError(f"{where} holds the models {', '.join(models)}; choose one with {how}")
+    if model is not None and model not in models:
+        raise ValueError(f"{where} has no model {model}; it has {', '.join(models)}")
+    return rows[rows["model"].astype(str) == (model or models[0])]
+
+
+def check_reference(claims: Claims, about: dict[str, Any]) -> None:
+    """mCE is relative to AlexNet's errors, which were measured on ImageNet."""
+    if not any(claim.metric == "mce" for claim in claims.claims):
+        return
+    reference = load_reference("alexnet", claims.suite.name)
+    why = reference and reference.misfit(len(about["class_names"]), about["size"])
+    if why or about["classes"]:
+        raise ValueError(
+            f"mce is relative to AlexNet, whose errors were {why or 'measured on all classes'}; claim a mean_error"
+        )
+
+
+def find_groups(
+    claim: Claim, about: dict[str, Any], labels: np.ndarray, ids: np.ndarray
+) -> dict[str, np.ndarray] | None:
+    """Places of images by group; None where a claim is about all of them."""
+    if claim.by is None:
+        return None
+    if claim.by == "class":
+        names = about["class_names"]
+        return {str(names[label]): np.flatnonzero(labels == label) for label in np.unique(labels)}
+    assert not isinstance(claim.by, str)
+    file, column = claim.by["table"], claim.by["column"]
+    table = pd.read_csv(file)
+    if not {"image_id", column} <= set(table.columns):
+        raise ValueError(f"{file} needs the columns image_id and {column}; it has {', '.join(table.columns)}")
+    group_of = table.drop_duplicates("image_id").set_index("image_id")[column].reindex(ids)
+    if group_of.isna().any():
+        raise ValueError(f"{file} says nothing of {int(group_of.isna().sum())} of {len(ids)} images")
+    return {str(name): np.flatnonzero((group_of == name).to_numpy()) for name in sorted(group_of.unique())}

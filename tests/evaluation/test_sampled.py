@@ -1,0 +1,109 @@
+"""Samples of an evaluation: the rows of the full run, some of them, and more whenever one goes on."""
+
+from importlib import resources
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from typer.testing import CliRunner
+
+import scuff
+from scuff.cli import app
+from scuff.data import array_source
+from scuff.evaluation import plan_evaluation
+from scuff.evaluation.sampled import Sampling, read_samples, run_sampled
+from scuff.metrics.sampling.scores import sampled_scores
+from scuff.models import Classifier
+
+FEW = {"only": ["contrast", "gaussian_noise"], "severities": [1, 5]}
+KEY = ["corruption", "severity", "image_id"]
+
+
+def linear(seed=0, name="net"):
+    torch.manual_seed(seed)
+    net = nn.Sequential(nn.Flatten(), nn.Linear(12 * 10 * 3, 4))
+    return Classifier(net, name=name, mean=(0.5,) * 3, std=(0.1,) * 3)
+
+
+@pytest.fixture(scope="module")
+def source():
+    rng = np.random.default_rng(0)
+    return array_source("noise", rng.integers(0, 256, (60, 12, 10, 3), dtype=np.uint8), rng.integers(0, 4, 60))
+
+
+def in_order(rows):
+    rows = rows.assign(**{name: rows[name].astype(str) for name in ("model", "source", "suite", "corruption")})
+    return rows.sort_values(KEY).reset_index(drop=True)
+
+
+def test_a_sample_of_everything_is_the_full_run(source, tmp_path):
+    full = in_order(scuff.evaluate(linear(), "cifar10-c", source, **FEW))
+    sampled = in_order(scuff.evaluate(linear(), "cifar10-c", source, tmp_path, passes=10_000, **FEW))
+    columns = [name for name in full if name != "confidence"]
+    assert full[columns].equals(sampled[columns])
+    # float32 products in batches of other sizes
+    np.testing.assert_allclose(full["confidence"], sampled["confidence"], rtol=1e-4)
+    assert scuff.metrics.mean_error(sampled, partial=True).value == scuff.metrics.mean_error(full, partial=True).value
+
+
+def test_a_longer_run_goes_on_and_batches_change_nothing(source, tmp_path):
+    first = scuff.evaluate(linear(), "cifar10-c", source, tmp_path / "a", passes=40, **FEW)
+    longer = scuff.evaluate(linear(), "cifar10-c", source, tmp_path / "a", passes=130, **FEW)
+    at_once = scuff.evaluate(linear(), "cifar10-c", source, tmp_path / "b", passes=130, batch_size=7, **FEW)
+    assert len(first) == 40
+    columns = [*KEY, "label", "prediction"]
+    assert longer[columns].iloc[:40].astype(str).equals(first[columns].astype(str))
+    assert longer[columns].astype(str).equals(at_once[columns].astype(str))
+    files = sorted(path.name for path in (tmp_path / "a" / "sampled").rglob("*.parquet"))
+    assert files == ["000000000-000000040.parquet", "000000040-000000130.parquet"]
+
+
+def test_a_width_is_reached_and_no_more(source, tmp_path):
+    plan = plan_evaluation({"a": linear(0), "b": linear(1)}, "cifar10-c", source, tmp_path, **FEW)
+    run_sampled(plan, half_width=6.0)
+    for model in ("a", "b"):
+        done, score = Sampling(plan).done(model), Sampling(plan).scores(model)["mce"]
+        assert (score.high - score.low) / 2 <= 6.0
+        assert 100 <= done < 300
+    samples, settings, suite = read_samples(tmp_path)
+    assert set(samples) == {"a", "b"}
+    assert (settings["images"], suite.name) == (60, "cifar10-c")
+
+
+def test_clean_rows_serve_as_a_control(source, tmp_path):
+    rows = scuff.evaluate(linear(), "cifar10-c", source, tmp_path, passes=200, **FEW)
+    clean = scuff.evaluate(linear(), "cifar10-c", source, **FEW)[lambda r: r.corruption == "clean"]
+    plain, helped = (sampled_scores(rows, 60, baseline=None, control=c)["mean_error"] for c in (None, clean))
+    assert plain.low < plain.value < plain.high
+    assert helped.value != plain.value
+    with pytest.raises(ValueError, match="all 60 images"):
+        sampled_scores(rows, 60, baseline=None, control=clean.iloc[:30])
+
+
+def test_wrong_wishes_are_refused(source, tmp_path):
+    for options, said in [
+        ({"passes": 3}, "two images of each of the 5 cells"),
+        ({"passes": 0}, "at least 1"),
+        ({"half_width": -1.0}, "above 0"),
+        ({"passes": 50, "half_width": 1.0}, "not both"),
+    ]:
+        with pytest.raises(ValueError, match=said):
+            scuff.evaluate(linear(), "cifar10-c", source, tmp_path, **options, **FEW)
+
+
+def test_the_command_and_its_page(tmp_path):
+    weights = str(resources.files("scuff") / "assets" / "demo" / "standard.safetensors")
+    command = ["evaluate", weights, "--suite", "cifar10-c", "--data", "fashion", "--limit", "40"]
+    command += ["--only", "contrast", "--out", str(tmp_path), "--passes", "60"]
+    told = CliRunner().invoke(app, [*command, "--dry-run"])
+    assert told.exit_code == 0, told.output
+    assert "60 passes of each model; of all 240, 0 are there" in told.output
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0, done.output
+    assert "mean error %" in done.output
+    page = scuff.write_report(tmp_path)
+    with open(page, encoding="utf-8") as file:
+        text = file.read()
+    assert "Estimates from 60 of 240 passes" in text
+    assert "What other images like these would give" in text

@@ -1,0 +1,170 @@
+"""`scuff check`: claims about a model or about rows, exit codes, JUnit, going on after a kill."""
+
+import json
+import xml.etree.ElementTree as ET
+from importlib import resources
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from typer.testing import CliRunner
+
+import scuff
+from scuff.cli import app
+from scuff.data import array_source
+from scuff.models import Classifier
+from scuff.studies.claims import answers as answers_module
+
+WEIGHTS = str(resources.files("scuff") / "assets" / "demo" / "standard.safetensors")
+TOP = "claims: 1\nsuite: cifar10-c\nconfidence: 0.95\n"
+EASY = "easy: {of: contrast, severity: 1, at_least: 0.2}"
+HARD = "hard: {of: contrast, severity: 1, at_least: 0.99}"
+UNCLEAR = "unclear: {of: contrast, severity: 1, at_least: 0.2, budget: 2}"
+
+
+def claims_file(folder, *claims, top=TOP, name="claims"):
+    path = folder / f"{name}.yaml"
+    path.write_text(top + "list:\n" + "".join(f"  {claim}\n" for claim in claims))
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def source():
+    """Four classes that a fixed linear network tells apart by brightness alone."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 4, 300)
+    images = np.clip(40 + 50 * labels[:, None, None, None] + rng.normal(0, 12, (300, 8, 8, 3)), 0, 255)
+    return array_source("grey", images.astype(np.uint8), labels)
+
+
+def net(offset=0.0, name="net"):
+    """Nearest of four grey values; `offset` shifts them, so that it errs."""
+    layer = nn.Linear(8 * 8 * 3, 4)
+    means = (40 + 50 * torch.arange(4.0) + offset) / 255
+    with torch.no_grad():
+        layer.weight.copy_((2 * means / 192)[:, None].expand(4, 192))
+        layer.bias.copy_(-(means**2))
+    return Classifier(nn.Sequential(nn.Flatten(), layer), name=name)
+
+
+def test_verdicts_and_what_is_kept(source, tmp_path):
+    file = claims_file(tmp_path, EASY, HARD, UNCLEAR)
+    checked = scuff.studies.check(file, net(offset=24.0), data=source, out=tmp_path / "gate")
+    assert {claim.name: claim.verdict for claim in checked.claims} == {
+        "easy": "holds",
+        "hard": "fails",
+        "unclear": "undecided",
+    }
+    assert (checked.verdict, checked.exit_code, bool(checked)) == ("fails", 1, False)
+    content = json.loads((tmp_path / "gate" / "claims.json").read_text())
+    assert content["verdict"] == "fails"
+    again = scuff.studies.read_claims_study(tmp_path / "gate")
+    assert [claim.outcomes for claim in again.claims] == [claim.outcomes for claim in checked.claims]
+    assert again.exit_code == 1
+
+
+def test_rows_decide_as_the_model_does(source, tmp_path):
+    scuff.evaluate(net(), "cifar10-c", source, tmp_path / "rows", only=["contrast", "fog"], severities=[1, 2])
+    file = claims_file(tmp_path, EASY, HARD, "both: {of: [contrast, fog], severity: {to: 2}, at_most: 0.9}")
+    by_model = scuff.studies.check(file, net(), data=source, out=tmp_path / "a")
+    by_rows = scuff.studies.check(file, rows=tmp_path / "rows", out=tmp_path / "b")
+    for one, other in zip(by_model.claims, by_rows.claims, strict=True):
+        assert (one.verdict, one.outcomes) == (other.verdict, other.outcomes)
+
+
+def test_baselines_are_paired_by_folder_and_by_model(source, tmp_path):
+    scuff.evaluate(net(), "cifar10-c", source, tmp_path / "old", only=["contrast"], severities=[1])
+    claim = "not-worse: {against: baseline, margin: 0.1, of: contrast, severity: 1}"
+    file = claims_file(tmp_path, claim, top=f"{TOP}baseline: {tmp_path / 'old'}\n")
+    same = scuff.studies.check(file, net(), data=source, out=tmp_path / "same")
+    worse = scuff.studies.check(file, net(offset=120.0), data=source, out=tmp_path / "worse")
+    assert (same.verdict, worse.verdict) == ("holds", "fails")
+    assert same.claims[0].worst.estimate == 0
+    other = array_source("other", source.images.array[::-1].copy(), source.labels[::-1].copy())
+    with pytest.raises(ValueError, match="another source fingerprint"):
+        scuff.studies.check(file, net(), data=other, out=tmp_path / "other")
+
+
+def test_classes_and_groups_of_a_table(source, tmp_path):
+    table = tmp_path / "groups.csv"
+    table.write_text("image_id,place\n" + "".join(f"{k},{'in' if k % 2 else 'out'}\n" for k in range(300)))
+    by_table = f"place: {{of: contrast, severity: 1, at_least: 0.2, by: {{table: '{table}', column: place}}}}"
+    by_class = "classes: {of: contrast, severity: 1, at_least: 0.2, by: class, least_images: 70}"
+    checked = scuff.studies.check(claims_file(tmp_path, by_table, by_class), net(), data=source, out=tmp_path / "g")
+    places, classes = checked.claims
+    assert [outcome.name for outcome in places.outcomes] == ["in", "out"]
+    small = [int((source.labels == label).sum()) < 70 for label in range(4)]
+    assert len(classes.outcomes) == 4 - sum(small)
+    if any(small):
+        assert "fewer than 70 images" in classes.notes[0]
+
+
+def test_killed_and_run_again_it_asks_nothing_twice(source, tmp_path, monkeypatch):
+    file = claims_file(tmp_path, "close: {of: [contrast, fog], severity: 1, at_least: 0.5}")
+    whole = scuff.studies.check(file, net(offset=20.0), data=source, out=tmp_path / "whole")
+    asked = []
+    real = answers_module.predict_pairs
+
+    def count(runner, images, cells, models):
+        asked.append(len(images))
+        return real(runner, images, cells, models)
+
+    monkeypatch.setattr(answers_module, "predict_pairs", count)
+    monkeypatch.setattr(scuff.studies.claims.plan, "judge", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        scuff.studies.check(file, net(offset=20.0), data=source, out=tmp_path / "cut")
+    before = sum(asked)
+    monkeypatch.undo()
+    monkeypatch.setattr(answers_module, "predict_pairs", count)
+    asked.clear()
+    cut = scuff.studies.check(file, net(offset=20.0), data=source, out=tmp_path / "cut")
+    assert before > 0
+    assert sum(asked) == 0
+    assert cut.claims[0].outcomes == whole.claims[0].outcomes
+
+
+@pytest.mark.parametrize(
+    ("claims", "code"),
+    [((EASY,), 0), ((EASY, HARD), 1), ((EASY, UNCLEAR), 3), ((UNCLEAR.replace("}", ", undecided: allow}"),), 0)],
+)
+def test_exit_codes_and_junit(claims, code, tmp_path):
+    command = ["check", claims_file(tmp_path, *claims), WEIGHTS, "--data", "fashion", "--limit", "200"]
+    result = CliRunner().invoke(app, [*command, "--out", str(tmp_path / "gate"), "--junit", str(tmp_path / "gate.xml")])
+    assert result.exit_code == code, result.output
+    suite = ET.parse(tmp_path / "gate.xml").getroot()[0]
+    assert suite.get("tests") == str(len(claims))
+    assert suite.get("failures") == str(sum(claim in (HARD, UNCLEAR) for claim in claims))
+    kinds = [element.get("type") for element in suite.iter("failure")]
+    assert kinds == ["fails"] * (HARD in claims) + ["undecided"] * (UNCLEAR in claims)
+
+
+def test_wrong_files_and_arguments_exit_with_2(tmp_path):
+    for arguments, said in [
+        (
+            [claims_file(tmp_path, "a: {of: fogg, at_least: 0.5}", name="wrong"), WEIGHTS, "--data", "fashion"],
+            "did you mean fog",
+        ),
+        ([str(tmp_path / "none.yaml"), WEIGHTS, "--data", "fashion"], "none.yaml"),
+        ([claims_file(tmp_path, EASY)], "give a model"),
+        ([claims_file(tmp_path, EASY), WEIGHTS], "with --data"),
+        ([claims_file(tmp_path, EASY), "--rows", str(tmp_path)], "not the folder of an evaluation"),
+    ]:
+        result = CliRunner().invoke(app, ["check", *arguments, "--out", str(tmp_path / "gate")])
+        assert result.exit_code == 2, result.output
+        assert said in result.output
+
+
+def test_many_claims_are_corrected_and_shown_on_a_page(source, tmp_path):
+    file = claims_file(tmp_path, EASY, "other: {of: fog, severity: 1, at_least: 0.2}", top=f"{TOP}family: holm\n")
+    checked = scuff.studies.check(file, net(), data=source, out=tmp_path / "gate")
+    # With two claims, evidence that is just enough for one is not enough for both; the first to be tested needs twice.
+    largest = max(claim.worst.p_value for claim in checked.claims)
+    smallest = min(claim.worst.p_value for claim in checked.claims)
+    expected = "holds" if 2 * smallest <= 0.05 and largest <= 0.05 else "undecided"
+    assert {claim.holm for claim in checked.claims} <= {expected, "holds"}
+    page = scuff.write_report(tmp_path / "gate")
+    with open(page, encoding="utf-8") as text:
+        shown = text.read()
+    assert "The model passes: all claims hold." in shown
+    assert "accuracy over contrast 1 is at least 0.2" in shown

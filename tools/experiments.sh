@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# The experiments of docs/results that need a GPU: each is one command, which may be cut and run again.
+#
+#   tools/experiments.sh syn2nat SEED                overlaps of the 40 candidates of Syn2Nat; H200: 6 minutes a seed
+#   tools/experiments.sh calibrate                   severities of the candidates of NOC for a plain ResNet-18; 1 minute
+#   tools/experiments.sh noc SEED [ARCHITECTURE]     overlaps of calibrated NOC and CIFAR-10-C, and models of all of one;
+#                                                    6 minutes a seed. With an architecture (resnet50_32,
+#                                                    densenet121_32): of NOC alone
+#   tools/experiments.sh msd PART                    MSD and error of 32 of 128 subsets of AugMix, PART 0 to 3
+#   tools/experiments.sh augmentation SCHEME SEED    CIFAR-10-C and -C-bar with none, autoaugment, patch-gaussian,
+#                                                    augmix-jsd or ant: WideResNet-40-2, 100 epochs
+#   tools/experiments.sh mscr RUNS                   WideResNet-28-10 at the eight training radii
+#   tools/experiments.sh lite MODEL                  lite0, lite1 or lite2 over five benchmarks of ImageNet
+#
+# Everything goes to $RUNS. What is small, and all that tables need, is packed into $SMALL as NAME.tgz in the end, also
+# if the time is up: LIMIT=560 stops after so many seconds. On the same machine the same command then goes on where it
+# was. Elsewhere, unpack $SMALL/*.tgz into $RUNS first: mscr then goes on with the next training, augmentation and lite
+# with the tests; a seed of an overlap study and a part of msd, whose many networks are not packed, begin again. All is
+# seeded: whatever is cut, the numbers are the same. TRY=1 makes everything tiny, for a look on a CPU.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+DATA=${DATA:-cifar10:data} RUNS=${RUNS:-runs} SMALL=${SMALL:-small} LIMIT=${LIMIT:-100000} TRY=${TRY:-}
+PICTURES=${PICTURES:-folder:imagenet-sample} PYTHON=${PYTHON:-python3}
+NOC=${NOC:-docs/results/noc-cifar10/cifar10-noc.yaml}  # what calibrate has found
+export PYTHONPATH="$PWD/src:$PWD${PYTHONPATH:+:$PYTHONPATH}" PYTHONUNBUFFERED=1
+mkdir -p "$RUNS" "$SMALL"
+ends=$((SECONDS + LIMIT))
+name="" unpacked=("*/models/*.safetensors" "*/evaluation/*")
+trap '[ -n "$name" ] && [ -d "$RUNS/$name" ] && tar czf "$SMALL/$name.tgz" -C "$RUNS" "${unpacked[@]/#/--exclude=}" "$name"' EXIT
+
+scuff() { timeout -s INT $((ends > SECONDS ? ends - SECONDS : 1)) "$PYTHON" -m scuff "$@"; }
+
+recipe=(--recipe cifar-fast) wide=(--architecture wide_resnet40_2) long=(--recipe cifar-augmentation) few=() draws=()
+if [ -n "$TRY" ]; then
+  recipe=(--recipe fashion --epochs 1) wide=() long=(--recipe fashion --epochs 1) few=(--limit 40)
+  draws=(--images 10 --samples 3 --augmentations 20 --severity 3 --only fog,contrast)
+fi
+
+overlap() {  # NAME SEED SUITES AND OPTIONS
+  name=$1-$2
+  scuff overlap "${@:3}" --data "$DATA" "${recipe[@]}" "${few[@]}" --seeds "$2," --out "$RUNS/$name"
+}
+
+case $1 in
+  syn2nat)
+    overlap syn2nat "$2" syn2nat-candidates ${TRY:+--only flip,blur,gauss_noise,posterize}
+    ;;
+  calibrate)
+    name=calibration
+    scuff train --data "$DATA" "${recipe[@]}" ${TRY:+--epochs 20} --out "$RUNS/$name/models/seed-0.safetensors"
+    scuff design calibrate "$RUNS/$name/models/seed-0.safetensors" --suite noc-candidates --data "$DATA" \
+      ${TRY:+--only hue,rain,border} --out "$RUNS/$name/cifar10-noc.yaml"
+    ;;
+  noc)
+    if [ -n "${3:-}" ]; then
+      recipe+=(--architecture "$3")
+      overlap "noc-$3" "$2" "$NOC"
+    else
+      eight=$RUNS/cifar10-noc8.yaml  # the members of ImageNet-NOC as calibrated
+      "$PYTHON" - "$NOC" "$eight" <<'P'
+import sys
+from scuff.suites import combine_suites, load_suite
+
+ours, theirs = load_suite(sys.argv[1]), load_suite("imagenet-noc").benchmark()
+members = [f"{ours.name}/{entry}" for entry in ours.benchmark() if entry in theirs]
+combine_suites("cifar10-noc8", members, [ours]).save(sys.argv[2])
+P
+      overlap noc "$2" "$NOC" cifar10-c --together "$eight,cifar10-c" \
+        ${TRY:+--only cifar10-noc/border,cifar10-noc/rain,cifar10-c/fog}
+    fi
+    ;;
+  msd)
+    name=msd-$2
+    subsets=$("$PYTHON" -c "
+import numpy as np
+chosen = np.sort(np.random.default_rng(0).choice(512, 128, replace=False)).reshape(4, 32)[$2][:${TRY:+2}]
+print(','.join(f'powerset:{number}' for number in chosen))")
+    extractor=$RUNS/$name/extractor.safetensors
+    scuff train --data "$DATA" "${recipe[@]}" "${wide[@]}" --seed 1000 --out "$extractor"
+    scuff distance correlation cifar10-c --schemes "$subsets" --data "$DATA" "${recipe[@]}" "${wide[@]}" "${few[@]}" \
+      "${draws[@]}" --extractor "$extractor" --out "$RUNS/$name"
+    ;;
+  augmentation)
+    name=augmentation-$2-$3 unpacked+=("*/rows/*")
+    augment=() && [ "$2" = none ] || augment=(--augment "$2")
+    scuff train --data "$DATA" "${long[@]}" "${augment[@]}" --seed "$3" --out "$RUNS/$name/$2-$3.safetensors"
+    for suite in cifar10-c cifar10-c-bar; do
+      scuff evaluate "$RUNS/$name/$2-$3.safetensors" --suite $suite --data "$DATA" "${few[@]}" ${TRY:+--severity 3} \
+        --out "$RUNS/$name/$suite" --csv "$RUNS/$name/$suite.csv"
+    done
+    ;;
+  mscr)
+    name=mscr-wide
+    timeout -s INT "$LIMIT" "$PYTHON" tools/mscr_wide.py "$DATA" "$RUNS/$name" --runs "$2" \
+      ${TRY:+--epochs 1 --architecture small_cnn}
+    ;;
+  lite)
+    name=$2
+    mkdir -p "$RUNS/$name"
+    for suite in imagenet-noc imagenet-syn2nat imagenet-c-bar imagenet-c imagenet-p; do
+      scuff evaluate "examples.efficientnet_lite:$2" --suite $suite --data "$PICTURES" ${TRY:+--limit 2} \
+        --out "$RUNS/$name/$suite" --csv "$RUNS/$name/$suite.csv"
+    done
+    ;;
+  *)
+    echo "there is no experiment $1; see the head of $0" >&2
+    exit 1
+    ;;
+esac
