@@ -51,7 +51,7 @@ def _out(y: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("name", SUITES)
 def test_suites(name: str) -> None:
     suite = scuff.load_suite(name)
-    assert (suite.size, suite.severities, suite.version) == (SUITES[name], 3, 1)
+    assert (suite.size, suite.severities, suite.version) == (SUITES[name], 3, 2)
     assert suite.benchmark() == [
         "gaussian_noise", "shot_noise", "motion_blur", "zoom_blur", "snow",
         "brightness", "translate", "rotate", "tilt", "scale",

@@ -539,7 +539,7 @@ def test_corruptions_without_levels_are_mixed_without_a_severity(tmp_path, small
 def test_two_files_of_one_name_are_not_taken_for_one(tmp_path, small):
     for place, gain in enumerate((0.1, 0.9)):
         entries = {"fog": SUITE.entries["fog"], "contrast": {"gain": gain}}
-        suite = replace(SUITE, name="ref", entries=entries, validation=())
+        suite = replace(SUITE, name="ref", entries=entries, validation=(), monotone={})
         suite.save(tmp_path / f"{place}.yaml")
     with pytest.raises(ValueError, match="of one suite"):
         MixingStudy(f"{tmp_path}/0.yaml/fog", f"{tmp_path}/1.yaml/contrast", small, tmp_path / "x", recipe=QUICK).plan()

@@ -84,9 +84,12 @@ def whole(x: Tensor, bits: int) -> Tensor:
 
 
 def mean(x: Tensor) -> Tensor:
-    """The mean over the last two axes of float32 in [0, 1], in units of 2**-24: exact sums, so no order shows."""
-    total = (x * 2.0**24).to(torch.int32).sum((-2, -1), dtype=torch.int64)
-    return divide(total.double(), 2.0**24 * x.shape[-2] * x.shape[-1]).float()
+    """The mean over the last two axes of float32 in [0, 1], in units of 2**-32: exact sums, so no order shows.
+
+    All 256 levels are whole in these units, so that the mean of a flat picture is its level.
+    """
+    total = (x * 2.0**32).to(torch.int64).sum((-2, -1))
+    return divide(total.double(), 2.0**32 * x.shape[-2] * x.shape[-1]).float()
 
 
 # --- numbers on the host --------------------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ def digest(images: Images, ids: Sequence[int] | None = None) -> Digest:
 
     >>> x = np.arange(192, dtype=np.uint8).reshape(1, 8, 8, 3)
     >>> str(digest(x)), digest(x) == digest(x[0]) == digest(torch.from_numpy(x).permute(0, 3, 1, 2) / 255)
-    ('IVDvbK4MqSGe0AXJ', True)
+    ('sHaQfqb_LhsiFJRz', True)
     """
     each = images if isinstance(images, (list, tuple)) else [images]
     found = [content for some in each for content in contents(_bytes(open_images(some).batch))]

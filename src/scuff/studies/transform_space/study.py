@@ -81,7 +81,7 @@ class CorrelationSettings(StudySettings, total=False):
     """The form of trials.json, which lies beside that of the distances."""
 
     seeds: Required[list[int]]
-    schemes: dict[str, Any]
+    schemes: list[str] | dict[str, Any]
 
 
 class MixingSettings(CorrelationSettings, total=False):
