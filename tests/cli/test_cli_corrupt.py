@@ -318,6 +318,8 @@ def test_a_killed_worker_is_replaced(start):
 def test_workers_do_not_outlive_a_main_process_that_was_killed_and_its_shards_are_whole(run, start):
     options = ["--layout", "webdataset", "--shard", "2", "--only", "contrast,brightness"]
     process = start("--workers", "2", *options)
+    # What a run that is killed has made is believed once it is sealed, which happens every few seconds, or at the end.
+    assert wait_for(lambda: [*Path("out").rglob("*.seals")], 60)
     process.kill()
     process.communicate(timeout=30)
     assert wait_for(lambda: not living_processes(process.pid), 10), living_processes(process.pid)
