@@ -40,7 +40,7 @@ syn2nat = partial(register, family="digital", domain="byte", reference=SYN2NAT, 
 @hendrycks()
 def contrast(x: Tensor, *, gain: float) -> Tensor:
     """Flat light: the distance of each channel from its own mean over the image shrinks to `gain`."""
-    mean = portable.mean(x)[..., None, None]
+    mean = portable.mean(x).float()[..., None, None]
     return (x - mean).mul_(gain).add_(mean)
 
 

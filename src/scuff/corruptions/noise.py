@@ -153,8 +153,8 @@ def iso_noise(x: Tensor, intensity: Tensor, u: Tensor, turn: Tensor) -> Tensor:
     normal share of the circle, of deviation `color_shift` * `intensity`.
     """
     hue, light, saturation = colour.to_hls(x)
-    mean, square = portable.mean(light).double(), portable.mean(light.square()).double()
-    deviation = portable.square_root((square - mean.square()).clamp(min=0.0)).float()
+    variance = portable.mean(light.square()) - portable.mean(light).square()
+    deviation = portable.square_root(variance.clamp(min=0.0)).float()
     rate = (255.0 * intensity * deviation)[:, None, None].expand_as(u)
     grains = divide(kernels.poisson_quantile(u.flatten(1), rate.flatten(1)).view(u.shape), 255.0)
     return colour.from_hls((hue + turn).remainder(1.0), light + grains * (1.0 - light), saturation)

@@ -84,12 +84,12 @@ def whole(x: Tensor, bits: int) -> Tensor:
 
 
 def mean(x: Tensor) -> Tensor:
-    """The mean over the last two axes of float32 in [0, 1], in units of 2**-32: exact sums, so no order shows.
+    """The float64 mean over the last two axes of float32 in [0, 1], in units of 2**-32: exact sums, so no order shows.
 
     All 256 levels are whole in these units, so that the mean of a flat picture is its level.
     """
     total = (x * 2.0**32).to(torch.int64).sum((-2, -1))
-    return divide(total.double(), 2.0**32 * x.shape[-2] * x.shape[-1]).float()
+    return divide(total.double(), 2.0**32 * x.shape[-2] * x.shape[-1])
 
 
 # --- numbers on the host --------------------------------------------------------------------------------------------
