@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from scuff.metrics.claims.evidence import anytime_interval, expected_values, gather
-from scuff.metrics.claims.file import read_claims
+from scuff.metrics.claims.file import Key, read_claims
 from scuff.metrics.claims.trial import judge, plan_trials, together
 
 ALPHA = 0.05
@@ -88,11 +88,24 @@ def claim_of(text):
 
 
 def test_names_become_cells():
-    assert claim_of("of: fog, severity: {to: 3}, at_least: 0.8").cells == (("fog", 1), ("fog", 2), ("fog", 3))
+    assert claim_of("of: fog, severity: {to: 3}, at_least: 0.8").cells == (
+        Key("fog", 1),
+        Key("fog", 2),
+        Key("fog", 3),
+    )
     assert len(claim_of("at_least: 0.8").cells) == 75
     weather = claim_of("of: 'family:weather', severity: [2, 4], at_least: 0.8").cells
-    assert {entry for entry, _ in weather} >= {"fog", "snow", "frost"}
-    assert {level for _, level in weather} == {2, 4}
+    assert {key.entry for key in weather} >= {"fog", "snow", "frost"}
+    assert {key.severity for key in weather} == {2, 4}
+
+
+def test_severities_between_levels_and_the_way_to_them():
+    assert claim_of("of: fog, severity: [2, 2.5], at_least: 0.8").cells == (Key("fog", dial=2.0), Key("fog", dial=2.5))
+    claim = claim_of("metric: survival, of: fog, severity: 2.5, at_least: 0.8")
+    (key,) = claim.cells
+    assert key.leads_up_to() == (Key("clean"), Key("fog", dial=1.0), Key("fog", dial=2.0), Key("fog", dial=2.5))
+    assert str(claim) == "survival over fog 2.5 is at least 0.8"
+    assert len(claim_of("metric: survival, of: fog, severity: 3, at_least: 0.8").cells[0].leads_up_to()) == 4
 
 
 def test_weights_of_mce_are_those_of_the_full_score():
@@ -101,9 +114,9 @@ def test_weights_of_mce_are_those_of_the_full_score():
     from scuff.metrics import load_reference
 
     alexnet = load_reference("alexnet", "imagenet-c")
-    errors = {entry: alexnet.error(entry, [1, 2, 3, 4, 5]) for entry, _ in claim.cells}
+    errors = {entry: alexnet.error(entry, [1, 2, 3, 4, 5]) for entry, *_ in claim.cells}
     assert claim.scale == pytest.approx(np.mean([100 / error for error in errors.values()]))
-    shares = [100 / errors[entry] / 75 / claim.scale for entry, _ in claim.cells]
+    shares = [100 / errors[entry] / 75 / claim.scale for entry, *_ in claim.cells]
     np.testing.assert_allclose(claim.weights, shares)
 
 
@@ -117,7 +130,9 @@ def test_weights_of_mce_are_those_of_the_full_score():
         ("of: fog, at_leest: 0.8", "unknown key 'at_leest'"),
         ("metric: ece, at_most: 0.1", "no mean over images"),
         ("metric: speed, at_most: 0.1", "metric must be one of"),
-        ("of: fog, severity: 2.5, at_least: 0.8", "level of the suite"),
+        ("of: fog, severity: 5.5, at_least: 0.8", "above 0 and at most 5"),
+        ("of: fog, severity: 2.5, metric: mean_error, at_most: 0.8", "about levels"),
+        ("metric: survival, of: fog, at_least: 0.8", "up to which severity"),
         ("of: fog, severity: 9, at_least: 0.8", "no level 9"),
         ("of: 'family:whether', at_least: 0.8", "no family 'whether'"),
         ("of: fog, at_least: many", "expected a number"),
@@ -189,6 +204,9 @@ def test_a_mean_over_cells_is_that_of_the_cells():
         ("metric: robustness_score, of: fog, severity: 1, at_least: 0.8", "holds", 0.8 / 0.9),
         ("metric: robustness_score, of: fog, severity: 1, at_least: 0.98", "fails", 0.8 / 0.9),
         ("against: baseline, margin: 0.1, of: fog, severity: 1", "holds", -0.03),
+        ("metric: survival, of: fog, severity: 2.5, at_least: 0.7", "holds", 0.8),
+        ("metric: survival, of: fog, severity: 2.5, at_least: 0.9", "fails", 0.8),
+        ("metric: survival, against: baseline, margin: 0.1, of: fog, severity: 2.5", "holds", -0.03),
     ],
 )
 def test_every_metric_is_decided_and_its_interval_holds_the_truth(text, verdict, value):

@@ -168,3 +168,31 @@ def test_many_claims_are_corrected_and_shown_on_a_page(source, tmp_path):
         shown = text.read()
     assert "The model passes: all claims hold." in shown
     assert "accuracy over contrast 1 is at least 0.2" in shown
+
+
+def test_survival_is_what_the_study_of_failures_finds(source, tmp_path):
+    """Brightness leads all images one way, so none flips back: first failures and the way up to 2.5 agree."""
+    model = net(offset=-10.0)
+    failures = scuff.studies.survival(model, "cifar10-c", source, tmp_path / "survival", only=["brightness"])
+    survive = float((failures["failure"] > 2.5).mean())
+    assert 0.2 < survive < 0.8
+    claim = "survives: {metric: survival, of: brightness, severity: 2.5, at_least: %.4f, population: these}"
+    low, high = (claims_file(tmp_path, claim % (survive + by), name=f"{by}") for by in (-0.01, 0.01))
+    holds = scuff.studies.check(low, model, data=source, out=tmp_path / "low")
+    fails = scuff.studies.check(high, model, data=source, out=tmp_path / "high")
+    assert (holds.verdict, fails.verdict) == ("holds", "fails")
+    again = scuff.studies.check(low, model, data=source, out=tmp_path / "low")  # from what was kept
+    assert again.claims[0].outcomes == holds.claims[0].outcomes
+
+
+def test_severities_between_levels_are_tried_and_not_read(source, tmp_path):
+    file = claims_file(tmp_path, "between: {of: brightness, severity: 1.5, at_least: 0.2, population: these}")
+    checked = scuff.studies.check(file, net(), data=source, out=tmp_path / "gate")
+    shown = scuff.corrupt(source.images.array, "cifar10-c/brightness", 1.5, ids=source.ids)
+    right = net().on("cpu")(torch.from_numpy(shown).permute(0, 3, 1, 2)).argmax(1).numpy() == source.labels
+    first = checked.claims[0].worst
+    assert first.verdict == ("holds" if right.mean() >= 0.2 else "fails")
+    assert first.low <= right.mean() <= first.high
+    scuff.evaluate(net(), "cifar10-c", source, tmp_path / "rows", only=["brightness"], severities=[1, 2])
+    with pytest.raises(ValueError, match="claim between needs severities between levels"):
+        scuff.studies.check(file, rows=tmp_path / "rows", out=tmp_path / "no")

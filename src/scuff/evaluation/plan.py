@@ -45,13 +45,18 @@ MAY_JOIN = ("clean_fingerprint", "clean_cut", "size")  # what may come later: th
 
 @dataclass(frozen=True)
 class Cell:
-    """All images, by one entry of the suite, at one severity; None where there are no levels."""
+    """All images, by one entry of the suite, at one severity; None where there are no levels.
+
+    `dial` is any severity in place of a level, by draws that all of them share.
+    """
 
     entry: str
     severity: int | None = None
+    dial: float | None = None
 
     def __str__(self) -> str:
-        return self.entry if self.severity is None else f"{self.entry} {self.severity}"
+        severity = self.severity if self.dial is None else self.dial
+        return self.entry if severity is None else f"{self.entry} {severity:g}"
 
 
 @dataclass(frozen=True)

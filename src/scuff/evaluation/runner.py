@@ -174,10 +174,12 @@ class Runner:
             cut = self.plan.cut(cell)
             crop = None if cut is None else cut.crop
             return lambda images, ids: frames(images, cell.entry, cell.severity or 1, ids=ids, crop=crop, **options)
-        published = self.plan.settings["as_published"]
-        return lambda images, ids: [
-            corrupt(images, cell.entry, cell.severity, ids=ids, as_published=published, **options)
-        ]
+        options["as_published"] = self.plan.settings["as_published"]
+        severity: float | None = cell.severity
+        if cell.dial is not None:
+            severity = cell.dial
+            options["draws"] = "shared"
+        return lambda images, ids: [corrupt(images, cell.entry, severity, ids=ids, **options)]
 
     def check_numbers(self, model: str, cell: object, columns: Columns) -> None:
         """Refuse a model that answers NaN."""

@@ -12,27 +12,46 @@ list:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Required, TypedDict
+from typing import Any, Literal, NamedTuple, Required, TypedDict
 
 import numpy as np
 
 from scuff.metrics.evaluation.corruption_error import mce
 from scuff.metrics.evaluation.errors import entry_families, mean_error
 from scuff.metrics.evaluation.references import is_relative
-from scuff.metrics.evaluation.tables import Cells
+from scuff.metrics.evaluation.tables import CLEAN, Cells
 from scuff.metrics.sampling.scores import each_cell_alone, linear_weights
 from scuff.readers import check_form, read_yaml
 from scuff.suites import Suite, load_suite
 
-Key = tuple[str, int]
 Severity = int | float | list[int | float] | dict[str, int | float]
 
 FORMAT = 1
-METRICS = ("accuracy", "error", "mean_error", "mce", "robustness_score", "drop")
+METRICS = ("accuracy", "error", "mean_error", "mce", "robustness_score", "drop", "survival")
 COMPARATORS = ("at_least", "at_most", "against")
+CLAIMED_AGAINST = ("accuracy", "error", "mean_error", "survival")
 NOT_A_MEAN = "is no mean over images, so no number of them decides it; claim an accuracy or an error instead"
+
+
+class Key(NamedTuple):
+    """A cell: an entry at a level (0 where it has none), or at any severity by draws that all severities share."""
+
+    entry: str
+    severity: int = 0
+    dial: float | None = None
+
+    def __str__(self) -> str:
+        severity = self.severity if self.dial is None else self.dial
+        return f"{self.entry} {severity:g}" if severity else self.entry
+
+    def leads_up_to(self) -> tuple[Key, ...]:
+        """What an image goes through until it is here: itself unharmed, every level below, and this severity."""
+        assert self.dial is not None
+        below = [Key(self.entry, dial=float(level)) for level in range(1, math.ceil(self.dial))]
+        return (Key(CLEAN), *below, self)
 
 
 class Common(TypedDict, total=False):
@@ -95,11 +114,12 @@ class Claim:
     is_undecided_allowed: bool = False
 
     def __str__(self) -> str:
-        where = f"{len(self.cells)} cells" if len(self.cells) > 1 else _called(self.cells[0])
+        where = f"{len(self.cells)} cells" if len(self.cells) > 1 else str(self.cells[0])
         over = f" in each of {where}" if self.over == "each" else f" over {where}"
         by = "" if self.by is None else ", by class" if self.by == "class" else f", by {self.by['column']}"  # type: ignore[index]
         if self.is_paired:
-            return f"accuracy{over}{by} is at most {-self.bound:g} below the baseline's"
+            metric = "survival" if self.metric == "survival" else "accuracy"
+            return f"{metric}{over}{by} is at most {-self.bound:g} below the baseline's"
         return f"{self.metric}{over}{by} is at {'least' if self.is_lower else 'most'} {self.bound:g}"
 
 
@@ -149,14 +169,14 @@ def _resolve(name: str, given: Mapping[str, Any], written: Mapping[str, Any], su
     if metric in ("ece", "rank", "ranks", "relative_mce"):
         raise ValueError(f"{metric} {NOT_A_MEAN}")
     _one_of(metric, "metric", METRICS)
-    cells = _cells(suite, given.get("of", "all"), given.get("severity"))
+    cells = _cells(suite, given.get("of", "all"), given.get("severity"), metric)
     over = _one_of(given.get("over", "mean"), "over", ("mean", "each"))
     weights, scale = _weights(metric, suite, cells)
     if is_paired:
         if given["against"] != "baseline":
             raise ValueError(f"against must be baseline, which the top of the file names; got {given['against']!r}")
-        if metric not in ("accuracy", "error", "mean_error"):
-            raise ValueError(f"against a baseline accuracies and errors are compared, not {metric}")
+        if metric not in CLAIMED_AGAINST:
+            raise ValueError(f"against a baseline {', '.join(CLAIMED_AGAINST)} are compared, not {metric}")
         bound, is_lower = -float(given.get("margin", 0.0)), True
     else:
         if "margin" in given:
@@ -211,7 +231,9 @@ def _weights(metric: str, suite: Suite, cells: tuple[Key, ...]) -> tuple[tuple[f
     """The share of each cell, and the metric if everything is wrong."""
     if metric not in ("mean_error", "mce"):
         return (1 / len(cells),) * len(cells), 1.0
-    about = Cells("", "", suite.name, *each_cell_alone(cells))
+    if any(cell.dial is not None for cell in cells):
+        raise ValueError(f"{metric} is about levels; between them, claim an accuracy")
+    about = Cells("", "", suite.name, *each_cell_alone([(cell.entry, cell.severity) for cell in cells]))
     if metric == "mean_error":
         estimate = mean_error.estimate(about, suite=suite, partial=True)
     elif is_relative(suite.name):
@@ -226,7 +248,7 @@ def _weights(metric: str, suite: Suite, cells: tuple[Key, ...]) -> tuple[tuple[f
     return tuple((weights / weights.sum()).tolist()), float(weights.sum())
 
 
-def _cells(suite: Suite, of: str | Sequence[str], severity: Severity | None) -> tuple[Key, ...]:
+def _cells(suite: Suite, of: str | Sequence[str], severity: Severity | None, metric: str) -> tuple[Key, ...]:
     """The cells that a claim speaks of."""
     names = [of] if isinstance(of, str) else list(of)
     entries: list[str] = []
@@ -242,11 +264,14 @@ def _cells(suite: Suite, of: str | Sequence[str], severity: Severity | None) -> 
             entries.append(suite.find(name))
     cells = []
     for entry in dict.fromkeys(entries):
+        if metric == "survival" or _is_between(severity):
+            cells += _dials(suite, entry, severity)
+            continue
         levels = [level or 0 for level in suite.levels(entry)]
         chosen = [level for level in levels if _is_meant(level, severity)]
         if not chosen:
             raise ValueError(f"{entry} has no level {severity!r}; it has {', '.join(map(str, levels))}")
-        cells += [(entry, level) for level in chosen]
+        cells += [Key(entry, level) for level in chosen]
     return tuple(cells)
 
 
@@ -258,10 +283,26 @@ def _is_meant(level: int, severity: Severity | None) -> bool:
         if unknown:
             raise ValueError(f"severity takes from and to, not {', '.join(sorted(unknown))}")
         return severity.get("from", level) <= level <= severity.get("to", level)
+    return level in (severity if isinstance(severity, list) else [severity])
+
+
+def _is_between(severity: Severity | None) -> bool:
+    """Whether a severity lies between levels."""
+    wanted = severity if isinstance(severity, list) else [severity] if isinstance(severity, int | float) else []
+    return any(value != int(value) for value in wanted)
+
+
+def _dials(suite: Suite, entry: str, severity: Severity | None) -> list[Key]:
+    """Severities that need not be levels, which an entry with levels has up to the highest of them."""
+    highest = max(suite.listed_levels(entry), default=0)
+    if not highest:
+        raise ValueError(f"{entry} has no levels, so no severities between them")
+    if severity is None or isinstance(severity, dict):
+        raise ValueError(f"say up to which severity, as in severity: 2.5; the highest of {entry} is {highest}")
     wanted = severity if isinstance(severity, list) else [severity]
-    if any(value != int(value) for value in wanted):
-        raise ValueError(f"severity must be a level of the suite, got {severity!r}")
-    return level in wanted
+    if not all(0 < value <= highest for value in wanted):
+        raise ValueError(f"a severity of {entry} is above 0 and at most {highest}, got {severity!r}")
+    return [Key(entry, dial=float(value)) for value in wanted]
 
 
 def _only_known(given: Mapping[str, Any], form: Any, where: str) -> None:
@@ -275,7 +316,3 @@ def _one_of(value: str, what: str, known: Sequence[str]) -> Any:
     if value not in known:
         raise ValueError(f"{what} must be one of {', '.join(known)}; got {value!r}")
     return value
-
-
-def _called(cell: Key) -> str:
-    return f"{cell[0]} {cell[1]}" if cell[1] else cell[0]

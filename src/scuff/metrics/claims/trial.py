@@ -17,7 +17,7 @@ from scuff.metrics.claims.file import Claim, Key, metric_range
 from scuff.metrics.evaluation.tables import CLEAN
 from scuff.metrics.sampling.plan import keyed_chances, shuffled_places
 
-CLEAN_KEY: Key = (CLEAN, 0)
+CLEAN_KEY = Key(CLEAN)
 MOST_SHOWN = 200  # points of a curve of evidence
 
 Right = Callable[[str, Key, np.ndarray], np.ndarray]  # "model" or "baseline", a cell, places of images -> right or not
@@ -40,8 +40,11 @@ class Trial:
     @property
     def passes_per_image(self) -> int:
         """What one image costs: every cell, the clean image where the claim compares with it, and the baseline."""
-        needs_clean = self.claim.metric in ("robustness_score", "drop")
-        return (self.cells.shape[1] + needs_clean) * (1 + self.claim.is_paired)
+        cells = self.cells.shape[1] + (self.claim.metric in ("robustness_score", "drop"))
+        if self.claim.metric == "survival":  # the longest way, where an image draws one of several
+            ways = [len(key.leads_up_to()) for key in self.keys]
+            cells = max(ways) if self.cells.shape[1] == 1 else sum(ways)
+        return cells * (1 + self.claim.is_paired)
 
     @property
     def most_images(self) -> int:
@@ -53,7 +56,11 @@ class Trial:
         """What must be known of some images, in the order of trial: places of images by cell."""
         stop = min(stop, self.most_images)
         images, cells = self.images[start:stop], self.cells[start:stop]
-        wanted = [(key, images[(cells == place).any(axis=1)]) for place, key in enumerate(self.keys)]
+        wanted = [
+            (needed, images[(cells == place).any(axis=1)])
+            for place, key in enumerate(self.keys)
+            for needed in self._needs(key)
+        ]
         if self.claim.metric in ("robustness_score", "drop"):
             wanted.append((CLEAN_KEY, images))
         return [(key, places) for key, places in wanted if len(places)]
@@ -69,7 +76,7 @@ class Trial:
             if claim.metric == "drop":
                 return (clean - hit + 1) / 2, (bound + 1) / 2
             return (hit - bound * clean + bound) / (1 + bound), bound / (1 + bound)
-        return (hit, bound) if claim.metric == "accuracy" else (1 - hit, bound / claim.scale)
+        return (hit, bound) if claim.metric in ("accuracy", "survival") else (1 - hit, bound / claim.scale)
 
     def evidence(self, right: Right, count: int, bound: float | None = None, is_lower: bool | None = None) -> Evidence:
         """For and against the claim, or another bound of its kind, after each of the first images."""
@@ -94,15 +101,20 @@ class Trial:
         return 2 * mean - 1 if self.claim.is_paired or self.claim.metric == "drop" else mean * self.claim.scale
 
     def _mean(self, right: Right, who: str, count: int) -> np.ndarray:
-        """The share of its cells in which each of the first images is right."""
+        """The share of its cells in which each of the first images is right, or which it survives."""
         images, cells = self.images[:count], self.cells[:count]
         total = np.zeros(len(images))
         weights = np.ones(len(self.keys)) if cells.shape[1] == 1 else np.array(self._weights)
         for place, key in enumerate(self.keys):
             tried = (cells == place).any(axis=1)
             if tried.any():
-                total[tried] += weights[place] * right(who, key, images[tried])
+                hits = [right(who, needed, images[tried]) for needed in self._needs(key)]
+                total[tried] += weights[place] * np.logical_and.reduce(hits)
         return np.clip(total, 0.0, 1.0)
+
+    def _needs(self, key: Key) -> tuple[Key, ...]:
+        """Where an image must be right to count as right in a cell: there, or to survive, all the way there."""
+        return key.leads_up_to() if self.claim.metric == "survival" else (key,)
 
     @property
     def _weights(self) -> tuple[float, ...]:
@@ -146,7 +158,7 @@ def plan_trials(claim: Claim, images: int, seed: int, groups: dict[str, np.ndarr
     for group, places in (groups or {"": np.arange(images)}).items():
         members = order[np.isin(order, places)]
         for keys in each:
-            named = [*([group] if group else []), *([_called(keys[0])] if len(each) > 1 else [])]
+            named = [*([group] if group else []), *([str(keys[0])] if len(each) > 1 else [])]
             trials.append(Trial(claim, ", ".join(named), keys, members, _cells_of(claim, keys, members, chance)))
     return trials
 
@@ -187,7 +199,3 @@ def _cells_of(claim: Claim, keys: tuple[Key, ...], images: np.ndarray, chance: n
     if claim.population == "these":
         return np.tile(np.arange(len(keys)), (len(images), 1))
     return np.searchsorted(np.cumsum(claim.weights)[:-1], chance[images])[:, None]
-
-
-def _called(cell: Key) -> str:
-    return f"{cell[0]} {cell[1]}" if cell[1] else cell[0]

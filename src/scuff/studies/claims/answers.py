@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from scuff.evaluation.pairs import predict_pairs
-from scuff.evaluation.plan import CLEAN, Cell, Plan
+from scuff.evaluation.plan import Cell, Plan
 from scuff.evaluation.runner import Runner
 from scuff.metrics.claims.file import Key
 from scuff.store import read_rows, write_rows
@@ -50,9 +50,11 @@ class Answers:
         places = order[np.minimum(at, len(order) - 1)]
         ours = self.ids[places] == rows["image_id"].to_numpy()
         right = (rows["label"] == rows["prediction"]).to_numpy()
-        for (entry, severity), chosen in rows.groupby(["corruption", "severity"], observed=True).indices.items():
+        cells = [rows["corruption"], rows["severity"], *([rows["dial"].fillna(0.0)] if "dial" in rows else [])]
+        for (entry, severity, *dial), chosen in rows.groupby(cells, observed=True).indices.items():
             chosen = chosen[ours[chosen]]
-            self._of(who, (str(entry), int(severity)))[places[chosen]] = right[chosen]
+            key = Key(str(entry), int(severity), float(dial[0]) if dial and dial[0] else None)
+            self._of(who, key)[places[chosen]] = right[chosen]
 
     def resume(self) -> None:
         """Take what earlier runs have asked."""
@@ -96,4 +98,4 @@ class Answers:
 
 
 def _cell(key: Key) -> Cell:
-    return Cell(CLEAN) if key[0] == CLEAN else Cell(key[0], key[1] or None)
+    return Cell(key.entry, key.severity or None, key.dial)

@@ -98,8 +98,8 @@ class ClaimsWork:
         for claim in self.claims.claims:
             trials = self._trials(claim)
             passes = sum(trial.most_images * trial.passes_per_image for trial in trials)
-            entries = {Cell(entry, level or None).entry: Cell(entry, level or None) for entry, level in claim.cells}
-            each = [partial(tests.seconds, cell, list(plan.classifiers)[:1]) for cell in entries.values()]
+            cells = {key.entry: Cell(key.entry, key.severity or None, key.dial) for key in claim.cells}
+            each = [partial(tests.seconds, cell, list(plan.classifiers)[:1]) for cell in cells.values()]
             estimate.add(
                 "claim",
                 lambda each=each, passes=passes: sum(seconds() for seconds in each) / len(each) / images * passes,  # type: ignore[misc]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 
+from scuff.door import resolve_still
 from scuff.evaluation import plan_evaluation, read_evaluation
 from scuff.evaluation.plan import CLEAN
 from scuff.evaluation.runner import Runner
-from scuff.metrics.claims.file import Claim, Claims
+from scuff.metrics.claims.file import Claim, Claims, Key
 from scuff.metrics.evaluation.references import load_reference
 from scuff.store import Store
 from scuff.studies.claims.answers import Answers
@@ -44,7 +46,12 @@ def open_model_and_images(
         raise ValueError("claims speak of single corruptions, not of sequences")
     runner = Runner(plan, device, study.batch_size)
     answers = Answers(plan.images.example().ids, plan, runner, {who: who for who in models})
+    if plan.images.are_corrupted:
+        _refuse_dials(claims.claims, "published images")
+    for key in {key for claim in claims.claims for key in claim.cells if key.dial is not None}:
+        resolve_still(key.entry, key.dial, suite=claims.suite, draws="shared")
     if is_folder:
+        _refuse_dials([claim for claim in claims.claims if claim.is_paired], "the baseline's rows")
         _read_baseline(baseline, answers, plan.settings)
     about = {key: plan.settings[key] for key in ABOUT}
     about |= {"model_name": str(study.model) if isinstance(study.model, str) else "model"}
@@ -58,10 +65,11 @@ def open_rows(study: ClaimsStudy, claims: Claims) -> tuple[dict[str, Any], Answe
     rows = _rows_of(evaluation.rows, study.of_model, f"{study.rows}", "--of")
     if str(rows["suite"].iloc[-1]) != claims.suite.name:
         raise ValueError(f"the claims speak of {claims.suite.name}, and the rows are of {rows['suite'].iloc[-1]}")
-    have = set(zip(rows["corruption"].astype(str), rows["severity"].astype(int), strict=True))
+    have = {Key(str(entry), int(level)) for entry, level in set(zip(rows["corruption"], rows["severity"], strict=True))}
+    _refuse_dials(claims.claims, "the rows of an evaluation")
     needed = {key for claim in claims.claims for key in claim.cells}
     if any(claim.metric in ("robustness_score", "drop") for claim in claims.claims):
-        needed.add((CLEAN, 0))
+        needed.add(Key(CLEAN))
     missing = sorted(needed - have)
     if missing:
         raise ValueError(f"the rows lack {len(missing)} cells that the claims need, the first is {missing[0]}")
@@ -74,6 +82,13 @@ def open_rows(study: ClaimsStudy, claims: Claims) -> tuple[dict[str, Any], Answe
     about = {key: settings.get(key) for key in ABOUT}
     about |= {"model_name": str(rows["model"].iloc[0]), "rows": str(study.rows)}
     return about, answers, first["label"].to_numpy()
+
+
+def _refuse_dials(claims: Iterable[Claim], what: str) -> None:
+    """Survival and severities between levels have to be tried: nobody has kept them."""
+    for claim in claims:
+        if any(key.dial is not None for key in claim.cells):
+            raise ValueError(f"claim {claim.name} needs severities between levels, and {what} have none; give a model")
 
 
 def _read_baseline(folder: str | None, answers: Answers, settings: dict[str, Any]) -> None:
