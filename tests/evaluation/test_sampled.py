@@ -91,6 +91,12 @@ def test_clean_rows_serve_as_a_control(source, tmp_path):
         sampled_scores(rows, 60, baseline=None, control=clean.iloc[:30])
 
 
+def test_another_model_of_the_same_name_does_not_go_on(source, tmp_path):
+    scuff.evaluate(linear(0), "cifar10-c", source, tmp_path, passes=40, **FEW)
+    with pytest.raises(ValueError, match="fingerprint was"):
+        scuff.evaluate(linear(1), "cifar10-c", source, tmp_path, passes=40, **FEW)
+
+
 def test_wrong_wishes_are_refused(source, tmp_path):
     for options, said in [
         ({"passes": 3}, "two images of each of the 5 cells"),

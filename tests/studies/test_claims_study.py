@@ -154,7 +154,7 @@ def test_baselines_that_lack_something_are_refused_before_the_first_pass(source,
     scuff.evaluate(net(), "cifar10-c", source, tmp_path / "old", only=["contrast"], severities=[1])
     scuff.evaluate(net(), "imagenet-c", source, tmp_path / "other", only=["contrast"], severities=[1])
     claim = "not-worse: {against: baseline, margin: 0.1, of: [contrast, fog], severity: 1}"
-    for baseline, said in [("old", "lack 1 cells"), ("other", "another suite"), ("none", "neither the folder")]:
+    for baseline, said in [("old", "lack 1 cell that"), ("other", "another suite"), ("none", "neither the folder")]:
         file = claims_file(tmp_path, claim, top=f"{TOP}baseline: {tmp_path / baseline}\n")
         with pytest.raises(ValueError, match=said):
             scuff.studies.check(file, net(), data=source, out=tmp_path / "gate")

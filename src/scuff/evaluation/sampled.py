@@ -28,7 +28,7 @@ from scuff.metrics.sampling.estimate import Population
 from scuff.metrics.sampling.plan import SamplingPlan
 from scuff.metrics.sampling.scores import sampled_scores
 from scuff.metrics.score import Score
-from scuff.store import Settings, Store, read_rows, read_settings, write_rows
+from scuff.store import Settings, Store, check_settings, read_rows, read_settings, write_rows
 from scuff.suites import Suite
 from scuff.suites.suite import suite_from_dict
 
@@ -174,6 +174,9 @@ def run_sampled(plan: Plan, passes: int | None = None, half_width: float | None 
         raise ValueError(
             f"a sample needs two images of each of the {len(plan.cells)} cells, and {passes} passes are fewer"
         )
+    for model in plan.classifiers:
+        if any(name.startswith(f"{FOLDER}/{model}-") for name in plan.store.names(FOLDER, ".parquet")):
+            check_settings(plan.store, f"models/{model}.json", plan.about(model), ("environment", "address"))
     started, timing = time.perf_counter(), Timing()
     with Run(how.pop("engine"), plan.store, how.pop("progress"), "evaluate") as run:
         device = run.engine.find_device(how.pop("device"))

@@ -280,7 +280,7 @@ def _levels(levels: list[int], severity: Severity | None) -> list[int]:
             raise ValueError("from and to are levels; write severities between them as a list")
         return [level for level in levels if severity.get("from", level) <= level <= severity.get("to", level)]
     wanted = set(severity if isinstance(severity, list) else [severity])
-    return sorted(wanted.intersection(levels)) if wanted <= set(levels) else []
+    return [level for level in levels if level in wanted] if wanted <= set(levels) else []
 
 
 def _is_between(severity: Severity | None) -> bool:

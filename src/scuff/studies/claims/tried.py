@@ -21,6 +21,7 @@ from scuff.store import Store
 from scuff.studies.claims.answers import Answers
 from scuff.studies.claims.study import ClaimsStudy
 from scuff.suites import Suite
+from scuff.words import count
 
 ABOUT = ("images", "class_names", "size", "classes", "source_fingerprint", "cut")
 
@@ -114,7 +115,9 @@ def _check_cells(rows: pd.DataFrame, needed: set[Key], what: str) -> None:
     have = {Key(str(entry), int(level)) for entry, level in set(zip(rows["corruption"], rows["severity"], strict=True))}
     missing = sorted(needed - have)
     if missing:
-        raise ValueError(f"the {what} lack {len(missing)} cells that the claims need, the first is {missing[0]}")
+        raise ValueError(
+            f"the {what} lack {count(len(missing), 'cell')} that the claims need, the first is {missing[0]}"
+        )
 
 
 def _rows_of(rows: pd.DataFrame, model: str | None, where: str, how: str) -> pd.DataFrame:
