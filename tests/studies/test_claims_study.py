@@ -163,6 +163,20 @@ def test_baselines_that_lack_something_are_refused_before_the_first_pass(source,
         assert not (tmp_path / "gate").exists()
 
 
+def test_published_images_that_lack_something_are_refused_before_the_first_pass(tmp_path):
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "fog.npy", rng.integers(0, 256, (50, 8, 8, 3), np.uint8))
+    np.save(tmp_path / "labels.npy", np.tile(np.arange(10), 5))
+    for claim, said in [
+        ("a: {severity: 2, at_least: 0.5}", "lack 14 cells"),
+        ("a: {metric: drop, of: fog, at_most: 0.5}", "lack 1 cell .* clean"),
+        ("a: {of: fog, severity: 2.5, at_least: 0.5}", "have none; give clean ones"),
+    ]:
+        file = claims_file(tmp_path, claim)
+        with pytest.raises(ValueError, match=said):
+            scuff.studies.check(file, net(), data=f"cifar10-c:{tmp_path}", out=tmp_path / "gate")
+
+
 def test_a_baseline_may_be_a_file_of_weights(tmp_path):
     file = claims_file(
         tmp_path, "same: {against: baseline, margin: 0.2, of: fog, severity: 1}", top=f"{TOP}baseline: {WEIGHTS}\n"

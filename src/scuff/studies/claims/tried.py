@@ -53,11 +53,15 @@ def open_model_and_images(
     runner = Runner(plan, device, study.batch_size)
     answers = Answers(plan.images.example().ids, plan, runner, {who: who for who in models})
     if plan.images.are_corrupted:
-        _refuse_dials(claims.claims, "published images")
+        _refuse_dials(claims.claims, "published images have none; give clean ones")
+        have = {Key(cell.entry, cell.severity or 0) for cell in plan.cells}
+        _check_cells(have, _needed(claims), "published images")
     for key in {key for claim in claims.claims for key in claim.cells if key.dial is not None}:
         resolve_still(key.entry, key.dial, suite=claims.suite, draws="shared")
     if is_folder:
-        _refuse_dials([claim for claim in claims.claims if claim.is_paired], "the baseline's rows")
+        _refuse_dials(
+            [claim for claim in claims.claims if claim.is_paired], "the baseline's rows have none; give a model"
+        )
         _read_baseline(claims, answers, plan.settings, claims.suite)
     about = {key: plan.settings[key] for key in ABOUT}
     about |= {"model_name": str(study.model) if isinstance(study.model, str) else "model"}
@@ -71,11 +75,8 @@ def open_rows(study: ClaimsStudy, claims: Claims) -> tuple[dict[str, Any], Answe
     rows = _rows_of(evaluation.rows, study.of_model, f"{study.rows}", "--of")
     if str(rows["suite"].iloc[-1]) != claims.suite.name:
         raise ValueError(f"the claims speak of {claims.suite.name}, and the rows are of {rows['suite'].iloc[-1]}")
-    _refuse_dials(claims.claims, "the rows of an evaluation")
-    needed = {key for claim in claims.claims for key in claim.cells}
-    if any(claim.metric in ("robustness_score", "drop") for claim in claims.claims):
-        needed.add(Key(CLEAN))
-    _check_cells(rows, needed, "rows")
+    _refuse_dials(claims.claims, "the rows of an evaluation have none; give a model")
+    _check_cells(_cells_in(rows), _needed(claims), "rows")
     first = rows.drop_duplicates("image_id")
     answers = Answers(first["image_id"].to_numpy())
     answers.read("model", rows)
@@ -91,7 +92,7 @@ def _refuse_dials(claims: Iterable[Claim], what: str) -> None:
     """Survival and severities between levels have to be tried: nobody has kept them."""
     for claim in claims:
         if any(key.dial is not None for key in claim.cells):
-            raise ValueError(f"claim {claim.name} needs severities between levels, and {what} have none; give a model")
+            raise ValueError(f"claim {claim.name} needs severities between levels, and {what}")
 
 
 def _read_baseline(claims: Claims, answers: Answers, settings: dict[str, Any], suite: Suite) -> None:
@@ -107,12 +108,24 @@ def _read_baseline(claims: Claims, answers: Answers, settings: dict[str, Any], s
         raise ValueError(
             f"the baseline in {place} was evaluated with another {differing[0]}; pairs need the same images"
         )
-    _check_cells(rows, {key for claim in claims.claims if claim.is_paired for key in claim.cells}, "baseline's rows")
+    needed = {key for claim in claims.claims if claim.is_paired for key in claim.cells}
+    _check_cells(_cells_in(rows), needed, "baseline's rows")
     answers.read("baseline", rows)
 
 
-def _check_cells(rows: pd.DataFrame, needed: set[Key], what: str) -> None:
-    have = {Key(str(entry), int(level)) for entry, level in set(zip(rows["corruption"], rows["severity"], strict=True))}
+def _needed(claims: Claims) -> set[Key]:
+    needed = {key for claim in claims.claims for key in claim.cells}
+    if any(claim.metric in ("robustness_score", "drop") for claim in claims.claims):
+        needed.add(Key(CLEAN))
+    return needed
+
+
+def _cells_in(rows: pd.DataFrame) -> set[Key]:
+    pairs = set(zip(rows["corruption"], rows["severity"], strict=True))
+    return {Key(str(entry), int(level)) for entry, level in pairs}
+
+
+def _check_cells(have: set[Key], needed: set[Key], what: str) -> None:
     missing = sorted(needed - have)
     if missing:
         raise ValueError(
