@@ -250,8 +250,8 @@ def assess_command(
         print_table(table)
     if not scores.balances:
         raise ValueError(
-            f"no benchmark here has corruption errors relative to {baseline}: they take two corruptions or more, a "
-            "model trained on each, and a --baseline that they harm; published errors are those of one suite"
+            f"no benchmark here has corruption errors relative to {baseline}; take another --baseline (published errors "
+            "are those of one suite), or a benchmark of two corruptions or more that harm it, with a model of each"
         )
     print_table(benchmarks.balance_table(scores))
     typer.echo(f"Intervals: {scores.overlaps.interval}.")
