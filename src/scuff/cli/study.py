@@ -139,6 +139,7 @@ def _run(
 
 def _annotation(name: str, option: Option, default: Any) -> Any:
     """The type of a parameter with its help, as typer takes them."""
+    assert option.kind is not None
     kind = option.kind.parsed
     optional = kind if default is REQUIRED or kind is bool else kind | None
     if option.is_argument:
@@ -158,6 +159,7 @@ def _default(default: Any) -> Any:
 def _read(option: Option, name: str, value: Any) -> Any:
     if value is None or value is False or value == []:
         return None if option.command_default in (AS_IN_PYTHON, REQUIRED) else option.command_default
+    assert option.kind is not None
     return option.kind.read(value, flag_of(name, option))
 
 

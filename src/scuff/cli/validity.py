@@ -64,8 +64,8 @@ def print_validity(result: Validity, announced: Sequence[str] = ()) -> None:
     print_table(tables.correlation_table(scores))
     if scores.names("category"):
         print_table(tables.category_table(scores))
-    for kind, (_, caption) in GROUPS.items() if scores.groups is not None else ():
-        if (scores.groups["kind"] == kind).any():
+    for kind, (_, caption) in GROUPS.items():
+        if scores.groups is not None and (scores.groups["kind"] == kind).any():
             print_table(tables.group_table(scores, kind, f"{caption}, with 95 % intervals"))
             print_table(tables.group_facts_table(scores, kind))
     if scores.searches is not None:

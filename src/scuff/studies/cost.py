@@ -105,6 +105,7 @@ def try_recipe(source: Source, recipe: Recipe, device: torch.device) -> Trial:
         wanted = max(wanted, recipe.batch_size)
     few = source.take(np.linspace(0, len(source) - 1, min(len(source), wanted)).astype(int))
     pixels = load_pixels(few, cut, device, None if len(few) > MAX_DECODED_HERE else 0).images
+    assert pixels is not None
     side = min(pixels.shape[2:])
     labels, look = torch.from_numpy(few.labels), measure_pixels(pixels)
     return Trial(TrainingImages(pixels, labels, *look, source.class_names, "", cut or Cut(side, side)), recipe, device)

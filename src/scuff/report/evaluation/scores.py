@@ -114,7 +114,7 @@ def counted_suite(evaluation: Evaluation) -> Suite:
 
 def find_baseline(evaluation: Evaluation, name: str | None, rows: Mapping[str, Cells | pd.DataFrame]) -> Baseline:
     """What corruption errors are relative to: a model of this evaluation or another, published errors, or nothing."""
-    if name in rows:
+    if name is not None and name in rows:
         return rows[name]
     if name is None or name == "none":
         return None

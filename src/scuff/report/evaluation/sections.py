@@ -113,7 +113,7 @@ def verdict(line: pd.Series, scores: Scores, baseline: str | None) -> str:
     for key in ("mce", "mean_error", "clean_error"):
         kind = shown_kinds(scores.summary, scores.suite.name).get(key)
         if kind is not None and not math.isnan(line[key]):
-            than = f", where {reference_name(baseline)} has 100" if key == "mce" else ""
+            than = f", where {reference_name(baseline)} has 100" if key == "mce" and baseline is not None else ""
             low, high = line[f"{key}_low"], line[f"{key}_high"]
             form = sharp(kind.form, low, high)
             between = bracketed(low, high, form)

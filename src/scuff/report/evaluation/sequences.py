@@ -14,7 +14,7 @@ def verdict(model: str, scores: SequenceScores, baseline: str | None) -> str:
     """One sentence about a model."""
     rate, distance = scores.flip_rates[model], scores.distances[model]
     flips, moves = (heading.removesuffix(" %") for heading in headings(scores))
-    than = "" if _is_plain(rate) else f", where {reference_name(baseline)} has 100"
+    than = "" if baseline is None or _is_plain(rate) else f", where {reference_name(baseline)} has 100"
     unit = "" if _is_plain(distance) else "\u00a0%"
     return (
         f"{flips} {plain(rate.value)}\u00a0%{bracketed(rate.low, rate.high, plain)}{than}; "

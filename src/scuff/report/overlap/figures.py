@@ -72,6 +72,7 @@ def dendrogram(scores: OverlapScores, category: Mapping[str, str]) -> Figure:
     """Which corruptions join which, at what mean overlap: leaves down, joins to the right."""
     from scipy.cluster.hierarchy import leaves_list
 
+    assert scores.tree is not None
     shown, names = scores.shown, scores.leaves
     order = leaves_list(scores.tree).tolist()
     nodes = [(1.0, order.index(leaf), [shown[name]]) for leaf, name in enumerate(names)]  # overlap, height, members
@@ -94,6 +95,7 @@ def dendrogram(scores: OverlapScores, category: Mapping[str, str]) -> Figure:
 
 def sweep_line(scores: OverlapScores) -> Figure:
     """The size of the largest benchmark by threshold."""
+    assert scores.selection is not None
     sweep = scores.sweep
     texts = [
         f"<b>below {row.threshold:g}</b><br>{count(row.size, 'corruption')}"

@@ -169,6 +169,7 @@ def _categories_section(scores: OverlapScores) -> Section:
     """Which corruptions belong together, by two methods."""
     groups = {name: members for name, members in scores.groups if name}
     category = {member: name for name, members in groups.items() for member in members}
+    assert scores.categories is not None
     steps = designs.steps_table(scores.categories)
     return parts.section(
         "categories",
@@ -176,7 +177,7 @@ def _categories_section(scores: OverlapScores) -> Section:
         "Corruptions that overlap with the same others form a category. "
         f"{' '.join(designs.explain_categories(replace(scores.categories, undefined={})))} The number after a name "
         "in the dendrogram is its category.",
-        parts.table(designs.groups_table(groups, scores.shown.get), sortable=False),
+        parts.table(designs.groups_table(groups, scores.shown.__getitem__), sortable=False),
         parts.figures([figures.dendrogram(scores, category)], side_by_side=False),
         parts.folded(steps, "Numbers of categories that were tried") if steps.rows else None,
     )
@@ -184,7 +185,8 @@ def _categories_section(scores: OverlapScores) -> Section:
 
 def _benchmark_section(scores: OverlapScores) -> Section:
     """The largest benchmark without overlaps, at the chosen threshold and at others."""
-    selection, shown = scores.selection, scores.shown.get
+    assert scores.selection is not None
+    selection, shown = scores.selection, scores.shown.__getitem__
     matrices = designs.sweep_matrices(scores.overlaps, scores.sweep, shown)
     words = list(designs.explain_selection(replace(selection, undefined={})))
     pairs = [scores.overlaps.score(a, b) for a, b in combinations(selection.members, 2)]

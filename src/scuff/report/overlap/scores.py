@@ -185,9 +185,9 @@ def _groups(overlaps: Overlaps, categories: Categories | None, tree: np.ndarray 
 
     defined = overlaps.defined().names
     groups = [("", list(defined))]
-    if categories is not None:
+    if categories is not None and tree is not None:
         place = {defined[leaf]: rank for rank, leaf in enumerate(leaves_list(tree))}
-        groups = [(name, sorted(members, key=place.get)) for name, members in categories.groups().items()]
+        groups = [(name, sorted(members, key=place.__getitem__)) for name, members in categories.groups().items()]
     return [(name, members) for name, members in [*groups, ("", list(overlaps.undefined))] if members]
 
 

@@ -63,7 +63,9 @@ def read_distances(directory: str) -> Distances | None:
 
 def page(directory: str) -> Page:
     """The page about what `scuff separation` left in a folder."""
-    return separation_page(read_distances(directory), directory=directory)
+    distances = read_distances(directory)
+    assert distances is not None  # or this were no folder of the study
+    return separation_page(distances, directory=directory)
 
 
 def separation_page(distances: Distances, *, directory: str | None = None) -> Page:

@@ -33,7 +33,9 @@ def correlation_table(scores: DistanceScores) -> Table:
         lines["schemes"] = lines["schemes"].fillna(table["schemes"])
         columns.append(Column(f"{RHO} of {KINDS[kind]}", kind, hundredths, interval=True))
         columns.append(Column(f"p of {KINDS[kind]}", f"{kind}_p", p_value))
-    columns += [Column("schemes", "schemes", decimals(0)), Column("note", "note") if lines["note"].any() else None]
+    columns.append(Column("schemes", "schemes", decimals(0)))
+    if lines["note"].any():
+        columns.append(Column("note", "note"))
     return Table.of("Rank correlations of distance and error over schemes, with 95 % intervals", lines, columns)
 
 
@@ -155,6 +157,7 @@ def correlation_bars(key: str, scores: DistanceScores) -> Figure:
 
 def error_scatter(key: str, scores: DistanceScores, corruption: str) -> Figure:
     """Error against MSD on one corruption, a point per scheme."""
+    assert scores.errors is not None
     title, correlations = scores.shown[corruption], scores.correlations.get("msd")
     rho = "" if correlations is None else f"{RHO} = {hundredths(correlations.at[corruption, 'rho'])}"
     traces = _points(scores, scores.msd[corruption], scores.errors[corruption])
@@ -164,6 +167,7 @@ def error_scatter(key: str, scores: DistanceScores, corruption: str) -> Figure:
 
 def mean_scatter(key: str, scores: DistanceScores) -> Figure:
     """The same for the means over all corruptions, with the legend of the schemes that have names."""
+    assert scores.errors is not None
     traces = _points(scores, scores.msd.mean(axis=1), scores.errors.mean(axis=1, skipna=False))
     description = "Mean error over corruptions against mean MSD, one point per scheme; the table below has the numbers."
     return Figure(key, "Mean over all corruptions", description, 380, traces, _scatter_layout(bool(scores.named)))

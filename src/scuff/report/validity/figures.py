@@ -27,6 +27,7 @@ LOOKS = {
 def model_scatter(key: str, scores: ValidityScores, what: str, benchmark: str, natural: str) -> Figure:
     """What models lose to a natural shift over what they lose to a synthetic benchmark, one point per model."""
     synthetic, lost = scores.residual(what, benchmark), scores.shifts.natural_residuals()[natural]
+    assert synthetic is not None
     name, is_score = escape(scores.name(benchmark)), what == "score"
     write, x_words = (figure.numbers, "%{x:.4~g}") if is_score else (figure.percents, "%{x:.1f} points")
     hover = f"%{{text}}<br>{name} {x_words}<br>{escape(natural)} %{{y:.1f}} points<extra></extra>"

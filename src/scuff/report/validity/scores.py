@@ -94,6 +94,7 @@ class ValidityScores(Validity):
     @cached_property
     def contributing(self) -> str:
         """The benchmark whose members' contributions were computed."""
+        assert self.contributions is not None
         whole = set(self.contributions["corruption"])
         return next((self.name(s) for s, members in self.members.items() if set(members) == whole), "the benchmark")
 

@@ -147,6 +147,7 @@ def trend_section(scores: ValidityScores) -> Section | None:
 def _trend_figures(scores: ValidityScores, question: str) -> tuple[Figure | None, Figure | None]:
     """The slopes of a question by natural benchmark, and its steps on average; None if there are none."""
     title, unit, _ = TRENDS[question]
+    assert scores.trends is not None
     rows = scores.trends[scores.trends["question"] == question].rename(columns={"difference": "value"})
     is_slope = rows["smaller"] == ALL
     slopes = rows[is_slope & rows["natural"].isin(scores.columns)]

@@ -154,6 +154,7 @@ def gain_table(scores: ValidityScores) -> Table:
     """What each corruption adds to the benchmark, for every natural one."""
     caption = f"Gain: Pearson's r of {scores.contributing} minus that without the corruption"
     gain = Column("corruption", "gain", signed, interval=True)
+    assert scores.contributions is not None
     table = scores.contributions
     return Table.pivot(caption, table, "corruption", "natural", gain, heads=scores.columns, name=scores.name)
 
@@ -163,6 +164,7 @@ def group_table(scores: ValidityScores, kind: str, caption: str) -> Table:
 
     As in its table 2, suites and scores stand below groups by n and k.
     """
+    assert scores.groups is not None
     table = scores.groups[scores.groups["kind"] == kind]
     if kind == "n,k":
         suites = [scores.by_natural(*suite) | {MEAN: scores.score(*suite)} for suite in scores.suites]
@@ -177,6 +179,7 @@ def group_facts_table(scores: ValidityScores, kind: str) -> Table:
     columns = [Column("group", "group"), Column("corruptions", "size", grouped)]
     columns += [Column("benchmarks", "benchmarks", grouped), Column("deviation of r", "spread", fine)]
     columns += [Column("mean of p-values", "p_value", p_value)]
+    assert scores.groups is not None
     table = scores.groups[(scores.groups["kind"] == kind) & (scores.groups["natural"] == MEAN)]
     return Table.of("Groups of benchmarks; deviation over their benchmarks, for the mean r", table, columns)
 
@@ -191,6 +194,7 @@ def trend_table(scores: ValidityScores) -> Table:
         Column("change of r", "difference", signed, interval=True),
         Column("fraction of other sign", "other_sign_share", fine),
     ]
+    assert scores.trends is not None
     table = scores.trends[scores.trends["natural"].isin(scores.columns)]
     return Table.of("Changes of the mean correlation, with 95 % intervals", table, columns)
 
@@ -212,6 +216,7 @@ def search_table(scores: ValidityScores) -> Table:
         *(Column(heading, key, signed, interval=True) for heading, key in gains.items()),
         Column("stability %", "stability", lambda value: percent(value, 0)),
     ]
+    assert scores.searches is not None
     return Table.of("Most predictive benchmarks; 95 % intervals over held-out models", scores.searches, columns)
 
 
@@ -223,6 +228,7 @@ def member_table(scores: ValidityScores) -> Table:
         Column("how", lambda row: "all sets tried" if row["exact"] else "best found"),
         Column("stability %", "stability", lambda value: percent(value, 0)),
     ]
+    assert scores.searches is not None
     return Table.of("All members of the most predictive benchmarks", scores.searches, columns)
 
 

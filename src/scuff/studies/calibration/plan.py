@@ -209,6 +209,7 @@ class CalibrationWork:
     def collect(self) -> tuple[Suite, pd.DataFrame]:
         """The suite, which is written to its file, and the table."""
         rows = {entry: self.rows[entry] for entry in self.entries}
+        assert self.calibrated is not None
         suite = with_ranges(self.calibrated, rows)
         if self.file is not None:
             suite.save(self.file)

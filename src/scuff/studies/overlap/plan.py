@@ -166,9 +166,9 @@ def plan_overlap(study: OverlapStudy) -> Plan[Overlaps]:
     treatments = {STANDARD: (STANDARD, None), **dict(_treatments(tested_on, combined, together))}
     cells = []
     for seed, (trained_on, (name, treatment)) in product(settings["seeds"], treatments.items()):
-        is_tuned = tuned is not None and treatment is not None  # from the standard model
-        start = store.address(weights_name(STANDARD, seed)) if is_tuned else None
-        out, used = store.address(weights_name(name, seed)), tuned if is_tuned else recipe
+        used, start, out = recipe, None, store.address(weights_name(name, seed))
+        if tuned is not None and treatment is not None:
+            used, start = tuned, store.address(weights_name(STANDARD, seed))
         cells.append(TrainingCell(trained_on, name, treatment, seed, used, start, out, train, str(device)))
     trained = find_trained(store)
     for cell in cells:

@@ -128,7 +128,7 @@ class SeparationWork:
             began = time.perf_counter()
             result = self._search(search, progress)
             if self.store is not None:
-                self._save(result, time.perf_counter() - began)
+                self._save(self.store, result, time.perf_counter() - began)
             setattr(self, search.result, result)
 
     def _search(self, search: Search, progress: Progress | None) -> Any:
@@ -136,15 +136,15 @@ class SeparationWork:
         options = {"drop_duplicates": self.study.drop_duplicates, "device": str(self.device), "progress": tell}
         return search.function(self.points.x, self.points.labels, self.study.norm, **options)
 
-    def _save(self, result: Separation | pd.DataFrame | Neighbours, seconds: float) -> None:
+    def _save(self, store: Store, result: Separation | pd.DataFrame | Neighbours, seconds: float) -> None:
         """Write what a search has found."""
         points = self.points
         if isinstance(result, pd.DataFrame):
-            self.store.write(PAIRS, result.to_csv(index=False).encode())
+            store.write(PAIRS, result.to_csv(index=False).encode())
         elif isinstance(result, Neighbours):
             arrays: dict[str, Any] = {name: getattr(result, name) for name in ("distances", "rows", "points")}
             arrays |= {} if points.is_test is None else {"is_test": points.is_test}
-            write_arrays(self.store, NEAREST, arrays, is_compressed=True)
+            write_arrays(store, NEAREST, arrays, is_compressed=True)
         else:
             names = ("distance", "epsilon_min", "rows", "labels", "points", "dropped")
             settings = {
@@ -157,10 +157,11 @@ class SeparationWork:
                 "seconds": round(seconds, 3),
                 "environment": environment(self.device),
             }
-            save_settings(self.store, SEPARATION, complete_settings(self.study, settings))
+            save_settings(store, SEPARATION, complete_settings(self.study, settings))
 
     def collect(self) -> Separation:
         """The separation; pairs and neighbours are kept here and in the folder."""
+        assert self.separation is not None
         return self.separation
 
     def cost(self) -> StudyCost:

@@ -155,7 +155,10 @@ def _find_epsilon(study: MscrStudy, points: Points, device: torch.device) -> flo
     if study.epsilon_min is not None:
         return float(study.epsilon_min)
     work.measure(study.progress)
-    return work.neighbours.quantile(study.quantile) / 2 if study.quantile else work.separation.epsilon_min
+    if study.quantile:
+        assert work.neighbours is not None
+        return work.neighbours.quantile(study.quantile) / 2
+    return work.collect().epsilon_min
 
 
 def read_noise(noise: Noise | str | float, epsilon_min: float, what: str) -> tuple[float, ...]:

@@ -73,8 +73,9 @@ class DistanceWork:
 
     def untrained(self) -> list[TrainingCell]:
         """The training of the extractor, if it is still to do."""
-        is_done = self.training is None or self.training.out in find_trained(self.store)
-        return [] if is_done else [self.training]
+        if self.training is None or self.training.out in find_trained(self.store):
+            return []
+        return [self.training]
 
     def encoders(self) -> Encoders:
         """The network and the images of every resampling, which workers open."""

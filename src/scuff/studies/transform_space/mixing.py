@@ -85,8 +85,8 @@ def plan_mixing(study: MixingStudy) -> Plan[pd.DataFrame]:
     if not study.shares or not all(is_number(share) and 0 <= share <= 1 for share in study.shares):
         raise ValueError(f"shares must be numbers from 0 to 1, got {list(study.shares)}")
     shares, severity = sorted(set(map(float, study.shares))), study.severity
-    if severity is None and suite.listed_levels(right):
-        severity = min(USUAL_SEVERITY, suite.severities)
+    if severity is None and (listed := suite.listed_levels(right)):
+        severity = min(USUAL_SEVERITY, listed[-1])
     for entry in (right, other):  # refuses a severity that one of them does not have
         suite.parameters(entry, severity)
     schemes = {scheme_name(share): Mixture(suite, right, other, share, severity) for share in shares}

@@ -139,6 +139,7 @@ class TrialWork:
         Clean images are a corruption called clean, at severity 0.
         """
         evaluation = self.evaluation
+        assert evaluation is not None
         pairs = [(cell, tested) for cell in self.cells() for tested in evaluation.cells]
         names = [evaluation.rows_name(cell.name, tested) for cell, tested in pairs]
         rows = read_columns_of_each(evaluation.store, names, ["label", "prediction"])

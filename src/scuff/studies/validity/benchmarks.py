@@ -40,14 +40,14 @@ def find_suites(corruptions: Sequence[str], suites: Sequence[Suite | str] | None
     members: Members = {}
     for name in given or known:
         addresses = {entry: f"{name}/{entry}" for entry in known[name].benchmark()}
-        places = {e: a if a in corruptions else by_law.get(_law(a, known)) for e, a in addresses.items()}
+        places = {e: a if a in corruptions else by_law.get(_law(a, known) or ()) for e, a in addresses.items()}
         missing = [entry for entry, place in places.items() if place is None]
         if given and missing:
             raise ValueError(
                 f"the table lacks {len(missing)} of the {len(places)} corruptions of {name}: {name_some(missing)}"
             )
         if places and not missing:
-            members[name] = list(places.values())
+            members[name] = [place for place in places.values() if place is not None]
     for address, name in suite_of.items():
         if name and name not in known:
             members.setdefault(name, []).append(address)
@@ -82,10 +82,11 @@ def resolve_categories(
     notes = []
     if categories is None or categories == FAMILIES:
         label_of = {address: _family(address, known) for address in corruptions}
-        order = dict.fromkeys(filter(None, label_of.values()))
+        order = list(dict.fromkeys(filter(None, label_of.values())))
     else:
-        order = _read_categories(categories, seed)
-        label_by_name = {name: category for category, members in order.items() for name in members}
+        given = _read_categories(categories, seed)
+        order = list(given)
+        label_by_name = {name: category for category, members in given.items() for name in members}
         matches = {address: _same_corruption(address, label_by_name, known) for address in corruptions}
         labels = {address: {label_by_name[name] for name in names} for address, names in matches.items()}
         label_of = {address: next(iter(each)) if len(each) == 1 else None for address, each in labels.items()}

@@ -213,9 +213,8 @@ def _check_folders(corrupted: Sequence[Evaluated], pairs: ReadPairs) -> None:
         for folder, reference in folders:
             _check_reference(name, folder, reference)
             images.append((f"the images of {name}", "source_fingerprint", folder))
-            images += [(f"the clean images of the classes of {name}", "source_fingerprint", reference)] * bool(
-                reference
-            )
+            if reference is not None:
+                images.append((f"the clean images of the classes of {name}", "source_fingerprint", reference))
     _check_same(
         [(model, value, folder.root) for folder in everything for model, value in folder.fingerprints.items()],
         "{name} is not the same model in {first} and in {second}; rename one, as in scuff evaluate other=ADDRESS",
