@@ -250,7 +250,7 @@ def assess_command(
         print_table(table)
     if not scores.balances:
         raise ValueError(
-            f"no benchmark here has corruption errors relative to {baseline}; take another --baseline (published errors "
+            f"no benchmark here has corruption errors relative to {baseline}; take another --baseline (published ones "
             "are those of one suite), or a benchmark of two corruptions or more that harm it, with a model of each"
         )
     print_table(benchmarks.balance_table(scores))
