@@ -26,6 +26,7 @@ PUBLISHED_QUALITY = 85  # the JPEG quality of the published ImageNet-C files
 # Values per inner step: about 27 images of 224 pixels on a CPU, which suits its caches, and about 256 on a GPU. This
 # bounds the memory that a huge batch can take; results do not depend on it.
 CHUNK = {"cpu": 1 << 22, "cuda": 40_000_000}
+MOST_IMAGES = 65_535 // 3  # per inner step: kernels count their channels along an axis of a CUDA grid that has 65535
 DRAWS = ("level", "shared")
 ALWAYS_THERE = 1 << 30  # bytes of memory about which nobody asks
 
@@ -270,7 +271,7 @@ def check_memory(corruption: Corruption, parameters: Parameters, batch: Tensor) 
 
 def pieces_of(batch: Tensor) -> list[slice]:
     """Slices that cover the batch; a batch of none is one empty slice."""
-    count = max(1, CHUNK.get(batch.device.type, 1 << 24) // max(batch[:1].numel(), 1))
+    count = min(max(1, CHUNK.get(batch.device.type, 1 << 24) // max(batch[:1].numel(), 1)), MOST_IMAGES)
     return [slice(start, start + count) for start in range(0, max(len(batch), 1), count)]
 
 

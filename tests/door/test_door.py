@@ -13,6 +13,7 @@ from torch.utils.data import DataLoader, Dataset
 
 import scuff
 from scuff.corruptions import get
+from scuff.door import pieces_of
 from scuff.suites import combine_suites
 
 
@@ -71,6 +72,13 @@ def test_a_long_batch_is_cut_without_a_trace(monkeypatch: pytest.MonkeyPatch) ->
         with monkeypatch.context() as patch:
             patch.setitem(__import__("scuff.door", fromlist=["CHUNK"]).CHUNK, "cpu", 5 * 3 * 32 * 32)
             assert np.array_equal(scuff.corrupt(x, f"cifar10-c/{name}", 3), whole)
+
+
+def test_no_piece_of_a_batch_has_more_planes_than_an_axis_of_a_cuda_grid() -> None:
+    x = torch.empty(70_000, 3, 1, 1, dtype=torch.uint8)
+    pieces = [x[piece] for piece in pieces_of(x)]
+    assert sum(map(len, pieces)) == len(x)
+    assert max(piece.shape[0] * piece.shape[1] for piece in pieces) <= 65_535
 
 
 def test_lengths_scale_with_the_image_and_the_reference_size_is_exact() -> None:

@@ -152,6 +152,12 @@ def test_numbers_on_the_host() -> None:
     assert portable.cos(math.radians(60.0)) == 0.5000000000000001  # decides where taps of motion blur fall
 
 
+def test_angles_of_many_turns_on_the_host() -> None:
+    for x in (7.0, -90.0, 103.67, 2500.0, -174_532.9):
+        assert portable.sin(x) == pytest.approx(math.sin(x), rel=1e-15)
+        assert portable.cos(x) == pytest.approx(math.cos(x), rel=1e-15)
+
+
 def test_a_mean_does_not_depend_on_order() -> None:
     x = torch.rand(2, 3, 31, 57, generator=torch.Generator().manual_seed(0))
     shuffled = x.flatten(2)[..., torch.randperm(31 * 57)].unflatten(2, (31, 57))

@@ -100,7 +100,7 @@ class Corruption:
                 raise ValueError(f"{self.name}: {parameter}: expected {kind} within {limit}, got {value}")
 
     def sharing_draws(self) -> Corruption:
-        """The same law, of which every severity makes another picture of one scene."""
+        """The same distribution, by draws that let a rising severity change one scene."""
         return replace(self, draw=self.shared_draw) if self.shared_draw else self
 
     def scaled(self, parameters: Parameters, factor: float) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-from scuff.kernels.constants import constant
 from scuff.kernels.operation_codes import CODES, WARPS
+from scuff.kernels.portable import divide, turning_series
 
 RADIAN = math.pi / 180.0
 TENS = 1e15  # Pillow rounds sines and cosines to 15 decimals
@@ -45,11 +45,8 @@ def _whole_degrees() -> list[list[float]]:
         for degrees in range(361):
             angle = degrees * RADIAN
             row, x = [angle], Decimal(angle)
-            for term, power in ((Decimal(1), 0), (x, 1)):
-                total = term
-                while abs(term) > Decimal("1e-40"):
-                    term *= -x * x / ((power + 1) * (power + 2))
-                    total, power = total + term, power + 2
+            for power in (0, 1):
+                total = turning_series(power, x)
                 row += [float(total), float(total - Decimal(float(total)))]
             rows.append(row)
     return rows
@@ -89,8 +86,7 @@ def _rounded(x: Tensor) -> Tensor:
     low = x - high
     lost = high * TENS_HIGH - product + high * TENS_LOW + low * TENS_HIGH + low * TENS_LOW
     whole = torch.floor(product)
-    tens = constant((TENS,), x.device, torch.float64)  # a device may turn a division by a number into a product
-    return (whole + ((product - whole - 0.5) + lost > 0)) / tens
+    return divide(whole + ((product - whole - 0.5) + lost > 0), TENS)
 
 
 def affine_maps(names: Sequence[str], codes: Tensor, values: Tensor, height: int, width: int) -> Tensor:

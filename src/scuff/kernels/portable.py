@@ -6,8 +6,8 @@ between devices, compilers and libraries. Everything else can: exponentials, sin
 library chooses; a product and a sum that a compiler fuses; a square root of Intel's vector library; a quotient by a
 number, which CUDA's torch replaces by a product with its inverse. Nothing that decides about pixels uses those.
 
-What is here serves all back ends. Polynomials are plain functions of sums and products, which torch evaluates on
-tensors and numba and Triton compile; `kernels/reference/functions.py` has the functions that are made from them.
+What is here serves all back ends. Polynomials are plain functions of sums, products and quotients, which torch
+evaluates on tensors and numba and Triton compile; `kernels/reference/functions.py` has the functions made from them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from decimal import Decimal, localcontext
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import torch
@@ -106,21 +106,21 @@ def _by_decimals(series: Callable[[Decimal], Decimal]) -> Callable[[float], floa
     return function
 
 
-def _turning(first: int) -> Callable[[Decimal], Decimal]:
-    """The sine (first 1) or the cosine (0) of an angle of a few turns at most, by its series."""
-
-    def series(x: Decimal) -> Decimal:
-        term = total = x if first else Decimal(1)
-        power = first
-        while abs(term) > Decimal("1e-38"):
-            term *= -x * x / ((power + 1) * (power + 2))
-            total, power = total + term, power + 2
-        return total
-
-    return series
+TURN = Decimal("6.283185307179586476925286766559005768394338798750211641949889")
 
 
-exp, sin, cos = _by_decimals(Decimal.exp), _by_decimals(_turning(1)), _by_decimals(_turning(0))
+def turning_series(power: int, x: Decimal) -> Decimal:
+    """The sine (power 1) or the cosine (power 0) of an angle in radians: the series that begins with that power."""
+    x = x.remainder_near(TURN) if abs(x) > TURN else x
+    term = total = x if power else Decimal(1)
+    while abs(term) > Decimal("1e-40"):
+        term *= -x * x / ((power + 1) * (power + 2))
+        total, power = total + term, power + 2
+    return total
+
+
+exp = _by_decimals(Decimal.exp)
+cos, sin = (_by_decimals(partial(turning_series, power)) for power in (0, 1))
 
 
 def gaussian(t: float, sigma: float) -> float:
@@ -134,7 +134,7 @@ def scaled_to_one(values: list[float]) -> list[float]:
     return [value / total for value in values]
 
 
-# --- polynomials: sums and products of float64, for torch, numba and Triton -------------------------------------------
+# --- polynomials and their quotients in float64, for torch, numba and Triton ------------------------------------------
 
 
 def sine_polynomial(r):

@@ -26,7 +26,8 @@ INDEX = np.uintp  # an unsigned index spares the compiler the question whether i
 def compiled(function: Callable) -> Callable:
     """Compile on first call, and keep the result beside the source or in the user's cache.
 
-    Where neither can be written (a read-only installation without a home), every process compiles for itself.
+    Where neither can be written (a read-only installation without a home), every process compiles for itself. What is
+    kept is compiled again when the file of the loop changes, but not when one that it takes helpers from does.
     """
     try:
         return njit(cache=True, **OPTIONS)(function)

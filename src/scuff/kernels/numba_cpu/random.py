@@ -1,4 +1,4 @@
-"""Philox words the distributions made from them, and clouds, as compiled loops.
+"""Philox words, the distributions made from them, and clouds, as compiled loops.
 
 Every distribution first fills a buffer with words, then maps it element by element.
 """

@@ -1,7 +1,7 @@
 """Functions whose last bits machines do not agree on, made of sums and products in a fixed order.
 
-They are evaluated in float64 and rounded to the type of their argument: of float32 they are right but for one value in
-millions, which lies between two neighbours. `scuff.kernels.portable` says why no machine can differ.
+They are evaluated in float64 and rounded to the type of their argument: in float32 to the nearest number, except for
+rare values that lie almost exactly between two. `scuff.kernels.portable` says why no machine can differ.
 """
 
 from __future__ import annotations

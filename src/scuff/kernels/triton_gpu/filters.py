@@ -48,6 +48,12 @@ def correlate(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, 
 
 
 @triton.jit
+def mix(a, b, share):
+    """See `scuff.kernels.portable`."""
+    return a + share * (b - a)
+
+
+@triton.jit
 def _resample_kernel(x, rows, row_shares, columns, column_shares, out, height, width, tall, wide, LANES: tl.constexpr):
     plane = tl.program_id(1).to(tl.int64)
     at = tl.program_id(0) * LANES + tl.arange(0, LANES)
@@ -59,8 +65,8 @@ def _resample_kernel(x, rows, row_shares, columns, column_shares, out, height, w
     x += plane * height * width
     a, b = tl.load(x + top * width + left), tl.load(x + bottom * width + left)
     c, d = tl.load(x + top * width + right), tl.load(x + bottom * width + right)
-    first, second = a + down * (b - a), c + down * (d - c)
-    tl.store(out + plane * tall * wide + at, first + across * (second - first), mask=inside)
+    value = mix(mix(a, b, down), mix(c, d, down), across)
+    tl.store(out + plane * tall * wide + at, value, mask=inside)
 
 
 @kernel
@@ -82,11 +88,6 @@ def _fold(at, last, period, EDGE: tl.constexpr):
     beyond = beyond - period * tl.floor(tl.div_rn(beyond, period))
     beyond = tl.minimum(beyond, period - beyond) - EDGE
     return tl.minimum(tl.maximum(tl.where((at < -EDGE) | (at > last + EDGE), beyond, at), 0.0), last)
-
-
-@triton.jit
-def _mixed(a, b, share):
-    return a + share * (b - a)
 
 
 @triton.jit
@@ -124,9 +125,9 @@ def _sample_kernel(
         else:
             right = tl.minimum(left + 1, width - 1)
             above, below = top * width, tl.minimum(top + 1, height - 1) * width
-            upper = _mixed(tl.load(plane + above + left), tl.load(plane + above + right), across)
-            lower = _mixed(tl.load(plane + below + left), tl.load(plane + below + right), across)
-            total = _mixed(upper, lower, down)
+            upper = mix(tl.load(plane + above + left), tl.load(plane + above + right), across)
+            lower = mix(tl.load(plane + below + left), tl.load(plane + below + right), across)
+            total = mix(upper, lower, down)
         tl.store(out + (image * channels + c) * count + at, total, mask=inside)
 
 

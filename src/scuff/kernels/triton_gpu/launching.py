@@ -11,9 +11,9 @@ from torch import Tensor
 def launch(kernel: Any, grid: tuple[int, ...], out: Tensor, *arguments: Any, **options: Any) -> Tensor:
     """Run a kernel that fills `out`, on its device, unless there is nothing to fill. Returns `out`.
 
-    The compiler fuses no product with a sum: both are rounded, as on a CPU, and `tl.fma` says where they shall not be.
-    For the same reason kernels divide by `tl.div_rn` and take roots by `tl.sqrt_rn`; `/` and `tl.sqrt` of float32 are
-    approximations. Those of float64 are rounded correctly.
+    The compiler fuses no product with a sum: both are rounded, as on a CPU, except where a kernel says `tl.fma`. For
+    the same reason kernels divide float32 by `tl.div_rn` and take its roots by `tl.sqrt_rn`: `/` and `tl.sqrt`
+    approximate there. In float64 both are rounded correctly.
     """
     if out.numel():
         with torch.cuda.device_of(out):

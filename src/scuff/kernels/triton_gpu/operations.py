@@ -1,8 +1,7 @@
 """Pillow's image operations on batches of bytes: a program branches on the operation of its image.
 
 Tables first, one program per channel of an image, then all pixels. Branches only call functions, so that their
-variables need not agree. Nothing is fused: a fused multiply-add could round to another whole number. Images are counted
-along the first axis of a grid, which alone may be longer than 65535.
+variables need not agree. Images are counted along the first axis of a grid, which alone may be longer than 65535.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from torch import Tensor
 from scuff.kernels.affine import turning_table
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.operation_codes import CODES, LOOKUPS
+from scuff.kernels.triton_gpu.launching import launch
 
 LANES, TABLE_LANES = 512, 1024
 IDENTITY, INVERT, SOLARIZE = (tl.constexpr(CODES[name]) for name in ("identity", "invert", "solarize"))
@@ -34,17 +34,17 @@ def operate(pixels: Tensor, names: Sequence[str], codes: Tensor, values: Tensor,
         return out
     tables = pixels  # not read if no operation has a table
     degrees = values.remainder(360.0) if "rotate" in names else values
-    with torch.cuda.device_of(pixels):
-        if any(name in LOOKUPS for name in names):
-            tables = torch.empty(n, channels, 256, dtype=torch.uint8, device=pixels.device)
-            _tables_kernel[(n * channels,)](
-                pixels, codes, values, tables, size, CHANNELS=channels, LANES=TABLE_LANES, enable_fp_fusion=False
-            )  # fmt: skip
-        _operate_kernel[(n, triton.cdiv(size, LANES))](
-            pixels, codes, values, degrees, tables, turning_table(pixels.device), fill, out, height, width, size,
-            CHANNELS=channels, NEAREST=nearest, LANES=LANES, enable_fp_fusion=False,
+    if any(name in LOOKUPS for name in names):
+        tables = torch.empty(n, channels, 256, dtype=torch.uint8, device=pixels.device)
+        launch(
+            _tables_kernel, (n * channels,), tables,
+            pixels, codes, values, tables, size, CHANNELS=channels, LANES=TABLE_LANES,
         )  # fmt: skip
-    return out
+    return launch(
+        _operate_kernel, (n, triton.cdiv(size, LANES)), out,
+        pixels, codes, values, degrees, tables, turning_table(pixels.device), fill, out, height, width, size,
+        CHANNELS=channels, NEAREST=nearest, LANES=LANES,
+    )  # fmt: skip
 
 
 # --- tables ---------------------------------------------------------------------------------------------------------

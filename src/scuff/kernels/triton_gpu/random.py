@@ -170,7 +170,7 @@ def _quantile_kernel(uniforms, rates, out, count, LANES: tl.constexpr):
     wide = rate.to(tl.float64)
     start = tl.maximum(tl.floor(wide - 6.5 * tl.sqrt(wide) - 3.0), 0.0)
     k = tl.maximum(start, 1.0)
-    positive = tl.where(wide > 0.0, wide, 1.0)  # without one, nothing is drawn
+    positive = tl.where(wide > 0.0, wide, 1.0)  # any number will do: at rate 0, `start` is 0
     log_mass = k * logarithm(positive / k) + (k - wide) - 0.5 * logarithm(6.283185307179586 * k) - _series(k)
     mass = exponential(tl.where(start == 0.0, -wide, log_mass)).to(tl.float32)
     number = start.to(tl.float32)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from scuff.kernels.constants import constant
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.triton_gpu.filters import _mixed
+from scuff.kernels.triton_gpu.filters import mix
 from scuff.kernels.triton_gpu.launching import launch
 
 LANES = 512
@@ -225,10 +225,10 @@ def _refract_kernel(
             down, across = y - upmost, x - leftmost
             at = canvas + (top + upmost.to(tl.int32)) * wide + left + leftmost.to(tl.int32)
             within = depth > 0.0
-            upper = _mixed(tl.load(at, mask=within), tl.load(at + 1, mask=within), across)
+            upper = mix(tl.load(at, mask=within), tl.load(at + 1, mask=within), across)
             at += wide
-            lower = _mixed(tl.load(at, mask=within), tl.load(at + 1, mask=within), across)
-            tl.store(patches + (start + i) * SIDE + j, _mixed(upper, lower, down), mask=within)
+            lower = mix(tl.load(at, mask=within), tl.load(at + 1, mask=within), across)
+            tl.store(patches + (start + i) * SIDE + j, mix(upper, lower, down), mask=within)
         tl.debug_barrier()  # all has been read
         for start in range(0, 2 * reach + 1, ROWS):
             row = top + start + i
