@@ -153,17 +153,23 @@ def comparison(paths: Iterable[Path]) -> Iterator[str]:
     unlike: dict[str, list[str]] = {}
     for name in names:
         cells = {cell: row for cell, row in tables[name].items() if cell in reference}
-        other = {cell for cell, row in cells.items() if row["digest"] != reference[cell]["digest"]}
+        other = {c for c, row in cells.items() if row["digest"] != reference[c]["digest"] or is_error(row["digest"])}
         entries, wrong = {cell.entry for cell in cells}, {cell.entry for cell in other}
         yield f"| {name} | {len(entries - wrong)} of {len(entries)} | {len(cells) - len(other)} of {len(cells)} |"
         for entry in sorted(wrong):
             its = [cells[cell] for cell in other if cell.entry == entry]
             worst = max(its, key=lambda row: int(row["differing"] or 0))
-            what = worst["digest"] if ":" in worst["digest"] else f"{worst['differing']} values, most {worst['most']}"
+            what = f"{worst['differing']} values, most {worst['most']}"
+            what = worst["digest"] if is_error(worst["digest"]) else what
             where = f"level {worst['level'] or '-'}, {worst['size']}, {worst['pixels']}"
             unlike.setdefault(name, []).append(f"{entry}: {len(its)} cells; at {where}: {what}")
     for name, lines in unlike.items():
         yield f"\n{name}:\n" + "\n".join(lines)
+
+
+def is_error(digest: str) -> bool:
+    """Whether it is the error of a cell that could not be made, which is equal to nothing."""
+    return ":" in digest
 
 
 def read(paths: Iterable[Path]) -> dict[str, dict[Cell, dict[str, str]]]:

@@ -28,8 +28,9 @@ def digest_files(root: str | os.PathLike[str], names: Sequence[str]) -> np.ndarr
     unknown = np.flatnonzero(known[found, 0] != keys)
     with ThreadPoolExecutor(READERS) as pool:
         digests[unknown] = list(pool.map(lambda k: _digest(paths[k]), unknown))
-    if sum(os.path.getsize(paths[k]) for k in unknown if digests[k]) >= WORTH_IT:
-        together = np.concatenate([known, np.stack([keys, digests], axis=1)[unknown]])
+    read = unknown[digests[unknown] != 0]  # a file that could not be read is tried again
+    if sum(os.path.getsize(paths[k]) for k in read) >= WORTH_IT:
+        together = np.concatenate([known, np.stack([keys, digests], axis=1)[read]])
         with contextlib.suppress(OSError), write_by_rename(place) as file:  # a home that is full or read-only
             np.save(file, together[np.argsort(together[:, 0], kind="stable")])
     return digests

@@ -80,6 +80,8 @@ def resemblance(
         if progress is not None:
             progress("comparing cells", number, len(cells))
         cell = theirs.cell(entry, level)
+        if len(cell) < 2:
+            raise ValueError(f"{entry}: one image says nothing about averages; expected at least 2")
         positions = np.arange(min(limit, len(cell))) * len(cell) // min(limit, len(cell))
         counterparts = _counterparts(clean, cell, positions)
         parts: list[tuple[dict[str, np.ndarray], dict[str, np.ndarray]]] = []

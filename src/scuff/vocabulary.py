@@ -62,6 +62,7 @@ Severities = Annotated[
     Sequence[int] | None,
     Option("Use only these severities, as in 1,3. Default: all.", WHOLES, "LEVELS", flag="--severity"),
 ]
+Validation = Annotated[bool, Option("Include unscored entries.", SWITCH, flag="--validation/--no-validation")]
 Schemes = Annotated[
     "str | Sequence[str] | Mapping[str, Scheme | str]",
     Option(

@@ -1,5 +1,6 @@
 """Samples of an evaluation: the rows of the full run, some of them, and more whenever one goes on."""
 
+import shutil
 from importlib import resources
 
 import numpy as np
@@ -71,6 +72,15 @@ def test_a_width_is_reached_and_no_more(source, tmp_path):
     assert (settings["images"], suite.name) == (60, "cifar10-c")
 
 
+def test_files_that_an_interruption_has_left_count_once(source, tmp_path):
+    rows = scuff.evaluate(linear(), "cifar10-c", source, tmp_path, passes=40, **FEW)
+    (file,) = (tmp_path / "sampled").rglob("*.parquet")
+    for steps in ("000000000-000000030", "000000050-000000090"):  # inside of what is there, and beyond a gap
+        shutil.copy(file, file.with_name(f"{steps}.parquet"))
+    samples, _, _ = read_samples(tmp_path)
+    assert [len(sample) for sample in samples.values()] == [len(rows)]
+
+
 def test_clean_rows_serve_as_a_control(source, tmp_path):
     rows = scuff.evaluate(linear(), "cifar10-c", source, tmp_path, passes=200, **FEW)
     clean = scuff.evaluate(linear(), "cifar10-c", source, **FEW)[lambda r: r.corruption == "clean"]
@@ -79,6 +89,12 @@ def test_clean_rows_serve_as_a_control(source, tmp_path):
     assert helped.value != plain.value
     with pytest.raises(ValueError, match="all 60 images"):
         sampled_scores(rows, 60, baseline=None, control=clean.iloc[:30])
+
+
+def test_another_model_of_the_same_name_does_not_go_on(source, tmp_path):
+    scuff.evaluate(linear(0), "cifar10-c", source, tmp_path, passes=40, **FEW)
+    with pytest.raises(ValueError, match="fingerprint was"):
+        scuff.evaluate(linear(1), "cifar10-c", source, tmp_path, passes=40, **FEW)
 
 
 def test_wrong_wishes_are_refused(source, tmp_path):
@@ -99,6 +115,10 @@ def test_the_command_and_its_page(tmp_path):
     told = CliRunner().invoke(app, [*command, "--dry-run"])
     assert told.exit_code == 0, told.output
     assert "60 passes of each model; of all 240, 0 are there" in told.output
+    for more, said in [(["--passes", "0"], "at least 1"), (["--json", str(tmp_path / "x.json")], "leave out")]:
+        refused = CliRunner().invoke(app, [*command, *more])
+        assert refused.exit_code == 2, refused.output
+        assert said in refused.output
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 0, done.output
     assert "mean error %" in done.output

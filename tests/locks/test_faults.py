@@ -171,6 +171,23 @@ def test_shifted_labels_are_named(place, written, tmp_path, shift, words) -> Non
     assert words in str(verify(place / "array.yaml", data=f"npz:{tmp_path}/other.npz")).lower()
 
 
+@pytest.mark.parametrize("change", [lambda y: y[:-1], lambda y: np.eye(5)[y], lambda y: y + 0.5])
+def test_labels_that_are_none_are_named(place, written, change) -> None:
+    np.save(written / "array" / "labels.npy", change(np.load(place / "test.npz")["labels"]))
+    assert "not 12 whole numbers" in str(verify(place / "array.yaml", written / "array"))
+
+
+def test_labels_may_be_a_column(place, tmp_path) -> None:
+    arrays = np.load(place / "test.npz")
+    np.savez(tmp_path / "column.npz", images=arrays["images"], labels=arrays["labels"][:, None])
+    export(tmp_path / "column.npz", tmp_path / "out", lock=place / "array.yaml", layout="npz")  # which verifies it
+
+
+def test_arrays_of_the_severities_of_the_lock_need_no_settings(place, written) -> None:
+    (written / "array" / "scuff.json").unlink()
+    assert verify(place / "array.yaml", written / "array").is_equal
+
+
 CUT = Cut(36, 32)
 PICTURE_FAULTS: dict[str, tuple[Callable[[Image.Image], Image.Image], Change | None, str]] = {
     "bicubic": (replace(CUT, filter="bicubic"), None, "resized with another filter: bicubic instead of bilinear"),
@@ -236,6 +253,13 @@ def test_a_cell_that_is_not_there(place, written) -> None:
     (written / "array" / "gaussian_noise.npy").unlink()
     with pytest.raises(ValueError, match="holds no cell of the lock"):
         verify(place / "array.yaml", written / "array")
+
+
+def test_cells_that_are_not_there_leave_room_to_explain_others(place, written, monkeypatch) -> None:
+    monkeypatch.setattr("scuff.locks.verdict.EXPLAINED", 1)
+    change_arrays(written / "array", ARRAY_FAULTS["bgr"][0])
+    (written / "array" / "gaussian_noise.npy").unlink()
+    assert "order BGR instead of RGB (brightness 1)" in str(verify(place / "array.yaml", written / "array"))
 
 
 # --- clean images ----------------------------------------------------------------------------------------------------

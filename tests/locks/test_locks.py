@@ -17,6 +17,9 @@ from typer.testing import CliRunner
 import scuff
 from scuff.cli import app
 from scuff.engine import LocalEngine
+from scuff.export import run_plan
+from scuff.export.options import ExportOptions
+from scuff.export.plan import plan_of
 from scuff.locks import Digest, NotEqual, make_lock, read_lock, verify
 from scuff.locks.lock import MOST_BYTES
 
@@ -128,6 +131,13 @@ def test_every_lock_takes_less_than_10_kb(suite, tmp_path, monkeypatch) -> None:
     assert lock.levels == scuff.load_suite(suite).choose(validation=True)
 
 
+def test_a_lock_that_would_be_too_large_is_refused_before_the_work(place, monkeypatch) -> None:
+    monkeypatch.setattr("scuff.locks.lock.MOST_BYTES", 400)
+    monkeypatch.setattr("scuff.locks.make.tally", None)
+    with pytest.raises(ValueError, match="a lock of 6 cells would take"):
+        make_lock("cifar10-c", f"npz:{place}/test.npz", **CELLS)
+
+
 def test_a_wrong_lock_gives_a_sentence(place, tmp_path) -> None:
     text, path = (place / "array.yaml").read_text(), tmp_path / "lock.yaml"
     lines = text.splitlines()
@@ -216,6 +226,14 @@ def test_corrupt_makes_what_a_lock_says(place, tmp_path, source, lock, options) 
     assert settings["lock"] == read_lock(place / lock).seal
     assert verify(place / lock, tmp_path / "out").is_equal
     assert verify(place / lock, tmp_path / "out", sample=4).is_equal
+
+
+def test_corrupt_tells_how_far_its_checks_are(place, tmp_path) -> None:
+    told: list[tuple[str, int, int]] = []
+    asked = ExportOptions(place / "test.npz", tmp_path / "out", lock=place / "array.yaml")
+    plan = plan_of(asked, lambda *progress: told.append(progress))
+    run_plan(plan, LocalEngine(1), checking=lambda *progress: told.append(progress))
+    assert told == [("checking images", 12, 12), *(("checking cells", k, 6) for k in range(6))]
 
 
 def test_corrupt_refuses_what_a_lock_does_not_say(place, tmp_path) -> None:

@@ -77,6 +77,10 @@ def test_what_cannot_be_compared_is_refused(place, tmp_path) -> None:
         resemblance(f"cifar10-c:{place}/theirs", f"npz:{tmp_path}/few.npz")
     with pytest.raises(ValueError, match="expected corrupted images"):
         resemblance(f"npz:{tmp_path}/few.npz", f"npz:{tmp_path}/few.npz")
+    np.savez(tmp_path / "one.npz", images=make_pictures(1, 32, 32), labels=np.zeros(1, int))
+    export(tmp_path / "one.npz", tmp_path / "one", "cifar10-c", only=["brightness"], engine=LocalEngine(1))
+    with pytest.raises(ValueError, match="one image says nothing about averages"):
+        resemblance(f"cifar10-c:{tmp_path}/one", f"npz:{tmp_path}/one.npz")
     result = CliRunner().invoke(app, ["compare", "a", "b", "--data", f"npz:{tmp_path}/few.npz"])
     assert (result.exit_code, "leave out b" in result.output) == (2, True)
     result = CliRunner().invoke(app, ["compare", "a", "b", "--limit", "3"])

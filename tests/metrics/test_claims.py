@@ -141,6 +141,13 @@ def test_weights_of_mce_are_those_of_the_full_score():
         ("of: fog, at_least: 0.8, by: colour", "by must be class"),
         ("of: fog, margin: 0.1, at_least: 0.8", "margin goes with"),
         ("metric: mce, against: baseline", "not mce"),
+        ("metric: mce, over: each, at_most: 70", "a mean over cells"),
+        ("metric: mean_error, of: saturate, at_most: 0.7", "leave validation entries out"),
+        ("of: [], at_least: 0.8", "no cell"),
+        ("of: fog, severity: [2, 7], at_least: 0.8", "no level"),
+        ("of: fog, severity: .inf, at_least: 0.8", "above 0 and at most 5"),
+        ("of: fog, severity: {to: 2.5}, at_least: 0.8", "from and to are levels"),
+        ("metric: survival, of: fog, severity: [], at_least: 0.8", "above 0 and at most 5"),
     ],
 )
 def test_wrong_claims_get_a_sentence_that_names_them(text, said):
@@ -180,7 +187,7 @@ class Model:
 
 def outcomes(text, model, images=4000, groups=None):
     trials = plan_trials(claim_of(text), images, 0, groups)
-    return [judge(trial, model, trial.most_images, len(trials)) for trial in trials]
+    return [judge(trial, model, trial.most_images) for trial in trials]
 
 
 def test_a_mean_over_cells_is_that_of_the_cells():
@@ -227,3 +234,5 @@ def test_a_budget_ends_a_trial_undecided():
     (outcome,) = outcomes("of: fog, severity: 1, at_least: 0.79, budget: 50", Model(4000, {"fog": 0.8}))
     assert (outcome.verdict, outcome.images) == ("undecided", 50)
     assert together([outcome]) == "undecided"
+    both = outcomes("of: [fog, snow], severity: 1, over: each, at_least: 0.79, budget: 50", Model(4000, {"fog": 0.8}))
+    assert [outcome.images for outcome in both] == [25, 25]

@@ -192,6 +192,17 @@ def test_digests_are_remembered_until_a_file_changes(tmp_path, monkeypatch):
     assert np.flatnonzero(digest_files(folder, names) != again).tolist() == [7]
 
 
+def test_a_file_that_could_not_be_read_once_is_read_again(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("scuff.digests.WORTH_IT", 0)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "a.bmp").write_bytes(b"a")
+    (tmp_path / "b.bmp").write_bytes(b"b")
+    with monkeypatch.context() as patch:
+        patch.setattr("scuff.digests.file_digest", lambda path: file_digest(path if "a.bmp" in path else "no/such"))
+        assert digest_files(tmp_path, ["a.bmp", "b.bmp"])[1] == 0
+    assert digest_files(tmp_path, ["a.bmp", "b.bmp"])[1] != 0
+
+
 # --- names and places -------------------------------------------------------------------------------------------------
 
 

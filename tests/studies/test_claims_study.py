@@ -48,6 +48,9 @@ def net(offset=0.0, name="net"):
     return Classifier(nn.Sequential(nn.Flatten(), layer), name=name)
 
 
+SHIFTED = net(offset=5.0)  # a baseline by its address
+
+
 def test_verdicts_and_what_is_kept(source, tmp_path):
     file = claims_file(tmp_path, EASY, HARD, UNCLEAR)
     checked = scuff.studies.check(file, net(offset=24.0), data=source, out=tmp_path / "gate")
@@ -124,6 +127,68 @@ def test_killed_and_run_again_it_asks_nothing_twice(source, tmp_path, monkeypatc
     assert cut.claims[0].outcomes == whole.claims[0].outcomes
 
 
+def test_what_claims_between_levels_have_asked_is_kept_for_the_next_run(tmp_path, source, monkeypatch):
+    claim = "not-worse: {metric: survival, against: baseline, of: fog, severity: [0.5, 1.3], population: these%s}"
+    top = f"{TOP}baseline: {__name__}:SHIFTED\n"
+    monkeypatch.setattr(scuff.studies.claims.plan, "BLOCK", 16)
+    asked = []
+    real = answers_module.predict_pairs
+
+    def count(runner, images, cells, models):
+        asked.append(len(images))
+        return real(runner, images, cells, models)
+
+    monkeypatch.setattr(answers_module, "predict_pairs", count)
+    for more in (", budget: 400", "", ""):
+        file = claims_file(tmp_path, claim % more, top=top)
+        asked.clear()
+        checked = scuff.studies.check(file, net(), data=source, out=tmp_path / "gate")
+        kept = [len(list(folder.iterdir())) for folder in (tmp_path / "gate" / "answers" / "sampled").iterdir()]
+        assert sum(kept) > 2
+    assert sum(asked) == 0  # although both models have answered in several files, in two runs
+    assert len({*kept}) == 1
+    assert checked.claims[0].verdict == "holds"
+
+
+def test_baselines_that_lack_something_are_refused_before_the_first_pass(source, tmp_path):
+    scuff.evaluate(net(), "cifar10-c", source, tmp_path / "old", only=["contrast"], severities=[1])
+    scuff.evaluate(net(), "imagenet-c", source, tmp_path / "other", only=["contrast"], severities=[1])
+    claim = "not-worse: {against: baseline, margin: 0.1, of: [contrast, fog], severity: 1}"
+    for baseline, said in [("old", "lack 1 cell that"), ("other", "another suite"), ("none", "neither the folder")]:
+        file = claims_file(tmp_path, claim, top=f"{TOP}baseline: {tmp_path / baseline}\n")
+        with pytest.raises(ValueError, match=said):
+            scuff.studies.check(file, net(), data=source, out=tmp_path / "gate")
+        assert not (tmp_path / "gate").exists()
+
+
+def test_a_baseline_may_be_a_file_of_weights(tmp_path):
+    file = claims_file(
+        tmp_path, "same: {against: baseline, margin: 0.2, of: fog, severity: 1}", top=f"{TOP}baseline: {WEIGHTS}\n"
+    )
+    checked = scuff.studies.check(file, WEIGHTS, data="fashion", limit=50, out=tmp_path / "gate")
+    assert checked.claims[0].worst.estimate == 0
+
+
+def test_budgets_and_groups_that_are_too_small_are_refused_before_the_first_pass(source, tmp_path):
+    for claim, said in [
+        ("a: {metric: survival, of: fog, severity: 4.5, at_least: 0.3, budget: 5}", "at least 6 passes, got 5"),
+        ("a: {of: fog, severity: 1, at_least: 0.3, by: class, least_images: 1000}", "no group has 1000 images"),
+    ]:
+        with pytest.raises(ValueError, match=said):
+            scuff.studies.ClaimsStudy(claims_file(tmp_path, claim), net(), data=source, out=tmp_path / "gate").plan()
+
+
+def test_what_is_certain_is_told_in_plain_json(source, tmp_path):
+    file = claims_file(tmp_path, "sure: {of: brightness, severity: 1, at_least: 0.001, population: these}")
+    scuff.studies.check(file, net(), data=source, out=tmp_path / "gate")
+
+    def refuse(word):
+        raise AssertionError(f"{word} is no JSON")
+
+    content = json.loads((tmp_path / "gate" / "claims.json").read_text(), parse_constant=refuse)
+    assert content["claims"][0]["verdict"] == "holds"
+
+
 @pytest.mark.parametrize(
     ("claims", "code"),
     [((EASY,), 0), ((EASY, HARD), 1), ((EASY, UNCLEAR), 3), ((UNCLEAR.replace("}", ", undecided: allow}"),), 0)],
@@ -149,6 +214,7 @@ def test_wrong_files_and_arguments_exit_with_2(tmp_path):
         ([claims_file(tmp_path, EASY)], "give a model"),
         ([claims_file(tmp_path, EASY), WEIGHTS], "with --data"),
         ([claims_file(tmp_path, EASY), "--rows", str(tmp_path)], "not the folder of an evaluation"),
+        ([claims_file(tmp_path, EASY), "--rows", str(tmp_path), "--limit", "5"], "leave out limit"),
     ]:
         result = CliRunner().invoke(app, ["check", *arguments, "--out", str(tmp_path / "gate")])
         assert result.exit_code == 2, result.output

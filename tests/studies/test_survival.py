@@ -18,6 +18,7 @@ from scuff.metrics import median_failure, survival, survival_area, survival_diff
 from scuff.models import Classifier
 from scuff.report.write import read_page
 from scuff.studies import SurvivalStudy, read_survival
+from scuff.studies.survival import read_other
 
 SHIFTS = [0.0, 0.05, 0.1, 0.15, 0.2, 0.3]  # of cifar10-c/brightness, and of the image itself
 GREYS = np.array([100, 120, 130, 140, 150, 160, 170], np.uint8)
@@ -107,6 +108,22 @@ def test_report_and_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     page = read_page(str(out))
     assert [section["key"] for section in page.sections if section][:2] == ["scores", "curves"]
     assert "no longer recognised at severity" in page.verdicts[0][1] or "more than half" in page.verdicts[0][1]
+
+
+def test_only_models_that_were_asked_the_same_are_compared(tmp_path: Path) -> None:
+    study = SurvivalStudy(_model(), "cifar10-c", _source(), tmp_path / "a", only=["brightness"])
+    rows = study.run()
+    pd.testing.assert_frame_equal(read_other(tmp_path / "a", study.plan().settings), rows)
+    for options, source, said in (
+        ({"seed": 1}, _source(), "seed was 0, is now 1"),
+        ({"path": "monotone"}, _source(), "path was levels"),
+        ({}, _source(GREYS[::-1].copy()), "images was"),
+    ):
+        other = SurvivalStudy(_model(), "cifar10-c", source, tmp_path / "b", only=["brightness"], **options).plan()
+        with pytest.raises(ValueError, match=said):
+            read_other(tmp_path / "a", other.settings)
+    with pytest.raises(ValueError, match="not the folder of scuff survival"):
+        read_other(tmp_path, study.plan().settings)
 
 
 def test_what_cannot_be_searched_is_refused(tmp_path: Path) -> None:

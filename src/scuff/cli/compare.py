@@ -100,7 +100,7 @@ def _compare_images(
     off = found[found["p_holm"].map(_is_clear)]
     verdict = (
         f"{len(off)} of {len(found)} averages differ by more than chance, in {_cells_of(off)} of {_cells_of(found)} "
-        f"cells (p < 0.05 after Holm's correction); {found['images'].iloc[0]} images per cell."
+        f"cells (p < {_significant()} after Holm's correction); {found['images'].iloc[0]} images per cell."
     )
     typer.echo(verdict)
     write_files({"verdict": verdict, "statistics": found}, found, as_json, as_csv)

@@ -83,7 +83,7 @@ def corrupt_command(
         _tell_cost(plan, place)
         return
     with resumable_job() as advance:
-        result = run_plan(plan, place, lambda done, total: advance("corrupting", done, total))
+        result = run_plan(plan, place, lambda done, total: advance("corrupting", done, total), advance)
     _conclude(plan, result, options.get("skip_unreadable", False))
 
 

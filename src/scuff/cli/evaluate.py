@@ -56,7 +56,11 @@ def evaluate_command(
     check_files(as_json, as_csv)
     from scuff.cli.jobs import chosen_engine, remove_damaged_cells, resumable_job
     from scuff.evaluation import plan_evaluation, run_plan
+    from scuff.evaluation.sampled import is_sampled
 
+    sampled = is_sampled(options.get("passes"), options.get("half_width"))
+    if sampled and (as_json or as_csv or baseline != "alexnet"):
+        raise ValueError("a sample is relative to AlexNet and goes to a report: leave out --baseline, --json and --csv")
     place = chosen_engine(engine, address, None)
     if repair:
         remove_damaged_cells(options["out"], dry_run)
@@ -64,7 +68,7 @@ def evaluate_command(
         plan = plan_evaluation(**{"suite": None} | options, progress=advance)
     _check_baseline(plan, baseline)
     _announce(plan)
-    if options.get("passes") or options.get("half_width"):
+    if sampled:
         _sample(plan, options, place, dry_run)
         return
     if dry_run:

@@ -35,10 +35,10 @@ def survival_command(plan: Any, rows: Any, *, compare_to: CompareTo = None) -> N
     from scuff.cli.console import print_table
     from scuff.metrics import survival_differences, survival_scores
     from scuff.report.survival import difference_table, score_table
-    from scuff.studies.survival import read_survival
+    from scuff.studies.survival import read_other
 
     print_table(score_table(survival_scores(rows)))
     typer.echo("In brackets: 95 % intervals, for these images and others like them.")
     if compare_to is not None:
-        print_table(difference_table(survival_differences(rows, read_survival(compare_to)), compare_to))
+        print_table(difference_table(survival_differences(rows, read_other(compare_to, plan.settings)), compare_to))
     typer.echo(f"Rows: {plan.store.root}/rows; scores: {plan.store.root}/scores.csv")

@@ -17,6 +17,7 @@ from scuff.vocabulary import (
     Severities,
     SkipUnreadable,
     Std,
+    Validation,
 )
 
 if TYPE_CHECKING:
@@ -62,9 +63,7 @@ class EvaluationOptions:
     _: KW_ONLY
     only: Only = None
     severities: Severities = None
-    validation: Annotated[bool, Option("Include unscored entries.", SWITCH, flag="--validation/--no-validation")] = (
-        False
-    )
+    validation: Validation = False
     limit: Annotated[int | None, Option("Number of images, evenly spread over the data.", WHOLE, "N")] = None
     passes: Annotated[
         int | None,

@@ -39,7 +39,6 @@ def predict_pairs(
     shared = {
         "corruption": np.array([cells[pair].entry for pair in order]),
         "severity": np.array([cells[pair].severity or 0 for pair in order], np.int16),
-        "dial": np.array([cells[pair].dial for pair in order], float),  # NaN at levels
         "image_id": example.ids[images[order]],
         "label": example.labels[images[order]],
     }

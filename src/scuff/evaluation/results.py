@@ -95,4 +95,5 @@ def read_model(place: str) -> tuple[Evaluation, pd.DataFrame]:
 
 def is_evaluation(place: str) -> bool:
     """Whether a place is the folder of an evaluation, or FOLDER:MODEL."""
-    return any(folder and Store(folder).exists(SETTINGS) for folder in (place, place.rpartition(":")[0]))
+    folders = [folder for folder in (place, place.rpartition(":")[0]) if folder]
+    return any(not os.path.isfile(os.path.expanduser(folder)) and Store(folder).exists(SETTINGS) for folder in folders)

@@ -49,7 +49,7 @@ def evaluate(asked: EvaluationOptions) -> pd.DataFrame:
         plan = plan_evaluation(**options | {"out": nowhere if asked.out is None else asked.out})
         for doubt in doubts(plan):
             log.warning(doubt)
-        if is_sampled(asked):
+        if is_sampled(asked.passes, asked.half_width):
             run_sampled(plan, asked.passes, asked.half_width)
             return pd.concat([Sampling(plan).rows(model) for model in plan.classifiers])
         run_plan(plan)

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +19,6 @@ import pandas as pd
 
 from scuff.engine import Advance, Run, needs_of
 from scuff.environment import environment
-from scuff.evaluation.options import EvaluationOptions
 from scuff.evaluation.pairs import predict_pairs
 from scuff.evaluation.plan import SETTINGS, Plan
 from scuff.evaluation.results import Shared
@@ -29,7 +28,7 @@ from scuff.metrics.sampling.estimate import Population
 from scuff.metrics.sampling.plan import SamplingPlan
 from scuff.metrics.sampling.scores import sampled_scores
 from scuff.metrics.score import Score
-from scuff.store import Settings, Store, read_rows, read_settings, write_rows
+from scuff.store import Settings, Store, check_settings, read_rows, read_settings, write_rows
 from scuff.suites import Suite
 from scuff.suites.suite import suite_from_dict
 
@@ -73,12 +72,7 @@ class Sampling:
 
     def files(self, model: str) -> dict[Steps, str]:
         """The files of a model without a gap from the first step on."""
-        names = self.plan.store.names(self.folder(model), ".parquet")
-        known = {steps_of(name): name for name in names}
-        found: dict[Steps, str] = {}
-        while following := [s for s in known if s.start == (max(f.stop for f in found) if found else 0)]:
-            found[max(following, key=lambda s: s.stop)] = known[max(following, key=lambda s: s.stop)]
-        return found
+        return without_gap(self.plan.store.names(self.folder(model), ".parquet"))
 
     def done(self, model: str) -> int:
         """How many steps a model has behind it."""
@@ -110,11 +104,23 @@ def read_samples(directory: str | os.PathLike[str]) -> tuple[dict[str, pd.DataFr
         names.setdefault(name.rpartition("/")[0], []).append(name)
     samples: dict[str, pd.DataFrame] = {}
     for files in names.values():
-        rows = read_rows(store, files)
+        rows = read_rows(store, without_gap(files).values())
         model = str(rows["model"].iloc[0])
         if model not in samples or len(samples[model]) < len(rows):
             samples[model] = rows
     return samples, settings, suite_from_dict(settings["suite"], SETTINGS)
+
+
+def without_gap(names: Iterable[str]) -> dict[Steps, str]:
+    """Files of one model that follow one another from the first step on; an interruption may leave others."""
+    known = {steps_of(name): name for name in names}
+    found: dict[Steps, str] = {}
+    stop = 0
+    while following := [steps for steps in known if steps.start == stop]:
+        longest = max(following, key=lambda steps: steps.stop)
+        found[longest] = known[longest]
+        stop = longest.stop
+    return found
 
 
 def steps_of(name: str) -> Steps:
@@ -142,15 +148,15 @@ class SampleRunner(Runner):
         return len(images) * len(columns_of)
 
 
-def is_sampled(asked: EvaluationOptions) -> bool:
+def is_sampled(passes: int | None, half_width: float | None) -> bool:
     """Whether a sample is asked for; wrong wishes are refused."""
-    if asked.passes is not None and asked.half_width is not None:
+    if passes is not None and half_width is not None:
         raise ValueError("give passes or half_width, not both: either says when a sample is large enough")
-    if asked.passes is not None and asked.passes < 1:
-        raise ValueError(f"passes must be at least 1, got {asked.passes}")
-    if asked.half_width is not None and not asked.half_width > 0:
-        raise ValueError(f"half_width must be above 0, got {asked.half_width}")
-    return asked.passes is not None or asked.half_width is not None
+    if passes is not None and passes < 1:
+        raise ValueError(f"passes must be at least 1, got {passes}")
+    if half_width is not None and not half_width > 0:
+        raise ValueError(f"half_width must be above 0, got {half_width}")
+    return passes is not None or half_width is not None
 
 
 def run_sampled(plan: Plan, passes: int | None = None, half_width: float | None = None, **options: Any) -> Timing:
@@ -168,6 +174,9 @@ def run_sampled(plan: Plan, passes: int | None = None, half_width: float | None 
         raise ValueError(
             f"a sample needs two images of each of the {len(plan.cells)} cells, and {passes} passes are fewer"
         )
+    for model in plan.classifiers:
+        if any(name.startswith(f"{FOLDER}/{model}-") for name in plan.store.names(FOLDER, ".parquet")):
+            check_settings(plan.store, f"models/{model}.json", plan.about(model), ("environment", "address"))
     started, timing = time.perf_counter(), Timing()
     with Run(how.pop("engine"), plan.store, how.pop("progress"), "evaluate") as run:
         device = run.engine.find_device(how.pop("device"))

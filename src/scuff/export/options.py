@@ -6,8 +6,8 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from scuff.files import check_out
-from scuff.options import SWITCH, TEXT, WHOLE, Option
-from scuff.vocabulary import Crop, EngineOption, Only, Resize, Seed, Severities, SkipUnreadable
+from scuff.options import TEXT, WHOLE, Option
+from scuff.vocabulary import Crop, EngineOption, Only, Resize, Seed, Severities, SkipUnreadable, Validation
 
 if TYPE_CHECKING:
     from scuff.suites import Suite
@@ -48,9 +48,7 @@ class ExportOptions:
     _: KW_ONLY
     only: Only = None
     severities: Severities = None
-    validation: Annotated[bool, Option("Include unscored entries.", SWITCH, flag="--validation/--no-validation")] = (
-        False
-    )
+    validation: Validation = False
     seed: Seed = 0
     resize: Resize = None
     crop: Crop = None

@@ -88,20 +88,20 @@ class Plan:
 
 
 def plan_of(asked: ExportOptions, progress: Progress | None = None) -> Plan:
-    """Plan an export without writing anything. `progress` is told of pictures that are tried."""
+    """Plan an export without writing anything. `progress` is told of images that are tried."""
     lock = open_lock(asked.lock)
     if lock is not None:
         asked = _follow(asked, lock)
-    plan = _plan(asked, lock, {})
+    plan = _plan(asked, lock, {}, progress)
     images, work = plan.job.images, plan.work
     if not isinstance(images, FolderImages) or not (plan.tasks or work.left_out):
         return plan
     stored = StoredPictures(images.source, plan.names)
     unreadable = find_unreadable(stored, os.fspath(asked.source), asked.skip_unreadable, progress)
-    return _plan(asked, lock, unreadable) if unreadable else plan
+    return _plan(asked, lock, unreadable, progress) if unreadable else plan
 
 
-def _plan(asked: ExportOptions, lock: Lock | None, unreadable: Mapping[str, str]) -> Plan:
+def _plan(asked: ExportOptions, lock: Lock | None, unreadable: Mapping[str, str], progress: Progress | None) -> Plan:
     suite = asked.suite if isinstance(asked.suite, Suite) else load_suite(asked.suite)
     levels = suite.choose(asked.only, asked.severities, asked.validation)
     for entry, severities in levels.items():
@@ -120,9 +120,9 @@ def _plan(asked: ExportOptions, lock: Lock | None, unreadable: Mapping[str, str]
     chosen = {"suite": suite, "levels": levels, "seed": asked.seed, "save": asked.save, "store": store}
     cut, seals = (lock and lock.recipe.cut) or Cut(asked.resize, asked.crop), Seals(store)
     if lock is not None:
-        verify_clean(
-            lock, _clean_source(source, arrays), has_labels=arrays is not None and arrays.labels is not None
-        ).raise_if_different()
+        has_labels = arrays is not None and arrays.labels is not None
+        clean = _clean_source(source, arrays)
+        verify_clean(lock, clean, has_labels=has_labels, progress=progress).raise_if_different()
     if arrays is None:
         origin, names, job, work = _plan_pictures(
             source, unreadable, layout, shard, cut, chosen, seals, in_colour=lock is not None

@@ -44,8 +44,13 @@ def export(asked: ExportOptions) -> ExportResult:
     return run_plan(plan_of(asked), asked.engine, asked.progress)
 
 
-def run_plan(plan: Plan, engine: Engine | None = None, progress: Progress | None = None) -> ExportResult:
-    """Carry out what `plan_export` has planned."""
+def run_plan(
+    plan: Plan,
+    engine: Engine | None = None,
+    progress: Progress | None = None,
+    checking: Callable[[str, int, int], None] | None = None,
+) -> ExportResult:
+    """Carry out what `plan_export` has planned. With a lock, `checking` is told of cells that are read back."""
     work, store = plan.work, plan.job.store
     written, done, total, failures = 0, 0, plan.missing, {**plan.unreadable, **work.left_out}
     try:
@@ -72,5 +77,5 @@ def run_plan(plan: Plan, engine: Engine | None = None, progress: Progress | None
     finally:
         plan.seals.close()
     if plan.lock is not None:
-        verify(plan.lock, plan.destination).raise_if_different()
+        verify(plan.lock, plan.destination, progress=checking).raise_if_different()
     return ExportResult(written, work.outputs - total, failures)

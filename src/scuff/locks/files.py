@@ -10,6 +10,7 @@ import io
 import os
 import tarfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
@@ -17,10 +18,11 @@ from urllib.parse import unquote
 import numpy as np
 
 from scuff.arrays import check_images, open_arrays, read_array
+from scuff.data.pixels import count_processors
 from scuff.data.published import LABELS, written_levels
 from scuff.locks.lock import Lock
 from scuff.locks.recipe import Cell
-from scuff.locks.sums import array_contents, content_of
+from scuff.locks.sums import content_of
 from scuff.pictures import SUFFIXES, find_pictures, read_picture
 from scuff.random import image_id
 
@@ -42,12 +44,11 @@ class SeenCell:
     def contents(self, wanted: Iterable[int] | None = None) -> Iterator[tuple[int, bytes]]:
         """Pairs of an id and a content: of all images in order, or of those at some places."""
         places = list(range(len(self.ids)) if wanted is None else wanted)
-        for start in range(0, len(places), AT_ONCE):
-            some = places[start : start + AT_ONCE]
-            images = [self.read(k) for k in some]
-            alike = len({image.shape for image in images}) == 1
-            found = array_contents(np.stack(images)) if alike else map(content_of, images)
-            yield from zip((self.ids[k] for k in some), found, strict=True)
+        with ThreadPoolExecutor(count_processors()) as pool:
+            for start in range(0, len(places), AT_ONCE):
+                some = places[start : start + AT_ONCE]
+                found = pool.map(lambda k: content_of(self.read(k)), some)
+                yield from zip((self.ids[k] for k in some), found, strict=True)
 
 
 def find_cells(lock: Lock, folder: Path, source_ids: Sequence[int] | None = None) -> dict[Cell, SeenCell]:
@@ -77,18 +78,19 @@ def _array_cells(
     lock: Lock, entry: str, file: Path, source_ids: Sequence[int] | None
 ) -> dict[tuple[str, int | None], SeenCell]:
     """The blocks of a .npy, one for each severity."""
-    levels = written_levels(file.parent) or lock.suite.levels(entry)
     images = read_array(file, mapped=True)
     check_images(file, images)
+    own = lock.levels[entry]
+    levels = written_levels(file.parent) or (own if len(images) == len(own) * lock.images else lock.suite.levels(entry))
     count = -(-len(images) // len(levels))
-    labels = read_array(file.parent / LABELS).reshape(-1) if (file.parent / LABELS).exists() else None
+    labels = read_array(file.parent / LABELS) if (file.parent / LABELS).exists() else None
     cells = {}
     for place, level in enumerate(levels):
         block = slice(place * count, (place + 1) * count)
         if (entry, level) in lock.cells:
             # One file of labels serves all severities: it may hold them once, or as often as there are severities.
-            own = None if labels is None else labels[block] if len(labels) > count else labels
-            cells[entry, level] = _array_cell(lock, file, images[block], own, source_ids)
+            some = None if labels is None else labels[block] if len(labels) > count else labels
+            cells[entry, level] = _array_cell(lock, file, images[block], some, source_ids)
     return cells
 
 

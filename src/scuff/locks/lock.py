@@ -124,18 +124,22 @@ class Lock:
             "cells": cells,
         }
 
+    def to_yaml(self) -> bytes:
+        """The file; one of too many cells is refused."""
+        content = {"seal": self.seal, **self.to_dict()}
+        text = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=4096).encode()
+        if len(text) > MOST_BYTES:
+            raise ValueError(
+                f"a lock of {len(self.cells)} cells would take {len(text)} bytes, and {MOST_BYTES} is the most; make "
+                "one of fewer entries (--only) or severities (--severity)"
+            )
+        return text
+
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the file."""
-        content = {"seal": self.seal, **self.to_dict()}
-        text = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=4096)
-        size = len(text.encode())
-        if size > MOST_BYTES:
-            raise ValueError(
-                f"a lock of {len(self.cells)} cells would take {size} bytes, and {MOST_BYTES} is the most; make one of "
-                "fewer entries (--only) or severities (--severity)"
-            )
+        text = self.to_yaml()
         with write_by_rename(path) as file:
-            file.write(text.encode())
+            file.write(text)
         return Path(path)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from scuff.environment import find_device
 from scuff.locks.lock import Lock, Locked, LockedSource, sample_size
 from scuff.locks.options import LockOptions
 from scuff.locks.recipe import Cell, Recipe, known_ids, knows_names, read_images
-from scuff.locks.sums import Digest, check_of, contents, label_digest, size_words, tag_of, total
+from scuff.locks.sums import CHECK, Digest, check_of, contents, label_digest, size_words, tag_of, total
 from scuff.options import takes_options
 from scuff.pictures import Cut
 from scuff.suites import Suite, list_suites, load_suite
@@ -66,24 +66,29 @@ def make_lock(asked: LockOptions) -> Lock:
     ids = known_ids(source)
     size = sample_size(len(source), list(levels), len(cells))
     sample = sorted(ids.tolist(), key=tag_of)[:size]
-    found = tally(recipe, source, [CLEAN, *cells], sample, find_device(asked.device), asked.progress)
-    sizes = found[CLEAN].sizes
-    return Lock(
+    blank = Locked(Digest(), (check_of(bytes(CHECK)),) * len(sample))
+    lock = Lock(
         recipe,
         "names" if knows_names(source) else "places",
         len(source),
-        next(iter(sizes)) if len(sizes) == 1 else None,
+        None,
         tuple(map(tag_of, sample)),
         LockedSource(
-            total((key, b"") for key in ids.tolist()),
-            label_digest(ids, source.labels),
-            found[CLEAN].locked(sample),
-            files_digest(source),
+            total((key, b"") for key in ids.tolist()), label_digest(ids, source.labels), blank, files_digest(source)
         ),
-        {cell: found[cell].locked(sample) for cell in cells},
+        dict.fromkeys(cells, blank),
         (asked.data if isinstance(asked.data, str) else source.name)[:LONGEST],
         decoder_words() if source.has_pictures else None,
         scuff.__version__,
+    )
+    lock.to_yaml()  # one that is too large fails here
+    found = tally(recipe, source, [CLEAN, *cells], sample, find_device(asked.device), asked.progress)
+    sizes = found[CLEAN].sizes
+    return replace(
+        lock,
+        size=next(iter(sizes)) if len(sizes) == 1 else None,
+        source=replace(lock.source, pixels=found[CLEAN].locked(sample)),
+        cells={cell: found[cell].locked(sample) for cell in cells},
     )
 
 
@@ -113,6 +118,7 @@ def tally(
     """Make some cells of all images of a source. Images are decoded once, and pass through all cells together."""
     found = {cell: Tally() for cell in cells}
     ids, kept, done = known_ids(source), set(kept), 0
+    what = "checking images" if list(cells) == [CLEAN] else "making cells"
     for positions, images in read_images(source, recipe.pixels_cut, device):
         for cell in cells:
             made = images if cell == CLEAN else recipe.make(images, cell, source.ids[positions])
@@ -122,7 +128,7 @@ def tally(
             found[cell].sizes.add(size_words(made.movedim(-3, -1).shape[1:]))
             done += len(positions)
             if progress is not None:
-                progress("making cells", done, len(source) * len(cells))
+                progress(what, done, len(source) * len(cells))
     return found
 
 

@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from scuff.options import SWITCH, TEXT, Option
-from scuff.vocabulary import Crop, Device, Only, ProgressOption, Resize, Seed, Severities
+from scuff.vocabulary import Crop, Device, Only, ProgressOption, Resize, Seed, Severities, Validation
 
 if TYPE_CHECKING:
     from scuff.suites import Suite
@@ -25,9 +25,7 @@ class LockOptions:
     _: KW_ONLY
     only: Only = None
     severities: Severities = None
-    validation: Annotated[bool, Option("Include unscored entries.", SWITCH, flag="--validation/--no-validation")] = (
-        False
-    )
+    validation: Validation = False
     seed: Seed = 0
     resize: Resize = None
     crop: Crop = None

@@ -125,7 +125,7 @@ def verify(
 def _verify_data(
     lock: Lock, source: Source, sample: int | None, device: torch.device, progress: Progress | None
 ) -> Verdict:
-    clean = verify_clean(lock, source, sample)
+    clean = verify_clean(lock, source, sample, progress=progress)
     if clean.faults:
         return clean
     chosen, tags = _sampled(lock, source, sample)
@@ -139,14 +139,20 @@ def _verify_data(
     return Verdict(lock, len(chosen), tuple(lock.cells), different, (machine,) if different else ())
 
 
-def verify_clean(lock: Lock, source: Source, sample: int | None = None, has_labels: bool = True) -> Verdict:
+def verify_clean(
+    lock: Lock,
+    source: Source,
+    sample: int | None = None,
+    has_labels: bool = True,
+    progress: Progress | None = None,
+) -> Verdict:
     """Whether clean images are those of a lock, once they are decoded and cut."""
     faults = check_source(lock, source, has_labels)
     chosen, tags = _sampled(lock, source, sample)
     if not len(chosen):
         return Verdict(lock, 0, (), (), tuple(faults))
     kept = known_ids(chosen).tolist() if sample else []
-    found = tally(lock.recipe, chosen, [CLEAN], kept, torch.device("cpu"))[CLEAN]
+    found = tally(lock.recipe, chosen, [CLEAN], kept, torch.device("cpu"), progress)[CLEAN]
     if not faults and not _fits(lock.source.pixels, found, tags, sample):
         faults.append(_pixel_fault(lock, source))
     return Verdict(lock, len(chosen), (), (), tuple(faults))
@@ -225,7 +231,7 @@ def _verify_files(
             faults.append(fault)
         if not fits:
             different.append(cell)
-            if len(different) <= EXPLAINED:
+            if sum(other in seen for other in different) <= EXPLAINED:
                 pairs = pairs if sample is None else list(seen[cell].contents())
                 faults.append(explain(lock, cell, seen[cell], pairs, source))
         checked = max(checked, len(pairs))
@@ -245,9 +251,12 @@ def _check_cell(lock: Lock, locked: Locked, seen: SeenCell, sample: int | None) 
 
 
 def _label_fault(lock: Lock, seen: SeenCell, cell: Cell) -> Fault | None:
-    if seen.labels is None or len(seen.labels) != lock.images or len(seen.ids) != lock.images:
+    if seen.labels is None or len(seen.ids) != lock.images:
         return None
     ids, labels = np.array(seen.ids), np.array(seen.labels)
+    if labels.size != lock.images or labels.dtype.kind not in "iu":
+        return Fault(f"labels are {labels.dtype} of shape {labels.shape}, not {lock.images} whole numbers", cell)
+    labels = labels.reshape(-1)  # of a column
     if label_digest(ids, labels) == lock.source.labels:
         return None
     return Fault(explain_labels(lock, ids, labels), cell)

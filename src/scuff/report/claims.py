@@ -63,7 +63,7 @@ def claims_table(checked: Checked) -> Table:
         Column("confidence", lambda claim: 1 - claim.resolved["alpha"], "{:g}".format),
         Column("verdict", lambda claim: claim.verdict),
         *([Column("of all together (Holm)", lambda claim: claim.holm)] if has_holm else []),
-        Column("measured", lambda claim: _measured(claim)),
+        Column("measured", measured),
         Column("passes", lambda claim: claim.passes, grouped),
     ]
     return Table.of("In brackets: where the value may be, however often one looks.", list(checked.claims), columns)
@@ -110,7 +110,8 @@ def evidence_figure(claim: ClaimResult) -> Figure:
     )
 
 
-def _measured(claim: ClaimResult) -> str:
+def measured(claim: ClaimResult) -> str:
+    """The value of the trial that decided a claim, with its interval."""
     worst = claim.worst
     where = f" ({worst.name})" if worst.name else ""
     return f"{worst.estimate:.3g} [{worst.low:.3g}, {worst.high:.3g}]{where}"

@@ -27,6 +27,7 @@ COLUMNS = {
 }
 FRAME_COLUMNS = {"frame": pa.int16(), **{f"rank{rank}": pa.int32() for rank in (2, 3, 4, 5)}}  # of sequences only
 FAILURE_COLUMNS = {"failure": pa.float32(), "highest": pa.float32(), "flips_back": pa.bool_()}  # of survival only
+DIAL_COLUMNS = {"dial": pa.float64()}  # of claims only: a severity in place of a level
 
 
 def write_rows(store: Store, name: str, constant: Mapping[str, str], columns: Mapping[str, np.ndarray]) -> None:
@@ -42,7 +43,7 @@ def write_rows(store: Store, name: str, constant: Mapping[str, str], columns: Ma
         else pa.DictionaryArray.from_arrays(zeros, pa.array([constant[word]]))
         for word in CONSTANT
     }
-    for column, kind in {**COLUMNS, **FRAME_COLUMNS, **FAILURE_COLUMNS}.items():
+    for column, kind in {**COLUMNS, **FRAME_COLUMNS, **FAILURE_COLUMNS, **DIAL_COLUMNS}.items():
         if column in columns:
             table[column] = pa.array(np.broadcast_to(columns[column], count), kind)
     file = io.BytesIO()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from scuff.engine import Advance, Run
     from scuff.engine.cost import StudyCost
-    from scuff.store import Store
+    from scuff.store import Settings, Store
     from scuff.studies.calibration.bench import Bench, ClosedBench
     from scuff.suites import Suite
 
@@ -31,6 +31,7 @@ SUITE = "Suite of corruptions with levels: its name (see scuff list), or its fil
 IMAGES = "Clean images: fashion, cifar10:DIR, folder:DIR, npz:FILE, hf:DIR, ..."
 PATH = "levels, through all of them, or monotone, through those that lead away from the image."
 HALVINGS = 4  # of a step between levels
+OF_A_MODEL = ("model", "model_name", "data", "limit", "only")  # settings in which those may differ that are compared
 
 
 @study
@@ -158,12 +159,21 @@ class SurvivalWork:
 
 def read_survival(directory: str | os.PathLike[str]) -> "pd.DataFrame":
     """The rows that the folder of a study holds."""
-    from scuff.store import Store, read_rows, read_settings
+    from scuff.store import open_results, read_rows, read_settings
 
-    store = Store(directory)
+    store = open_results(directory, SurvivalStudy.file, "scuff survival")
     settings = read_settings(store, SurvivalStudy.file)
     there = store.names("rows", ".parquet")
     return read_rows(store, [_rows_of(entry) for entry in settings["only"] if _rows_of(entry) in there])
+
+
+def read_other(directory: str | os.PathLike[str], settings: "Settings") -> "pd.DataFrame":
+    """The rows of another model, if it was asked the same about the same images as one with these settings."""
+    from scuff.store import Store, check_settings
+    from scuff.studies.base import ALWAYS_NOTED
+
+    check_settings(Store(directory), SurvivalStudy.file, settings, (*ALWAYS_NOTED, *OF_A_MODEL))
+    return read_survival(directory)
 
 
 def _rows_of(entry: str) -> str:

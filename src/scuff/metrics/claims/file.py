@@ -1,14 +1,4 @@
-"""A file of claims: what is said of a model, resolved to cells, bounds and error rates.
-
-claims: 1
-suite: imagenet-c
-confidence: 0.99
-budget: 20000
-list:
-  fog:       {metric: accuracy, of: fog, severity: {to: 3}, over: each, at_least: 0.80}
-  whole:     {metric: mce, at_most: 70}
-  not-worse: {metric: accuracy, against: baseline, margin: 0.01}
-"""
+"""A file of claims (`scuff check --help` shows one): what is said of a model, as cells, bounds and error rates."""
 
 from __future__ import annotations
 
@@ -16,8 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Required, TypedDict
-
-import numpy as np
 
 from scuff.metrics.evaluation.corruption_error import mce
 from scuff.metrics.evaluation.errors import entry_families, mean_error
@@ -119,7 +107,8 @@ class Claim:
         by = "" if self.by is None else ", by class" if self.by == "class" else f", by {self.by['column']}"  # type: ignore[index]
         if self.is_paired:
             metric = "survival" if self.metric == "survival" else "accuracy"
-            return f"{metric}{over}{by} is at most {-self.bound:g} below the baseline's"
+            far = f"at least {self.bound:g} above" if self.bound > 0 else f"at most {-self.bound:g} below"
+            return f"{metric}{over}{by} is {far} the baseline's"
         return f"{self.metric}{over}{by} is at {'least' if self.is_lower else 'most'} {self.bound:g}"
 
 
@@ -171,6 +160,8 @@ def _resolve(name: str, given: Mapping[str, Any], written: Mapping[str, Any], su
     _one_of(metric, "metric", METRICS)
     cells = _cells(suite, given.get("of", "all"), given.get("severity"), metric)
     over = _one_of(given.get("over", "mean"), "over", ("mean", "each"))
+    if metric == "mce" and over == "each":
+        raise ValueError("mce is a mean over cells; for each of them, claim an error")
     weights, scale = _weights(metric, suite, cells)
     if is_paired:
         if given["against"] != "baseline":
@@ -233,6 +224,8 @@ def _weights(metric: str, suite: Suite, cells: tuple[Key, ...]) -> tuple[tuple[f
         return (1 / len(cells),) * len(cells), 1.0
     if any(cell.dial is not None for cell in cells):
         raise ValueError(f"{metric} is about levels; between them, claim an accuracy")
+    if not {cell.entry for cell in cells} <= set(suite.benchmark()):
+        raise ValueError(f"{metric} counts the benchmark's own cells alone; leave validation entries out")
     about = Cells("", "", suite.name, *each_cell_alone([(cell.entry, cell.severity) for cell in cells]))
     if metric == "mean_error":
         estimate = mean_error.estimate(about, suite=suite, partial=True)
@@ -243,8 +236,6 @@ def _weights(metric: str, suite: Suite, cells: tuple[Key, ...]) -> tuple[tuple[f
         if "not normalised" in estimate.note:
             raise ValueError(f"there is no AlexNet reference for {suite.name}; claim a mean_error")
     weights = linear_weights(estimate)
-    if not np.all(weights > 0):
-        raise ValueError(f"{metric} counts the benchmark's own cells alone; leave validation entries out")
     return tuple((weights / weights.sum()).tolist()), float(weights.sum())
 
 
@@ -268,28 +259,34 @@ def _cells(suite: Suite, of: str | Sequence[str], severity: Severity | None, met
             cells += _dials(suite, entry, severity)
             continue
         levels = [level or 0 for level in suite.levels(entry)]
-        chosen = [level for level in levels if _is_meant(level, severity)]
+        chosen = _levels(levels, severity)
         if not chosen:
             raise ValueError(f"{entry} has no level {severity!r}; it has {', '.join(map(str, levels))}")
         cells += [Key(entry, level) for level in chosen]
+    if not cells:
+        raise ValueError("it speaks of no cell: of is empty")
     return tuple(cells)
 
 
-def _is_meant(level: int, severity: Severity | None) -> bool:
+def _levels(levels: list[int], severity: Severity | None) -> list[int]:
+    """Those that are meant; none of them if one that is meant does not exist."""
     if severity is None:
-        return True
+        return levels
     if isinstance(severity, dict):
         unknown = set(severity) - {"from", "to"}
         if unknown:
             raise ValueError(f"severity takes from and to, not {', '.join(sorted(unknown))}")
-        return severity.get("from", level) <= level <= severity.get("to", level)
-    return level in (severity if isinstance(severity, list) else [severity])
+        if _is_between(list(severity.values())):
+            raise ValueError("from and to are levels; write severities between them as a list")
+        return [level for level in levels if severity.get("from", level) <= level <= severity.get("to", level)]
+    wanted = set(severity if isinstance(severity, list) else [severity])
+    return [level for level in levels if level in wanted] if wanted <= set(levels) else []
 
 
 def _is_between(severity: Severity | None) -> bool:
     """Whether a severity lies between levels."""
     wanted = severity if isinstance(severity, list) else [severity] if isinstance(severity, int | float) else []
-    return any(value != int(value) for value in wanted)
+    return not all(float(value).is_integer() for value in wanted)
 
 
 def _dials(suite: Suite, entry: str, severity: Severity | None) -> list[Key]:
@@ -300,9 +297,9 @@ def _dials(suite: Suite, entry: str, severity: Severity | None) -> list[Key]:
     if severity is None or isinstance(severity, dict):
         raise ValueError(f"say up to which severity, as in severity: 2.5; the highest of {entry} is {highest}")
     wanted = severity if isinstance(severity, list) else [severity]
-    if not all(0 < value <= highest for value in wanted):
+    if not wanted or not all(0 < value <= highest for value in wanted):
         raise ValueError(f"a severity of {entry} is above 0 and at most {highest}, got {severity!r}")
-    return [Key(entry, dial=float(value)) for value in wanted]
+    return [Key(entry, dial=float(value)) for value in dict.fromkeys(wanted)]
 
 
 def _only_known(given: Mapping[str, Any], form: Any, where: str) -> None:

@@ -19,6 +19,7 @@ from scuff.metrics.sampling.plan import keyed_chances, shuffled_places
 
 CLEAN_KEY = Key(CLEAN)
 MOST_SHOWN = 200  # points of a curve of evidence
+CERTAIN = 1000.0  # told in place of the logarithm of endless wealth, which JSON cannot hold
 
 Right = Callable[[str, Key, np.ndarray], np.ndarray]  # "model" or "baseline", a cell, places of images -> right or not
 
@@ -28,7 +29,7 @@ class Trial:
     """One mean that a claim compares with its bound: of all its cells, or of one of them, or of a group of images.
 
     `images` are the places of images in the order in which they are tried, and `cells` has a line for each of them: the
-    places of the cells that it is tried in, one or all.
+    places of the cells that it is tried in, one or all. `siblings` trials share the claim's budget.
     """
 
     claim: Claim
@@ -36,6 +37,7 @@ class Trial:
     keys: tuple[Key, ...]
     images: np.ndarray
     cells: np.ndarray
+    siblings: int = 1
 
     @property
     def passes_per_image(self) -> int:
@@ -50,7 +52,9 @@ class Trial:
     def most_images(self) -> int:
         """How many images the budget allows."""
         budget = self.claim.budget
-        return len(self.images) if budget is None else min(len(self.images), budget // self.passes_per_image)
+        if budget is None:
+            return len(self.images)
+        return min(len(self.images), budget // self.siblings // self.passes_per_image)
 
     def pairs(self, start: int, stop: int) -> list[tuple[Key, np.ndarray]]:
         """What must be known of some images, in the order of trial: places of images by cell."""
@@ -154,23 +158,25 @@ def plan_trials(claim: Claim, images: int, seed: int, groups: dict[str, np.ndarr
     order = shuffled_places(images, f"images|{seed}")
     chance = keyed_chances(images, f"cell of image|{seed}")
     each = [(key,) for key in claim.cells] if claim.over == "each" else [claim.cells]
-    trials = []
-    for group, places in (groups or {"": np.arange(images)}).items():
+    groups = groups or {"": np.arange(images)}
+    siblings, trials = len(groups) * len(each), []
+    for group, places in groups.items():
         members = order[np.isin(order, places)]
         for keys in each:
             named = [*([group] if group else []), *([str(keys[0])] if len(each) > 1 else [])]
-            trials.append(Trial(claim, ", ".join(named), keys, members, _cells_of(claim, keys, members, chance)))
+            cells = _cells_of(claim, keys, members, chance)
+            trials.append(Trial(claim, ", ".join(named), keys, members, cells, siblings))
     return trials
 
 
-def judge(trial: Trial, right: Right, count: int, siblings: int = 1) -> Outcome:
+def judge(trial: Trial, right: Right, count: int) -> Outcome:
     """The outcome of a trial after its first images, of which those beyond a verdict do not count."""
     evidence = trial.evidence(right, count)
-    verdict, taken = evidence.decide(trial.claim.alpha, siblings)
+    verdict, taken = evidence.decide(trial.claim.alpha, trial.siblings)
     taken = min(taken, count)
     low, high = trial.interval(right, taken)
     every = np.unique(np.linspace(0, taken - 1, MOST_SHOWN).astype(int))
-    before = Evidence(evidence.supporting[:taken], evidence.opposing[:taken])
+    before = Evidence(*(np.minimum(w[:taken], CERTAIN) for w in (evidence.supporting, evidence.opposing)))
     return Outcome(
         trial.name,
         verdict,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -13,6 +11,7 @@ import pandas as pd
 from scuff.evaluation.pairs import predict_pairs
 from scuff.evaluation.plan import Cell, Plan
 from scuff.evaluation.runner import Runner
+from scuff.evaluation.sampled import MOST_STEPS, Sampling
 from scuff.metrics.claims.file import Key
 from scuff.store import read_rows, write_rows
 
@@ -31,7 +30,7 @@ class Answers:
     runner: Runner | None = None
     names: dict[str, str] = field(default_factory=dict)  # the models of the plan: {"model": its name, ...}
     _known: dict[tuple[str, Key], np.ndarray] = field(default_factory=dict)
-    _files: int = 0
+    _files: dict[str, int] = field(default_factory=dict)  # how many each has
 
     def right(self, who: str, key: Key, places: np.ndarray) -> np.ndarray:
         """Whether each image is recognised; all of them must be known."""
@@ -61,30 +60,33 @@ class Answers:
         assert self.plan is not None
         for who in self.names:
             names = self.plan.store.names(self._folder(who), ".parquet")
-            self._files = max(self._files, len(names))
+            self._files[who] = len(names)
             if names:
                 self.read(who, read_rows(self.plan.store, names))
 
-    def ask(self, who: str, wanted: Iterable[tuple[Key, np.ndarray]]) -> int:
-        """Find out what is not known of some images, keep it, and say how many passes that took."""
-        images, cells = [], []
-        for key, places in wanted:
-            lacking = np.unique(places[~self.is_known(who, key, places)])
-            images.append(lacking)
-            cells += [_cell(key)] * len(lacking)
-        if not cells:
-            return 0
+    def ask(self, who: str, wanted: Iterable[tuple[Key, np.ndarray]]) -> None:
+        """Find out what is not known of some images, and keep it."""
+        lacking = [
+            (image, key)
+            for key, places in wanted
+            for image in np.unique(places[~self.is_known(who, key, places)]).tolist()
+        ]
+        lacking.sort(key=lambda pair: pair[0])  # so that each image is decoded for one file
+        for start in range(0, len(lacking), MOST_STEPS):
+            images, keys = zip(*lacking[start : start + MOST_STEPS], strict=True)
+            self._ask(who, np.array(images), [_cell(key) for key in keys])
+
+    def _ask(self, who: str, images: np.ndarray, cells: list[Cell]) -> None:
         assert self.plan is not None
         assert self.runner is not None
-        name = self.names[who]
-        _, columns_of = predict_pairs(self.runner, np.concatenate(images), cells, (name,))
-        columns = columns_of[name]
-        self.runner.check_numbers(name, cells[0], columns)
+        name, number = self.names[who], self._files.get(who, 0)
+        order, columns_of = predict_pairs(self.runner, images, cells, (name,))
+        columns = {**columns_of[name], "dial": np.array([cells[pair].dial for pair in order], float)}  # NaN at levels
+        self.runner.check_numbers(name, "the claims", columns)
         constant = {"model": name, "source": self.plan.images.source.name, "suite": self.plan.suite.name}
-        write_rows(self.plan.store, f"{self._folder(who)}/{self._files:06d}.parquet", constant, columns)
-        self._files += 1
+        write_rows(self.plan.store, f"{self._folder(who)}/{number:06d}.parquet", constant, columns)
+        self._files[who] = number + 1
         self.read(who, pd.DataFrame(columns))
-        return len(cells)
 
     def _of(self, who: str, key: Key) -> np.ndarray:
         return self._known.setdefault((who, key), np.full(len(self.ids), UNKNOWN, np.int8))
@@ -92,9 +94,7 @@ class Answers:
     def _folder(self, who: str) -> str:
         """Named by everything that answers depend on, but not by the claims: other claims may use them too."""
         assert self.plan is not None
-        depends = [self.plan.rows_name(self.names[who], cell) for cell in self.plan.cells]
-        digest = hashlib.blake2b(json.dumps(depends).encode(), digest_size=6).hexdigest()
-        return f"sampled/{self.names[who]}-{digest}"
+        return Sampling(self.plan).folder(self.names[who])
 
 
 def _cell(key: Key) -> Cell:

@@ -28,6 +28,7 @@ from scuff.studies.claims.study import ClaimsStudy
 from scuff.studies.claims.tried import check_reference, find_groups, open_model_and_images, open_rows
 
 BLOCK = 256  # images that a trial goes on by: decisions are as if one came after the other
+FOR_A_MODEL = ("data", "limit", "skip_unreadable", "resize", "crop", "precision", "mean", "std", "batch_size")
 AWAY = (0.02, 0.05, 0.10)  # for the cost: how far the truth may lie from the bound, as shares of the metric's range
 
 
@@ -39,8 +40,9 @@ def plan_claims(study: ClaimsStudy) -> Plan[Checked]:
         raise ValueError("give a model with --data, or the rows of a finished evaluation (--rows DIR)")
     store = Store(study.out)
     if study.rows is not None:
-        if study.data is not None:
-            raise ValueError("rows have their images already; leave --data out")
+        needless = [name for name in study.options() if name in FOR_A_MODEL]
+        if needless:
+            raise ValueError(f"rows have their images and predictions already; leave out {', '.join(needless)}")
         about, answers, labels = open_rows(study, claims)
         device = None
     else:
@@ -52,7 +54,10 @@ def plan_claims(study: ClaimsStudy) -> Plan[Checked]:
     groups = {claim.name: find_groups(claim, about, labels, answers.ids) for claim in claims.claims}
     settings = {"claims_file": path.read_text(), "suite": claims.suite.fingerprint(), "seed": study.seed, **about}
     settings = complete_settings(study, settings, device)
-    return Plan(study, settings, ClaimsWork(study, claims, answers, groups, settings, store), store)
+    work = ClaimsWork(study, claims, answers, groups, settings, store)
+    for claim in claims.claims:
+        work.check_budget(claim)
+    return Plan(study, settings, work, store)
 
 
 @dataclass(eq=False)
@@ -120,6 +125,13 @@ class ClaimsWork:
     def _model_name(self) -> str:
         return self.settings["model_name"]
 
+    def check_budget(self, claim: Claim) -> None:
+        """Refuse one that is spent before the first image."""
+        trials = self._trials(claim)
+        if not all(trial.most_images for trial in trials):
+            least = len(trials) * max(trial.passes_per_image for trial in trials)
+            raise ValueError(f"claim {claim.name}: budget must be at least {least} passes, got {claim.budget}")
+
     def _trials(self, claim: Claim) -> list[Trial]:
         groups = self.groups[claim.name]
         enough = groups and {name: places for name, places in groups.items() if len(places) >= claim.least_images}
@@ -128,8 +140,6 @@ class ClaimsWork:
     def _decide(self, claim: Claim, progress: Any) -> ClaimResult:
         started, groups = time.perf_counter(), self.groups[claim.name]
         small = [name for name, places in (groups or {}).items() if len(places) < claim.least_images]
-        if groups is not None and len(small) == len(groups):
-            raise ValueError(f"claim {claim.name}: no group has {claim.least_images} images")
         trials = self._trials(claim)
         outcomes = self._try(claim, trials, progress)
         verdict = together(outcomes)
@@ -167,15 +177,13 @@ class ClaimsWork:
                 count = min(stop, trials[place].most_images)
                 verdict, _ = trials[place].evidence(self.answers.right, count).decide(claim.alpha, len(trials))
                 if verdict != "undecided" or count < stop or count == trials[place].most_images:
-                    outcomes[place] = judge(trials[place], self.answers.right, count, len(trials))
+                    outcomes[place] = judge(trials[place], self.answers.right, count)
             progress(min(stop, most), most)
             if len(outcomes) == len(trials) or any(outcome.verdict == "fails" for outcome in outcomes.values()):
                 break
         for place in range(len(trials)):  # those that another one's failure has cut short
             if place not in outcomes:
-                outcomes[place] = judge(
-                    trials[place], self.answers.right, min(stop, trials[place].most_images), len(trials)
-                )
+                outcomes[place] = judge(trials[place], self.answers.right, min(stop, trials[place].most_images))
         return [outcomes[place] for place in range(len(trials))]
 
 
@@ -202,12 +210,9 @@ def _with_holm(results: list[ClaimResult], alphas: list[float]) -> list[ClaimRes
 def _expectations(claim: Claim, trials: list[Trial]) -> list[str]:
     """Passes to expect if the truth lies some way off the bound."""
     low, high = metric_range(claim)
+    points = (high - low) / (2 if claim.is_paired or claim.metric == "drop" else 1) * (1 if claim.is_lower else -1)
     texts = []
-    for away in AWAY:
-        sign = 1 if claim.is_lower else -1
-        truth = claim.bound + sign * away * (high - low) / (2 if claim.is_paired or claim.metric == "drop" else 1)
-        if not low < truth < high:
-            continue
+    for truth in dict.fromkeys(min(max(claim.bound + away * points, low), high) for away in AWAY):
         at, true = ((value - low) / (high - low) for value in (claim.bound, truth))
         needed = expected_values(true, at, claim.alpha)
         passes = sum(min(needed, trial.most_images) * trial.passes_per_image for trial in trials)

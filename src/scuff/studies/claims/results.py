@@ -9,7 +9,7 @@ from typing import Any, Literal
 from scuff.metrics.claims.evidence import Verdict
 from scuff.metrics.claims.trial import Outcome
 from scuff.readers import check_form
-from scuff.store import Settings, Store, read_settings
+from scuff.store import Settings, open_results, read_settings
 
 FILE = "claims.json"
 EXIT = {"holds": 0, "fails": 1, "undecided": 3}
@@ -69,13 +69,9 @@ class Checked:
 
 def read_claims_study(directory: str | os.PathLike[str]) -> Checked:
     """What the folder of a check holds."""
-    store = Store(directory)
-    if not store.exists(FILE):
-        raise ValueError(f"{store.root} is not the folder of scuff check: there is no {FILE} in it")
+    store = open_results(directory, FILE, "scuff check")
     content = read_settings(store, FILE)
     claims = content.get("claims")
-    if claims is None:
-        raise ValueError(f"{store.root}: no claim has been decided yet; run scuff check again to finish")
     check_form(claims, list[dict[str, Any]], "claims")
     settings = {key: value for key, value in content.items() if key not in ("model", "verdict", "claims")}
     try:

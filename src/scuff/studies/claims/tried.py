@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,12 +13,15 @@ import torch
 from scuff.door import resolve_still
 from scuff.evaluation import plan_evaluation, read_evaluation
 from scuff.evaluation.plan import CLEAN
+from scuff.evaluation.results import is_evaluation, read_model
 from scuff.evaluation.runner import Runner
 from scuff.metrics.claims.file import Claim, Claims, Key
 from scuff.metrics.evaluation.references import load_reference
 from scuff.store import Store
 from scuff.studies.claims.answers import Answers
 from scuff.studies.claims.study import ClaimsStudy
+from scuff.suites import Suite
+from scuff.words import count
 
 ABOUT = ("images", "class_names", "size", "classes", "source_fingerprint", "cut")
 
@@ -28,8 +32,10 @@ def open_model_and_images(
     """A model that is asked, and the images."""
     models = {"model": study.model}
     baseline = claims.baseline if any(claim.is_paired for claim in claims.claims) else None
-    is_folder = baseline is not None and Store(baseline).exists("evaluation.json")
+    is_folder = baseline is not None and is_evaluation(baseline)
     if baseline is not None and not is_folder:
+        if ":" not in baseline and not os.path.isfile(os.path.expanduser(baseline)):
+            raise ValueError(f"the baseline {baseline} is neither the folder of an evaluation nor a model")
         models["baseline"] = baseline
     options = {name: getattr(study, name) for name in ("limit", "skip_unreadable", "resize", "crop", "seed", "mean")}
     plan = plan_evaluation(
@@ -52,7 +58,7 @@ def open_model_and_images(
         resolve_still(key.entry, key.dial, suite=claims.suite, draws="shared")
     if is_folder:
         _refuse_dials([claim for claim in claims.claims if claim.is_paired], "the baseline's rows")
-        _read_baseline(baseline, answers, plan.settings)
+        _read_baseline(claims, answers, plan.settings, claims.suite)
     about = {key: plan.settings[key] for key in ABOUT}
     about |= {"model_name": str(study.model) if isinstance(study.model, str) else "model"}
     about["fingerprints"] = plan.fingerprints
@@ -65,20 +71,17 @@ def open_rows(study: ClaimsStudy, claims: Claims) -> tuple[dict[str, Any], Answe
     rows = _rows_of(evaluation.rows, study.of_model, f"{study.rows}", "--of")
     if str(rows["suite"].iloc[-1]) != claims.suite.name:
         raise ValueError(f"the claims speak of {claims.suite.name}, and the rows are of {rows['suite'].iloc[-1]}")
-    have = {Key(str(entry), int(level)) for entry, level in set(zip(rows["corruption"], rows["severity"], strict=True))}
     _refuse_dials(claims.claims, "the rows of an evaluation")
     needed = {key for claim in claims.claims for key in claim.cells}
     if any(claim.metric in ("robustness_score", "drop") for claim in claims.claims):
         needed.add(Key(CLEAN))
-    missing = sorted(needed - have)
-    if missing:
-        raise ValueError(f"the rows lack {len(missing)} cells that the claims need, the first is {missing[0]}")
+    _check_cells(rows, needed, "rows")
     first = rows.drop_duplicates("image_id")
     answers = Answers(first["image_id"].to_numpy())
     answers.read("model", rows)
     settings = evaluation.settings
     if any(claim.is_paired for claim in claims.claims):
-        _read_baseline(claims.baseline, answers, settings)
+        _read_baseline(claims, answers, settings, evaluation.suite)
     about = {key: settings.get(key) for key in ABOUT}
     about |= {"model_name": str(rows["model"].iloc[0]), "rows": str(study.rows)}
     return about, answers, first["label"].to_numpy()
@@ -91,17 +94,30 @@ def _refuse_dials(claims: Iterable[Claim], what: str) -> None:
             raise ValueError(f"claim {claim.name} needs severities between levels, and {what} have none; give a model")
 
 
-def _read_baseline(folder: str | None, answers: Answers, settings: dict[str, Any]) -> None:
+def _read_baseline(claims: Claims, answers: Answers, settings: dict[str, Any], suite: Suite) -> None:
     """The rows of the baseline, which must be of the same corrupted images."""
-    assert folder is not None
-    evaluation = read_evaluation(folder)
-    for key in ("source_fingerprint", "seed", "cut"):
-        if evaluation.settings[key] != settings[key]:
-            raise ValueError(
-                f"the baseline in {folder} was evaluated with another {key.replace('_', ' ')}; pairs need the same "
-                "images"
-            )
-    answers.read("baseline", _rows_of(evaluation.rows, None, folder, "a folder of one"))
+    place = claims.baseline
+    assert place is not None
+    evaluation, rows = read_model(place)
+    keys = ("source_fingerprint", "seed", "cut", "as_published")
+    differing = [key.replace("_", " ") for key in keys if evaluation.settings[key] != settings[key]]
+    if (evaluation.suite.version, evaluation.suite.fingerprint()) != (suite.version, suite.fingerprint()):
+        differing.append("suite")
+    if differing:
+        raise ValueError(
+            f"the baseline in {place} was evaluated with another {differing[0]}; pairs need the same images"
+        )
+    _check_cells(rows, {key for claim in claims.claims if claim.is_paired for key in claim.cells}, "baseline's rows")
+    answers.read("baseline", rows)
+
+
+def _check_cells(rows: pd.DataFrame, needed: set[Key], what: str) -> None:
+    have = {Key(str(entry), int(level)) for entry, level in set(zip(rows["corruption"], rows["severity"], strict=True))}
+    missing = sorted(needed - have)
+    if missing:
+        raise ValueError(
+            f"the {what} lack {count(len(missing), 'cell')} that the claims need, the first is {missing[0]}"
+        )
 
 
 def _rows_of(rows: pd.DataFrame, model: str | None, where: str, how: str) -> pd.DataFrame:
@@ -133,9 +149,17 @@ def find_groups(
         return None
     if claim.by == "class":
         names = about["class_names"]
-        return {str(names[label]): np.flatnonzero(labels == label) for label in np.unique(labels)}
-    assert not isinstance(claim.by, str)
-    file, column = claim.by["table"], claim.by["column"]
+        groups = {str(names[label]): np.flatnonzero(labels == label) for label in np.unique(labels)}
+    else:
+        assert not isinstance(claim.by, str)
+        groups = _groups_of(claim.by["table"], claim.by["column"], ids)
+    if max(map(len, groups.values())) < claim.least_images:
+        raise ValueError(f"claim {claim.name}: no group has {claim.least_images} images")
+    return groups
+
+
+def _groups_of(file: str, column: str, ids: np.ndarray) -> dict[str, np.ndarray]:
+    """Places of images by a column of a table."""
     table = pd.read_csv(file)
     if not {"image_id", column} <= set(table.columns):
         raise ValueError(f"{file} needs the columns image_id and {column}; it has {', '.join(table.columns)}")
