@@ -91,6 +91,21 @@ def test_clean_rows_serve_as_a_control(source, tmp_path):
         sampled_scores(rows, 60, baseline=None, control=clean.iloc[:30])
 
 
+def test_rows_of_another_model_serve_as_a_control(source, tmp_path):
+    rows = scuff.evaluate(linear(), "cifar10-c", source, tmp_path, passes=200, **FEW)
+    other = scuff.evaluate(linear(1, "other"), "cifar10-c", source, **FEW)
+    assert sampled_scores(rows, 60, baseline=None, control=other)["mean_error"].n == 200
+    with pytest.raises(ValueError, match="in all cells"):
+        sampled_scores(rows, 60, baseline=None, control=other[other["corruption"] != "clean"])
+
+
+def test_rows_of_several_models_are_one_table(source):
+    rows = scuff.evaluate({"a": linear(0), "b": linear(1)}, "cifar10-c", source, passes=40, **FEW)
+    assert rows.index.is_unique
+    assert rows["model"].astype(str).value_counts().to_dict() == {"a": 40, "b": 40}
+    assert rows["corruption"].dtype == "category"
+
+
 def test_another_model_of_the_same_name_does_not_go_on(source, tmp_path):
     scuff.evaluate(linear(0), "cifar10-c", source, tmp_path, passes=40, **FEW)
     with pytest.raises(ValueError, match="fingerprint was"):

@@ -14,6 +14,8 @@ import scuff
 from scuff.cli import app
 from scuff.data import array_source
 from scuff.models import Classifier
+from scuff.report.claims import evidence_figure
+from scuff.report.write import read_page
 from scuff.studies.claims import answers as answers_module
 
 WEIGHTS = str(resources.files("scuff") / "assets" / "demo" / "standard.safetensors")
@@ -219,6 +221,17 @@ def test_wrong_files_and_arguments_exit_with_2(tmp_path):
         result = CliRunner().invoke(app, ["check", *arguments, "--out", str(tmp_path / "gate")])
         assert result.exit_code == 2, result.output
         assert said in result.output
+
+
+def test_a_page_does_not_say_that_what_is_undecided_holds(source, tmp_path):
+    each = "each: {of: [contrast, fog], severity: 1, over: each, at_least: 0.2, budget: 4, undecided: allow}"
+    checked = scuff.studies.check(claims_file(tmp_path, EASY, each), net(), data=source, out=tmp_path / "gate")
+    assert (checked.verdict, checked.claims[1].verdict) == ("holds", "undecided")
+    page = read_page(str(tmp_path / "gate"))
+    assert "those that are undecided may be" in page.verdicts[0][1]
+    plain, two = (evidence_figure(claim).traces for claim in checked.claims)
+    assert (len(plain), len(two)) == (3, 4)  # of two trials, each needs twice the evidence to fail
+    assert two[-1]["y"][0] == pytest.approx(np.log10(2 / 0.05))
 
 
 def test_many_claims_are_corrected_and_shown_on_a_page(source, tmp_path):

@@ -60,7 +60,7 @@ def check_command(plan: Any, checked: Any, *, junit: Junit = None) -> None:
     for claim in checked.claims:
         for note in claim.notes:
             typer.echo(f"  {claim.name}: {note}")
-    typer.echo("In brackets: where the value may be, at the claim's confidence, however often one looks.")
+    typer.echo("In brackets: where the value may be, each end at the claim's confidence, however often one looks.")
     if junit is not None:
         write_junit(checked, junit)
     words = {"holds": "The model passes", "fails": "The model does not pass", "undecided": "Not decided"}

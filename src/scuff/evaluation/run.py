@@ -51,7 +51,7 @@ def evaluate(asked: EvaluationOptions) -> pd.DataFrame:
             log.warning(doubt)
         if is_sampled(asked.passes, asked.half_width):
             run_sampled(plan, asked.passes, asked.half_width)
-            return pd.concat([Sampling(plan).rows(model) for model in plan.classifiers])
+            return Sampling(plan).rows(*plan.classifiers)
         run_plan(plan)
         for doubt in late_doubts(plan):
             log.warning(doubt)

@@ -82,9 +82,9 @@ class Sampling:
         """The scores of a model so far."""
         return sample_scores(self.rows(model), self.plan.settings, self.plan.suite, of)
 
-    def rows(self, model: str, steps: int | None = None) -> pd.DataFrame:
-        """The rows of a model, of its first so many steps."""
-        return read_rows(self.plan.store, self.files(model).values()).iloc[:steps]
+    def rows(self, *models: str) -> pd.DataFrame:
+        """The rows of some models, in the order of their steps."""
+        return read_rows(self.plan.store, [file for model in models for file in self.files(model).values()])
 
 
 def sample_scores(rows: pd.DataFrame, settings: Settings, suite: Suite, of: Population = "these") -> dict[str, Score]:

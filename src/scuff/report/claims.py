@@ -26,6 +26,8 @@ def page(directory: str) -> Page:
     checked = read_claims_study(directory)
     failed = [claim.name for claim in checked.claims if claim.verdict == "fails"]
     words = WORDS[checked.verdict] + (f" What fails: {listed(failed)}." if failed else "")
+    if checked.verdict == "holds" and any(claim.verdict == "undecided" for claim in checked.claims):
+        words = "The model passes: none of the claims fails, and those that are undecided may be."
     settings = {key: value for key, value in checked.settings.items() if key not in HIDDEN}
     passes = sum(claim.passes for claim in checked.claims)
     return Page(
@@ -45,7 +47,8 @@ def page(directory: str) -> Page:
                 "evidence",
                 "How the evidence grew",
                 "Somebody bets that the claim is true, and somebody else that it is false, each with one coin, at odds "
-                "that are fair at the bound. The curves are what they own; who reaches the dotted line is believed.",
+                "that are fair at the bound. The curves are what they own; who reaches the dotted line is believed. "
+                "Where several trials must all hold, the bet against one of them must reach a second, higher line.",
                 parts.figures([evidence_figure(claim) for claim in checked.claims]),
                 parts.folded(trials_table(checked), "All trials"),
             ),
@@ -66,7 +69,9 @@ def claims_table(checked: Checked) -> Table:
         Column("measured", measured),
         Column("passes", lambda claim: claim.passes, grouped),
     ]
-    return Table.of("In brackets: where the value may be, however often one looks.", list(checked.claims), columns)
+    return Table.of(
+        "In brackets: where the value may be, each end at the claim's confidence.", list(checked.claims), columns
+    )
 
 
 def trials_table(checked: Checked) -> Table:
@@ -96,9 +101,10 @@ def evidence_figure(claim: ClaimResult) -> Figure:
             figure.label(name, f"{k} images", f"{10**coin:.3g} coins") for k, coin in zip(images, coins, strict=True)
         ]
         traces.append(figure.line_trace(place, images, figure.numbers(coins), texts, name=name))
-    needed = -math.log10(alpha)
-    line = {"x": [images[0], images[-1]], "y": [needed, needed], "mode": "lines", **figure.SILENT}
-    traces.append({**line, "line": {"color": "@ink", "dash": "dot", "width": 1}})
+    for enough in sorted({1, claim.resolved["trials"]}):
+        needed = math.log10(enough / alpha)
+        line = {"x": [images[0], images[-1]], "y": [needed, needed], "mode": "lines", **figure.SILENT}
+        traces.append({**line, "line": {"color": "@ink", "dash": "dot", "width": 1}})
     of = f", {outcome.name}" if outcome.name else ""
     return Figure(
         f"evidence-{claim.name}",

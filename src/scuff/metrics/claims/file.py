@@ -212,7 +212,7 @@ def _check_bound(claim: Claim) -> None:
 
 
 def metric_range(claim: Claim) -> tuple[float, float]:
-    """Between what ends the value of a claim lies. A robustness score above 2 is no longer told."""
+    """The least and the largest value that a claim can speak of; for robustness scores, 2 is far enough."""
     if claim.is_paired or claim.metric == "drop":
         return -1.0, 1.0
     return 0.0, 2.0 if claim.metric == "robustness_score" else claim.scale

@@ -115,4 +115,7 @@ def _control(control: pd.DataFrame, rows: pd.DataFrame, keys: Keys, images: int)
     table = control.assign(corruption=control["corruption"].astype(str)).pivot_table(
         index="image_id", columns=["corruption", "severity"], values="wrong"
     )
-    return Control(table.loc[ids, list(keys)].to_numpy()[:, :, None], groups)
+    features = table.reindex(index=ids, columns=pd.MultiIndex.from_tuples(keys)).to_numpy()
+    if np.isnan(features).any():
+        raise ValueError("a control of another model needs its rows of all images in all cells, the clean one too")
+    return Control(features[:, :, None], groups)
