@@ -21,7 +21,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 DATA=${DATA:-cifar10:data} RUNS=${RUNS:-runs} SMALL=${SMALL:-small} LIMIT=${LIMIT:-100000} TRY=${TRY:-}
 PICTURES=${PICTURES:-folder:imagenet-sample} PYTHON=${PYTHON:-python3}
-NOC=${NOC:-docs/results/noc-cifar10/cifar10-noc.yaml}  # what calibrate has found
+NOC=${NOC:-$RUNS/calibration/cifar10-noc.yaml}  # what calibrate has found
 export PYTHONPATH="$PWD/src:$PWD${PYTHONPATH:+:$PYTHONPATH}" PYTHONUNBUFFERED=1
 mkdir -p "$RUNS" "$SMALL"
 ends=$((SECONDS + LIMIT))
@@ -41,7 +41,7 @@ overlap() {  # NAME SEED SUITES AND OPTIONS
   scuff overlap "${@:3}" --data "$DATA" "${recipe[@]}" "${few[@]}" --seeds "$2," --out "$RUNS/$name"
 }
 
-case $1 in
+case ${1:-} in
   syn2nat)
     overlap syn2nat "$2" syn2nat-candidates ${TRY:+--only flip,blur,gauss_noise,posterize}
     ;;
@@ -103,7 +103,7 @@ print(','.join(f'powerset:{number}' for number in chosen))")
     done
     ;;
   *)
-    echo "there is no experiment $1; see the head of $0" >&2
+    echo "there is no experiment '${1:-}'; see the head of $0" >&2
     exit 1
     ;;
 esac

@@ -1,7 +1,7 @@
 """MSCR of WideResNet-28-10 on CIFAR-10: the paper's recipe and radii, but in bfloat16.
 
     python tools/mscr_wide.py cifar10:data runs/wide --runs 1
-    python tools/mscr_wide.py cifar10:data runs/wide --runs 3     # goes on: runs 0 is there
+    python tools/mscr_wide.py cifar10:data runs/wide --runs 3     # goes on: run 0 is there
 
 Every training leaves one small file in `cells/` when it is tested, and is not repeated as long as that file is there:
 to go on elsewhere take `cells/` and `mscr.json` along, and leave the weights in `models/`.

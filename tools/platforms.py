@@ -177,9 +177,11 @@ def read(paths: Iterable[Path]) -> dict[str, dict[Cell, dict[str, str]]]:
     tables: dict[str, dict[Cell, dict[str, str]]] = {}
     for path in paths:
         with open(path, newline="") as file:
+            found: dict[str, dict[Cell, dict[str, str]]] = {}
             for row in csv.DictReader(file):
                 cell = Cell(row["entry"], row["level"], row["size"], row["pixels"])  # type: ignore[arg-type]
-                tables.setdefault(row["platform"], {})[cell] = row
+                found.setdefault(row["platform"], {})[cell] = row
+        tables |= {f"{name} ({path.name})" if name in tables else name: rows for name, rows in found.items()}
     return tables
 
 

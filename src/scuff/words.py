@@ -57,16 +57,21 @@ def p_value(value: float) -> str:
     return "< 0.001" if value < 0.001 else fine(value)
 
 
+ROUNDING = 1e-12  # relative: less than this is no difference
+
+
 def needed_decimals(low: float, high: float) -> int | None:
-    """How many digits after the point an interval deserves; None where it has no width.
+    """How many digits after the point an interval deserves; None where it has no width, but for rounding.
 
     Half its width has two digits that count if they are below 36, else one: the rule of the Particle Data Group.
 
     >>> needed_decimals(0.0118, 0.0409), needed_decimals(0.33, 0.42), needed_decimals(58, 78), needed_decimals(1, 1)
     (3, 2, 0, None)
+    >>> needed_decimals(22.2222222222193, 22.2222222222251) is None
+    True
     """
     half = (high - low) / 2
-    if not 0 < half < math.inf:
+    if not ROUNDING * max(1, abs(low), abs(high)) < half < math.inf:
         return None
     first = math.floor(math.log10(half))  # place of the first digit that counts
     return max(0, (1 if half / 10**first < 3.55 else 0) - first)

@@ -142,3 +142,7 @@ def test_the_command_and_its_page(tmp_path):
         text = file.read()
     assert "Estimates from 60 of 240 passes" in text
     assert "What other images like these would give" in text
+    assert "cifar10-c, version" in text
+    assert "Families" not in text
+    with pytest.raises(ValueError, match="holds a sample, whose page has no baseline"):
+        scuff.write_report(tmp_path, baseline="standard")

@@ -23,8 +23,6 @@ from rich.text import Text
 from scuff.words import show_duration
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
     from scuff.engine import Status
     from scuff.tables import Table
 

@@ -100,11 +100,11 @@ def nonoverlapping_command(
 
     _check_ending(out, (".yaml", ".yml"))
     overlaps = _read(source, only, suite, use)
-    swept = design.sweep(overlaps, THRESHOLDS if sweep else [threshold])
-    if sweep:
-        print_table(sweep_table(swept))
-    for table in sweep_matrices(overlaps, swept).values() if matrices else ():
-        print_table(table)
+    if sweep or matrices:
+        swept = design.sweep(overlaps, THRESHOLDS if sweep else [threshold])
+        tables = [sweep_table(swept)] if sweep else []
+        for table in [*tables, *(sweep_matrices(overlaps, swept).values() if matrices else ())]:
+            print_table(table)
     selection = design.find_nonoverlapping(overlaps, threshold)
     print_table(selection_table(overlaps, selection))
     typer.echo("\n".join(explain_selection(selection)))
@@ -249,7 +249,10 @@ def assess_command(
     for _, table in benchmarks.ce_tables(scores):
         print_table(table)
     if not scores.balances:
-        raise ValueError(f"no benchmark here has corruption errors relative to {baseline}; take another --baseline")
+        raise ValueError(
+            f"no benchmark here has corruption errors relative to {baseline}; take another --baseline (published ones "
+            "are those of one suite), or a benchmark of two corruptions or more that harm it, with a model of each"
+        )
     print_table(benchmarks.balance_table(scores))
     typer.echo(f"Intervals: {scores.overlaps.interval}.")
     if as_json or as_csv:

@@ -43,6 +43,8 @@ def report_command(
       scuff distance            how near augmentations come to corruptions, and whether that explains errors
       scuff design dissimilar   the benchmark, and how it was found
       scuff validity            whether synthetic benchmarks predict robustness to natural shifts
+      scuff survival            the severity at which a model first fails, by corruption
+      scuff check               which claims hold, and the evidence
 
     Studies, and evaluations that are not finished, also show their progress: runs, cells, failures. A study that is
     still running is shown as far as it is; one without results gets a page about its progress only (scuff progress

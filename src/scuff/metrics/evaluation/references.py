@@ -70,8 +70,8 @@ def load_reference(name: str, suite: str) -> Reference | None:
     known = sorted({key for tables in _tables().values() for key in tables if key != "score"})
     if name not in known:
         raise ValueError(
-            f"no reference is called {name!r}; there are {', '.join(known)}. A baseline may also be the rows of a "
-            "model, a mapping {'clean': error, corruption: error}, or None"
+            f"no reference is called {name!r}; there are {', '.join(known)}. A baseline may also be a model, or errors "
+            "of your own"
         )
     table = _tables().get(suite, {}).get(name)
     return None if table is None else Reference(**table)

@@ -48,6 +48,8 @@ def page(
     more = [] if overlap is None else about_overlaps.page(os.fspath(overlap), threshold=threshold).sections
     store = Store(directory)
     if store.names("sampled", ".parquet") and not store.names("rows", ".parquet"):
+        if baseline != "alexnet" or data is not None:
+            raise ValueError(f"{directory} holds a sample, whose page has no baseline to choose and shows no images")
         return sampled_page(directory).with_sections(more)
     return evaluation_page(read_evaluation(directory), directory, baseline=baseline, data=data).with_sections(more)
 

@@ -40,7 +40,7 @@ def sampled_page(directory: str) -> Page:
                 "full run may be from them; those for other images are wider where images were tried several times.",
                 *(part for of, head in POPULATIONS.items() for part in _tables(tables[of], head)),
             ),
-            settings_section(all_facts(settings, hidden=("suite", "class_names")), None, meanings("sampled")),
+            settings_section(all_facts(settings, hidden=("class_names", "families")), None, meanings("sampled")),
         ],
     )
 

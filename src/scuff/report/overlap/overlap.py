@@ -236,8 +236,8 @@ def _direct_parts(scores: OverlapScores) -> list[Part]:
     return [
         parts.heading("Training on a whole benchmark"),
         "The direct experiment: a model that was trained on all corruptions of a benchmark, against the standard "
-        "model, on corruptions that the benchmark does not hold. Right of the dotted line, training helped. "
-        + " ".join(benchmarks.direct_words(scores)),
+        "model, on corruptions that the benchmark does not hold, or on its own where there are no others. Right of the "
+        "dotted line, training helped. " + " ".join(benchmarks.direct_words(scores)),
         parts.figures(dots),
         parts.folded(benchmarks.direct_table(scores)),
     ]

@@ -39,7 +39,7 @@ def stability_section(scores: OverlapScores) -> Section:
         for seed, categories, selection in of_seed
     ]
     alone_columns = [
-        Column("seed", "seed", str),
+        Column("seed", lambda row: str(row["seed"])),
         Column("categories", "k", str),
         Column("size", "size", str),
         Column("benchmark without overlaps", lambda row: listed([shown[name] for name in row["members"]])),

@@ -36,16 +36,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from scuff.metrics.validity.shift_tables import (
-    CLEAN,
-    NO_LEVEL,
-    Cell,
-    check_severities,
-    make_shifts,
-    model_names,
-    read_named_table,
-    to_numbers,
-)
+from scuff.metrics.validity import shift_tables
+from scuff.metrics.validity.shift_tables import CLEAN, NO_LEVEL, Cell
 from scuff.metrics.validity.shifts import CORRUPTED, NATURAL, REFERENCE, SCORE, Shifts
 from scuff.readers import read_yaml
 from scuff.suites import list_suites, load_suite
@@ -99,10 +91,10 @@ def read_accuracy_table(
     if isinstance(table, pd.DataFrame):
         frame = table.rename(columns=str)
     else:
-        frame = read_named_table(table, [mapping.model, mapping.families.get(COLUMN, mapping.model)])
-    frame = frame.set_index(model_names(_column_of(frame, mapping.model)))
+        frame = shift_tables.read_named_table(table, [mapping.model, mapping.families.get(COLUMN, mapping.model)])
+    frame = frame.set_index(shift_tables.model_names(_column_of(frame, mapping.model)))
     columns = find_columns(list(frame), mapping)
-    numbers = {name: to_numbers(_column_of(frame, name)) for names in columns.values() for name in names}
+    numbers = {name: shift_tables.to_numbers(_column_of(frame, name)) for names in columns.values() for name in names}
     if mapping.unit == "percent":
         accuracies = [name for (kind, _, _), names in columns.items() if kind != SCORE for name in names]
         _check_percent({name: float(numbers[name].max()) for name in accuracies})
@@ -113,7 +105,7 @@ def read_accuracy_table(
     chosen = ~frame.index.isin(left_out)
     kept = frame[chosen]
     means = {cell: np.mean([numbers[name][chosen] for name in names], axis=0) for cell, names in columns.items()}
-    shifts = make_shifts(
+    shifts = shift_tables.make_shifts(
         {cell: pd.Series(values, kept.index) for cell, values in means.items()},
         mapping.severities if severities is None else severities,
         scale=UNITS[mapping.unit],
@@ -351,7 +343,7 @@ PARSERS: dict[str, Parser] = {
     "scores": _each(_column),
     "model": _column,
     "unit": _unit,
-    "severities": lambda value, where: check_severities(value, f"{where} of the mapping"),
+    "severities": lambda value, where: shift_tables.check_severities(value, f"{where} of the mapping"),
     "families": _each(lambda value, where: (_column if where.endswith(f".{COLUMN}") else _expression)(value, where)),
     "standard": lambda value, where: tuple(_list(value, where)) or None,
     "models": _each(partial(_list, parse=_expression), ["include", "exclude"]),
