@@ -289,3 +289,16 @@ def test_severities_between_levels_are_tried_and_not_read(source, tmp_path):
     scuff.evaluate(net(), "cifar10-c", source, tmp_path / "rows", only=["brightness"], severities=[1, 2])
     with pytest.raises(ValueError, match="claim between needs severities between levels"):
         scuff.studies.check(file, rows=tmp_path / "rows", out=tmp_path / "no")
+
+
+def test_with_holm_claims_are_tried_until_they_hold_together(source, tmp_path):
+    """Evidence that is just enough for one claim would leave every correction undecided."""
+    claims = [f"{entry}: {{of: {entry}, severity: 1, at_least: 0.2}}" for entry in ("contrast", "fog", "frost")]
+    alone = scuff.studies.check(claims_file(tmp_path, *claims), net(), data=source, out=tmp_path / "alone")
+    file = claims_file(tmp_path, *claims, top=f"{TOP}family: holm\n", name="holm")
+    together = scuff.studies.check(file, net(), data=source, out=tmp_path / "together")
+    assert [claim.verdict for claim in alone.claims] == [claim.verdict for claim in together.claims]
+    proved = [(a, t) for a, t in zip(alone.claims, together.claims, strict=True) if a.verdict == "holds"]
+    assert len(proved) >= 2
+    assert all(t.holm == "holds" and t.passes > a.passes for a, t in proved)
+    assert together.model == "net"

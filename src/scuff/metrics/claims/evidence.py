@@ -33,16 +33,24 @@ class Evidence:
     supporting: np.ndarray
     opposing: np.ndarray
 
-    def decide(self, alpha: float, groups: int = 1) -> tuple[Verdict, int]:
+    def decide(self, alpha: float, groups: int = 1, family: int = 1) -> tuple[Verdict, int]:
         """The first verdict, and how many values it took; all of them if there is none.
 
         Of `groups` claims that must all hold, each is proved at alpha, and the first to be refuted needs groups/alpha.
+        One of a `family` that is corrected for its size goes on after it holds, until the evidence is enough for all.
         """
         holds = _first(self.supporting >= -math.log(alpha))
         fails = _first(self.opposing >= math.log(groups / alpha))
         if holds == fails:  # never
             return "undecided", len(self.supporting)
-        return ("holds", holds) if holds < fails else ("fails", fails)
+        if fails < holds:
+            return "fails", fails
+        return "holds", min(_first(self.supporting >= math.log(family / alpha)), len(self.supporting))
+
+    def is_settled(self, alpha: float, groups: int, family: int) -> bool:
+        """Whether more values would be of no use."""
+        verdict, _ = self.decide(alpha, groups, family)
+        return verdict == "fails" or (verdict == "holds" and self.supporting.max() >= math.log(family / alpha))
 
     @property
     def p_value(self) -> float:

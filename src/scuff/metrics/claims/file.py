@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, Required, TypedDict
 
 from scuff.metrics.evaluation.corruption_error import mce
@@ -81,7 +81,8 @@ class Claim:
     """A sentence about a model that data can decide: "`metric` over `cells` is at least (or at most) `bound`".
 
     With `is_paired` the metric is the accuracy minus that of a baseline. `weights` are the shares of the cells in the
-    metric, and `scale` is the metric if every prediction is wrong: 1, or for mCE what that comes to.
+    metric, and `scale` is the metric if every prediction is wrong: 1, or for mCE what that comes to. `family` is the
+    number of claims that it is to hold together with.
     """
 
     name: str
@@ -100,6 +101,7 @@ class Claim:
     budget: int | None = None
     population: Literal["like", "these"] = "like"
     is_undecided_allowed: bool = False
+    family: int = 1
 
     def __str__(self) -> str:
         where = f"{len(self.cells)} cells" if len(self.cells) > 1 else str(self.cells[0])
@@ -143,8 +145,9 @@ def read_claims(text: str, where: str, suite: Suite | str | None = None) -> Clai
             raise ValueError(f"{where}: claim {name}: {error}") from error
     if any(claim.is_paired for claim in claims) and "baseline" not in content:
         raise ValueError(f"{where}: a claim against a baseline needs one, as in baseline: runs/released")
-    family = _one_of(content.get("family", "none"), "family", ("none", "holm"))
-    return Claims(suite, tuple(claims), family == "holm", content.get("baseline"))
+    has_holm = _one_of(content.get("family", "none"), "family", ("none", "holm")) == "holm"
+    family = len(claims) if has_holm else 1
+    return Claims(suite, tuple(replace(claim, family=family) for claim in claims), has_holm, content.get("baseline"))
 
 
 def _resolve(name: str, given: Mapping[str, Any], written: Mapping[str, Any], suite: Suite) -> Claim:

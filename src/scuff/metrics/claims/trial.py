@@ -172,7 +172,7 @@ def plan_trials(claim: Claim, images: int, seed: int, groups: dict[str, np.ndarr
 def judge(trial: Trial, right: Right, count: int) -> Outcome:
     """The outcome of a trial after its first images, of which those beyond a verdict do not count."""
     evidence = trial.evidence(right, count)
-    verdict, taken = evidence.decide(trial.claim.alpha, trial.siblings)
+    verdict, taken = evidence.decide(trial.claim.alpha, trial.siblings, trial.claim.family)
     taken = min(taken, count)
     low, high = trial.interval(right, taken)
     every = np.unique(np.linspace(0, taken - 1, MOST_SHOWN).astype(int))

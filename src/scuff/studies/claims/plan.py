@@ -175,8 +175,9 @@ class ClaimsWork:
                 self.answers.ask(each, _joined(wanted))
             for place in going:
                 count = min(stop, trials[place].most_images)
-                verdict, _ = trials[place].evidence(self.answers.right, count).decide(claim.alpha, len(trials))
-                if verdict != "undecided" or count < stop or count == trials[place].most_images:
+                evidence = trials[place].evidence(self.answers.right, count)
+                is_settled = evidence.is_settled(claim.alpha, len(trials), claim.family)
+                if is_settled or count < stop or count == trials[place].most_images:
                     outcomes[place] = judge(trials[place], self.answers.right, count)
             progress(min(stop, most), most)
             if len(outcomes) == len(trials) or any(outcome.verdict == "fails" for outcome in outcomes.values()):
@@ -214,7 +215,7 @@ def _expectations(claim: Claim, trials: list[Trial]) -> list[str]:
     texts = []
     for truth in dict.fromkeys(min(max(claim.bound + away * points, low), high) for away in AWAY):
         at, true = ((value - low) / (high - low) for value in (claim.bound, truth))
-        needed = expected_values(true, at, claim.alpha)
+        needed = expected_values(true, at, claim.alpha / claim.family)
         passes = sum(min(needed, trial.most_images) * trial.passes_per_image for trial in trials)
         texts.append(f"{passes:.0f} passes if it is {truth:.3g}")
     return texts

@@ -17,6 +17,7 @@ from scuff.evaluation.results import is_evaluation, read_model
 from scuff.evaluation.runner import Runner
 from scuff.metrics.claims.file import Claim, Claims, Key
 from scuff.metrics.evaluation.references import load_reference
+from scuff.models.open import default_name
 from scuff.store import Store
 from scuff.studies.claims.answers import Answers
 from scuff.studies.claims.study import ClaimsStudy
@@ -64,7 +65,8 @@ def open_model_and_images(
         )
         _read_baseline(claims, answers, plan.settings, claims.suite)
     about = {key: plan.settings[key] for key in ABOUT}
-    about |= {"model_name": str(study.model) if isinstance(study.model, str) else "model"}
+    is_address = isinstance(study.model, str)
+    about["model_name"] = default_name(study.model) if is_address else getattr(study.model, "name", "model")
     about["fingerprints"] = plan.fingerprints
     return about, answers, plan.images.example().labels
 
