@@ -47,8 +47,8 @@ def correlation_section(scores: DistanceScores) -> Section | None:
     return parts.section(
         "correlation",
         "Correlation with errors",
-        f"Over {_counted(scores) or 'all schemes'}: whether networks that were trained with a nearer scheme err less on "
-        "a corruption. Right of 0, they do. An interval that contains 0 leaves it open.",
+        f"Over {_counted(scores) or 'all schemes'}: whether networks that were trained with a nearer scheme err less "
+        "on a corruption. Right of 0, they do. An interval that contains 0 leaves it open.",
         parts.figures([correlation_bars("correlation", scores)], side_by_side=False),
         *map(parts.note, _notes(scores)),
         parts.folded(correlation_table(scores)),
