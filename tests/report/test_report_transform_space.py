@@ -295,6 +295,7 @@ def test_correlations_over_some_schemes_say_over_how_many(page, distances, error
     some = {"msd": scheme_correlations(distances, errors, schemes=subsets, resamples=50)}
     page = Page(rendered(distances_page, distances, None, errors, some))
     assert f"Over {len(subsets)} of the {len(distances.schemes)} schemes: whether" in page.section("correlation")
+    assert f"is over {len(subsets)} of the {len(distances.schemes)} schemes." in page.section("errors")
 
 
 def test_a_study_whose_networks_are_not_all_trained_says_so(distances, errors):

@@ -44,13 +44,11 @@ def correlation_section(scores: DistanceScores) -> Section | None:
     """Whether distance predicts error."""
     if not scores.correlations:
         return None
-    counted, known = int(next(iter(scores.correlations.values()))["schemes"].max()), len(scores.by_distance)
-    over = "all schemes" if counted == known else f"{counted} of the {count(known, 'scheme')}"
     return parts.section(
         "correlation",
         "Correlation with errors",
-        f"Over {over}: whether networks that were trained with a nearer scheme err less on a corruption. Right of "
-        "0, they do. An interval that contains 0 leaves it open.",
+        f"Over {_counted(scores) or 'all schemes'}: whether networks that were trained with a nearer scheme err less "
+        "on a corruption. Right of 0, they do. An interval that contains 0 leaves it open.",
         parts.figures([correlation_bars("correlation", scores)], side_by_side=False),
         *map(parts.note, _notes(scores)),
         parts.folded(correlation_table(scores)),
@@ -67,14 +65,21 @@ def errors_section(scores: DistanceScores) -> Section | None:
         if scores.errors[corruption].notna().any()
     ]
     grey = " Grey points in the background are subsets of AugMix's operations." if scores.has_subsets else ""
+    over = f" {RHO} is over {_counted(scores)}." if scores.correlations and _counted(scores) else ""
     return parts.section(
         "errors",
         "Distance against error",
         "Every point is a scheme: left is nearer to the corruption, down is a lower error of the network that was "
-        f"trained with it.{grey} Hover over a point for its scheme.",
+        f"trained with it.{grey}{over} Hover over a point for its scheme.",
         parts.figures([mean_scatter("errors", scores)], side_by_side=False) if len(scores.mean_errors) else None,
         parts.figures(figures),
     )
+
+
+def _counted(scores: DistanceScores) -> str:
+    """How many schemes the correlations count; nothing if all of them."""
+    counted, known = int(next(iter(scores.correlations.values()))["schemes"].max()), len(scores.by_distance)
+    return "" if counted == known else f"{counted} of the {count(known, 'scheme')}"
 
 
 def _notes(scores: DistanceScores) -> list[str]:
