@@ -207,6 +207,11 @@ def leave() -> None:
     """Part from the other processes; all of them do so at the same time."""
     atexit.unregister(leave)
     if dist.is_available() and dist.is_initialized():
+        if dist.get_backend() == "gloo":
+            # Its threads outlive the group if a network was trained. One that lets go of the last exchanged tensors
+            # while Python shuts down aborts the process; a barrier, which has no tensors, comes after all of them.
+            with contextlib.suppress(RuntimeError):  # somebody has left already
+                dist.barrier()
         dist.destroy_process_group()
 
 
