@@ -86,7 +86,16 @@ class AskedMethod:
     @property
     def file_name(self) -> str:
         """The name in a form that files may have."""
-        return re.sub(r"[^\w.-]+", "-", self.name)
+        return file_name(self.name)
+
+
+def file_name(method: str) -> str:
+    """The name of a method in a form that files may have.
+
+    >>> file_name("tent:rate=0.01,optimiser=sgd")
+    'tent-rate-0.01-optimiser-sgd'
+    """
+    return re.sub(r"[^\w.-]+", "-", method)
 
 
 def ask_methods(methods: Any) -> dict[str, AskedMethod]:

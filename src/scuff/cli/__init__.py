@@ -16,8 +16,8 @@ from scuff.cli.plugins import accept_plugins
 
 # In the order in which a newcomer wants them. Each is `VERB_command` of the module of its name, or a group, `VERB_app`.
 VERBS = (
-    *("list", "show", "gallery", "corrupt", "lock", "verify", "evaluate", "compare", "survival", "check", "train"),
-    *("overlap", "design", "separation", "mscr", "distance", "validity", "report", "progress", "demo"),
+    *("list", "show", "gallery", "corrupt", "lock", "verify", "evaluate", "compare", "survival", "check", "adapt"),
+    *("train", "overlap", "design", "separation", "mscr", "distance", "validity", "report", "progress", "demo"),
 )
 # Verbs whose module is named after their question.
 FILES = {"check": "claims", "mscr": "separation", "distance": "transform_space"}
