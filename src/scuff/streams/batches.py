@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from torch.utils.data import IterableDataset, get_worker_info
+import torch
+from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
 if TYPE_CHECKING:
     from scuff.streams.stream import Stream, StreamBatch
@@ -64,3 +67,24 @@ class LoaderDataset(IterableDataset):
         grid = self.stream.grid(self.size)
         numbers = range(self.rank + number * self.ranks, len(grid), workers * self.ranks)
         return self.stream.make(map(grid.__getitem__, numbers), keep=worker is None)
+
+
+class StreamLoader(DataLoader):
+    """A DataLoader of whole batches, which does not move torch's global generator."""
+
+    def __init__(self, batches: LoaderDataset, workers: int) -> None:
+        with _as_many_as_wanted():
+            super().__init__(batches, batch_size=None, num_workers=workers, generator=torch.Generator())
+
+    def __iter__(self) -> Any:
+        with _as_many_as_wanted():
+            return super().__iter__()
+
+
+@contextmanager
+def _as_many_as_wanted() -> Iterator[None]:
+    """More workers than processors are the caller's wish, and forking is safe: no thread of ours is in their way."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="This DataLoader will create")
+        warnings.filterwarnings("ignore", message=".*use of fork", category=DeprecationWarning)
+        yield

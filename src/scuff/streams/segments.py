@@ -88,7 +88,7 @@ def find_orders(recipe: Recipe, suite: Suite, seed: int) -> list[tuple[str, ...]
     wanted = recipe.corruptions
     names = suite.benchmark()
     if not isinstance(wanted, str):
-        return [tuple("+".join(suite.find(part.strip()) for part in name.split("+")) for name in wanted)]
+        return [tuple(_found(suite, name) for name in wanted)]
     if wanted == "std":
         return [tuple(names)]
     if wanted == "random":
@@ -98,12 +98,15 @@ def find_orders(recipe: Recipe, suite: Suite, seed: int) -> list[tuple[str, ...]
     number = wanted.removeprefix("cotta-")
     if wanted.startswith("cotta-") and number.isdecimal() and int(number) < len(COTTA):
         return [_cotta(suite, int(number))]
-    if wanted in (*suite.entries, *suite.aliases) or "+" in wanted:
-        return find_orders(recipe.replace(corruptions=[wanted]), suite, seed)
-    raise ValueError(
-        f"corruptions must be std, cotta, cotta-0 to cotta-{len(COTTA) - 1}, random, or entries of {suite.name}; got "
-        f"{wanted!r}"
-    )
+    if wanted.startswith("cotta"):
+        raise ValueError(
+            f"the orders of CoTTA are cotta-0 to cotta-{len(COTTA) - 1}, and cotta for all; got {wanted!r}"
+        )
+    return [(_found(suite, wanted),)]
+
+
+def _found(suite: Suite, name: str) -> str:
+    return "+".join(suite.find(part.strip()) for part in name.split("+"))
 
 
 def _cotta(suite: Suite, number: int) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import warnings
 from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 from itertools import islice
@@ -18,7 +17,7 @@ from torch.utils.data import DataLoader
 from scuff import kernels
 from scuff.data import open_source
 from scuff.environment import find_device
-from scuff.streams.batches import Grid, LoaderDataset
+from scuff.streams.batches import Grid, LoaderDataset, StreamLoader
 from scuff.streams.orders import make_order
 from scuff.streams.pixels import StreamPixels
 from scuff.streams.recipe import Recipe, load_recipe
@@ -266,11 +265,7 @@ class Stream:
         Workers make images on the CPU, and that is where batches are; without workers they are on the device.
         """
         made = self if workers == 0 else self._on("cpu")
-        batches = LoaderDataset(made, self.grid(batch_size).size, rank, ranks)
-        with warnings.catch_warnings():  # more workers than processors are the caller's wish
-            warnings.filterwarnings("ignore", message="This DataLoader will create")
-            generator = torch.Generator()  # or it would move the global one
-            return DataLoader(batches, batch_size=None, num_workers=workers, generator=generator)
+        return StreamLoader(LoaderDataset(made, self.grid(batch_size).size, rank, ranks), workers)
 
     def _on(self, device: str) -> Stream:
         return self if self.device.type == device else Stream(
