@@ -195,7 +195,8 @@ def test_eta_takes_no_step_if_no_image_is_kept(network):
     method = Eta(network, sure=1e-6)
     before = network.norm.weight.clone()
     method.adapt(x)
-    assert torch.equal(network.norm.weight, before) and not method.memory
+    assert torch.equal(network.norm.weight, before)
+    assert not method.memory
 
 
 def test_eata_holds_weights_that_matter_for_clean_images(network):
@@ -293,20 +294,45 @@ def test_the_loss_of_cotta_for_imagenet_is_symmetric():
     close(consistency(a, b, True), -0.5 * (q * np.log(p)).sum(1) - 0.5 * (p * np.log(q)).sum(1))
 
 
+UNCHANGED = dict.fromkeys(("brightness", "contrast", "saturation", "gamma", "scale"), 1)
+UNCHANGED |= {"hue": 0, "right": 0, "down": 0, "sigma": 0.001, "mirror": 0.9}
+
+
 def test_augmentation_without_any_change_leaves_noise_only(monkeypatch):
-    same = dict(brightness=1, contrast=1, saturation=1, hue=0, gamma=1, angle=0, scale=1, right=0, down=0)
+    same = {
+        "brightness": 1,
+        "contrast": 1,
+        "saturation": 1,
+        "hue": 0,
+        "gamma": 1,
+        "angle": 0,
+        "scale": 1,
+        "right": 0,
+        "down": 0,
+    }
     same |= {"sigma": 0.001, "mirror": 0.9}
     monkeypatch.setattr("scuff.adaptation.cotta._number", lambda key, name, low, high: same[name])
     x = 0.1 + 0.8 * torch.rand(4, 3, 9, 12, generator=torch.Generator().manual_seed(0))
     noise = augment(x, torch.tensor([3])) - x
-    assert float(noise.std()) == pytest.approx(0.005, rel=0.1) and float(noise.mean()) == pytest.approx(0, abs=5e-4)
+    assert float(noise.std()) == pytest.approx(0.005, rel=0.1)
+    assert float(noise.mean()) == pytest.approx(0, abs=5e-4)
     same |= {"right": 2, "down": -1, "mirror": 0.1}
     moved = augment(x, torch.tensor([3])).flip(-1)
     close(moved[..., 1:-2, 3:], x[..., 2:-1, 1:-2], atol=0.03)
 
 
 def test_augmentation_turns_by_the_angle(monkeypatch):
-    same = dict(brightness=1, contrast=1, saturation=1, hue=0, gamma=1, angle=90, scale=1, right=0, down=0)
+    same = {
+        "brightness": 1,
+        "contrast": 1,
+        "saturation": 1,
+        "hue": 0,
+        "gamma": 1,
+        "angle": 90,
+        "scale": 1,
+        "right": 0,
+        "down": 0,
+    }
     same |= {"sigma": 0.001, "mirror": 0.9}
     monkeypatch.setattr("scuff.adaptation.cotta._number", lambda key, name, low, high: same[name])
     x = torch.rand(1, 3, 8, 8, generator=torch.Generator().manual_seed(0))
@@ -372,7 +398,8 @@ def test_a_method_of_ones_own_is_a_class_in_a_file(network, tmp_path, monkeypatc
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "own_adaptation.py").write_text(OWN)
     asked = ask_methods([f"{tmp_path}/own_adaptation.py:Mine:factor=3"])
-    assert list(asked) == ["mine:factor=3"] and asked["mine:factor=3"].file_name == "mine-factor-3"
+    assert list(asked) == ["mine:factor=3"]
+    assert asked["mine:factor=3"].file_name == "mine-factor-3"
     (x,) = batches(1)
     close(asked["mine:factor=3"].open(network, "cifar10").adapt(x), 3 * network(x))
     given = ask_method(Source)
@@ -399,6 +426,8 @@ def test_networks_and_classes_that_cannot_adapt_are_refused(network):
     with pytest.raises(ValueError, match="no BatchNorm2d"):
         Tent(nn.Sequential(nn.Flatten(), nn.Linear(12, 3)))
     with pytest.raises(ValueError, match="has no function reset"):
-        ask_method(type("Half", (), {"__init__": lambda self, net: None, "adapt": 1 .__add__})).open(network, "cifar10")
+        ask_method(type("Half", (), {"__init__": lambda self, net: None, "adapt": (1).__add__})).open(
+            network, "cifar10"
+        )
     with pytest.raises(ValueError, match="optimiser must be one of"):
         Tent(network, "lion")

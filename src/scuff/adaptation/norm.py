@@ -70,11 +70,15 @@ class RunningNorm(Source):
 def statistics_of(norm: nn.BatchNorm2d) -> Statistics:
     """A copy of those that a normalisation has learned."""
     if norm.running_mean is None or norm.running_var is None:
-        raise ValueError("the network keeps no statistics of its training, so they cannot be mixed with those of a batch")
+        raise ValueError(
+            "the network keeps no statistics of its training, so they cannot be mixed with those of a batch"
+        )
     return norm.running_mean.clone(), norm.running_var.clone()
 
 
-def _set_statistics(rule: Callable[[nn.BatchNorm2d, int, Statistics], Statistics], norm: nn.Module, given: tuple) -> None:
+def _set_statistics(
+    rule: Callable[[nn.BatchNorm2d, int, Statistics], Statistics], norm: nn.Module, given: tuple
+) -> None:
     """Before a normalisation sees its input: give it what the rule makes of the input's statistics."""
     variance, mean = torch.var_mean(given[0].float(), (0, 2, 3))  # unbiased
     assert isinstance(norm, nn.BatchNorm2d)

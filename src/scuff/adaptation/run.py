@@ -36,8 +36,8 @@ STATE = "state."
 class Job:
     """Runs methods over one stream, and leaves their rows in a store. It can be sent to other processes.
 
-    `batch` None: as the recipe has it. `ratio`: how much longer than a prediction a method takes, or "measured", if the
-    stream does not wait for it; None: as the recipe has it.
+    `batch_size` None: as the recipe has it. `ratio`: how much longer than a prediction a method takes, or "measured",
+    if the stream does not wait for it; None: as the recipe has it.
     """
 
     classifier: Classifier
@@ -47,7 +47,7 @@ class Job:
     store: Store
     device: str
     seed: int = 0
-    batch: int | None = None
+    batch_size: int | None = None
     ratio: float | str | None = None
     _stream: Stream | None = field(default=None, repr=False)
 
@@ -63,7 +63,7 @@ class Job:
     @property
     def size(self) -> int:
         """Images of a batch."""
-        return self.stream.grid(self.batch).size
+        return self.stream.grid(self.batch_size).size
 
     @property
     def benchmark(self) -> str:
@@ -157,7 +157,7 @@ class Partial:
     def __init__(self, job: Job, name: str) -> None:
         self.job, self.name, asked = job, name, job.methods[name]
         self.file = job.store.address(f"partial/{asked.file_name}.safetensors")
-        asks = {"stream": job.stream.fingerprint, "model": job.classifier.fingerprint(), "batch": job.size}
+        asks = {"stream": job.stream.fingerprint, "model": job.classifier.fingerprint(), "batch_size": job.size}
         self.origin = {**asks, "options": asked.options(job.benchmark), "ratio": job.ratio, "seed": job.seed}
         self.outputs: list[Tensor] = []  # (N, 2) each: the best class and its probability
         self.batches = self.period = 0

@@ -72,9 +72,7 @@ def negative_flips(rows: pd.DataFrame, source: pd.DataFrame, *, level: float = 0
     return Score(count / n, float(low), float(high), n, f"Wilson {percent(level)}")
 
 
-def collapse(
-    rows: pd.DataFrame, source: pd.DataFrame, *, size: int = WINDOW, in_a_row: int = IN_A_ROW
-) -> int | None:
+def collapse(rows: pd.DataFrame, source: pd.DataFrame, *, size: int = WINDOW, in_a_row: int = IN_A_ROW) -> int | None:
     """The position from which on an adapted network is worse than it was: the first of ten windows in a row.
 
     None if that never happens.

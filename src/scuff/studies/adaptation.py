@@ -51,7 +51,7 @@ class AdaptationStudy(Study["pd.DataFrame"]):
     out: Out
     _: KW_ONLY
     methods: Annotated[Any, Option(METHODS, SCHEMES, "NAMES", resume="joins")] = ("bn", "tent")
-    batch: Annotated[int | None, Option(BATCH, WHOLE, "N")] = None
+    batch_size: Annotated[int | None, Option(BATCH, WHOLE, "N")] = None
     ratio: Annotated["float | str | None", Option(RATIO, Kind(str, _ratio), "NUMBER")] = None
     seed: Seed = 0
     mean: Mean = None
@@ -80,9 +80,9 @@ def plan_adaptation(study: AdaptationStudy) -> "Plan[pd.DataFrame]":
         raise ValueError(f"expected one model, got {', '.join(models)}")
     classifier, store = next(iter(models.values())), Store(study.out)
     source, recipe = open_source(study.data), load_recipe(study.stream)
-    job = Job(classifier, source, recipe, methods, store, str(device), study.seed, study.batch, study.ratio)
+    job = Job(classifier, source, recipe, methods, store, str(device), study.seed, study.batch_size, study.ratio)
     stream = job.stream
-    asked = {"stream": recipe.to_dict(), "suite": stream.suite.to_dict(), "batch": job.size, "ratio": study.ratio}
+    asked = {"stream": recipe.to_dict(), "suite": stream.suite.to_dict(), "batch_size": job.size, "ratio": study.ratio}
     named = {"model_name": classifier.name, "data": stream.pixels.example.name, "images": len(stream)}
     prints = {"model": classifier.fingerprint(), "stream_fingerprint": stream.fingerprint, "seed": study.seed}
     told = {"methods": list(methods), "options_of": job.benchmark}
@@ -139,8 +139,9 @@ class AdaptationWork:
         from scuff.words import count, grouped
 
         stream, job, done = self.job.stream, self.job, len(self.job.methods) - len(self.missing())
-        segments, batches = count(len(stream.segments), "segment"), len(stream.grid(job.batch))
-        yield f"Stream: {stream.recipe.name}, {grouped(len(stream))} images of {stream.pixels.example.name} in {segments}"
+        segments, batches = count(len(stream.segments), "segment"), len(stream.grid(job.batch_size))
+        images = f"{grouped(len(stream))} images of {stream.pixels.example.name}"
+        yield f"Stream: {stream.recipe.name}, {images} in {segments}"
         yield f"Batches: {grouped(batches)} of up to {job.size}"
         yield f"Model: {job.classifier.name}, on {job.device}"
         yield f"Methods: {', '.join(job.methods)}, {done} of them there already"
@@ -157,11 +158,23 @@ def read_adaptation(directory: str | os.PathLike[str]) -> "pd.DataFrame":
     return read_rows(store, [name for name in names if name in there])
 
 
-def segment_table(job: "Job") -> "pd.DataFrame":
-    """What comes when: the segments of the stream, a line each."""
+def read_segments(directory: str | os.PathLike[str]) -> "pd.DataFrame":
+    """What came when: the segments of the stream, a line each."""
+    import io
+
     import pandas as pd
 
-    kept: Sequence[str] = ("number", "start", "length", "corruption", "severity", "reset", "run", "visit")
+    from scuff.store import open_results
+
+    store = open_results(directory, AdaptationStudy.file, "scuff adapt")
+    return pd.read_csv(io.BytesIO(store.read("segments.csv")), dtype={"severity": str}, keep_default_na=False)
+
+
+def segment_table(job: "Job") -> "pd.DataFrame":
+    """The segments of a stream, as a table."""
+    import pandas as pd
+
+    kept: Sequence[str] = ("number", "start", "stop", "corruption", "severity", "reset", "run", "visit")
     return pd.DataFrame([{key: getattr(segment, key) for key in kept} for segment in job.stream.segments])
 
 
@@ -169,7 +182,7 @@ def _seconds(estimate: Any, job: "Job", name: str) -> float:
     """Seconds of a method, from those of its first batch, and of making batches."""
     from itertools import islice
 
-    batches = len(job.stream.grid(job.batch))
+    batches = len(job.stream.grid(job.batch_size))
     made = min(COST_BATCHES, batches)
     each = estimate.time("images", lambda: lambda: sum(1 for _ in islice(job.stream.batches(job.size), made))) / made
 
