@@ -21,7 +21,7 @@ from scuff.files import write_by_rename
 from scuff.pictures import fit_square
 from scuff.sheets import draw_strip, enlarged, entry_row
 from scuff.suites import Suite
-from scuff.suites.tables import count_entries, parameter_table, severity_rule
+from scuff.suites.tables import count_entries, lengths_rule, parameter_table, severity_rule
 
 INDEX = "README.md"
 DIALS = "Severity and distance"
@@ -124,10 +124,14 @@ def index_page(suites: Sequence[Suite]) -> str:
 # --- what the pages say ---------------------------------------------------------------------------------------------
 
 
+def _lengths(suite: Suite) -> str:
+    return "lengths stay as they are" if suite.fixed_lengths else "lengths scale with the shorter side"
+
+
 def _facts(suite: Suite) -> list[str]:
     facts = [
         f"- Version {suite.version}",
-        f"- Images: {suite.size} x {suite.size} pixels; on others, lengths scale with the shorter side",
+        f"- Images: {suite.size} x {suite.size} pixels; on others, {_lengths(suite)}",
         f"- Entries: {len(suite.benchmark())} scored, {len(suite.validation) or 'none'} not scored",
         f"- Severity: {_severity(suite)}",
     ]
@@ -168,8 +172,7 @@ def _entry_blocks(suite: Suite, entry: str, large: bool) -> Iterable[str]:
     headings, rows = parameter_table(suite, [entry])
     yield _table(headings, rows[entry]) if rows[entry] else "No parameters."
     if corruption.lengths:
-        size = suite.size_of(entry)
-        yield f"Lengths, for {size}-pixel images; they scale with the image: {_codes(corruption.lengths)}."
+        yield f"{lengths_rule(suite, entry)}: {_codes(corruption.lengths)}."
     references = {get(suite.corruption(entry)).reference for entry in suite.entries}
     if corruption.reference and (not suite.reference or len(references) > 1):  # else it stands at the top of the page
         yield f"Reference: {_escaped(corruption.reference)}"
