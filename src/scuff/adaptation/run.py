@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -88,21 +89,21 @@ class Job:
         stream, size = self.stream, self.size
         grid = stream.grid(size)
         method, network = self.open(name)
-        partial = Partial(self, name)
-        partial.resume(method)
-        if not partial.period:
-            partial.period, partial.ratio = self.find_period(name)
+        way = Partial(self, name)
+        way.resume(method)
+        if not way.period:
+            way.period, way.ratio = self.find_period(name)
         begins = np.array([segment.start for segment in stream.segments if segment.reset], np.int64)
-        start = grid[partial.batches][0] if partial.batches < len(grid) else len(stream)
+        start = grid[way.batches][0] if way.batches < len(grid) else len(stream)
         for batch in stream.batches(size, start=start):
             first, last = int(batch.positions[0]), int(batch.positions[-1])
             if np.searchsorted(begins, first) < np.searchsorted(begins, last, side="right"):
                 method.reset()
-            partial.add(_predict(method, network, batch.images, partial.batches % partial.period == 0))
+            way.add(_predict(method, network, batch.images, way.batches % way.period == 0))
             advance(last + 1, len(stream))
-            if time.monotonic() - partial.saved >= SAVED_EVERY:
-                partial.save(method)
-        partial.finish(np.concatenate([np.arange(*grid[number]) for number in range(len(grid))]))
+            if time.monotonic() - way.saved >= SAVED_EVERY:
+                way.save(method)
+        way.finish(np.concatenate([np.arange(*grid[number]) for number in range(len(grid))]))
 
     def find_period(self, name: str) -> tuple[int, float | None]:
         """Batches 0, C, 2 C, ... are adapted to: C, and how much longer than a prediction the method takes.
@@ -123,11 +124,8 @@ class Job:
         method, network = self.open(name)
         seconds = {}
         for adapts in (True, False):
-            calls = [
-                time_once(lambda adapts=adapts: _predict(method, network, images, adapts), device)
-                for _ in range(2 * WARM_CALLS)
-            ]
-            seconds[adapts] = median(calls[WARM_CALLS:])
+            call = partial(_predict, method, network, images, adapts)
+            seconds[adapts] = median([time_once(call, device) for _ in range(2 * WARM_CALLS)][WARM_CALLS:])
         return seconds[True] / seconds[False]
 
     def write(self, name: str, positions: np.ndarray, outputs: Tensor) -> None:

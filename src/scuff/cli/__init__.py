@@ -98,6 +98,7 @@ def _main(
       scuff compare runs/a runs/b        which of two models is more robust, and where
       scuff survival MODEL --suite imagenet-c --data folder:val --out runs/fails
       scuff check claims.yaml MODEL --data folder:val --out runs/gate
+      scuff adapt MODEL --stream continual --data cifar10:data --methods tent,cotta --out runs/adapt
       scuff train --data cifar10:data --recipe cifar-fast --out net.safetensors
       scuff overlap noc-candidates --data cifar10:data --recipe cifar-fast --out runs/noc
       scuff design nonoverlapping runs/noc --out my-benchmark.yaml

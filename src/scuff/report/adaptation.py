@@ -83,11 +83,12 @@ def segment_errors_table(methods: Mapping[str, pd.DataFrame], by: str) -> Table:
     return Table.pivot("Error %", records, "where", "method", column, name=entry_name)
 
 
-def gains_table(methods: Mapping[str, pd.DataFrame]) -> Table:
+def gains_table(methods: Mapping[str, pd.DataFrame], size: int) -> Table:
     """The error at the beginning and at the end of segments, averaged over them."""
-    means = [{"method": m, **adaptation_gains(its)[["first", "last", "gain"]].mean()} for m, its in methods.items()]
+    gains = {method: adaptation_gains(its, size=size) for method, its in methods.items()}
+    means = [{"method": method, **its[["first", "last", "gain"]].mean()} for method, its in gains.items()]
     columns = [Column("method", "method"), *(Column(f"{key} %", key, percent) for key in ("first", "last", "gain"))]
-    return Table.of(f"The first and the last {grouped(WINDOW)} images of a segment", means, columns)
+    return Table.of(f"The first and the last {grouped(size)} images of a segment", means, columns)
 
 
 def time_figure(methods: Mapping[str, pd.DataFrame], segments: pd.DataFrame, size: int, scores: pd.DataFrame) -> Figure:
@@ -132,7 +133,9 @@ def _severity_traces(segments: pd.DataFrame) -> list[dict]:
 
 def _segment_parts(methods: Mapping[str, pd.DataFrame], segments: pd.DataFrame) -> list[Part]:
     by = "segment" if 1 < len(segments) <= MOST_SEGMENTS else "corruption"
-    return [parts.table(segment_errors_table(methods, by), sortable=False), parts.table(gains_table(methods))]
+    half = int((segments["stop"] - segments["start"]).min()) // 2
+    gains = gains_table(methods, max(1, min(WINDOW, half)))
+    return [parts.table(segment_errors_table(methods, by), sortable=False), parts.table(gains)]
 
 
 def _verdicts(scores: pd.DataFrame, images: int) -> Verdicts:

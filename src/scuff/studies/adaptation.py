@@ -33,6 +33,9 @@ def _ratio(text: str, flag: str) -> "float | str":
         raise ValueError(f"{flag} takes a number, as in 3, or measured; got {text!r}") from error
 
 
+NUMBER_OR_MEASURED = Kind(str, _ratio)
+
+
 @study
 class AdaptationStudy(Study["pd.DataFrame"]):
     """Run a model over a stream, as it is and with methods that adapt it on the way.
@@ -52,7 +55,7 @@ class AdaptationStudy(Study["pd.DataFrame"]):
     _: KW_ONLY
     methods: Annotated[Any, Option(METHODS, SCHEMES, "NAMES", resume="joins")] = ("bn", "tent")
     batch_size: Annotated[int | None, Option(BATCH, WHOLE, "N")] = None
-    ratio: Annotated["float | str | None", Option(RATIO, Kind(str, _ratio), "NUMBER")] = None
+    ratio: Annotated["float | str | None", Option(RATIO, NUMBER_OR_MEASURED, "NUMBER")] = None
     seed: Seed = 0
     mean: Mean = None
     std: Std = None
