@@ -39,4 +39,4 @@ def adapt_command(plan: Any, rows: Any) -> None:
 
     print_table(score_table(adaptation_scores(rows)))
     typer.echo("In brackets: 95 % intervals, for these images and others like them.")
-    typer.echo(f"Rows: {plan.store.root}/rows; scores: {plan.store.root}/scores.csv; what came when: segments.csv")
+    typer.echo(f"In {plan.store.root}: rows/, scores.csv, errors.csv by segment, windows.csv over time, segments.csv")

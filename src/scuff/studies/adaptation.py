@@ -119,11 +119,17 @@ class AdaptationWork:
             pass
 
     def collect(self) -> "pd.DataFrame":
-        """All rows; their scores are written as tables."""
-        from scuff.metrics import adaptation_scores
+        """All rows; their scores, errors by segment and errors in windows are written as tables."""
+        import pandas as pd
 
-        rows, store = read_adaptation(self.job.store.root), self.job.store
-        store.write("scores.csv", adaptation_scores(rows).to_csv(index=False).encode())
+        from scuff.metrics import adaptation_scores, segment_errors, window_errors
+        from scuff.metrics.adaptation import by_method
+
+        rows, tables = read_adaptation(self.job.store.root), {}
+        for table, measure in (("errors", segment_errors), ("windows", window_errors)):
+            tables[table] = pd.concat([measure(its).assign(method=name) for name, its in by_method(rows).items()])
+        for table, frame in (tables | {"scores": adaptation_scores(rows)}).items():
+            self.job.store.write(f"{table}.csv", frame.to_csv(index=False, float_format="%.6g").encode())
         return rows
 
     def cost(self) -> "StudyCost":
