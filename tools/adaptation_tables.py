@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pandas as pd
 
-CODES = "gn sn in db gb mb zb sw fr fg br co el px jp".split()  # in the order of CIFAR-10-C
-# Wang et al., Continual test-time domain adaptation (CVPR 2022), table 2: WideResNet-28-10 of RobustBench, batches of 200.
+CODES = ("gn", "sn", "in", "db", "gb", "mb", "zb", "sw", "fr", "fg", "br", "co", "el", "px", "jp")  # of CIFAR-10-C
+# Wang et al., Continual test-time domain adaptation (CVPR 2022), table 2: WideResNet-28-10 of RobustBench, batches of
+# 200 images.
 PUBLISHED = {
     "source": "72.3 65.7 72.9 46.9 54.3 34.8 42.0 25.1 41.3 26.0 9.3 46.7 26.6 58.5 30.3 43.5",
     "bn": "28.1 26.1 36.3 12.8 35.3 14.2 12.1 17.3 17.4 15.3 8.4 12.6 23.8 19.7 27.3 20.4",
@@ -34,9 +35,9 @@ QUARTERS = 4
 HEAD = """# Streams of CIFAR-10-C: does adaptation help, and for how long?
 
 Networks trained here on CIFAR-10, without augmentation beyond flips and shifts, on streams of corrupted test images
-([streams](../streams.md), [methods](../adaptation.md)). Images are made by `cifar10-c`, not read from the published files, and
-the networks are not those of the papers, so levels differ; what should agree is the order of methods and the size of
-effects. Errors are percentages, online: of the prediction that was made when the batch came by. One network and one
+([streams](../streams.md), [methods](../adaptation.md)). Images are made by `cifar10-c`, not read from the published
+files, and the networks are not those of the papers, so levels differ; what should agree is the order of methods and the
+size of effects. Errors are percentages, online: of the prediction that was made when the batch came by. One network and one
 order of images each. This page and its [tables](streams-cifar10) are made by
 `tools/adaptation_tables.py` from what `tools/experiments.sh adapt-continual` and `adapt-long` leave.
 """
