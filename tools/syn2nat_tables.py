@@ -114,8 +114,8 @@ def chance_lines(found: dict[str, Design]) -> Iterator[str]:
     shuffled = [adjusted_rand_score(theirs, rng.permutation(ours)) for _ in range(SHUFFLES)]
     reached = sum(value >= last.rand for value in shuffled) or "none"
     yield (
-        f"Shuffled labels give an adjusted Rand index above {np.quantile(shuffled, 0.95):.2f} in 5 % of {SHUFFLES} draws,"
-        f" and {last.rand:.2f} or more in {reached} of them."
+        f"Shuffled labels give an adjusted Rand index above {np.quantile(shuffled, 0.95):.2f} in 5 % of {SHUFFLES}"
+        f" draws, and {last.rand:.2f} or more in {reached} of them."
     )
     law = hypergeom(len(labels), len(PUBLISHED), len(last.picked))
     yield f"{len(last.picked)} random candidates share {law.mean():.1f} ± {law.std():.1f} with the paper's 18."

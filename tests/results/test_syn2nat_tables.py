@@ -64,7 +64,8 @@ def test_the_page_has_every_table_that_the_accuracies_give():
     makers = (TOOL.seeds_table, TOOL.picks_table, TOOL.stability_table, TOOL.interval_lines, TOOL.chance_lines)
     lines = [line.strip() for make in makers for line in make(designs)]
     lines += [*TOOL.categories_table(last), *TOOL.damage_table(table)]
-    assert len(table.seeds) == 3 and len(table.corruptions) == 40
+    assert len(table.seeds) == 3
+    assert len(table.corruptions) == 40
     for line in lines:
         assert line.removeprefix("S").rstrip(".") in page
     clean = table.to_frame().query("trained_on == 'standard' and tested_on == 'clean'")["accuracy"]
