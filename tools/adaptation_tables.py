@@ -38,7 +38,8 @@ Networks trained here on CIFAR-10, without augmentation beyond flips and shifts,
 ([streams](../streams.md), [methods](../adaptation.md)). Images are made by `cifar10-c`, not read from the published
 files, and the networks are not those of the papers, so levels differ; what should agree is the order of methods and the
 size of effects. Errors are percentages, online: of the prediction that was made when the batch came by. One network and
-one order of images each. This page and its [tables](streams-cifar10) are made by `tools/adaptation_tables.py` from what `tools/experiments.sh adapt-continual` and `adapt-long` leave.
+one order of images each. This page and its [tables](streams-cifar10) are made by `tools/adaptation_tables.py`
+from what `tools/experiments.sh adapt-continual` and `adapt-long` leave.
 """
 
 
