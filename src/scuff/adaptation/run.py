@@ -12,6 +12,7 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import safetensors
 import torch
 from torch import Tensor
@@ -29,6 +30,7 @@ from scuff.tensors import read_tensors, write_tensors
 SAVED_EVERY = 60.0  # seconds
 CLEAN_IMAGES = 2000  # that a method may look at first, as EATA does
 WARM_CALLS = 10
+TOLD = 100_000  # positions of whose truth is asked at once
 MEASURED = "measured"
 STATE = "state."
 
@@ -131,7 +133,7 @@ class Job:
     def write(self, name: str, positions: np.ndarray, outputs: Tensor) -> None:
         """Write the rows of a method: its outputs, and the truth about the stream."""
         stream, classes = self.stream, self.stream.pixels.example.classes
-        facts = stream.table()
+        facts = pd.concat([stream.table(at, min(at + TOLD, len(stream))) for at in range(0, len(stream), TOLD)])
         facts = facts if len(positions) == len(facts) else facts.iloc[positions]
         best, confidence = outputs.T.numpy()
         prediction = best.astype(np.int32)
