@@ -13,7 +13,7 @@ from torch import Tensor
 from scuff.batches import each_its_way, from_pixels, like, to_pixels
 from scuff.corruptions import Corruption, get
 from scuff.corruptions.motion import Motion, mixed
-from scuff.corruptions.registry import HENDRYCKS
+from scuff.corruptions.registry import HENDRYCKS, MICHAELIS
 from scuff.images import ImageError, Images, OpenedImages, open_images
 from scuff.memory import available_memory, available_on
 from scuff.ops.jpeg import jpeg
@@ -278,7 +278,8 @@ def motions_of(
         drawn = integers(image_keys(plan.entry, None, ids, seed), "level", low=0, high=len(plan.choices) - 1)
         rest = (shape, seed, scale, convention)
         return [motions_of(plan.choices[k], ids[i : i + 1], *rest)[0] for i, k in enumerate(drawn.tolist())]
-    if plan.corruption.motion is None or (convention == "published" and plan.corruption.reference == HENDRYCKS):
+    stays = convention == "published" and plan.corruption.reference in (HENDRYCKS, MICHAELIS)
+    if plan.corruption.motion is None or stays:
         return [Motion(size)] * len(ids)
     keys = image_keys(plan.entry, plan.level, ids, seed)
     shape = (3, *size) if plan.corruption.colour else tuple(shape)
