@@ -198,9 +198,9 @@ def corrupt(
             return made
         if not sample.has_targets:
             return sample.with_image(made)
+        rules = targets or Rules()
         if len(ids) != 1:
             raise ImageError(f"expected one image with its targets, got {len(ids)}; pass a list with a sample for each")
-        rules = targets or Rules()
         (motion,) = motions_of(plan, ids, opened.batch.shape[1:], seed, scale, rules.convention)
         return sample.moved(made, motion, rules)
 
@@ -227,9 +227,8 @@ def motions(
 ) -> list[Motion]:
     """What `corrupt`, with the same arguments, does to places in images of `size` (height, width): one for each id.
 
-    >>> turn, = motions("noc-candidates/rotation", 10, size=(100, 200), ids=[3])
-    >>> turn.size, turn.matrix.shape
-    ((100, 200), torch.Size([1, 3, 3]))
+    >>> motions("noc-candidates/rotation", 10, size=(100, 200), ids=[3])[0].matrix.shape
+    torch.Size([1, 3, 3])
     """
     plan = resolve_still(name, severity, **options)
     numbers = ids_tensor(ids, torch.empty(len(ids), 1, 1, 1))
