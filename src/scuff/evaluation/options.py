@@ -77,6 +77,15 @@ class EvaluationOptions:
             "POINTS",
         ),
     ] = None
+    control: Annotated[
+        str | None,
+        Option(
+            "Narrow the intervals of such a sample by what is known of all images: clean (all clean images are then "
+            "tried), or the finished evaluation of another model.",
+            TEXT,
+            "clean|DIR[:MODEL]",
+        ),
+    ] = None
     clean: Annotated[Any, Option("Clean counterpart of published corrupted images.", TEXT, "SOURCE")] = None
     classes: Annotated[
         str | None, Option("Class subset: imagenet-a, imagenet-r or objectnet; others do not count.", TEXT, "NAME")

@@ -63,6 +63,8 @@ def sampled_scores(
     if (CLEAN, 0) in keys:
         alone = np.eye(len(keys))[keys.index((CLEAN, 0))]
         scores["clean_error"] = estimate_sampled(sample, alone, of=of, level=level)
+        if control is not None and _is_clean(control) and only(control, "model") == about.model:  # nothing is unknown
+            scores["clean_error"] = estimate_sampled(read_sample(control, images)[1], np.ones(1), of=of, level=level)
     if len(keys) > ((CLEAN, 0) in keys):
         scores["mean_error"] = score(mean_error.estimate(about, suite=suite, partial=True))
         scores["mce"] = score(mce.estimate(about, baseline=baseline, suite=suite, partial=True))
@@ -99,6 +101,10 @@ def each_cell_alone(keys: Keys) -> tuple[Any, ...]:
     return tuple(keys), np.arange(len(keys)), np.eye(len(keys), dtype=bool), None
 
 
+def _is_clean(control: pd.DataFrame) -> bool:
+    return set(control["corruption"].astype(str)) == {CLEAN}
+
+
 def _control(control: pd.DataFrame, rows: pd.DataFrame, keys: Keys, images: int) -> Control:
     """Features of all images, in the order in which the sample has numbered its own; then those it has not met."""
     _, met = pd.factorize(rows["image_id"].to_numpy())
@@ -109,7 +115,7 @@ def _control(control: pd.DataFrame, rows: pd.DataFrame, keys: Keys, images: int)
     entries = list(dict.fromkeys(entry for entry, _ in keys))
     groups = np.array([entries.index(entry) for entry, _ in keys])
     control = control.assign(wrong=(control["label"] != control["prediction"]).astype(float))
-    if set(control["corruption"].astype(str)) == {CLEAN}:
+    if _is_clean(control):
         clean = control.set_index("image_id").loc[ids, ["wrong", "confidence"]].to_numpy(float)
         return Control(np.column_stack([clean, clean.prod(axis=1)])[:, None, :], groups)
     table = control.assign(corruption=control["corruption"].astype(str)).pivot_table(
