@@ -13,7 +13,7 @@ from scuff.vocabulary import (
     Only,
     ProgressOption,
     Resize,
-    Seed,
+    SeedOrLocks,
     Severities,
     SkipUnreadable,
     Std,
@@ -95,7 +95,7 @@ class EvaluationOptions:
     crop: Annotated[
         int | None, Option("Then crop the middle square. Default: as the models expect.", WHOLE, "PIXELS")
     ] = None
-    seed: Seed = 0
+    seed: SeedOrLocks = None
     as_published: Annotated[
         bool, Option("Compress corrupted images as the published ImageNet-C did (JPEG).", SWITCH)
     ] = False

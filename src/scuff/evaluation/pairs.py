@@ -83,8 +83,9 @@ def _corrupted_alike(
         source = source.take(needed)
         pixels, ids = load_pixels(source, cut, runner.device, runner.workers), torch.from_numpy(source.ids)
         runner.kept = pixels.kept
-        whole = pixels.images is not None
-        kept = pixels.images if whole else torch.cat([batch for _, batch in pixels.batches(len(needed))])
+        kept = pixels.images
+    if kept is None:
+        kept = torch.cat([batch for _, batch in pixels.batches(len(needed))])
     if not runner.limit.size:
         runner.limit.size = suitable_batch(pixels.shape[1:], runner.device)
     for cell, places in places_of.items():

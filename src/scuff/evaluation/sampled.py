@@ -138,6 +138,8 @@ def read_samples(directory: str | os.PathLike[str]) -> tuple[dict[str, pd.DataFr
         settings = {**settings, **read_settings(store, NOTE)}
     names: dict[str, list[str]] = {}
     for name in store.names(FOLDER, ".parquet"):
+        if "-" not in name.rpartition("/")[2]:
+            raise ValueError(f"{store.root} holds what scuff check has asked a model; the folder above it has the page")
         names.setdefault(name.rpartition("/")[0], []).append(name)
     samples: dict[str, pd.DataFrame] = {}
     for files in names.values():
@@ -162,9 +164,7 @@ def without_gap(names: Iterable[str]) -> dict[Steps, str]:
 
 def steps_of(name: str) -> Steps:
     """The steps in the name of a file."""
-    start, dash, stop = name.rpartition("/")[2].removesuffix(".parquet").partition("-")
-    if not dash:
-        raise ValueError("these are answers that scuff check has asked for; report the folder that holds claims.json")
+    start, _, stop = name.rpartition("/")[2].removesuffix(".parquet").partition("-")
     return Steps(int(start), int(stop))
 
 
