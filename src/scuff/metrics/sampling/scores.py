@@ -53,7 +53,7 @@ def sampled_scores(
     check_columns(rows, ("model", "suite", "corruption", "severity", "image_id", "label", "prediction"))
     keys, sample = read_sample(rows, images)
     about = Cells(only(rows, "model"), only(rows, "source"), suite_name(rows), *each_cell_alone(keys))
-    controlled = None if control is None else _control(control, rows, keys, images)
+    controlled = None if control is None else control_of(control, rows, keys, images)
 
     def score(estimate: Estimate) -> Score:
         weights = linear_weights(estimate)
@@ -102,10 +102,10 @@ def each_cell_alone(keys: Keys) -> tuple[Any, ...]:
 
 
 def _is_clean(control: pd.DataFrame) -> bool:
-    return set(control["corruption"].astype(str)) == {CLEAN}
+    return bool((control["corruption"] == CLEAN).all())
 
 
-def _control(control: pd.DataFrame, rows: pd.DataFrame, keys: Keys, images: int) -> Control:
+def control_of(control: pd.DataFrame, rows: pd.DataFrame, keys: Keys, images: int) -> Control:
     """Features of all images, in the order in which the sample has numbered its own; then those it has not met."""
     _, met = pd.factorize(rows["image_id"].to_numpy())
     known = control["image_id"].unique()
@@ -118,10 +118,11 @@ def _control(control: pd.DataFrame, rows: pd.DataFrame, keys: Keys, images: int)
     if _is_clean(control):
         clean = control.set_index("image_id").loc[ids, ["wrong", "confidence"]].to_numpy(float)
         return Control(np.column_stack([clean, clean.prod(axis=1)])[:, None, :], groups)
-    table = control.assign(corruption=control["corruption"].astype(str)).pivot_table(
-        index="image_id", columns=["corruption", "severity"], values="wrong"
-    )
-    features = table.reindex(index=ids, columns=pd.MultiIndex.from_tuples(keys)).to_numpy()
+    features, at = np.full((images, len(keys)), np.nan), pd.Index(ids).get_indexer(control["image_id"])
+    wrong, cells = control["wrong"].to_numpy(), control.groupby(["corruption", "severity"], observed=True).indices
+    for place, (entry, severity) in enumerate(keys):
+        chosen = cells.get((entry, severity), [])
+        features[at[chosen], place] = wrong[chosen]
     if np.isnan(features).any():
         raise ValueError("a control of another model needs its rows of all images in all cells, the clean one too")
     return Control(features[:, :, None], groups)
