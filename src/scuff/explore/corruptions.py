@@ -16,7 +16,7 @@ from scuff.pool import threads_limited
 from scuff.ranges import Range
 from scuff.sequences import resolve_sequence, sequence
 from scuff.suites import Suite, list_suites
-from scuff.words import entry_name, percent, sentence
+from scuff.words import entry_name, percent
 
 FINE_STEPS = 100  # of a range of severities
 LEVEL_STEP = 0.05
@@ -110,13 +110,15 @@ class Turn:
         levels, between = self.suite.listed_levels(self.entry), self.suite.severity_range(self.entry)
         if self.severity is None:
             yield "This picture draws its own severity." if levels or between else "It has no severity to choose."
-        elif levels and self.severity == 0:
+        elif between is not None:
+            yield f"Fixed at {self.severity:g}, where the benchmark draws from {_text(between)}."
+        elif self.severity == 0:
             yield "Severity 0 is the picture itself."
-        elif levels:
-            below = int(self.severity)
-            share = self.severity - below
-            way = f"{percent(share, 0)} % of the way from {f'level {below}' if below else 'the picture itself'} to"
-            yield f"Level {below} of {len(levels)}." if not share else f"{sentence(f'{way} level {below + 1}')}"
+        else:
+            below, share = int(self.severity), self.severity % 1
+            start = f"level {below}" if below else "the picture itself"
+            way = f"{percent(share, 0)} % of the way from {start} to level {below + 1}."
+            yield way if share else f"Level {below} of {len(levels)}."
         lengths = ", ".join(name.replace("_", " ") for name in plan.corruption.lengths)
         if lengths and plan.size not in (None, side):
             yield f"Lengths ({lengths}) are made for {plan.size} pixels and scaled to {side}."

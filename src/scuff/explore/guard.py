@@ -7,6 +7,7 @@ Answers forbid other sites to embed or read them, and the page to load anything 
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
@@ -54,6 +55,8 @@ class Guard:
             try:
                 inner = {**scope, "path": f"/{rest}", "raw_path": None, "root_path": ""}
                 await self.app(inner, self._limited(receive), _with_headers(send))
+            except asyncio.CancelledError:
+                pass  # Ctrl-C, while somebody waits for an answer
             except TooLarge:
                 await _refuse(send, 413, f"at most {self.most_bytes >> 20} MB are taken")
 

@@ -11,7 +11,9 @@ from scipy.fft import fft2
 from scuff.report.colours import HEAT, blend
 
 GAINS = (32, 16, 8, 4, 2, 1)
-DECADES = 3.0  # of amplitude, from the brightest colour of a spectrum to the darkest
+DECADES = 2.0  # of amplitude, from the brightest colour of a spectrum to the darkest
+BRIGHTEST = 0.998  # of the amplitudes are below the brightest colour
+LEAST_AMPLITUDE = 1.0  # less is rounding
 SAMPLED = 7  # every such value tells how large differences are
 LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 
@@ -28,11 +30,9 @@ def spectrum(clean: Image.Image, other: Image.Image) -> Image.Image:
     """The amplitudes of the difference by frequency: coarse changes in the middle, fine ones at the rim."""
     change = _change(clean, other)
     flat = change @ LUMA if change.ndim == 3 else change
-    amplitude = np.fft.fftshift(abs(fft2(flat)))
-    top = amplitude.max()
-    if top == 0:
-        return Image.fromarray(np.broadcast_to(_palette()[0], (*flat.shape, 3)).copy())
-    decades = np.log10(np.maximum(amplitude / top, 10.0**-DECADES))
+    amplitude = np.fft.fftshift(abs(fft2(flat - flat.mean())))  # the mean would outshine all else
+    top = max(float(np.quantile(amplitude.ravel()[::SAMPLED], BRIGHTEST)), LEAST_AMPLITUDE)
+    decades = np.log10((amplitude / top).clip(10.0**-DECADES, 1.0))
     return Image.fromarray(_palette()[np.round(255 * (1 + decades / DECADES)).astype(np.uint8)])
 
 

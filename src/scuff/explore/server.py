@@ -6,6 +6,7 @@ import base64
 import json
 import secrets
 import socket
+import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -150,8 +151,8 @@ def build(explorer: Explorer, token: str, port: int) -> App:
     for name, view in explorer.views.items():
         routes += [Route(f"/api/{name}/{path}", answers(function)) for path, function in view.answers().items()]
         routes += [Route(f"/api/{name}/{path}", pictures(function)) for path, function in view.pictures().items()]
-    mistakes = dict.fromkeys((ValueError, LookupError, OSError), _explain)
-    return Guard(Starlette(routes=routes, exception_handlers=mistakes), token, port, MOST_BYTES)  # type: ignore[arg-type]
+    mistakes: dict[Any, Any] = dict.fromkeys((ValueError, LookupError, OSError), _explain) | {Exception: _confess}
+    return Guard(Starlette(routes=routes, exception_handlers=mistakes), token, port, MOST_BYTES)
 
 
 @dataclass(frozen=True)
@@ -174,7 +175,7 @@ def open_server(explorer: Explorer, port: int = 0) -> Serving:
 
     door, token = socket.create_server((ADDRESS, port)), secrets.token_urlsafe(16)
     number = door.getsockname()[1]
-    options: dict[str, Any] = {"log_level": "warning", "access_log": False, "lifespan": "off", "ws": "none"}
+    options: dict[str, Any] = {"log_level": "critical", "access_log": False, "lifespan": "off", "ws": "none"}
     config = uvicorn.Config(build(explorer, token, number), timeout_graceful_shutdown=1, **options)
     return Serving(uvicorn.Server(config), door, f"http://{ADDRESS}:{number}/{token}/")
 
@@ -196,6 +197,12 @@ def _explain(request: Request, error: Exception) -> Response:
     text = str(error.args[0]) if isinstance(error, LookupError) and error.args else str(error)
     status = 410 if isinstance(error, Gone) else 400
     return JSONResponse({"error": " ".join(text.split()), "dropped": DROPPED}, status)
+
+
+def _confess(request: Request, error: Exception) -> Response:
+    """A mistake of ours: the terminal has the details."""
+    traceback.print_exception(error)
+    return JSONResponse({"error": "something went wrong; the terminal of scuff explore says what"}, 500)
 
 
 def _json(content: Any) -> bytes:
