@@ -216,8 +216,9 @@ def test_the_oldest_picture_goes_and_says_so():
 
 def test_a_picture_that_is_gone_has_a_status_of_its_own(client):
     words = {"suite": "cifar10-c", "entry": "fog", "severity": 1}
-    status, answer = client.ask("corrupt", picture="own-0123", **words)
-    assert (status, answer["error"]) == (410, "the explorer has let go of this picture; drop it again")
+    status, headers, body = client.send(client.below("api/corrupt", picture="own-0123", **words))
+    assert (status, headers["cache-control"]) == (410, "no-store")  # browsers would remember that it is gone
+    assert b"the explorer has let go of this picture; drop it again" in body
 
 
 @pytest.mark.parametrize(

@@ -186,7 +186,7 @@ def test_a_reload_and_a_second_tab_begin_where_the_first_is(page, client):
     page.click("#reseed")
     seen(page)
     address = page.run("location.href")
-    other = page.page.context.new_page()
+    other = page.page.context.browser.new_page()
     other.goto(address)
     while other.evaluate("document.documentElement.dataset.seen ?? ''") == "":
         other.wait_for_timeout(20)

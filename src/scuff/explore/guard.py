@@ -82,7 +82,9 @@ class Guard:
 def _with_headers(send: Send) -> Send:
     async def answer(message: Message) -> None:
         if message["type"] == "http.response.start":
-            message["headers"] = [*message.get("headers", []), *_encoded(ON_ANSWERS)]
+            given = message.get("headers", [])
+            kept = {"cache-control": "no-store"} if all(key != b"cache-control" for key, _ in given) else {}
+            message["headers"] = [*given, *_encoded(ON_ANSWERS | kept)]
         await send(message)
 
     return answer

@@ -1,4 +1,4 @@
-"""From what the command line was given to an explorer: models, data and a folder, opened and checked."""
+"""From what the command line was given to an explorer: models and data, opened and checked."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ from scuff.models import open_model
 from scuff.suites import list_suites, load_suite
 
 
-def open_explorer(
-    folder: str | None = None, models: Sequence[str] = (), data: str | None = None, device: str | None = None
-) -> Explorer:
-    """Open models and data, and the results in a folder, whichever kind they are."""
+def open_explorer(models: Sequence[str] = (), data: str | None = None, device: str | None = None) -> Explorer:
+    """Open models and data."""
     source = None if data is None else open_source(data)
     if source is not None and not isinstance(source, Source):
         raise ValueError(f"{data} is corrupted already; the explorer wants clean images")

@@ -23,7 +23,7 @@ from scuff.explore.corruptions import Turn, catalogue
 from scuff.explore.guard import App, Guard
 from scuff.explore.looks import difference, root_mean_square, spectrum
 from scuff.explore.panel import Panel
-from scuff.explore.pictures import DROPPED, LONGEST, MOST_BYTES, Gone, Shelf, to_bmp, to_png
+from scuff.explore.pictures import MOST_BYTES, Gone, Shelf, to_bmp, to_png
 from scuff.report.colours import colour_rules
 from scuff.suites import Suite
 
@@ -49,7 +49,7 @@ class Explorer:
             "version": scuff.__version__,
             "suites": catalogue(self.suites),
             "picture": self.shelf.first,
-            "longest": LONGEST,
+            "most_bytes": MOST_BYTES,
             "data": None if source is None else {"name": source.name, "count": len(source)},
             "models": [classifier.name for classifier in self.panel.classifiers],
             "views": {name: view.start() for name, view in self.views.items()},
@@ -196,7 +196,7 @@ def _explain(request: Request, error: Exception) -> Response:
     """A mistake in a request as one sentence; a dropped picture that is gone has a status of its own."""
     text = str(error.args[0]) if isinstance(error, LookupError) and error.args else str(error)
     status = 410 if isinstance(error, Gone) else 400
-    return JSONResponse({"error": " ".join(text.split()), "dropped": DROPPED}, status)
+    return JSONResponse({"error": " ".join(text.split())}, status)
 
 
 def _confess(request: Request, error: Exception) -> Response:

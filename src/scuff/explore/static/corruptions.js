@@ -8,7 +8,7 @@ const SMALL = 128; // pictures up to that size are enlarged without smoothing
 
 export const openCorruptions = (start) => {
   const state = { picture: start.picture, suite: start.suites[0].name, entry: null, severity: null, seed: 0, size: null, draws: "shared" };
-  let dropped = null; // the file of the user's own picture, in case the server lets go of it
+  let dropped = null; // the user's own picture, in case the server lets go of it
   let timer = null;
 
   const suite = () => start.suites.find(({ name }) => name === state.suite);
@@ -18,9 +18,9 @@ export const openCorruptions = (start) => {
   // --- what is chosen ---------------------------------------------------------------------------------------------------
 
   const choose = (wanted) => {
+    const before = state.entry === null ? null : entry();
     if (start.suites.some(({ name }) => name === wanted.suite)) state.suite = wanted.suite;
     const entries = suite().entries;
-    const before = state.entry;
     const named = [wanted.entry, state.entry].find((name) => entries.some((each) => each.name === name));
     state.entry = named ?? entries[0].name;
     const { dial, size } = entry();
@@ -29,7 +29,8 @@ export const openCorruptions = (start) => {
     state.size ??= start.data && state.picture.startsWith("data-") ? null : size;
     if (wanted.severity === "drawn") state.severity = null;
     else if (wanted.severity !== undefined) state.severity = Number(wanted.severity);
-    else if (state.entry !== before || state.severity === null) state.severity = keep(dial, before === null);
+    else if (entry() !== before && !(dial?.levels && before?.dial?.levels === dial.levels)) state.severity = dial?.start;
+    // Another corruption keeps the place of the dial where both have levels.
     if (!dial) state.severity = null;
     else if (state.severity !== null) state.severity = Math.min(dial.high, Math.max(dial.low, state.severity));
     if (state.severity === null && dial && !dial.may_draw) state.severity = dial.start;
@@ -39,14 +40,6 @@ export const openCorruptions = (start) => {
     showChoice();
     look();
   };
-  // Another corruption keeps the place of the dial where both have levels.
-  let lastLevels = 0;
-  const keep = (dial, isFirst) => {
-    const same = dial && dial.levels && dial.levels === lastLevels && !isFirst;
-    lastLevels = dial?.levels ?? 0;
-    return same ? state.severity : dial?.start ?? null;
-  };
-
   const showChoice = () => {
     const { dial, text, title, reference, size } = entry();
     at("suite").value = state.suite;
@@ -141,18 +134,20 @@ export const openCorruptions = (start) => {
 
   // --- pictures of one's own --------------------------------------------------------------------------------------------
 
-  const send = async (file) => {
-    try {
-      const { picture } = await ask("api/pictures", { method: "POST", body: file });
-      dropped = file;
-      choose({ picture, size: state.size ?? entry().size });
-    } catch (error) {
-      complain(`${file.name || "The picture"}: ${error.message}`);
-    }
+  const send = async (content) => {
+    const { picture } = await ask("api/pictures", { method: "POST", body: content });
+    dropped = content;
+    choose({ picture, size: state.size ?? entry().size });
   };
-  const take = (items) => {
-    const file = [...items].find(({ type }) => !type || type.startsWith("image/")) ?? items[0];
-    if (file) send(file);
+  const take = async (files) => {
+    const file = [...files].find(({ type }) => type.startsWith("image/")) ?? files[0];
+    if (!file) return;
+    try {
+      if (file.size > start.most_bytes) throw new Error(`at most ${start.most_bytes >> 20} MB are taken`);
+      await send(await file.arrayBuffer());
+    } catch (error) {
+      complain(`${file.name}: ${error.message}`);
+    }
   };
   at("choose").addEventListener("click", () => at("file").click());
   at("file").addEventListener("change", () => {
