@@ -144,7 +144,7 @@ def _entry(suite: Suite, entry: str) -> dict[str, Any]:
         "group": suite.category(entry) or corruption.family,
         "text": [" ".join(paragraph.split()) for paragraph in corruption.text.split("\n\n")],
         "reference": corruption.reference,
-        "size": suite.size_of(entry),
+        "size": suite.size_of(entry) or suite.size,
         "dial": _dial(suite, entry, corruption.sequence),
     }
 
