@@ -217,7 +217,7 @@ def first_failures(
         right.append(is_right(np.full(len(clean), float(level))))
     alive = np.logical_and.accumulate(right)  # (levels + 1, N)
     low = alive.sum(0) - 1.0  # the last level before the first failure; -1 if there is none
-    flips_back = (np.asarray(right) & ~alive).any(0)
+    flips_back = np.asarray((np.asarray(right) & ~alive).any(0))
     between = (low >= 0) & (low < highest)
     high = low + 1.0
     for step in range(HALVINGS):
