@@ -150,7 +150,8 @@ def _verdicts(scores: pd.DataFrame, images: int) -> Verdicts:
         )
     for line in scores.itertuples():
         if not math.isnan(line.collapse):
-            after = f"from image {grouped(int(line.collapse))} of {grouped(images)} on for {grouped(WINDOW * IN_A_ROW)} images"
+            start, length = grouped(int(line.collapse)), grouped(WINDOW * IN_A_ROW)
+            after = f"from image {start} of {grouped(images)} on for {length} images"
             verdicts.append(("Collapse", f"{line.method} is worse than no adaptation, {after}."))
     return verdicts
 
