@@ -84,7 +84,7 @@ def test_crops_have_the_areas_ratios_and_places_of_the_papers():
     w, h = np.sqrt(width * height * tried[0] * tried[1]), np.sqrt(width * height * tried[0] / tried[1])
     fits = (w <= width) & (h <= height)
     expected = tried[0][np.arange(count), fits.argmax(1)]
-    # A mean is known to the deviation of one share, 0.26, over the square root of 4000; four times that of a difference.
+    # A mean is known to the deviation of one share, 0.26, over the square root of 4000; four times that of two.
     assert abs(areas.mean() - expected.mean()) < 4 * 0.26 * (2 / count) ** 0.5
     free = width - (right - left) > 50
     assert abs((left / (width - (right - left)))[free].mean() - 0.5) < 4 * 0.29 / free.sum() ** 0.5

@@ -129,9 +129,8 @@ class Trial:
 
 def try_recipe(source: Source, recipe: Recipe, device: torch.device) -> Trial:
     """A trial with some images of a source, from all over it."""
-    cut, side = cut_of(source, recipe), recipe.sides[-1]
-    if recipe.crop_area and source.has_pictures:
-        cut = Cut(side, side)
+    tested, side = cut_of(source, recipe), recipe.sides[-1]
+    cut = Cut(side, side) if recipe.crop_area and source.has_pictures else tested
     wanted = max(TRIED.get(device.type, TRIED["cpu"]) // math.prod(source.read([0], cut).shape), LEAST_TRIED)
     if device.type == "cuda":  # where a step must have the size that it has in training
         wanted = max(wanted, recipe.batch_size)
@@ -141,7 +140,7 @@ def try_recipe(source: Source, recipe: Recipe, device: torch.device) -> Trial:
     assert pixels is not None
     side = min(pixels.shape[2:])
     labels, look = torch.from_numpy(few.labels), measure_pixels(pixels)
-    images = TrainingImages(pixels, labels, *look, source.class_names, "", cut or Cut(side, side))
+    images = TrainingImages(pixels, labels, *look, source.class_names, "", tested or Cut(side, side))
     stream = Stream(few.take(range(min(len(few), LEAST_TRIED))), cut, recipe.crop_area, loaded.shape, 0)
     return Trial(images, recipe, device, stream if recipe.crop_area else None)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -47,6 +48,15 @@ def train(asked: TrainingOptions) -> Path | str:
     In a program that torchrun has started several times, all processes train one network together: each calls this
     function with the same arguments, and the first of them writes the file.
     """
+    return train_as(asked)
+
+
+def train_as(
+    asked: TrainingOptions,
+    checking: Callable[[str, int, int], None] | None = None,
+    tell: Callable[[Mapping[str, str]], None] = lambda unreadable: None,
+) -> Path | str:
+    """`train`, which says how far it is with `checking` pictures, and tells which of them it leaves out."""
     out, start = asked.out, asked.start
     with joined(asked.device) as (team, device):
         with team.agreeing():
@@ -56,8 +66,10 @@ def train(asked: TrainingOptions) -> Path | str:
             _check_out(as_place(out))
             opened = open_training_source(asked.data, asked.classes)
             _check_team(team, recipe, treatment)
-        unreadable = team.decide(lambda: readable(opened, asked.skip_unreadable).unreadable)
-        images = load_training_images(without(opened, unreadable or {}), recipe, device, team, asked.workers)
+        unreadable = team.decide(lambda: readable(opened, asked.skip_unreadable, checking).unreadable) or {}
+        if team.is_first:
+            tell(unreadable)
+        images = load_training_images(without(opened, unreadable), recipe, device, team, asked.workers)
         options: dict[str, Any] = {"start": start, "seed": asked.seed, "device": device, "progress": asked.progress}
         return train_on(images, recipe, out, treatment, **options)
 
