@@ -99,6 +99,7 @@ class Plan:
             values = self.settings["suite"]["entries"][cell.entry]
             depends |= {"suite": self.suite.name, "size": self.suite.size, "values": values}
             depends["draws_levels"] = self.suite.draws_levels
+            depends |= {"fixed_lengths": True} if self.suite.fixed_lengths else {}
             depends["pixels"] = self.pixels.get(cell)
         depends |= {key: self.settings[key] for key in keys}
         digest = hashlib.blake2b(json.dumps(depends, sort_keys=True).encode(), digest_size=6).hexdigest()
