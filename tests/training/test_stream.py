@@ -222,6 +222,16 @@ def test_unreadable_pictures_are_all_named_or_left_out_before_anything_starts(me
     with pytest.raises(UnreadablePictures, match="4 of 12 pictures of mess cannot be read") as error:
         train(f"folder:{messy}", recipe, tmp_path / "net.safetensors", workers=0)
     assert sorted(error.value.failures) == names
+    (tmp_path / "mine.yaml").write_text(
+        "{based_on: imagenet-fast, architecture: small_cnn, batch_size: 8, initialisation: default, sides: [12, 16]}"
+    )
+    words = ["train", "--data", f"folder:{messy}", "--recipe", str(tmp_path / "mine.yaml"), "--epochs", "1"]
+    words += ["--out", str(tmp_path / "told.safetensors"), "--device", "cpu", "--workers", "0"]
+    refused = CliRunner().invoke(app, words)
+    assert refused.exit_code == 2
+    told = CliRunner().invoke(app, [*words, "--skip-unreadable"])
+    assert "Left out, because they cannot be read: 4 pictures" in told.output
+    assert all(f"  {name}: " in refused.output and f"  {name}: " in told.output for name in names)
     left = train(f"folder:{messy}", recipe, tmp_path / "left.safetensors", workers=0, skip_unreadable=True)
     for name in names:
         (messy / name).unlink()

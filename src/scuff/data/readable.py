@@ -34,7 +34,7 @@ def find_unreadable(
     images: StoredPictures | StoredRows, name: str, skip: bool, progress: Progress | None = None
 ) -> dict[str, str]:
     """Try all pictures; those that cannot be read, with the reasons, are refused, or returned with `skip`."""
-    failures = {}
+    failures: dict[str, str] = {}
     pieces = [range(start, min(start + PIECE, len(images))) for start in range(0, len(images), PIECE)]
     with ThreadPoolExecutor(count_processors()) as pool:  # Pillow decodes without holding Python's lock
         tried = pool.map(lambda piece: [images.try_decoding(position) for position in piece], pieces)

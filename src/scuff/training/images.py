@@ -84,7 +84,7 @@ def load_training_images(
         shared = source if team.size == 1 else source.take(part.places().numpy())
         decoders = _decoders(team) if workers is None else workers
         loaded = load_pixels(shared, cut, device, decoders, keep=not recipe.crop_area)
-        pixels = loaded.images
+        pixels: Tensor | Stream | None = loaded.images
         if pixels is None or recipe.crop_area:
             pixels = Stream(shared, cut, recipe.crop_area, loaded.shape, decoders)
         if recipe.mean and len(recipe.mean) != loaded.shape[1]:

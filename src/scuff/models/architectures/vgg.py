@@ -34,7 +34,7 @@ class VGG(nn.Module):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
             elif isinstance(module, nn.Linear):
                 nn.init.normal_(module.weight, 0, 0.01)
-            if isinstance(module, (nn.Conv2d, nn.Linear)):
+            if isinstance(module, (nn.Conv2d, nn.Linear)) and module.bias is not None:
                 nn.init.zeros_(module.bias)
 
     def forward(self, x: Tensor) -> Tensor:
