@@ -261,15 +261,15 @@ def chosen(page) -> dict:
 
 def test_a_cell_of_the_heat_map_shows_its_pictures(results):
     assert chosen(results)["kind"] == "broken"
-    results.click("td[data-cell='plasma_noise:4']")
+    results.click("td[data-cell='brownish_noise:4']")
     results.wait_for("JSON.parse(document.documentElement.dataset.cell).severity === '4'")
-    assert text(results, "cell-title").startswith("plasma noise, severity 4")
+    assert text(results, "cell-title").startswith("brownish noise, severity 4")
     results.wait_for("[...document.querySelectorAll('#cards img')].some(image => image.naturalWidth === 32)")
     results.press("ArrowRight")
     results.press("ArrowDown")
     results.press("Enter")
     results.wait_for("JSON.parse(document.documentElement.dataset.cell).severity === '5'")
-    assert chosen(results)["entry"] != "plasma_noise"
+    assert chosen(results)["entry"] != "brownish_noise"
     results.page.select_option("#of-kind", "all")
     results.wait_for("document.getElementById('found').textContent.includes('Shown: 40')")
     results.click("#more")

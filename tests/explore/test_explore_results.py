@@ -35,10 +35,10 @@ def rows(evaluation):
     return evaluation[0].rows
 
 
-CELL = {"model": "resnet20", "entry": "plasma_noise", "severity": 3}
+CELL = {"model": "resnet20", "entry": "brownish_noise", "severity": 3}
 
 
-def of_cell(rows, model="resnet20", entry="plasma_noise", severity=3):
+def of_cell(rows, model="resnet20", entry="brownish_noise", severity=3):
     chosen = (rows["model"] == model) & (rows["corruption"] == entry) & (rows["severity"] == severity)
     return rows[chosen].set_index("image_id")
 
@@ -101,8 +101,8 @@ def test_pictures_of_a_cell_are_those_that_are_asked_for(client, rows, kind, lab
 
 def test_a_picture_is_shown_as_the_model_saw_it(client, evaluation):
     clean = np.load(evaluation[1] / "images.npz")["images"][7]
-    wanted = scuff.corrupt(clean[None], "cifar10-c-bar/plasma_noise", 3, ids=[7])[0]
-    shown = client.picture("evaluation/seen", image=7, entry="plasma_noise", severity=3)
+    wanted = scuff.corrupt(clean[None], "cifar10-c-bar/brownish_noise", 3, ids=[7])[0]
+    shown = client.picture("evaluation/seen", image=7, entry="brownish_noise", severity=3)
     assert np.array_equal(np.asarray(Image.open(io.BytesIO(shown))), wanted)
     shown = client.picture("evaluation/seen", image=7, entry="clean")
     assert np.array_equal(np.asarray(Image.open(io.BytesIO(shown))), clean)
@@ -122,10 +122,10 @@ def test_one_picture_goes_through_all_cells(client, rows):
 @pytest.mark.parametrize(
     ("path", "words", "message"),
     [
-        ("evaluation/cell", CELL | {"model": "none"}, "none was not evaluated on plasma_noise at severity 3"),
+        ("evaluation/cell", CELL | {"model": "none"}, "none was not evaluated on brownish_noise at severity 3"),
         ("evaluation/cell", CELL | {"entry": "../x"}, "resnet20 was not evaluated on ../x at severity 3"),
         ("evaluation/through", {"model": "mlp", "image": 999}, "mlp has not seen an image 999"),
-        ("evaluation/seen", {"image": 999, "entry": "plasma_noise", "severity": 3}, "there is no image 999"),
+        ("evaluation/seen", {"image": 999, "entry": "brownish_noise", "severity": 3}, "there is no image 999"),
         ("evaluation/seen", {"image": 1, "entry": "../x", "severity": 3}, "there is no image 1 of ../x"),
     ],
 )
@@ -147,7 +147,7 @@ def test_without_its_images_an_evaluation_still_has_its_predictions(tmp_path):
     with running(explorer) as client:
         status, answer = client.ask("evaluation/cell", **CELL | {"model": "mlp"})
         assert (status, answer["count"], answer["cards"][0]["name"]) == (200, 8, "")
-        assert client.ask("evaluation/seen", image=1, entry="plasma_noise", severity=3)[0] == 400
+        assert client.ask("evaluation/seen", image=1, entry="brownish_noise", severity=3)[0] == 400
     again = open_explorer(str(folder), data=f"npz:{tmp_path / 'there.npz'}")
     assert again.views["evaluation"].note == ""
 
