@@ -63,6 +63,7 @@ SLOW = {
     "test_explore.py": r"ctrl_c_ends_it",
     "test_explore_results.py": r"matrix_of_an_overlap_study",
     "test_explore_browser.py": r"::(?!test_it_opens_without_a_complaint)",
+    "test_explore_results_browser.py": r".",
     "test_report_browser.py": r"::(?!test_it_opens_without_a_complaint)",
     "test_report_transform_space.py": r"test_pages_open_in_a_browser",
     "test_report_validity.py": r"test_the_page_opens_in_a_browser",
