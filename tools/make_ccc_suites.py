@@ -50,7 +50,9 @@ ROUNDED = {"reach": lambda v: max(1, round(v)), "passes": round, "quality": roun
 def interpolate(start: float, values: Sequence[float]) -> list[float]:
     """The values at severities 1/4, 2/4, ..., 5, on straight lines between whole ones."""
     columns = [start, *values]
-    return [columns[q // 4] + (columns[min(q // 4 + 1, 5)] - columns[q // 4]) * (q % 4) / 4 for q in range(1, LEVELS + 1)]
+    return [
+        columns[q // 4] + (columns[min(q // 4 + 1, 5)] - columns[q // 4]) * (q % 4) / 4 for q in range(1, LEVELS + 1)
+    ]
 
 
 def make_entry(suite: str, entry: str) -> dict[str, list[float] | float]:
@@ -98,7 +100,8 @@ def make_suite(original: str, name: str, about: str) -> str:
         "validation": ["brightness"],
     }
     dump = {"sort_keys": False, "default_flow_style": None, "width": 120, "allow_unicode": True}
-    return f"# Made by tools/make_ccc_suites.py.\n{yaml.safe_dump(head, **dump)}{yaml.safe_dump({'entries': entries}, **dump)}"
+    parts = [yaml.safe_dump(part, **dump) for part in (head, {"entries": entries})]
+    return "".join(["# Made by tools/make_ccc_suites.py.\n", *parts])
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from scuff.streams.orders import make_order
 from scuff.streams.pixels import StreamPixels
 from scuff.streams.recipe import Recipe, load_recipe
 from scuff.streams.segments import Segment, Steps, corruption_label, plan_segments, severity_label
+from scuff.streams.walk import Matrix, plan_walk, read_matrix
 from scuff.suites import Suite, load_suite
 
 if TYPE_CHECKING:
@@ -119,7 +120,13 @@ class Stream:
         clean = self.pixels.example
         self.labels = clean.labels
         self.classes = max(len(clean.class_names), int(clean.labels.max(initial=0)) + 1)
-        self.segments: list[Segment] = plan_segments(recipe, self.suite, len(clean), self.classes, seed)
+        self.segments: list[Segment]
+        self.matrix: Matrix
+        if recipe.walk is None:
+            self.segments = plan_segments(recipe, self.suite, len(clean), self.classes, seed)
+        else:
+            self.matrix = read_matrix(recipe.walk.matrix, self.suite)
+            self.segments = plan_walk(recipe, self.suite, self.matrix, len(clean), seed)
         self.pixels.check(self.suite, {step for s in self.segments for steps in s.domains for step in steps})
         self._starts = np.array([segment.start for segment in self.segments])
         self._order = lru_cache(KEPT_ORDERS)(self._make_order)
@@ -133,14 +140,17 @@ class Stream:
     @cached_property
     def fingerprint(self) -> str:
         """A hash of everything that determines the images."""
-        content = [self.recipe.to_dict(), self.suite.fingerprint(), self.pixels.fingerprint(), self.seed]
+        recipe = self.recipe.to_dict()
+        if self.recipe.walk is not None:
+            recipe["walk"]["matrix"] = self.matrix.digest()  # and not where it lies
+        content = [recipe, self.suite.fingerprint(), self.pixels.fingerprint(), self.seed]
         return hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=8).hexdigest()
 
     # --- what is where --------------------------------------------------------------------------------------------
 
     def _make_order(self, number: int) -> np.ndarray:
         segment, recipe = self.segments[number], self.recipe
-        labels = np.tile(self.labels, len(segment.domains))
+        labels = self.labels if len(segment.domains) == 1 else np.tile(self.labels, len(segment.domains))
         length = segment.length if segment.length != len(labels) else None
         options = {"concentration": recipe.concentration, "ratio": recipe.ratio}
         return make_order(recipe.order, labels, self.classes, number, self.seed, length, **options)
