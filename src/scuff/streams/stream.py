@@ -209,6 +209,13 @@ class Stream:
             }
         )
 
+    def segment_table(self) -> pd.DataFrame:
+        """The segments as a table: the truth about changes, for drift detectors."""
+        import pandas as pd
+
+        names = ("number", "start", "length", "run", "visit", "corruption", "severity", "reset", "expected")
+        return pd.DataFrame({name: [getattr(segment, name) for segment in self.segments] for name in names})
+
     def _groups(self, facts: Facts) -> Iterator[tuple[Steps, float, np.ndarray]]:
         """The places that go through the same steps."""
         kinds: dict[Steps, list[np.ndarray]] = {}
