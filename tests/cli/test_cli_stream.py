@@ -33,7 +33,8 @@ def test_show_with_data_prints_segments() -> None:
 def test_preview_draws(tmp_path) -> None:
     out = tmp_path / "stream.png"
     call("preview", "mixed_domains:limit=20,corruptions=contrast;brightness", "--data", "fashion", "--out", str(out))
-    assert Image.open(out).width > 1000
+    with Image.open(out) as picture:
+        assert picture.width > 1000
 
 
 def test_export_writes_the_truth(tmp_path) -> None:
