@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from scuff.cli.options import Seed
+from scuff.cli.study import study_command
+from scuff.studies.walks import WalkStudy
 
 if TYPE_CHECKING:
     from scuff.streams import Stream
@@ -168,3 +170,30 @@ def _write(stream: Stream, out: Path, segments: bool) -> int:
         if writer is not None:
             writer.close()
     return written
+
+
+@study_command(WalkStudy)
+def calibrate_command(plan: Any, table: Any) -> None:
+    """Measure how hard all pairs of corruptions are for a model, for the walks of CCC.
+
+    CCC leads from one corruption to the next on a path along which a baseline has a chosen mean accuracy. The paths are
+    found in a matrix: the accuracy under every ordered pair of corruptions, at severities from 0 to 5 of both. Take the
+    baseline that the stream is to be about, and clean images of its kind.
+
+    With the default step of half a severity, and the 14 corruptions of CCC, these are 18 341 accuracies. Interrupt it
+    whenever you like: the same command goes on where it was. Its last line is the setting of a recipe.
+
+    \b
+    Examples:
+      scuff stream calibrate net.safetensors --data cifar10:data --out runs/ccc
+      scuff stream calibrate torchvision:resnet50 --data folder:val --images 1000 --out runs/ccc --dry-run
+      scuff stream preview ccc-easy:matrix=runs/ccc/matrix.csv --data cifar10:data
+    """
+    from scuff.studies.walks import MATRIX
+
+    values = table.drop(columns=["first", "second", "severity"]).to_numpy()
+    typer.echo(f"Accuracies from {values.min():.1f} to {values.max():.1f} %")
+    typer.echo(f"Matrix: {plan.store.root}/{MATRIX}; use it by ccc-easy:matrix={plan.store.root}/{MATRIX}")
+
+
+stream_app.command("calibrate")(calibrate_command)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -12,7 +14,7 @@ from scuff.ops.jpeg import jpeg
 from scuff.pictures import Cut
 from scuff.streams.orders import shuffled
 from scuff.streams.recipe import Recipe
-from scuff.streams.segments import Step, Steps
+from scuff.streams.segments import Steps
 from scuff.streams.views import random_views
 from scuff.suites import Suite
 
@@ -54,7 +56,7 @@ class StreamPixels:
             return self.published.suite
         return next(name for most, name in (WALKS if self.recipe.walk else SUITES) if min(self.shape[1:]) <= most)
 
-    def check(self, suite: Suite, steps: set[Step]) -> None:
+    def check(self, suite: Suite, domains: Iterable[Steps]) -> None:
         """Refuse what published files do not have."""
         if self.published is None:
             return
@@ -62,8 +64,10 @@ class StreamPixels:
             raise ValueError(f"{self.published.name} holds images of {self.published.suite}, not of {suite.name}")
         if self.recipe.draws == "position" or self.recipe.as_published or self.view == "random":
             raise ValueError("published files are read as they are: leave out draws, view and as_published")
-        for entry, level in steps:
-            self.published.cell(entry, level)  # type: ignore[arg-type]
+        for together in domains:
+            if len(together) != 1:
+                raise ValueError("published files hold one corruption per image: leave out clean and together")
+            self.published.cell(*together[0])  # type: ignore[arg-type]
 
     def fingerprint(self) -> str:
         """A hash of the images that take part."""
@@ -107,10 +111,7 @@ class StreamPixels:
 
     def _read_published(self, steps: Steps, indices: np.ndarray) -> Tensor:
         assert self.published is not None
-        if len(steps) != 1:
-            raise ValueError("published files hold one corruption per image: leave out clean and together")
-        entry, level = steps[0]
-        return self._read(self.published.cell(entry, level), self.places[indices])  # type: ignore[arg-type]
+        return self._read(self.published.cell(*steps[0]), self.places[indices])  # type: ignore[arg-type]
 
 
 def send(numbers: np.ndarray, device: torch.device) -> Tensor:

@@ -127,7 +127,7 @@ class Stream:
         else:
             self.matrix = read_matrix(recipe.walk.matrix, self.suite)
             self.segments = plan_walk(recipe, self.suite, self.matrix, len(clean), seed)
-        self.pixels.check(self.suite, {step for s in self.segments for steps in s.domains for step in steps})
+        self.pixels.check(self.suite, dict.fromkeys(steps for s in self.segments for steps in s.domains))
         self._starts = np.array([segment.start for segment in self.segments])
         self._order = lru_cache(KEPT_ORDERS)(self._make_order)
 
