@@ -1,5 +1,7 @@
 """Streams: what is at a position depends on nothing but recipe, source, seed and the position."""
 
+import pickle
+
 import numpy as np
 import pytest
 import torch
@@ -72,6 +74,13 @@ def test_workers_change_nothing(source, workers):
     assert len(got) == len(wanted) == len(stream.loader(9, workers))
     for mine, theirs in zip(got, wanted, strict=True):
         assert all(torch.equal(a, b) for a, b in zip(mine, theirs, strict=True))
+
+
+def test_a_stream_can_be_sent_to_another_process(source):
+    stream = open_stream(source, "mixed_domains", seed=4)
+    copy = pickle.loads(pickle.dumps(stream))
+    assert copy.fingerprint == stream.fingerprint
+    assert torch.equal(copy[100].image, stream[100].image)
 
 
 def test_ranks_divide_the_batches_among_them(source):

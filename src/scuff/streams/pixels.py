@@ -100,7 +100,7 @@ class StreamPixels:
     def _clean(self, indices: np.ndarray, device: torch.device) -> Tensor:
         if self._kept is None:
             return self._read(self.example, indices).to(device)
-        return self._kept[send(indices, self._kept.device)].to(device)
+        return self._kept[send(indices, self._kept.device)].contiguous().to(device)
 
     def _view(self, positions: np.ndarray, indices: np.ndarray) -> Tensor:
         size = VIEW if self.example.has_pictures else self.example.images.array.shape[1]

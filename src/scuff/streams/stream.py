@@ -15,11 +15,11 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 from scuff import kernels
-from scuff.data import open_source
+from scuff.data import CorruptedSource, Source, open_source
 from scuff.environment import find_device
 from scuff.streams.batches import Grid, LoaderDataset, StreamLoader
 from scuff.streams.orders import make_order
-from scuff.streams.pixels import StreamPixels
+from scuff.streams.pixels import StreamPixels, send
 from scuff.streams.recipe import Recipe, load_recipe
 from scuff.streams.segments import Segment, Steps, corruption_label, plan_segments, severity_label
 from scuff.streams.walk import Matrix, plan_walk, read_matrix
@@ -111,7 +111,7 @@ class Stream:
     """
 
     def __init__(self, source: Any, recipe: Recipe, *, seed: int = 0, device: Any = None, suite: Any = None) -> None:
-        opened = open_source(source) if not hasattr(source, "fingerprint") else source
+        opened = source if isinstance(source, (Source, CorruptedSource)) else open_source(source)
         self.recipe, self.seed, self.device = recipe, seed, find_device(device)
         self.pixels = StreamPixels(opened, recipe, seed)
         named = suite if suite is not None else recipe.suite
@@ -241,7 +241,7 @@ class Stream:
             if places[-1] - first == count - 1:
                 out[first : first + count] = images
             else:
-                out[torch.from_numpy(places).to(self.device)] = images
+                out[send(places, self.device)] = images
         return out
 
     def _group(self, facts: Facts, steps: Steps, places: np.ndarray) -> Tensor:
@@ -285,9 +285,11 @@ class Stream:
         return StreamLoader(LoaderDataset(made, self.grid(batch_size).size, rank, ranks), workers)
 
     def _on(self, device: str) -> Stream:
-        return self if self.device.type == device else Stream(
-            self.pixels.source, self.recipe, seed=self.seed, device=device, suite=self.suite
-        )  # fmt: skip
+        return self if self.device.type == device else _open(*self.__reduce__()[1][:-1], device)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """To another process, which opens it anew."""
+        return _open, (self.pixels.source, self.recipe, self.seed, self.suite, str(self.device))
 
     def make(self, ranges: Iterable[tuple[int, int]], keep: bool = False) -> Iterator[StreamBatch]:
         """Batches of given positions, several made at a time: a batch may mix kinds of which it has few images each."""
@@ -304,7 +306,7 @@ class Stream:
     def _block(self, ranges: list[tuple[int, int]]) -> Iterator[StreamBatch]:
         facts = self.facts(np.concatenate([np.arange(*span) for span in ranges]))
         images, example = self._images(facts), self.pixels.example
-        labels = torch.from_numpy(example.labels[facts.indices]).to(self.device)
+        labels = send(example.labels[facts.indices], self.device)
         ids = torch.from_numpy(example.ids[facts.indices])
         positions, segments = torch.from_numpy(facts.positions), torch.from_numpy(facts.segments)
         at = 0
@@ -315,3 +317,7 @@ class Stream:
                 unit, labels[here].clone(), positions[here].clone(), segments[here].clone(), ids[here].clone()
             )
             at = here.stop
+
+
+def _open(source: Any, recipe: Recipe, seed: int, suite: Suite, device: str) -> Stream:
+    return Stream(source, recipe, seed=seed, device=device, suite=suite)
