@@ -81,32 +81,23 @@ def test_a_stream_walks_by_it(folder, source):
     assert all(0 <= segment.expected <= 100 for segment in stream.segments)
 
 
-def test_the_command_says_what_it_would_do(tmp_path, source):
+def test_the_command_says_what_it_would_do(tmp_path, source, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
     np.savez(tmp_path / "rows.npz", x=source.images.array[:20], y=source.labels[:20])
-    (tmp_path / "net.py").write_text(
+    (tmp_path / "walk_net.py").write_text(
         "import torch\n\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n"
         "        return torch.nn.functional.adaptive_avg_pool2d(x[:, :1], (10, 1)).flatten(1)\n\n\nnet = Net()\n"
     )
     words = [
         "stream",
         "calibrate",
-        "net:net",
-        "--plugin",
-        str(tmp_path / "net.py"),
+        "walk_net:net",
         "--data",
         f"npz:{tmp_path}/rows.npz",
-    ]
-    options = [
-        "--only",
-        "contrast,pixelate",
-        "--step",
-        "1",
         "--out",
         str(tmp_path / "out"),
-        "--device",
-        "cpu",
-        "--dry-run",
     ]
+    options = ["--only", "contrast,pixelate", "--step", "1", "--device", "cpu", "--dry-run"]
     result = CliRunner().invoke(app, [*words, *options], env={"COLUMNS": "200"})
     assert result.exit_code == 0, result.output
     assert "Pairs: 2 of cifar10-ccc at 5 severities each: 61 accuracies" in result.output

@@ -285,11 +285,14 @@ class Stream:
         return StreamLoader(LoaderDataset(made, self.grid(batch_size).size, rank, ranks), workers)
 
     def _on(self, device: str) -> Stream:
-        return self if self.device.type == device else _open(*self.__reduce__()[1][:-1], device)
+        return self if self.device.type == device else _open(*self._made_of(), device)
+
+    def _made_of(self) -> tuple[Any, Recipe, int, Suite]:
+        return self.pixels.source, self.recipe, self.seed, self.suite
 
     def __reduce__(self) -> tuple[Any, ...]:
         """To another process, which opens it anew."""
-        return _open, (self.pixels.source, self.recipe, self.seed, self.suite, str(self.device))
+        return _open, (*self._made_of(), str(self.device))
 
     def make(self, ranges: Iterable[tuple[int, int]], keep: bool = False) -> Iterator[StreamBatch]:
         """Batches of given positions, several made at a time: a batch may mix kinds of which it has few images each."""

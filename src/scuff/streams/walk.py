@@ -181,7 +181,8 @@ def plan_walk(recipe: Recipe, suite: Suite, matrix: Matrix, images: int, seed: i
     (names,) = find_orders(recipe, suite, seed)
     if len(set(names)) < 2 or any("+" in name for name in names):
         raise ValueError("a walk needs at least two different corruptions, each a name of its own")
-    count, segments = _count_nodes(walk.length, walk.speed), []
+    count = _count_nodes(walk.length, walk.speed)
+    segments: list[Segment] = []
     chain = draw_chain(names, seed, walk.chain)
     first, start = next(chain), None
     while len(segments) < count:
