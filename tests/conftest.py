@@ -71,6 +71,8 @@ SLOW = {
     "test_results_validity.py": r"those_of_our_own_overlaps",
     "test_syn2nat_tables.py": r"the_page_has_every_table",
     # statistics of many repetitions
+    "test_orders.py": r"any_two.*\[(limit|severities|corruptions|reset|view)\]|originals\[100-chunks-(0.01|1)-",
+    "test_walks.py": r"published_ones\[[12]000-",
     "test_overlap.py": r"hold_the_truth_as_often",
     "test_design_nonoverlapping.py": r"test_130_corruptions\[0.9",
     "test_metrics.py": r"equal_models_are_uniform",
