@@ -108,7 +108,7 @@ def _main(
       scuff distance schemes cifar10-c --schemes augmix --data cifar10:data --recipe cifar-fast --out runs/near
       scuff validity table.csv --mapping mapping.yaml --out runs/valid
       scuff report runs/mine             write one HTML page about any folder of results
-      scuff explore                      play with corruptions in a browser
+      scuff explore                      play with corruptions, or walk through a folder of results, in a browser
       scuff progress runs/noc --watch    watch a study, from any machine that sees its folder
 
     Own corruptions, metrics, models and data: scuff COMMAND --plugin FILE.py, or [tool.scuff] plugins = ["FILE.py"] in
