@@ -11,8 +11,8 @@ from scuff.data.annotated import IGNORED, AnnotatedSource, Collector, number_nam
 from scuff.data.masks import mapped_pictures
 
 CLASSES = [
-    "aeroplane", "bicycle", "bird", "boat", "bottle", "bus", "car", "cat", "chair", "cow", "diningtable", "dog", "horse",
-    "motorbike", "person", "pottedplant", "sheep", "sofa", "train", "tvmonitor",
+    "aeroplane", "bicycle", "bird", "boat", "bottle", "bus", "car", "cat", "chair", "cow", "diningtable", "dog",
+    "horse", "motorbike", "person", "pottedplant", "sheep", "sofa", "train", "tvmonitor",
 ]  # fmt: skip
 SIDES = ("xmin", "ymin", "xmax", "ymax")
 MOST_BYTES = 10 << 20  # of an XML file, which could unfold into anything
