@@ -1,8 +1,8 @@
 """Detectors and segmenters: callables from pixels to boxes, or to a class for every pixel.
 
 A detector is called with a list of float images (3, H, W) in [0, 1] and answers as torchvision's do: for each a mapping
-with `boxes` (n, 4) as x0, y0, x1, y1, `scores` and `labels`. A segmenter is called with a batch (N, 3, H, W) and answers
-logits (N, K, H, W), perhaps as `out` of a mapping, or the classes themselves, whole numbers (N, H, W).
+with `boxes` (n, 4) as x0, y0, x1, y1, `scores` and `labels`. A segmenter is called with a batch (N, 3, H, W), and the
+answer is logits (N, K, H, W), perhaps as `out` of a mapping, or the classes themselves, whole numbers (N, H, W).
 """
 
 from __future__ import annotations
@@ -36,20 +36,25 @@ class Found(NamedTuple):
     labels: Tensor
 
 
+def _answer(model: Classifier, images: Tensor, as_list: bool) -> Any:
+    """What a model makes of images that it gets as a list, or as a batch."""
+    with torch.inference_mode():
+        x = model._as_input(images)
+        dtype = PRECISIONS[model.precision]
+        mixed = torch.autocast(model.device.type, dtype, enabled=dtype is not None)
+        with mixed, explaining_errors(model._called(), x):
+            return model.model(list(x) if as_list else x)
+
+
 @dataclass(frozen=True, eq=False)
 class Detector(Classifier):
-    """Called with images (N, C, H, W), uint8 or float in [0, 1]: what it finds in each, best first."""
+    """Called with images (N, C, H, W), uint8 or float in [0, 1]: what it finds in each of them."""
 
     def __call__(self, images: Tensor) -> list[Found]:  # type: ignore[override]
-        with torch.inference_mode():
-            x = self._as_input(images)
-            dtype = PRECISIONS[self.precision]
-            mixed = torch.autocast(self.device.type, dtype, enabled=dtype is not None)
-            with mixed, explaining_errors(self._called(), x):
-                output = self.model(list(x))
-            if not isinstance(output, (list, tuple)) or len(output) != len(images):
-                raise ValueError(f"{self._called()} must return a list with a mapping for each of {len(images)} images")
-            return [self._found(one) for one in output]
+        output = _answer(self, images, as_list=True)
+        if not isinstance(output, (list, tuple)) or len(output) != len(images):
+            raise ValueError(f"{self._called()} must return a list with a mapping for each of {len(images)} images")
+        return [self._found(one) for one in output]
 
     def _found(self, output: Any) -> Found:
         if not isinstance(output, Mapping) or not {"boxes", "scores", "labels"} <= output.keys():
@@ -67,26 +72,18 @@ class Segmenter(Classifier):
     """Called with images (N, C, H, W), uint8 or float in [0, 1]: the class of every pixel, int64 (N, H, W)."""
 
     def __call__(self, images: Tensor) -> Tensor:
-        with torch.inference_mode():
-            x = self._as_input(images)
-            dtype = PRECISIONS[self.precision]
-            mixed = torch.autocast(self.device.type, dtype, enabled=dtype is not None)
-            with mixed, explaining_errors(self._called(), x):
-                output = self.model(x)
-            output = output["out"] if isinstance(output, Mapping) and "out" in output else output
-            output = torch.as_tensor(getattr(output, "logits", output)).to(self.device)
-            if output.ndim == 4 and len(output) == len(images):
-                if output.shape[-2:] != images.shape[-2:]:
-                    output = F.interpolate(output.float(), images.shape[-2:], mode="bilinear", align_corners=False)
-                return output.argmax(1)
-            if output.shape != (len(images), *images.shape[-2:]) or output.is_floating_point():
-                wanted = (
-                    f"({len(images)}, K, H, W), or classes ({len(images)}, {', '.join(map(str, images.shape[-2:]))})"
-                )
-                raise ValueError(
-                    f"{self._called()} must return logits {wanted}, got {tuple(output.shape)} {output.dtype}"
-                )
-            return output.long()
+        output = _answer(self, images, as_list=False)
+        output = output["out"] if isinstance(output, Mapping) and "out" in output else output
+        output = torch.as_tensor(getattr(output, "logits", output)).to(self.device)
+        size = tuple(images.shape[-2:])
+        if output.ndim == 4 and len(output) == len(images):
+            if output.shape[-2:] != size:
+                output = F.interpolate(output.float(), size, mode="bilinear", align_corners=False)
+            return output.argmax(1)
+        if output.shape != (len(images), *size) or output.is_floating_point():
+            given = f"{tuple(output.shape)} {output.dtype}"
+            raise ValueError(f"{self._called()} must return logits (N, K, H, W) or classes (N, H, W), got {given}")
+        return output.long()
 
 
 KINDS: dict[str, type[Classifier]] = {"detection": Detector, "segmentation": Segmenter}
@@ -158,7 +155,7 @@ def _of_task(kind: type[Classifier], opened: Classifier) -> Classifier:
 
 
 def _open_torchvision(kind: type[Classifier], name: str, task: str) -> Classifier:
-    """A model of torchvision with its best weights, those of `NAME@TAG`, or `NAME@random`. Sizes are left as they are."""
+    """`NAME` with the best weights that torchvision has, `NAME@TAG` with others, or `NAME@random`."""
     models = import_package("torchvision.models", f"torchvision:{name}")
     name, _, tag = name.partition("@")
     weights = find_weights(models, getattr(models, task), name, tag, f"{kind.__name__.lower()}")

@@ -33,7 +33,7 @@ def open_torchvision(name: str) -> Classifier:
 
 
 def find_weights(models: Any, module: Any, name: str, tag: str, kind: str) -> Any:
-    """The weights that a tag means, of a model of one of torchvision's modules: classifiers, detection, segmentation."""
+    """The weights that a tag means, for a model of torchvision itself, or of its detection or segmentation."""
     known = models.list_models(module=module)
     if name not in known:
         raise ValueError(f"torchvision has no {kind} called {name!r}{_near(name, known)}")
