@@ -24,7 +24,7 @@ Cell = tuple[str, int]
 
 @dataclass(frozen=True, eq=False)
 class Performance:
-    """How well one model does in every cell: on all images (cells,), and without each of some groups (groups, cells)."""
+    """How well one model does in every cell: on all images (cells,), and without each group of them (groups, cells)."""
 
     cells: tuple[Cell, ...]
     values: np.ndarray
@@ -85,10 +85,11 @@ def task_scores(
 
 def corruption_scores(mine: Performance) -> dict[str, Score]:
     """The mean over severities of every corruption, in per cent."""
-    return {
-        entry: mine.score(lambda values, at=mine.places(entry): 100 * values[..., at].mean(-1))  # type: ignore[misc]
-        for entry in mine.corruptions()
-    }
+
+    def mean(entry: str) -> Score:
+        return mine.score(lambda values: 100 * values[..., mine.places(entry)].mean(-1))
+
+    return {entry: mean(entry) for entry in mine.corruptions()}
 
 
 def cell_scores(mine: Performance) -> pd.DataFrame:

@@ -11,7 +11,7 @@ Columns = Mapping[str, Sequence[Any]]
 
 
 def count_pairs(true: np.ndarray, taken: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs `true * (classes + 1) + taken` that occur in two maps, and how often; a taken class beyond all is `classes`.
+    """Pairs true * (classes + 1) + taken that occur in two maps, and how often; no class at all counts as `classes`.
 
     >>> count_pairs(np.array([[0, 1]]), np.array([[0, 0]]), 2)
     (array([0, 3], dtype=int32), array([1, 1]))
