@@ -199,6 +199,8 @@ def plan_evaluation(asked: EvaluationOptions) -> Plan:
     suite = choose_suite(asked.suite, images.source)
     levels = choose_levels(suite, images.source, asked.only, asked.severities, asked.validation)
     is_sequence, is_task = are_sequences(suite, levels), asked.task != CLASSIFICATION
+    if is_sequence and is_task:
+        raise ValueError(f"sequences of frames are for classifiers; {suite.name} cannot be used for {asked.task}")
     if is_sequence and asked.as_published:
         raise ValueError("as_published is for single corruptions: ImageNet-P was published as films, not as JPEGs")
     cells = [Cell(entry, severity) for entry, severities in levels.items() for severity in severities]

@@ -24,7 +24,7 @@ LEAST_SIDE = 1.0  # pixels of a box that is still one
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What is true of a batch: the objects of each picture, or maps (N, H, W); and how each picture moved, if any did."""
+    """What is true of a batch: the objects of each picture, or maps (N, H, W); and how pictures moved, if they did."""
 
     objects: Sequence[Objects]
     maps: Tensor | None
