@@ -5,7 +5,7 @@ Pictures keep their sizes, and those of one size are corrupted together. What is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from scuff.evaluation.truth import Truth
 from scuff.metrics.tasks.regions import count_pairs
 from scuff.models import Classifier
 from scuff.models.detectors import MISSING, Found, class_table
-from scuff.store import write_rows
+from scuff.store import Store, write_rows
 
 LARGEST_BATCH = 32  # pictures at once
 Columns = dict[str, Any]
@@ -46,11 +46,19 @@ class TaskRunner(Runner):
         if not lacking:
             return 0
         source = annotated(self.plan.source(cell), self.task)
+        for name, rows in self.answers(cell, lacking, source, advance).items():
+            self.write(name, cell, source, rows)
+        return len(source) * len(lacking)
+
+    def answers(
+        self, cell: Cell, models: Sequence[str], source: AnnotatedSource, advance: Advance
+    ) -> dict[str, list[Columns]]:
+        """What models make of the pictures of a source in a cell, and what is true of them: by model and picture."""
         pixels, truth = self._ready(source)
         opened = self._open(models)
-        tables = {name: class_table(opened[name], source.class_names) for name in lacking}
+        tables = {name: class_table(opened[name], source.class_names) for name in models}
         distort, done = self.distort(cell), 0
-        rows: dict[str, list[Columns]] = {name: [{} for _ in range(len(source))] for name in lacking}
+        rows: dict[str, list[Columns]] = {name: [{} for _ in range(len(source))] for name in models}
 
         def work(images: Tensor, positions: Tensor) -> dict[str, list[Columns]]:
             places = positions.numpy()
@@ -59,7 +67,7 @@ class TaskRunner(Runner):
                 (seen,) = distort(images, ids)
                 true = truth.after(cell, places, ids, seen)
             with self.clock.part("predicting"):
-                return {name: self._look(opened[name], tables[name], seen, true, source) for name in lacking}
+                return {name: self._look(opened[name], tables[name], seen, true, source) for name in models}
 
         for places, images in pixels.batches(CHUNK.get(self.device.type, CHUNK["cpu"])):
             start = 0
@@ -71,9 +79,7 @@ class TaskRunner(Runner):
                 start += count
             done += len(places)
             advance(done, len(source))
-        for name, of_model in rows.items():
-            self._write_task(name, cell, source, of_model)
-        return len(source) * len(lacking)
+        return rows
 
     def _ready(self, source: AnnotatedSource) -> tuple[SizedPixels, Truth]:
         if self._sized is None or self._truth is None or self._truth.given is not source:
@@ -100,8 +106,16 @@ class TaskRunner(Runner):
             for found, objects, ghosts in zip(model(images), true.objects, true.ghosts(), strict=True)
         ]
 
-    def _write_task(self, model: str, cell: Cell, source: AnnotatedSource, rows: Iterable[Columns]) -> None:
-        rows = list(rows)
+    def write(
+        self,
+        model: str,
+        cell: Cell,
+        source: AnnotatedSource,
+        rows: Sequence[Columns],
+        store: Store | None = None,
+        file: str = "",
+    ) -> None:
+        """Write the rows of a cell, to their file or to another one."""
         columns: Columns = {key: [row[key] for row in rows] for key in rows[0]}
         bad = sum(int(np.isnan(scores).sum()) for scores in columns.get("scores", ()))
         if bad:
@@ -112,7 +126,7 @@ class TaskRunner(Runner):
         columns["image_id"] = source.ids
         names = (model, self.plan.images.source.name, self.plan.suite.name, cell.entry)
         constant = dict(zip(("model", "source", "suite", "corruption"), names, strict=True))
-        write_rows(self.plan.store, self.plan.rows_name(model, cell), constant, columns)
+        write_rows(store or self.plan.store, file or self.plan.rows_name(model, cell), constant, columns)
 
 
 def _found(found: Found, table: np.ndarray | None, objects: Any, filled: Tensor | None) -> Columns:

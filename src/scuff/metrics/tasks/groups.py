@@ -21,7 +21,8 @@ def group_images(ids: np.ndarray) -> np.ndarray:
 
 
 def jackknife(value: float, left_out: np.ndarray, n: int, note: str = "") -> Score:
-    """A score with its interval, from its values (G,) without each group: Student's t with G - 1 degrees of freedom.
+    """A score with its interval, from its values (G,) without each group: Student's t with G - 1 degrees of freedom,
+    and no less than 0 if the score cannot be.
 
     >>> print(jackknife(0.5, np.array([0.49, 0.5, 0.51]), 30))
     0.50 [0.42, 0.58] (n = 30; jackknife over 3 groups of images 95 %)
@@ -32,4 +33,5 @@ def jackknife(value: float, left_out: np.ndarray, n: int, note: str = "") -> Sco
         return Score(float(value), np.nan, np.nan, n, words, note)
     error = np.sqrt((count - 1) / count * ((left_out - left_out.mean()) ** 2).sum())
     half = float(stats.t.ppf((1 + LEVEL) / 2, count - 1) * error)
-    return Score(float(value), float(value) - half, float(value) + half, n, words, note)
+    low = float(value) - half
+    return Score(float(value), max(low, 0.0) if (left_out >= 0).all() else low, float(value) + half, n, words, note)

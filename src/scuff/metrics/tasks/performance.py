@@ -33,7 +33,8 @@ class Performance:
 
     def score(self, statistic: Callable[[np.ndarray], np.ndarray], note: str = "") -> Score:
         """A statistic of performances (..., cells), with its interval."""
-        return jackknife(float(statistic(self.values)), statistic(self.left_out), self.n, note)
+        with np.errstate(divide="ignore", invalid="ignore"):  # a model that is never right has no ratio
+            return jackknife(float(statistic(self.values)), statistic(self.left_out), self.n, note)
 
     def places(self, corruption: str) -> list[int]:
         """The cells of a corruption."""
