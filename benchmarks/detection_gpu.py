@@ -4,8 +4,8 @@
     python benchmarks/detection_gpu.py --images 4 --times 1 --evaluated 2 --device cpu   # does it run?
 
 Made pictures of 640 x 480 pixels are corrupted by all 75 cells of COCO-C: 5000 in each, which is COCO's validation set,
-375 000 in all, without and with their boxes. Then torchvision's Faster R-CNN, with random weights, looks at some of them
-in every cell, by `scuff.evaluate`.
+375 000 in all, without and with their boxes. Then torchvision's Faster R-CNN, with random weights, looks at some of
+them in every cell, by `scuff.evaluate`.
 """
 
 from __future__ import annotations
@@ -72,9 +72,8 @@ def time_corrupting(folder: Path, device: torch.device, times: int) -> None:
     for entry, seconds in by_entry.items():
         print(f"{entry:20s} {sum(seconds[::2]):7.2f} s images, {sum(seconds[1::2]):7.2f} s boxes")
     print(f"{count} images of {SIZE[1]} x {SIZE[0]} corrupted in {total:.1f} s: {count / total:.0f} per second")
-    print(
-        f"moving their boxes takes {moving:.1f} s more; for 375 000 images {375_000 / count * (total + moving):.0f} s in all"
-    )
+    whole = 375_000 / count * (total + moving)
+    print(f"moving their boxes takes {moving:.1f} s more; for 375 000 images {whole:.0f} s in all")
 
 
 def time_evaluation(folder: Path, device: torch.device, evaluated: int, model: str) -> None:
@@ -103,8 +102,6 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as where:
         began = time.perf_counter()
         data = write_coco(Path(where) / "coco", paint_many(asked.images, sizes=(SIZE,)))
-        print(
-            f"{asked.images} pictures made in {time.perf_counter() - began:.1f} s; {scuff.__version__}, {torch.__version__}"
-        )
+        print(f"{asked.images} pictures made in {time.perf_counter() - began:.1f} s; torch {torch.__version__}")
         time_corrupting(data, place, asked.times)
         time_evaluation(data, place, asked.evaluated, asked.model)
