@@ -5,11 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+from typing import get_args
 
 import numpy as np
 import pytest
 import torch
-from maite.protocols import image_classification as ic
+from maite.protocols import generic
 from maite.protocols import object_detection as od
 from maite.tasks import evaluate
 from tool_modules import load_tool
@@ -49,12 +50,11 @@ def few() -> scuff.data.Source:
 
 def test_they_have_the_shape_of_the_protocols(coco) -> None:
     for kind, data, model in (("classification", few(), guess), ("detection", coco, Bright())):
-        protocols = ic if kind == "classification" else od
-        assert isinstance(Dataset(data), protocols.Dataset)
-        assert isinstance(Model(model, kind), protocols.Model)
-        assert isinstance(Metric(kind), protocols.Metric)
-        assert isinstance(Augmentation("imagenet-c/fog", 3), protocols.Augmentation)
-    assert isinstance(Dataset(coco)[0][1], od.ObjectDetectionTarget)
+        assert isinstance(Dataset(data), generic.Dataset)
+        assert isinstance(Model(model, kind), generic.Model)
+        assert isinstance(Metric(kind), generic.Metric)
+        assert isinstance(Augmentation("imagenet-c/fog", 3), generic.Augmentation)
+    assert isinstance(Dataset(coco)[0][1], get_args(od.ObjectDetectionTarget)[0])
 
 
 @pytest.mark.slow
@@ -89,7 +89,7 @@ def test_their_evaluation_of_a_classifier_is_ours() -> None:
     assert np.array_equal(theirs, ours.numpy())
     rows = scuff.evaluate(guess, "cifar10-c", few(), only=["fog"], severities=[3], seed=5)
     rows = rows[rows["corruption"] == "fog"]
-    assert results["accuracy"] == (rows["label"] == rows["prediction"]).mean()
+    assert results["accuracy"] == pytest.approx((rows["label"] == rows["prediction"]).mean())
     assert results["low"] <= results["accuracy"] <= results["high"]
     metadata = augmented[0][2][0]
     assert metadata["scuff"] == {"entry": "cifar10-c/fog", "severity": 3, "seed": 5}
@@ -108,13 +108,13 @@ def test_their_evaluation_of_a_detector_is_ours(coco) -> None:
 def test_a_sweep_gives_rows_for_all_scores() -> None:
     rows = sweep(Model(guess), Dataset(few()), "cifar10-c", only=["fog", "contrast"], severities=[1, 2])
     ours = scuff.evaluate(guess, "cifar10-c", few(), only=["fog", "contrast"], severities=[1, 2])
-    assert mean_error(rows).value == mean_error(ours).value
+    assert mean_error(rows, partial=True).value == mean_error(ours, partial=True).value
 
 
 def test_boxes_move_and_inputs_stay(coco) -> None:
     image, target, about = Dataset(coco)[0]
     before, boxes = image.copy(), np.array(target.boxes)
-    (made,), (moved,), (told,) = Augmentation("noc-candidates/flip", seed=3)(([image], [target], [about]))
+    (made,), (moved,), (told,) = Augmentation("syn2nat-candidates/flip", seed=3)(([image], [target], [about]))
     assert np.array_equal(image, before)
     assert np.array_equal(target.boxes, boxes)
     assert made.dtype == np.uint8
@@ -122,7 +122,7 @@ def test_boxes_move_and_inputs_stay(coco) -> None:
     assert moved.boxes.shape == boxes.shape
     assert not np.array_equal(moved.boxes, boxes)
     nothing = Target(np.zeros((0, 4)), np.zeros(0, int), np.zeros(0))
-    _, (still_nothing,), _ = Augmentation("noc-candidates/flip")(([image], [nothing], [about]))
+    _, (still_nothing,), _ = Augmentation("syn2nat-candidates/flip")(([image], [nothing], [about]))
     assert still_nothing.boxes.shape == (0, 4)
 
 

@@ -1,4 +1,4 @@
-"""Adapters for MAITE, the protocols of test-and-evaluation tools: corruptions, data, models and metrics as they want it.
+"""Adapters for MAITE, the protocols of test-and-evaluation tools: corruptions, data, models and metrics.
 
 They have the shape of `maite.protocols.image_classification` and `maite.protocols.object_detection`, and need no
 package of that name; only `sweep` calls `maite.tasks.evaluate`. Images are (C, H, W).
@@ -167,7 +167,7 @@ class Model:
 
 
 class Metric:
-    """What classifiers or detectors answered, as rows of ours: `compute` gives the accuracy, or AP, with its interval."""
+    """What classifiers or detectors answered, as rows: `compute` gives the accuracy, or AP, with its interval."""
 
     metadata: Any
 
@@ -186,9 +186,10 @@ class Metric:
         for answer, target, metadata in zip(pred_batch, target_batch, metadata_batch, strict=True):
             self._lines.append({"image_id": datum_id(metadata), **line(answer, target)})
 
-    def rows(self, corruption: str = "clean", severity: int = 0, model: str = "model") -> pd.DataFrame:
-        """One row per image, as the metrics of scuff take them."""
-        return pd.DataFrame(self._lines).assign(corruption=corruption, severity=severity, model=model)
+    def rows(self, corruption: str = "clean", severity: int = 0, **names: str) -> pd.DataFrame:
+        """One row per image, as the metrics of scuff take them; `names` are those of model, source and suite."""
+        names = {"model": "model", "source": "source", "suite": "suite"} | names
+        return pd.DataFrame(self._lines).assign(corruption=corruption, severity=severity, **names)
 
     def compute(self) -> dict[str, Any]:
         """The score, and the ends of its interval."""
@@ -244,5 +245,6 @@ def sweep(
         change = None if entry == "clean" else Augmentation(entry, severity, seed, suite)
         metric = Metric(task)
         evaluate(model=model, metric=metric, dataset=dataset, batch_size=batch_size, augmentation=change)
-        found.append(metric.rows(entry, severity or 0, model.metadata["id"]))
+        names = {"model": model.metadata["id"], "source": dataset.metadata["id"], "suite": suite.name}
+        found.append(metric.rows(entry, severity or 0, **names))
     return pd.concat(found, ignore_index=True)
