@@ -83,14 +83,17 @@ def _draw_real_glass(keys: Tensor, shape: Shape, *, reach: float, passes: float)
     return drawn
 
 
-def _glass_ramps(shape: Shape, dx: Tensor, dy: Tensor, *, sigma: float, reach: float, passes: float) -> Tensor:
-    """Rows and columns as the glass copies them, in two bytes each; copies of copies drift down and to the right."""
+def _glass_ramps(shape: Shape, dx: Tensor, dy: Tensor, *, reach: float, passes: float) -> Tensor:
+    """Rows and columns as the glass copies them, in two bytes each; copies of copies drift down and to the right.
+
+    Single pixels are thrown about by more than the blurs make up for: what counts is where a few of them go together.
+    """
     whole = ramps(shape, dx).int()
     copied = torch.cat((whole & 255, whole >> 8), dim=1).to(torch.uint8)
     for step in range(math.ceil(passes)):
         copied = kernels.local_copies(copied, dy[:, step], dx[:, step], int(reach))
     low, high = copied.float().split(2, dim=1)
-    return filters.gaussian_blur(low + 256.0 * high, sigma)
+    return filters.gaussian_blur(low + 256.0 * high, 1.0 + reach)
 
 
 @hendrycks(
@@ -135,9 +138,11 @@ def motion_blur(pixels: Tensor, angle: Tensor, *, radius: int, sigma: float) -> 
     return filters.imagemagick_bytes(levels).to(torch.uint8)
 
 
-@hendrycks(
-    motion=filter_motion(lambda shape, *, steps, step: zoom_blur(ramps(shape), steps=steps, step=step)),
-)
+def _zoom_ramps(shape: Shape, *, steps: int, step: float) -> Tensor:
+    return zoom_blur(ramps(shape), steps=steps, step=step)
+
+
+@hendrycks(motion=filter_motion(_zoom_ramps))
 def zoom_blur(x: Tensor, *, steps: int, step: float) -> Tensor:
     """A camera that moves towards its subject: the mean of zooms by 1, 1 + step, ..., with `steps` factors in all.
 

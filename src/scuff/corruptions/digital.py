@@ -70,10 +70,11 @@ def _kneaded(
     return rows + alpha * field[:, 0], columns + alpha * field[:, 1]
 
 
-def _affine_reads(back: Tensor, rows: Tensor, columns: Tensor) -> list[Tensor]:
+def _affine_reads(back: Tensor, rows: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
     """Rows and columns, sent through (N, 2, 3) maps."""
     to_column, to_row = back[:, :, :, None, None].unbind(1)
-    return [to[:, 0] * columns + to[:, 1] * rows + to[:, 2] for to in (to_row, to_column)]
+    row, column = (to[:, 0] * columns + to[:, 1] * rows + to[:, 2] for to in (to_row, to_column))
+    return row, column
 
 
 def _elastic_motion(

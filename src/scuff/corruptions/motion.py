@@ -11,6 +11,7 @@ A corruption without one leaves all places as they are. The `motion` of a sequen
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -50,7 +51,8 @@ class Motion:
     def changed(self, function: Callable[[Tensor], Tensor]) -> Motion:
         """All tensors changed by a function."""
         held = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "size"}
-        return replace(self, **{name: function(value) for name, value in held.items() if value is not None})
+        new: dict[str, Any] = {name: function(value) for name, value in held.items() if value is not None}
+        return replace(self, **new)
 
     def __getitem__(self, picture: int) -> Motion:
         """That of a single picture."""
@@ -59,13 +61,12 @@ class Motion:
     def to(self, device: torch.device | str) -> Motion:
         return self.changed(lambda value: value.to(device))
 
-    def sources(self, device: torch.device | str = "cpu") -> tuple[Tensor, Tensor]:
-        """Row and column that each pixel is read at: (N, H, W) each; the device counts only if nothing moves."""
+    def sources(self, device: torch.device | None = None) -> tuple[Tensor, Tensor]:
+        """Row and column that each pixel is read at: (N, H, W) each; on a device, if nothing moves."""
         if self.rows is not None and self.columns is not None:
             return self.rows, self.columns
-        rows, columns = (
-            at.expand(1, *self.size) for at in pixel_grid(*self.size, device if self.matrix is None else self.device)
-        )
+        grid = pixel_grid(*self.size, self.device if device is None else device)
+        rows, columns = (at.expand(1, *self.size) for at in grid)
         if self.matrix is None:
             return rows, columns
         across, down, depth = (
@@ -83,7 +84,7 @@ class Motion:
 
     def filled(self) -> Tensor:
         """Which pixels show no part of the picture, or a mirror image of it: bool (N, H, W)."""
-        rows, columns = self.sources(self.device)
+        rows, columns = self.sources()
         outside = (rows < -0.5) | (rows >= self.size[0] - 0.5) | (columns < -0.5) | (columns >= self.size[1] - 0.5)
         return outside if self.ghosts is None else outside | self.ghosts
 
@@ -169,5 +170,5 @@ def mixed(terms: Sequence[tuple[float, Motion]]) -> Motion:
     if len(terms) == 1 or all(motion.stays for _, motion in terms) or heaviest.tiles is not None:
         return heaviest
     read = [(weight, motion.sources(heaviest.device)) for weight, motion in terms]
-    rows, columns = (sum(weight * source[k] for weight, source in read) for k in (0, 1))
+    rows, columns = (functools.reduce(operator.add, [weight * at[k] for weight, at in read]) for k in (0, 1))
     return replace(heaviest, matrix=None, rows=rows, columns=columns)

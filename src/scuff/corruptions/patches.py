@@ -92,34 +92,33 @@ def _draw_dashes(keys: Tensor, shape: Shape, *, count: Range | int, scale: float
 
 
 # Where shapes lie on images of `shape`: numbers of the topmost ones, from 1, or 0: int32 (N, H, W).
-Page = tuple[int, ...]
 
 
-def _dash_page(shape: Page, places: Tensor, kinds: Tensor, *, scale: float) -> Tensor:
+def _dash_page(shape: tuple[int, ...], places: Tensor, kinds: Tensor, *, scale: float) -> Tensor:
     return stamps.topmost(places, kinds, stamps.dashes(scale), *shape[-2:])
 
 
-def _upright_page(shape: Page, places: Tensor, kinds: Tensor, *, scale: float) -> Tensor:
+def _upright_page(shape: tuple[int, ...], places: Tensor, kinds: Tensor, *, scale: float) -> Tensor:
     figures = tuple(stamps.transposed(figure) for figure in stamps.dashes(scale))
     return stamps.topmost(places, kinds, figures, *shape[-2:])
 
 
-def _rhombus_page(shape: Page, places: Tensor, kinds: Tensor, *, scale: float) -> Tensor:
+def _rhombus_page(shape: tuple[int, ...], places: Tensor, kinds: Tensor, *, scale: float) -> Tensor:
     return stamps.topmost(places, kinds, (stamps.rhombus(scale),), *shape[-2:])
 
 
-def _disc_page(shape: Page, places: Tensor, kinds: Tensor, *, scale: float) -> Tensor:
+def _disc_page(shape: tuple[int, ...], places: Tensor, kinds: Tensor, *, scale: float) -> Tensor:
     return stamps.topmost(places, kinds, (stamps.disc(scale),), *shape[-2:])
 
 
-def _square_page(shape: Page, places: Tensor, kinds: Tensor, *, side: int) -> Tensor:
+def _square_page(shape: tuple[int, ...], places: Tensor, kinds: Tensor, *, side: int) -> Tensor:
     return stamps.topmost(places, kinds, (stamps.square(side),), *shape[-2:])
 
 
-many = {"lengths": ("scale",), "ranges": ("count",), "memory": shapes_memory}
+many = partial(noc, lengths=("scale",), ranges=("count",), memory=shapes_memory)
 
 
-@noc(draw=_draw_dashes, motion=cover(_dash_page), **many)
+@many(draw=_draw_dashes, motion=cover(_dash_page))
 def artifacts(pixels: Tensor, places: Tensor, kinds: Tensor, grey: Tensor, *, scale: float) -> Tensor:
     """Transmission errors: short horizontal bars of one grey, most of them with dots to the left and to the right.
 
@@ -134,7 +133,7 @@ def _draw_vertical_artifacts(keys: Tensor, shape: Shape, *, count: Range | int, 
     return {**drawn, "places": drawn["places"].flip(2)}
 
 
-@noc(draw=_draw_vertical_artifacts, motion=cover(_upright_page), **many)
+@many(draw=_draw_vertical_artifacts, motion=cover(_upright_page))
 def vertical_artifacts(pixels: Tensor, places: Tensor, kinds: Tensor, grey: Tensor, *, scale: float) -> Tensor:
     """Transmission errors as in `artifacts`, upright."""
     return stamps.paint(pixels, _upright_page(pixels.shape, places, kinds, scale=scale), grey)
@@ -150,7 +149,7 @@ def _draw_greys(figure_at: Callable[[float], Pixels]) -> Callable[..., dict[str,
     return draw
 
 
-@noc(draw=_draw_greys(stamps.rhombus), motion=cover(_rhombus_page), **many)
+@many(draw=_draw_greys(stamps.rhombus), motion=cover(_rhombus_page))
 def rhombus(pixels: Tensor, places: Tensor, kinds: Tensor, grey: Tensor, *, scale: float) -> Tensor:
     """Rhombi of 13 x 14 pixels, each of its own grey, the later ones on top."""
     return stamps.paint(pixels, _rhombus_page(pixels.shape, places, kinds, scale=scale), grey)
@@ -162,13 +161,13 @@ def _draw_arlequin(keys: Tensor, shape: Shape, *, count: Range | int, scale: flo
     return {**drawn, "colour": colour}
 
 
-@noc(draw=_draw_arlequin, motion=cover(_rhombus_page), **many)
+@many(draw=_draw_arlequin, motion=cover(_rhombus_page))
 def arlequin(pixels: Tensor, places: Tensor, kinds: Tensor, colour: Tensor, *, scale: float) -> Tensor:
     """A harlequin's coat: rhombi, all of one random colour."""
     return stamps.paint(pixels, _rhombus_page(pixels.shape, places, kinds, scale=scale), colour)
 
 
-@noc(draw=_draw_greys(stamps.disc), motion=cover(_disc_page), **many)
+@many(draw=_draw_greys(stamps.disc), motion=cover(_disc_page))
 def circle(pixels: Tensor, places: Tensor, kinds: Tensor, grey: Tensor, *, scale: float) -> Tensor:
     """Discs of 13 pixels, each of its own grey, the later ones on top."""
     return stamps.paint(pixels, _disc_page(pixels.shape, places, kinds, scale=scale), grey)
@@ -218,7 +217,7 @@ def _draw_obstruction(keys: Tensor, shape: Shape, *, side: Range | int) -> dict[
     return {"side": sides, "top": corner[:, 0], "left": corner[:, 1], "grey": random.uniform(keys, "grey")}
 
 
-def _obstructed(shape: Page, side: Tensor, top: Tensor, left: Tensor) -> Tensor:
+def _obstructed(shape: tuple[int, ...], side: Tensor, top: Tensor, left: Tensor) -> Tensor:
     return _rectangle(shape, top, top + side, left, left + side)
 
 
@@ -232,7 +231,7 @@ def _draw_thickness(keys: Tensor, shape: Shape, *, thickness: Range | int) -> di
     return {"thickness": pick_whole(keys, thickness)}
 
 
-def _frame(shape: Page, thickness: Tensor) -> Tensor:
+def _frame(shape: tuple[int, ...], thickness: Tensor) -> Tensor:
     height, width = shape[-2:]
     return 1 - _rectangle(shape, thickness, height - thickness, thickness, width - thickness)
 
@@ -243,7 +242,7 @@ def grey_border(pixels: Tensor, thickness: Tensor) -> Tensor:
     return stamps.paint(pixels, _frame(pixels.shape, thickness), torch.full((1, 1), 0.5, device=pixels.device))
 
 
-def _outside(shape: Page, *, side: int) -> Tensor:
+def _outside(shape: tuple[int, ...], *, side: int) -> Tensor:
     top, left = (torch.tensor([max(0, (length - side) // 2)]) for length in shape[-2:])
     return 1 - _rectangle(shape, top, top + side, left, left + side)
 
@@ -262,7 +261,7 @@ def _draw_cutout(keys: Tensor, shape: Shape, *, side: int) -> dict[str, Tensor]:
     return {"centre": whole_position(keys, "centre", 1, (0, shape[1]), (0, shape[2]))[:, 0]}
 
 
-def _hole(shape: Page, centre: Tensor, *, side: int) -> Tensor:
+def _hole(shape: tuple[int, ...], centre: Tensor, *, side: int) -> Tensor:
     top, left = (centre - side // 2).clamp(min=0).unbind(1)
     return _rectangle(shape, top, top + side, left, left + side)
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from scuff import kernels, random
 from scuff.corruptions.draws import Shape
 from scuff.corruptions.motion import cover
-from scuff.corruptions.patches import LIMITS, Page
+from scuff.corruptions.patches import LIMITS
 from scuff.corruptions.registry import MINTUN, register
 from scuff.ops import textures
 from scuff.ops.warp import pixel_grid
@@ -36,7 +36,7 @@ def _draw_checkerboard(keys: Tensor, shape: Shape, *, amount: float) -> dict[str
     }
 
 
-def _grey_cells(shape: Page, angle: Tensor, size: Tensor, hidden: Tensor) -> Tensor:
+def _grey_cells(shape: tuple[int, ...], angle: Tensor, size: Tensor, hidden: Tensor) -> Tensor:
     r, c = pixel_grid(shape[-2], shape[-1], angle.device)
     sine, cosine = map(textures.per_image, kernels.sine_and_cosine(angle))
     a, b = (cosine * r + sine * c) / textures.per_image(size), (cosine * c - sine * r) / textures.per_image(size)
@@ -77,7 +77,7 @@ def _draw_lines(keys: Tensor, shape: Shape, *, amount: float) -> dict[str, Tenso
     return {"ends": torch.trunc(torch.stack((row - down, column - across, row + down, column + across), dim=-1))}
 
 
-def _lined(shape: Page, ends: Tensor) -> Tensor:
+def _lined(shape: tuple[int, ...], ends: Tensor) -> Tensor:
     """Pixels that lie under lines by more than half."""
     black = torch.zeros(len(ends), 1, *shape[-2:], dtype=torch.uint8, device=ends.device)
     return kernels.draw_lines(black, ends, 128.0)[:, 0] > 64
@@ -97,7 +97,7 @@ def lines(pixels: Tensor, ends: Tensor) -> Tensor:
     return kernels.draw_lines(pixels, ends, 128.0)
 
 
-def _missing(shape: Page, phases: Tensor, *, amount: float) -> Tensor:
+def _missing(shape: tuple[int, ...], phases: Tensor, *, amount: float) -> Tensor:
     return textures.spectrum_noise(phases, "blue")[:, 0] <= 0.3 * amount - 2.5
 
 
