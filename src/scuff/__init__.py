@@ -36,11 +36,13 @@ _PUBLIC = {
     "read_evaluation": "scuff.evaluation",
     "register": "scuff.corruptions",
     "sequence": "scuff.sequences",
+    "stream": "scuff.streams",
     "train": "scuff.training",
     "write_report": "scuff.report",
 }
 # Used by their own names: scuff.metrics.mce.
 _MODULES = (
+    "adaptation",
     "augment",
     "data",
     "design",
@@ -50,6 +52,7 @@ _MODULES = (
     "metrics",
     "models",
     "random",
+    "streams",
     "studies",
     "targets",
     "training",

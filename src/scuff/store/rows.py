@@ -43,12 +43,14 @@ REGION_COLUMNS = {  # of segmenters: pairs of classes, true * (classes + 1) + ta
     "classes": pa.int16(),
 }
 DIAL_COLUMNS = {"dial": pa.float64()}  # of claims only: a severity in place of a level
+STREAM_COLUMNS = {"position": pa.int64(), "segment": pa.int32()}  # of streams only, and so is the text `method`
 
 
 def write_rows(store: Store, name: str, constant: Mapping[str, str], columns: Mapping[str, Any]) -> None:
     """Write the rows of one cell: `constant` once for all, `columns` (N,) each, or one number for all.
 
-    Rows of a sample mix cells: their corruptions are a column.
+    Rows of a sample or a stream mix cells: their corruptions are a column. Severities of two corruptions at once are
+    text.
     """
     count = len(columns["image_id"])
     zeros = pa.array(np.zeros(count, np.int32))
@@ -56,14 +58,15 @@ def write_rows(store: Store, name: str, constant: Mapping[str, str], columns: Ma
         word: pa.array(columns[word]).dictionary_encode()
         if word in columns
         else pa.DictionaryArray.from_arrays(zeros, pa.array([constant[word]]))
-        for word in CONSTANT
+        for word in (*CONSTANT, *(["method"] if "method" in constant else []))
     }
-    for column, kind in {**COLUMNS, **FRAME_COLUMNS, **FAILURE_COLUMNS, **DIAL_COLUMNS, **REGION_COLUMNS}.items():
-        if column in columns and not pa.types.is_list(kind):
-            table[column] = pa.array(np.broadcast_to(columns[column], count), kind)
-    for column, kind in {**FOUND_COLUMNS, **REGION_COLUMNS}.items():
+    known = {**COLUMNS, **FRAME_COLUMNS, **FAILURE_COLUMNS, **DIAL_COLUMNS, **STREAM_COLUMNS}
+    for column, kind in {**known, **FOUND_COLUMNS, **REGION_COLUMNS}.items():
         if column in columns and pa.types.is_list(kind):
             table[column] = _lists(columns[column], kind)
+        elif column in columns:
+            values = np.broadcast_to(columns[column], count)
+            table[column] = pa.array(values).dictionary_encode() if values.dtype == object else pa.array(values, kind)
     file = io.BytesIO()
     sealed = pa.table(table).replace_schema_metadata({"digest": BLANK})
     pq.write_table(sealed, file, compression="zstd", write_page_checksum=True)  # which other programs check as well
