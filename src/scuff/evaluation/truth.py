@@ -13,7 +13,7 @@ from torch import Tensor
 from scuff.corruptions.motion import Motion
 from scuff.data.annotated import IGNORED, AnnotatedSource, Objects
 from scuff.data.sized import with_sizes
-from scuff.door import motions
+from scuff.door import motions_of, resolve_still
 from scuff.evaluation.choices import CLEAN
 from scuff.evaluation.plan import Cell, Plan
 from scuff.targets.boxes import move_boxes
@@ -63,7 +63,8 @@ class Truth:
         settings = self.plan.settings
         if cell.entry == CLEAN or settings["targets"] == "still":
             return None
-        found = motions(cell.entry, cell.severity, size=size, ids=ids, seed=settings["seed"], suite=self.plan.suite)
+        resolved = resolve_still(cell.entry, cell.severity, suite=self.plan.suite)
+        found = motions_of(resolved, ids, (3, *size), settings["seed"], True, "content")  # where the ids are
         return None if all(motion.stays for motion in found) else found
 
     def _read(self, places: np.ndarray, size: tuple[int, int]) -> list[np.ndarray]:
