@@ -17,10 +17,10 @@ from torch import Tensor
 
 from scuff.data import AnnotatedSource, Objects, Source, open_source
 from scuff.door import corrupt, motions, resolve_still
-from scuff.evaluation.truth import moved_objects
 from scuff.metrics import accuracy, performance
 from scuff.models import open_model
 from scuff.models.detectors import Detector, class_table, open_task_model
+from scuff.moved import moved_objects
 from scuff.packages import need
 from scuff.random import image_id
 from scuff.suites import Suite, load_suite

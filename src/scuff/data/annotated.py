@@ -175,7 +175,7 @@ class Collector:
         crowds = np.zeros(len(whose), bool) if crowd is None else np.asarray(crowd, bool)
         self.pictures.append(picture)
         self.sizes.append(size)
-        others = tuple(more[k] for k in kept) if more else ()
+        others = tuple(more[k] for k in kept.tolist()) if more else ()
         self.objects.append(Objects(clipped[kept], whose[kept], crowds[kept], others))
 
     def source(self) -> AnnotatedSource:

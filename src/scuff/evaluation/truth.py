@@ -13,13 +13,10 @@ from torch import Tensor
 from scuff.corruptions.motion import Motion
 from scuff.data.annotated import IGNORED, AnnotatedSource, Objects
 from scuff.data.sized import with_sizes
-from scuff.door import motions_of, resolve_still
 from scuff.evaluation.choices import CLEAN
 from scuff.evaluation.plan import Cell, Plan
-from scuff.targets.boxes import move_boxes
+from scuff.moved import cell_motions, moved_objects
 from scuff.targets.maps import move_map
-
-LEAST_SIDE = 1.0  # pixels of a box that is still one
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +60,7 @@ class Truth:
         settings = self.plan.settings
         if cell.entry == CLEAN or settings["targets"] == "still":
             return None
-        resolved = resolve_still(cell.entry, cell.severity, suite=self.plan.suite)
-        found = motions_of(resolved, ids, (3, *size), settings["seed"], True, "content")  # where the ids are
-        return None if all(motion.stays for motion in found) else found
+        return cell_motions(self.plan.suite, cell.entry, cell.severity, ids, size, settings["seed"])
 
     def _read(self, places: np.ndarray, size: tuple[int, int]) -> list[np.ndarray]:
         maps = self.source.maps
@@ -76,14 +71,3 @@ class Truth:
         if self.keeps:
             self._maps |= new
         return [self._maps[int(place)] if int(place) in self._maps else new[int(place)] for place in places]
-
-
-def moved_objects(objects: Objects, motion: Motion) -> Objects:
-    """Objects as they are seen after a motion; those of which less than a pixel is left are gone."""
-    if motion.stays or not len(objects):
-        return objects
-    boxes, _ = move_boxes(torch.from_numpy(objects.boxes).to(motion.device), motion)
-    found = boxes.cpu().numpy()
-    kept = np.nan_to_num(found[:, 2:] - found[:, :2], nan=0.0).min(axis=1) >= LEAST_SIDE
-    more = tuple(one for one, keep in zip(objects.more, kept, strict=True) if keep) if objects.more else ()
-    return Objects(found[kept], objects.labels[kept], objects.crowd[kept], more)

@@ -165,7 +165,7 @@ def _open_torchvision(kind: type[Classifier], name: str, task: str) -> Classifie
         address, tag, lambda trained: models.get_model(name, **({"weights": weights} if trained else bare))
     )
     steps = weights.transforms()
-    normal = {key: getattr(steps, key, None) for key in ("mean", "std")}  # detectors normalise for themselves
+    normal: dict[str, Any] = {key: getattr(steps, key, None) for key in ("mean", "std")}  # detectors have their own
     return kind(network, channels=3, class_names=weights.meta["categories"], **normal)
 
 
