@@ -72,8 +72,20 @@ def paint_many(count: int, seed: int = 0, sizes: tuple[tuple[int, int], ...] = (
     return [paint(seed * 1_000_003 + k, sizes[k % len(sizes)]) for k in range(count)]
 
 
-def write_coco(folder: Path, painted: list[Painted]) -> Path:
-    """Pictures in images/, and annotations.json."""
+def outline(box: list[float], label: int) -> list[float]:
+    """The polygon of a shape, x and y in turn."""
+    x0, y0, x1, y1 = box
+    if label == 0:
+        turn = np.linspace(0, 2 * np.pi, 48, endpoint=False)
+        middle, radius = np.array([x0 + x1, y0 + y1]) / 2, np.array([x1 - x0, y1 - y0]) / 2
+        return (middle + radius * np.stack([np.cos(turn), np.sin(turn)], 1)).round(3).ravel().tolist()
+    if label == 1:
+        return [x0, y0, x1, y0, x1, y1, x0, y1]
+    return [x0, y1, x1, y1, (x0 + x1) / 2, y0]
+
+
+def write_coco(folder: Path, painted: list[Painted], outlines: bool = False) -> Path:
+    """Pictures in images/, and annotations.json, with outlines if asked for."""
     images, annotations = [], []
     for k, one in enumerate(painted):
         height, width = one.classes.shape
@@ -82,7 +94,8 @@ def write_coco(folder: Path, painted: list[Painted]) -> Path:
         for box, label in zip(one.boxes.tolist(), one.labels.tolist(), strict=True):
             x0, y0, x1, y1 = box
             about = {"id": len(annotations) + 1, "image_id": k + 1, "category_id": label + 1, "iscrowd": 0}
-            annotations.append({**about, "bbox": [x0, y0, x1 - x0, y1 - y0], "area": (x1 - x0) * (y1 - y0)})
+            about |= {"bbox": [x0, y0, x1 - x0, y1 - y0], "area": (x1 - x0) * (y1 - y0)}
+            annotations.append({**about, "segmentation": [outline(box, label)]} if outlines else about)
     categories = [{"id": k + 1, "name": name} for k, name in enumerate(SHAPES)]
     content = {"images": images, "annotations": annotations, "categories": categories}
     (folder / "annotations.json").write_text(json.dumps(content))

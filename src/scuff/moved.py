@@ -29,14 +29,51 @@ def cell_motions(
 
 
 def moved_objects(objects: Objects, motion: Motion) -> Objects:
-    """Objects as they are seen after a motion; those of which less than a pixel is left are gone."""
+    """Objects as they are seen after a motion; those of which less than a pixel is left are gone.
+
+    The box of an object whose outline is known is that of the moved outline: tight, where a moved box only grows.
+    """
     if motion.stays or not len(objects):
         return objects
     boxes, _ = move_boxes(torch.from_numpy(objects.boxes).to(motion.device), motion)
     found = boxes.cpu().numpy()
+    for place, box in _outlined(objects, motion).items():
+        found[place] = box
     kept = np.flatnonzero(np.nan_to_num(found[:, 2:] - found[:, :2], nan=0.0).min(axis=1) >= LEAST_SIDE)
     more = tuple(_moved_more(objects.more[k], motion) for k in kept) if objects.more else ()
     return Objects(found[kept], objects.labels[kept], objects.crowd[kept], more)
+
+
+def _outlined(objects: Objects, motion: Motion) -> dict[int, np.ndarray]:
+    """The boxes of those objects that have outlines, all points of which move at once."""
+    outlines = {
+        place: np.concatenate([_dense(np.asarray(one, np.float64)) for one in more["segmentation"]])
+        for place, more in enumerate(objects.more)
+        if isinstance(more.get("segmentation"), list) and more["segmentation"]
+    }
+    if not outlines:
+        return {}
+    points = torch.from_numpy(np.concatenate(list(outlines.values())) - 0.5).to(motion.device)
+    places, seen = move_points(points, motion)
+    ends = np.cumsum([len(one) for one in outlines.values()])[:-1]
+    moved, visible = (np.split(value.cpu().numpy(), ends) for value in (places + 0.5, seen != LOST))
+    far = np.array([motion.size[1], motion.size[0]], np.float64)
+    boxes = {}
+    for place, corners, is_seen in zip(outlines, moved, visible, strict=True):
+        if is_seen.any():
+            low, high = corners[is_seen].min(0), corners[is_seen].max(0)
+            boxes[place] = np.concatenate([np.clip(low, 0, far), np.clip(high, 0, far)])
+    return boxes
+
+
+def _dense(outline: np.ndarray) -> np.ndarray:
+    """The corners of a polygon (n, 2), and points between them, at most two pixels apart."""
+    corners = outline.reshape(-1, 2)
+    steps = np.roll(corners, -1, axis=0) - corners
+    counts = np.maximum(1, np.ceil(np.linalg.norm(steps, axis=1) / 2).astype(np.int64))
+    whose = np.repeat(np.arange(len(corners)), counts)
+    share = np.concatenate([np.arange(count) / count for count in counts])
+    return corners[whose] + share[:, None] * steps[whose]
 
 
 def _moved_more(more: Mapping[str, Any], motion: Motion) -> dict[str, Any]:
