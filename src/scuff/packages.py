@@ -12,6 +12,7 @@ EXTRAS = {
     "s3": ("s3fs",),
     "detection": ("pycocotools",),
     "maite": ("maite",),
+    "explore": ("starlette", "uvicorn"),
 }
 
 

@@ -6,7 +6,7 @@ and its scene does not.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
@@ -190,25 +190,42 @@ def _search(
     import numpy as np
 
     bench, levels = closed.open(), suite.listed_levels(entry)
+    is_right = partial(_is_right, bench, suite, entry, path, seed)
+    failure, flips_back = first_failures(bench.clean, levels, is_right, advance)
+    ids, labels = bench.source.ids, bench.source.labels
+    found: dict[str, Any] = {"failure": failure, "highest": np.float32(levels[-1]), "flips_back": flips_back}
+    return {"image_id": ids, "label": labels, **found}
+
+
+def first_failures(
+    clean: "np.ndarray",
+    levels: Sequence[int],
+    is_right: "Callable[[np.ndarray], np.ndarray]",
+    advance: "Advance" = lambda done, of: None,
+) -> "tuple[np.ndarray, np.ndarray]":
+    """The severity at which each image fails first, and whether it is right again at a later level.
+
+    `clean` says which images are right as they are; `is_right` takes a severity for each image, or NaN where it need
+    not look. A failure is 0 where the clean image is wrong already, and infinite where there is none.
+    """
+    import numpy as np
+
     passes, highest = len(levels) + HALVINGS, levels[-1]
-    right = [bench.clean]
+    right = [clean]
     for level in levels:
         advance(len(right) - 1, passes)
-        right.append(_is_right(bench, suite, entry, path, seed, np.full(len(bench.source), float(level))))
+        right.append(is_right(np.full(len(clean), float(level))))
     alive = np.logical_and.accumulate(right)  # (levels + 1, N)
     low = alive.sum(0) - 1.0  # the last level before the first failure; -1 if there is none
-    flips_back = (np.asarray(right) & ~alive).any(0)
+    flips_back = np.asarray((np.asarray(right) & ~alive).any(0))
     between = (low >= 0) & (low < highest)
     high = low + 1.0
     for step in range(HALVINGS):
         advance(len(levels) + step, passes)
         middle = np.where(between, (low + high) / 2, np.nan)
-        survives = _is_right(bench, suite, entry, path, seed, middle)
+        survives = is_right(middle)
         low, high = np.where(between & survives, middle, low), np.where(between & ~survives, middle, high)
-    failure = np.where(low < 0, 0.0, np.where(between, high, np.inf))
-    ids, labels = bench.source.ids, bench.source.labels
-    found: dict[str, Any] = {"failure": failure, "highest": np.float32(highest), "flips_back": flips_back}
-    return {"image_id": ids, "label": labels, **found}
+    return np.where(low < 0, 0.0, np.where(between, high, np.inf)), flips_back
 
 
 def _is_right(
