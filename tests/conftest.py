@@ -22,6 +22,7 @@ NEEDED = {  # packages that a file of tests cannot do without
     "test_onnx_models.py": ["onnx", "onnxruntime"],
     "test_tasks.py": ["pycocotools"],
     "test_detection.py": ["pycocotools"],
+    "test_cli_detection.py": ["pycocotools"],
     "test_onnx_detection.py": ["onnx", "onnxruntime"],
     "test_maite.py": ["maite", "pycocotools"],
     "test_torchvision_detection.py": ["torchvision"],

@@ -107,7 +107,7 @@ def _coco(folder, **changes):
 def test_boxes_that_cannot_be_meant_are_dropped_and_counted(tmp_path, bbox, words) -> None:
     source = open_source(_coco(tmp_path, bbox=bbox))
     assert len(source.objects[0]) == len(PAINTED[0].labels) - 1
-    assert dropped_words(source) == f"1 annotations were dropped: {words}"
+    assert dropped_words(source) == f"Of all annotations, 1 were dropped: {words}"
 
 
 def test_boxes_that_reach_out_are_clipped(tmp_path) -> None:

@@ -221,7 +221,7 @@ def dropped_words(source: Source) -> str:
     """What was dropped, as a sentence; empty if nothing was."""
     counts = getattr(source, "dropped", {})
     said = listed([f"{count} {words}" for words, count in counts.items()])
-    return f"{sum(counts.values())} annotations were dropped: {said}" if counts else ""
+    return f"Of all annotations, {sum(counts.values())} were dropped: {said}" if counts else ""
 
 
 def annotated(source: Any, task: str) -> AnnotatedSource:
