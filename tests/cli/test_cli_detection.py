@@ -1,8 +1,13 @@
 """`scuff evaluate --task detection` and `scuff corrupt coco:DIR` at the command line."""
 
 import json
+import sys
 
+import pytest
 from tool_modules import load_tool
+from typer.testing import CliRunner
+
+from scuff.cli import app
 
 shapes = load_tool("painted_shapes")
 
@@ -15,9 +20,15 @@ def find(images):
 """
 
 
-def test_from_annotations_to_scores(run, tmp_path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture
+def run(tmp_path, monkeypatch):
     (tmp_path / "detectors_here.py").write_text(CODE)
+    monkeypatch.chdir(tmp_path)
+    yield lambda *arguments: CliRunner().invoke(app, list(arguments))
+    sys.modules.pop("detectors_here", None)
+
+
+def test_from_annotations_to_scores(run, tmp_path) -> None:
     shapes.write_coco(tmp_path / "coco", shapes.paint_many(3, sizes=((48, 64),)))
     file = tmp_path / "coco" / "annotations.json"
     content = json.loads(file.read_text())
@@ -31,7 +42,7 @@ def test_from_annotations_to_scores(run, tmp_path, monkeypatch) -> None:
     scores = json.loads((tmp_path / "scores.json").read_text())
     assert set(scores["scores"]["find"]) == {"P", "mPC", "rPC"}
     refused = run("compare", "runs", "runs")
-    assert refused.exit_code == 1
+    assert refused.exit_code != 0
     assert "only classifiers are compared image by image" in refused.stderr
     assert run("corrupt", "coco:coco", "out", "--suite", "coco-c", "--only", "fog", "--severity", "1").exit_code == 0
     assert (tmp_path / "out/fog/1/annotations.json").exists()
