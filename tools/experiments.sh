@@ -55,7 +55,7 @@ network() {  # ARCHITECTURE EPOCHS
 }
 
 adapt() {  # NAME STREAM METHODS
-  scuff adapt "$net" --stream "$2${TRY:+,limit=100}" --data "$DATA" --methods "$3" --out "$RUNS/$name/$1"
+  scuff adapt "$net" --stream "$2${TRY:+,limit=200}" --data "$DATA" --methods "$3" --out "$RUNS/$name/$1"
 }
 
 case ${1:-} in

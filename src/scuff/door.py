@@ -13,7 +13,7 @@ from torch import Tensor
 from scuff.batches import each_its_way, from_pixels, like, to_pixels
 from scuff.corruptions import Corruption, get
 from scuff.corruptions.motion import Motion, mixed
-from scuff.corruptions.registry import HENDRYCKS
+from scuff.corruptions.registry import HENDRYCKS, MICHAELIS
 from scuff.images import ImageError, Images, OpenedImages, open_images
 from scuff.memory import available_memory, available_on
 from scuff.ops.jpeg import jpeg
@@ -198,9 +198,9 @@ def corrupt(
             return made
         if not sample.has_targets:
             return sample.with_image(made)
+        rules = targets or Rules()
         if len(ids) != 1:
             raise ImageError(f"expected one image with its targets, got {len(ids)}; pass a list with a sample for each")
-        rules = targets or Rules()
         (motion,) = motions_of(plan, ids, opened.batch.shape[1:], seed, scale, rules.convention)
         return sample.moved(made, motion, rules)
 
@@ -227,9 +227,8 @@ def motions(
 ) -> list[Motion]:
     """What `corrupt`, with the same arguments, does to places in images of `size` (height, width): one for each id.
 
-    >>> turn, = motions("noc-candidates/rotation", 10, size=(100, 200), ids=[3])
-    >>> turn.size, turn.matrix.shape
-    ((100, 200), torch.Size([1, 3, 3]))
+    >>> motions("noc-candidates/rotation", 10, size=(100, 200), ids=[3])[0].matrix.shape
+    torch.Size([1, 3, 3])
     """
     plan = resolve_still(name, severity, **options)
     numbers = ids_tensor(ids, torch.empty(len(ids), 1, 1, 1))
@@ -278,7 +277,8 @@ def motions_of(
         drawn = integers(image_keys(plan.entry, None, ids, seed), "level", low=0, high=len(plan.choices) - 1)
         rest = (shape, seed, scale, convention)
         return [motions_of(plan.choices[k], ids[i : i + 1], *rest)[0] for i, k in enumerate(drawn.tolist())]
-    if plan.corruption.motion is None or (convention == "published" and plan.corruption.reference == HENDRYCKS):
+    stays = convention == "published" and plan.corruption.reference in (HENDRYCKS, MICHAELIS)
+    if plan.corruption.motion is None or stays:
         return [Motion(size)] * len(ids)
     keys = image_keys(plan.entry, plan.level, ids, seed)
     shape = (3, *size) if plan.corruption.colour else tuple(shape)

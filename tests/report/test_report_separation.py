@@ -110,7 +110,7 @@ def test_training_noises_are_compared_with_the_smallest_and_with_each_other(page
     assert table_of(page, f"1-nn: all pairs of {changes.replace(' minus none', 's')}")
     assert page.sections()[2] == "comparisons"
     text, several = " ".join(page.texts("main")), (clean["p_holm"] < 0.05).sum()
-    assert f"1-nn: of {pairs} pairs of training noises differ {several} without noise" in text
+    assert f"1-nn: of {pairs} pairs of training noises, {several} differ in accuracy without noise, " in text
     assert f"Holm's correction for {pairs} pairs each" in text
     assert "not what other data would" in text
 

@@ -83,17 +83,14 @@ def _draw_real_glass(keys: Tensor, shape: Shape, *, reach: float, passes: float)
     return drawn
 
 
-def _glass_ramps(shape: Shape, dx: Tensor, dy: Tensor, *, reach: float, passes: float) -> Tensor:
-    """Rows and columns as the glass copies them, in two bytes each; copies of copies drift down and to the right.
-
-    Single pixels are thrown about by more than the blurs make up for: what counts is where a few of them go together.
-    """
+def _glass_ramps(shape: Shape, dx: Tensor, dy: Tensor, *, sigma: float, reach: float, passes: float) -> Tensor:
+    """Rows and columns as the glass copies them, in two bytes each; copies of copies drift down and to the right."""
     whole = ramps(shape, dx).int()
     copied = torch.cat((whole & 255, whole >> 8), dim=1).to(torch.uint8)
     for step in range(math.ceil(passes)):
         copied = kernels.local_copies(copied, dy[:, step], dx[:, step], int(reach))
     low, high = copied.float().split(2, dim=1)
-    return filters.gaussian_blur(low + 256.0 * high, 1.0 + reach)
+    return filters.gaussian_blur(low + 256.0 * high, sigma)
 
 
 @hendrycks(

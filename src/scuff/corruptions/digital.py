@@ -108,24 +108,22 @@ def _draw_knead(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     return {axis: random.uniform(keys, axis, shape[1:], -1.0, 1.0) for axis in ("dx", "dy")}
 
 
-def _kneaded_by_shares(
-    shape: Shape, dx: Tensor, dy: Tensor, *, alpha: float, reach: float, smoothness: float
+def _kneaded_sides(
+    shape: tuple[int, ...], dx: Tensor, dy: Tensor, *, alpha: float, reach: float, smoothness: float
 ) -> tuple[Tensor, Tensor]:
     height, width = shape[-2:]
     return _kneaded(shape, dx, dy, alpha * reach * height, (smoothness * height, smoothness * width))
 
 
-@register(
-    family="digital", reference=MICHAELIS, limits=LIMITS, draw=_draw_knead, motion=field_motion(_kneaded_by_shares)
-)
+@register(family="digital", reference=MICHAELIS, limits=LIMITS, draw=_draw_knead, motion=field_motion(_kneaded_sides))
 def knead(x: Tensor, dx: Tensor, dy: Tensor, *, alpha: float, reach: float, smoothness: float) -> Tensor:
     """Kneading alone: a smooth random displacement, and no affine map before it. COCO-C calls it elastic_transform.
 
     Noise of up to `reach` of the height is smoothed by a Gaussian of `smoothness` of either side, and multiplied by
     `alpha`: all lengths go with the picture.
     """
-    sources = _kneaded_by_shares(x.shape, dx, dy, alpha=alpha, reach=reach, smoothness=smoothness)  # type: ignore[arg-type]
-    return kernels.sample_bilinear(x, *sources, border="reflect")
+    at = _kneaded_sides(x.shape, dx, dy, alpha=alpha, reach=reach, smoothness=smoothness)
+    return kernels.sample_bilinear(x, *at, border="reflect")
 
 
 @hendrycks(domain="byte")

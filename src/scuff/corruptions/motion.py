@@ -93,6 +93,11 @@ Shape = tuple[int, ...]
 Motions = Callable[..., Any]  # a Motion, or for a sequence one per frame
 
 
+def no_motion(shape: Shape) -> Motion:
+    """Everything stays. To say so of a corruption that moves parts of what it shows, or colours each their own way."""
+    return Motion((shape[-2], shape[-1]))
+
+
 def matrix_motion(shape: Shape, entries: Sequence[Tensor | float]) -> Motion:
     """The nine entries of a matrix, or six with a last row of 0, 0, 1: each a number or (N,)."""
     entries = [*entries, 0.0, 0.0, 1.0][:9]
@@ -113,9 +118,7 @@ def affine_motion(matrices: Callable[..., Tensor | None]) -> Motions:
     @functools.wraps(matrices)  # which keeps the names of its arguments
     def motion(shape: Shape, *draws: Tensor, **parameters: Any) -> Motion:
         found = matrices(shape, *draws, **parameters)
-        if found is None:
-            return Motion((shape[-2], shape[-1]))
-        return matrix_motion(shape, found.flatten(1).unbind(1))
+        return no_motion(shape) if found is None else matrix_motion(shape, found.flatten(1).unbind(1))
 
     return motion
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from scuff import kernels, random
 from scuff.corruptions.draws import Shape, draw_caustics, fair_signs, position
-from scuff.corruptions.motion import Motion, field_motion, ramps
+from scuff.corruptions.motion import Motion, field_motion, no_motion, ramps
 from scuff.corruptions.registry import MINTUN, register
 from scuff.kernels import portable
 from scuff.kernels.constants import constant
@@ -257,7 +257,7 @@ def _draw_directions(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     return {"angle": random.uniform(keys, "angle", (3,), 0.0, 2 * math.pi)}
 
 
-@mintun(draw=_draw_directions, family="aberration", domain="byte", colour=True)
+@mintun(draw=_draw_directions, family="aberration", domain="byte", colour=True, motion=no_motion)
 def chromatic_abberation(pixels: Tensor, angle: Tensor, *, amount: float) -> Tensor:
     """Each channel shifted its own way, a hundredth of the side per unit (the name's spelling is the original's).
 
@@ -275,7 +275,7 @@ def _draw_order(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     return {"order": random.permutation(keys, "order", 3)}
 
 
-@mintun(draw=_draw_order, family="aberration", domain="byte", colour=True)
+@mintun(draw=_draw_order, family="aberration", domain="byte", colour=True, motion=no_motion)
 def transverse_chromatic_abberation(pixels: Tensor, order: Tensor, *, amount: float) -> Tensor:
     """Each channel magnified differently, by 0, 2.5 and 5 per cent per unit, in random order; all of them smoothed."""
     at = []
