@@ -71,7 +71,7 @@ class TaskRunner(Runner):
 
         for places, images in pixels.batches(CHUNK.get(self.device.type, CHUNK["cpu"])):
             start = 0
-            for made in _in_parts(work, images, torch.from_numpy(places), self.limit):
+            for made in _in_parts(work, images, torch.from_numpy(places), self.limit):  # type: ignore[arg-type]
                 count = len(next(iter(made.values())))
                 for name, of_batch in made.items():
                     for place, columns in zip(places[start : start + count], of_batch, strict=True):

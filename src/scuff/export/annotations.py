@@ -87,7 +87,8 @@ class AnnotatedJob(PictureJob):
         parts = set(self.store.names(f"{folder}/{PARTS}", ".json"))
         assert self.annotated.objects is not None
         assert self.annotated.sizes is not None
-        images, annotations = [], []
+        images: list[Any] = []
+        annotations: list[Any] = []
         for number, name in enumerate(names, 1):
             place = self.position(name)
             height, width = (int(side) for side in self.annotated.sizes[place])

@@ -61,8 +61,8 @@ def _card(images: SeenImages, row: dict[str, Any], clean: pd.DataFrame) -> Card:
             "confidence": count(boxes, "box", "boxes"),
         }
     else:
-        before = clean.loc[image]["right"] if image in clean.index else 1.0
-        words = {"label": f"{percent_sign(before)} of pixels right", "prediction": percent_sign(row["right"])}
+        share = float(clean.loc[image]["right"]) if image in clean.index else 1.0
+        words = {"label": f"{percent_sign(share)} of pixels right", "prediction": percent_sign(row["right"])}
         words["confidence"] = "when corrupted"
     name = images.name(image, entry, severity)
     return {"pictures": drawn, "corruption": cell_name(entry, severity), "name": name, **words}

@@ -48,7 +48,7 @@ def setting_facts(evaluation: Evaluation) -> Facts:
         ("Images", grouped(settings["images"]) + (", evenly spread over the source" if settings["limit"] else "")),
         ("Left out, because they cannot be read", "; ".join(f"{n} ({why})" for n, why in sorted(unreadable.items()))),
         ("Task", settings.get("task", "")),
-        ("Boxes and masks", TARGETS.get(settings.get("targets"), "")),
+        ("Boxes and masks", TARGETS.get(settings.get("targets", ""), "")),
         ("Seed", str(settings["seed"])),
         ("Pictures are cut", _cut_words(settings["cut"])),
         ("Sent through a JPEG", "no" if not settings["as_published"] else AS_PUBLISHED),
