@@ -260,3 +260,5 @@ RECIPES: dict[str, Recipe] = {}
 _files = {file.name: file.read_bytes() for file in resources.files(__package__).iterdir() if file.name.endswith(FILES)}
 for _file in sorted(_files, key=lambda file: (b"based_on" in _files[file], file)):  # after those they are based on
     RECIPES[Path(_file).stem] = read_recipe(_files[_file], Path(_file).stem, _file)
+for _recipe in sorted(RECIPES.values(), key=lambda recipe: recipe.epochs):  # the shortest training comes first
+    RECIPES[_recipe.name] = RECIPES.pop(_recipe.name)
