@@ -251,7 +251,7 @@ def find_recipe(name: str | Recipe) -> Recipe:
 def _bundled(name: str) -> Recipe:
     if name not in RECIPES:
         near = difflib.get_close_matches(name, RECIPES, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(RECIPES)}"
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(RECIPES)}."
         raise ValueError(f"no recipe is called {name!r}; {hint} A file of your own ends in .yaml")
     return RECIPES[name]
 
