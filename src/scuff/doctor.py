@@ -1,4 +1,4 @@
-"""What an installation has and lacks: versions, devices, caches and optional parts, in words fit for an issue report."""
+"""What an installation has and lacks: versions, devices, caches and optional parts, fit for an issue report."""
 
 from __future__ import annotations
 
