@@ -1,5 +1,6 @@
 """The package as it is published: built from the sdist, installed without the source tree, and run."""
 
+import os
 import subprocess
 import sys
 import sysconfig
@@ -14,7 +15,8 @@ BUILD = "from setuptools import build_meta; import sys; print(getattr(build_meta
 
 
 def run(*command, cwd: Path) -> str:
-    done = subprocess.run([*map(str, command)], cwd=cwd, capture_output=True, text=True)
+    plain = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}  # which may name a source tree
+    done = subprocess.run([*map(str, command)], cwd=cwd, capture_output=True, text=True, env=plain)
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout
 
