@@ -129,7 +129,7 @@ Error by quarters of the stream:
 
 def about(settings: dict) -> str:
     """What ran."""
-    images, recipe = f"{settings['images']:,}".replace(",", " "), settings["stream"]["stream"]
+    images, recipe = f"{settings['images']:,}".replace(",", " "), settings["options"]["stream"]
     device = settings["environment"].get("device", settings["device"])
     return (
         f"{images} images, stream `{recipe}`, batches of {settings['batch_size']}, seed {settings['seed']}; {device}. "

@@ -14,6 +14,8 @@
 #                                                    test-time adaptation; then tools/adaptation_tables.py
 #   tools/experiments.sh adapt-long [CCC-MATRIX]     WideResNet-40-2 on streams of a million images, and with correlated
 #                                                    labels; with a matrix of scuff stream calibrate: on a walk of CCC
+#   tools/experiments.sh plane NOISE RUNS            effect of the number of copies at 0.001 or 1x (epsilon_min), or, with
+#                                                    the noise L2, the paper's radii in that norm; on CPU cores
 #   tools/experiments.sh lite MODEL                  lite0, lite1 or lite2 over five benchmarks of ImageNet
 #
 # Everything goes to $RUNS. What is small, and all that tables need, is packed into $SMALL as NAME.tgz in the end, also
@@ -24,7 +26,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 DATA=${DATA:-cifar10:data} RUNS=${RUNS:-runs} SMALL=${SMALL:-small} LIMIT=${LIMIT:-100000} TRY=${TRY:-}
-PICTURES=${PICTURES:-folder:imagenet-sample} PYTHON=${PYTHON:-python3}
+PICTURES=${PICTURES:-folder:imagenet-sample} POINTS=${POINTS:-B_sep.npz} PYTHON=${PYTHON:-python3}
 NOC=${NOC:-$RUNS/calibration/cifar10-noc.yaml}  # what calibrate has found
 export PYTHONPATH="$PWD/src:$PWD${PYTHONPATH:+:$PYTHONPATH}" PYTHONUNBUFFERED=1
 mkdir -p "$RUNS" "$SMALL"
@@ -53,7 +55,7 @@ network() {  # ARCHITECTURE EPOCHS
 }
 
 adapt() {  # NAME STREAM METHODS
-  scuff adapt "$net" --stream "$2${TRY:+,limit=100}" --data "$DATA" --methods "$3" --out "$RUNS/$name/$1"
+  scuff adapt "$net" --stream "$2${TRY:+,limit=200}" --data "$DATA" --methods "$3" --out "$RUNS/$name/$1"
 }
 
 case ${1:-} in
@@ -124,6 +126,15 @@ print(','.join(f'powerset:{number}' for number in chosen))")
       adapt ccc "ccc-medium:suite=cifar10-ccc,matrix=$2,length=1000000,as_published=false,view=none" bn,tent,rdumb
     fi
     adapt long gradual_cotta:corruptions=cotta-0 eta
+    ;;
+  plane)
+    name=plane-$2
+    if [ "$2" = L2 ]; then
+      scuff mscr --protocol paper-2d --norm 2 --runs "$3" --data "$POINTS" --out "$RUNS/$name"
+    else
+      scuff mscr --protocol paper-copies --train-noise "$2" --test-noise "$2" --runs "$3" --data "$POINTS" \
+        --out "$RUNS/$name"
+    fi
     ;;
   lite)
     name=$2

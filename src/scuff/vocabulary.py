@@ -32,6 +32,10 @@ PLACE = "Folder for the results; existing results are reused."
 Device = Annotated[
     "str | torch.device | None", Option("cpu, cuda or cuda:1. Default: the GPU if there is one.", TEXT, resume="noted")
 ]
+Workers = Annotated[
+    int | None,
+    Option("Number of processes that decode pictures; 0 for none but this one.", WHOLE, "N", resume="noted"),
+]
 EngineOption = Annotated[
     "Engine | None", Option("Where cells run, see scuff.engine. Default: this machine.", resume="noted")
 ]
@@ -97,6 +101,7 @@ Std = Annotated[Sequence[float] | None, Option("As in 0.229,0.224,0.225.", NUMBE
 
 # --- numbers ----------------------------------------------------------------------------------------------------------
 Seed = Annotated[int, Option("Seed of everything random.", WHOLE, "N")]
+SeedOrLocks = Annotated[int | None, Option("Seed of everything random (default 0, or that of the lock).", WHOLE, "N")]
 Precision = Annotated[
     str | None,
     Option("float32, bfloat16 or float16. Default: bfloat16 on a GPU, float32 on a CPU.", TEXT, "NAME"),

@@ -32,7 +32,7 @@ def made_folder(folder, methods):
         table = pd.concat([measure(its).assign(method=method) for method, its in rows.items()])
         table.to_csv(folder / f"{name}.csv", index=False)
     adaptation_scores(pd.concat(rows.values())).to_csv(folder / "scores.csv", index=False)
-    settings = {"images": SEGMENTS * LENGTH, "stream": {"stream": "continual"}, "batch_size": 200, "seed": 0}
+    settings = {"images": SEGMENTS * LENGTH, "options": {"stream": "continual"}, "batch_size": 200, "seed": 0}
     settings |= {"device": "cuda", "environment": {"device": "a GPU"}}
     (folder / "adaptation.json").write_text(json.dumps(settings))
 

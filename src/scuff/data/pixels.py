@@ -60,13 +60,14 @@ def load_pixels(
     device: torch.device | str = "cpu",
     workers: int | None = None,
     progress: Progress | None = None,
+    keep: bool = True,
 ) -> Pixels:
     """Make a source's images ready for passes over them.
 
     Arrays are used as they are, and moved to a GPU if they take less than half of its free memory. Pictures are decoded
     and cut by `workers` processes (as many as there are processors, up to 16; 0 for this process) and kept on the GPU,
     or in memory, under the same condition; if there is no room, they are decoded again, ahead, in every pass.
-    `progress(done, total)` is called while pictures are decoded.
+    `progress(done, total)` is called while pictures are decoded. Without `keep`, that is in every pass in any case.
     """
     device = torch.device(device)
     if workers is not None and workers < 0:
@@ -78,7 +79,7 @@ def load_pixels(
             return _kept(_upload(array, device), device, f"{size} on the GPU")
         where = "mapped from the file" if source.images.is_mapped else "in memory"
         return _kept(as_tensor(array), device, f"{size} {where}")
-    return _load_pictures(_Decoder(source, source.cut if cut is None else cut, workers), device, progress)
+    return _load_pictures(_Decoder(source, source.cut if cut is None else cut, workers), device, progress, keep)
 
 
 def _size(count: int) -> str:
@@ -95,15 +96,16 @@ def _upload(array: np.ndarray, device: torch.device) -> Tensor:
     return kept
 
 
-def _load_pictures(decoder: _Decoder, device: torch.device, progress: Progress | None) -> Pixels:
+def _load_pictures(decoder: _Decoder, device: torch.device, progress: Progress | None, keep: bool) -> Pixels:
     shape = (decoder.total, *decoder.shape)
     count = math.prod(shape)
-    if count <= available_on(device) // 2:
+    if keep and count <= available_on(device) // 2:
         place, words = device, "on the GPU"
-    elif count <= available_memory() // 2:
+    elif keep and count <= available_memory() // 2:
         place, words = torch.device("cpu"), "in memory"
     else:
-        words = f"nowhere: {_size(count)} do not fit, so pictures are decoded in every pass"
+        reason = f"{_size(count)} do not fit, so " if keep else ""
+        words = f"nowhere: {reason}pictures are decoded in every pass"
         return Pixels(shape, words, lambda size: _sent(_streamed(decoder, size), device))
     kept = torch.empty(shape, dtype=torch.uint8, device=place)
     for where, chunk in decoder.run(_split(0, decoder.total, CHUNK), pinned=place.type == "cuda"):

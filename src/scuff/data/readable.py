@@ -15,6 +15,8 @@ from scuff.pictures import UnreadablePictures
 
 Progress = Callable[[str, int, int], None]
 
+PIECE = 64  # pictures that a thread tries at a time
+
 
 def readable(source: Source, skip: bool = False, progress: Progress | None = None) -> Source:
     """The same source once all its pictures have been tried.
@@ -32,13 +34,15 @@ def find_unreadable(
     images: StoredPictures | StoredRows, name: str, skip: bool, progress: Progress | None = None
 ) -> dict[str, str]:
     """Try all pictures; those that cannot be read, with the reasons, are refused, or returned with `skip`."""
-    failures = {}
+    failures: dict[str, str] = {}
+    pieces = [range(start, min(start + PIECE, len(images))) for start in range(0, len(images), PIECE)]
     with ThreadPoolExecutor(count_processors()) as pool:  # Pillow decodes without holding Python's lock
-        for position, reason in enumerate(pool.map(images.try_decoding, range(len(images)))):
-            if reason is not None:
-                failures[_name(images, position)] = reason
-            if progress is not None and (position % 64 == 63 or position + 1 == len(images)):
-                progress("checking pictures", position + 1, len(images))
+        tried = pool.map(lambda piece: [images.try_decoding(position) for position in piece], pieces)
+        for piece, reasons in zip(pieces, tried, strict=True):
+            found = zip(piece, reasons, strict=True)
+            failures |= {_name(images, position): reason for position, reason in found if reason is not None}
+            if progress is not None:
+                progress("checking pictures", piece.stop, len(images))
     if failures and (not skip or len(failures) == len(images)):
         raise UnreadablePictures(name, len(images), failures)
     return failures

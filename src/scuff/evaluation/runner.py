@@ -111,7 +111,7 @@ class Runner:
         if not lacking:
             return 0
         source = self.plan.source(cell)
-        pixels, ids = self._load(source, self.pixels_cut(cell))
+        pixels, ids = self.load(source, self.pixels_cut(cell))
         opened, distort = self.open(models), self.distort(cell)
         witness = self._witness(cell, source)
         columns_of = predict(
@@ -145,7 +145,7 @@ class Runner:
                 self._classifiers[name] = self.plan.classifiers[name].on(self.device, precision, self.compile)
         return self._classifiers
 
-    def _load(self, source: Source, cut: Cut | None) -> tuple[Pixels, Tensor]:
+    def load(self, source: Source, cut: Cut | None) -> tuple[Pixels, Tensor]:
         """The pixels of a source: decoded once, and kept until a cell has another source."""
         if self._pixels is None or self._pixels[0] is not source:
             self._pixels = None  # two sources need not fit side by side

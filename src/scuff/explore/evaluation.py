@@ -6,6 +6,7 @@ page can be.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,6 +57,10 @@ class EvaluationView:
 
     def start(self) -> dict[str, Any]:
         """The heat maps, and what pictures can be chosen by."""
+        return self._start
+
+    @cached_property
+    def _start(self) -> dict[str, Any]:
         errors = {model: cell_errors(rows) for model, rows in by_model(self.evaluation.rows).items()}
         order = {entry: place for place, entry in enumerate(self.evaluation.suite.entries)}
         shown = pd.concat([frame[frame["corruption"] != CLEAN] for frame in errors.values()])

@@ -150,9 +150,8 @@ def _verdicts(scores: pd.DataFrame, images: int) -> Verdicts:
         )
     for line in scores.itertuples():
         if not math.isnan(line.collapse):
-            after = (
-                f"from image {grouped(line.collapse)} of {grouped(images)} on for {grouped(WINDOW * IN_A_ROW)} images"
-            )
+            start, length = grouped(int(line.collapse)), grouped(WINDOW * IN_A_ROW)
+            after = f"from image {start} of {grouped(images)} on for {length} images"
             verdicts.append(("Collapse", f"{line.method} is worse than no adaptation, {after}."))
     return verdicts
 
@@ -165,4 +164,4 @@ def _number(word: str) -> float | None:
 
 
 def _position(value: float) -> str:
-    return "never" if math.isnan(value) else f"at {grouped(value)}"
+    return "never" if math.isnan(value) else f"at {grouped(int(value))}"
