@@ -51,7 +51,7 @@ def diagnose() -> dict[str, list[Fact]]:
 def missing_parts() -> dict[str, str]:
     """The extras that are not installed, or not wholly, and what they would add."""
     lacking = [extra for extra, packages in EXTRAS.items() if not all(map(_version, packages))]
-    return {extra: GAINS.get(extra, "more") for extra in lacking}
+    return {extra: GAINS.get(extra, listed(EXTRAS[extra])) for extra in lacking}
 
 
 def _versions() -> Iterator[Fact]:
