@@ -35,7 +35,7 @@ SLOW = {
     "test_severity.py": r"what_the_benchmark_has\[cifar10-c-bar/lines\]",
     "test_formulas.py": r"test_zoom_blur\[imagenet-c-[1245]\]",
     "test_sequences.py": r"test_contract_of_the_larger_suites|test_contract\[cifar10-p/(?!tilt)|\[imagenet-p",
-    "test_repository_locks.py": r"candidates|\[[a-z0-9-]+-p-(fashion|pictures)",
+    "test_repository_locks.py": r"candidates|-ccc-|\[[a-z0-9-]+-p-(fashion|pictures)",
     # processes that are killed, stopped and started again, on one machine and on a cluster
     "test_plugins.py": r"workers|worker_processes|modules_are_attributes",
     "test_cluster.py": r"killed_driver|node_dies|fails_is_tried_elsewhere|far_too_long|placed_by_what_they_need"

@@ -24,7 +24,7 @@ LIMITS = {
     "radius": Range(0.0, 250.0),
     "softness": Range(0.001, 1000.0),
     "reach": Range(1, 1000),
-    "passes": Range(1, 100),
+    "passes": Range(0, 100),
     "steps": Range(1, 1000),
     "step": Range(0.0, 10.0),
     "share": Range(0.0, 1.0),
