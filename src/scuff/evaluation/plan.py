@@ -6,16 +6,20 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import scuff
 from scuff.corruptions import get
 from scuff.data import Source
 from scuff.evaluation.choices import (
+    CLASSIFICATION,
     CLEAN,
     EvaluatedImages,
     are_sequences,
     check_class_order,
+    check_labels,
+    check_task,
     choose_cuts,
     choose_levels,
     choose_suite,
@@ -28,8 +32,9 @@ from scuff.evaluation.choices import (
 from scuff.evaluation.options import EvaluationOptions
 from scuff.locks import Lock
 from scuff.locks.use import open_lock
-from scuff.models import Classifier, close_model
+from scuff.models import Classifier, close_model, open_model
 from scuff.models.classifier import PRECISIONS
+from scuff.models.detectors import open_task_model
 from scuff.models.untrained import looks_untrained
 from scuff.options import takes_options
 from scuff.pictures import Cut
@@ -76,6 +81,11 @@ class Plan:
     untrained: tuple[str, ...] = ()  # models that look so
     lock: Lock | None = None
 
+    @property
+    def task(self) -> str:
+        """What the models do."""
+        return self.settings.get("task", CLASSIFICATION)
+
     def source(self, cell: Cell) -> Source:
         """The images of a cell, before the corruption if it is up to us, after it if they were published corrupted."""
         if cell.entry == CLEAN:
@@ -101,6 +111,7 @@ class Plan:
             depends["draws_levels"] = self.suite.draws_levels
             depends |= {"fixed_lengths": True} if self.suite.fixed_lengths else {}
             depends["pixels"] = self.pixels.get(cell)
+            depends |= {"targets": self.settings["targets"]} if self.task != CLASSIFICATION else {}
         depends |= {key: self.settings[key] for key in keys}
         digest = hashlib.blake2b(json.dumps(depends, sort_keys=True).encode(), digest_size=6).hexdigest()
         level = "" if cell.severity is None else f"-{cell.severity}"
@@ -180,13 +191,16 @@ def plan_evaluation(asked: EvaluationOptions) -> Plan:
     if asked.out is None:
         raise ValueError("out must say where the results go")
     images, lock = open_images(asked.data, asked.clean, asked.classes, asked.limit), open_lock(asked.lock)
+    check_task(asked, images.source)
     if lock is not None:
         asked = follow_lock(asked, lock, images)
     if images.are_corrupted and (asked.as_published or asked.seed):
         raise ValueError("published data are corrupted already: as_published and seed have nothing to act on")
     suite = choose_suite(asked.suite, images.source)
     levels = choose_levels(suite, images.source, asked.only, asked.severities, asked.validation)
-    is_sequence = are_sequences(suite, levels)
+    is_sequence, is_task = are_sequences(suite, levels), asked.task != CLASSIFICATION
+    if is_sequence and is_task:
+        raise ValueError(f"sequences of frames are for classifiers; {suite.name} cannot be used for {asked.task}")
     if is_sequence and asked.as_published:
         raise ValueError("as_published is for single corruptions: ImageNet-P was published as films, not as JPEGs")
     cells = [Cell(entry, severity) for entry, severities in levels.items() for severity in severities]
@@ -199,11 +213,12 @@ def plan_evaluation(asked: EvaluationOptions) -> Plan:
         untrained.extend([classifier.name] if looks_untrained(classifier.model) else [])
         return close_model(classifier)
 
-    classifiers = open_models(asked.models, asked.mean, asked.std, keep)
+    opener = partial(open_task_model, task=asked.task) if is_task else open_model
+    classifiers = open_models(asked.models, asked.mean, asked.std, keep, opener)
     example = images.example()
     for classifier in classifiers.values():
-        check_class_order(classifier, example)
-    cut, clean_cut = choose_cuts(asked.resize, asked.crop, images, classifiers.values())
+        (check_labels if is_task else check_class_order)(classifier, example)
+    cut, clean_cut = (None, None) if is_task else choose_cuts(asked.resize, asked.crop, images, classifiers.values())
     if lock is not None:
         cut, clean_cut = (lock.recipe.cut if at else None for at in (not images.are_corrupted, images.clean))
     assert asked.out is not None
@@ -224,6 +239,7 @@ def plan_evaluation(asked: EvaluationOptions) -> Plan:
         "clean_cut": clean_cut and asdict(clean_cut),
         "as_published": asked.as_published,
         "precision": asked.precision,
+        **({"task": asked.task, "targets": asked.targets} if is_task else {}),
         **({} if lock is None else {"lock": lock.seal, "lock_file": lock.place}),
         "scuff": scuff.__version__,
     }
