@@ -42,6 +42,7 @@ SLOW = {
     "test_contract.py": r"without_levels|\[(tiny-)?imagenet-c/|\[c-bar-candidates-32/",
     "test_contract_small.py": r"\[c-bar-candidates-32/(fish_eye|circular_motion_blur)",
     "test_painted.py": r"at_every_level",
+    "test_moved_points.py": r"any_size\[size[12]\]",
     "test_severity.py": r"what_the_benchmark_has\[cifar10-c-bar/lines\]",
     "test_formulas.py": r"test_zoom_blur\[imagenet-c-[1245]\]",
     "test_sequences.py": r"test_contract_of_the_larger_suites|test_contract\[cifar10-p/(?!tilt)|\[imagenet-p",
