@@ -67,6 +67,7 @@ SLOW = {
     r"|schemes_can_join|test_mixing|interrupted_study_goes_on",
     "test_dissimilar_study.py": r"the_command_says|lost_centres|interrupted_while_it_is_written|needs_the_spread",
     "test_costs.py": r"all_studies_of_transform_space",
+    "test_package.py": r".",
     "test_docs.py": r"prints_what_it_says\[docs/(mscr|separation).md\]",
     "test_explore.py": r"ctrl_c_ends_it",
     "test_explore_results.py": r"matrix_of_an_overlap_study",

@@ -37,8 +37,13 @@ def digest_files(root: str | os.PathLike[str], names: Sequence[str]) -> np.ndarr
 
 
 def _place_of(root: str | os.PathLike[str]) -> Path:
+    return cache_folder() / f"{_hash(os.path.realpath(root).encode()):016x}.npy"
+
+
+def cache_folder() -> Path:
+    """Where digests are remembered."""
     home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(home).expanduser() / "scuff" / "digests" / f"{_hash(os.path.realpath(root).encode()):016x}.npy"
+    return Path(home).expanduser() / "scuff" / "digests"
 
 
 def _read(place: Path) -> np.ndarray:
