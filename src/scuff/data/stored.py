@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import warnings
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,10 +16,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from scuff.arrays import feed
-from scuff.digests import digest_files
+from scuff.arrays import feed, pieces
+from scuff.digests import READERS, digest_files
 from scuff.images import ImageError
 from scuff.pictures import Cut, failure_reason, read_picture
+
+
+LARGE = 1 << 30  # bytes of an array whose parts are hashed side by side
+PIECE = 64 << 20  # bytes of such a part
 
 
 def as_tensor(array: np.ndarray) -> Tensor:
@@ -83,10 +89,19 @@ class StoredArray:
         return StoredArray(np.asarray(self.array[positions]))
 
     def feed(self, state: Any) -> None:
-        """Add the pixels to a hash, which takes a second per gigabyte or so."""
+        """Add the pixels to a hash, which takes a second per gigabyte or so; parts of a large array side by side."""
         height, width, *channels = self.array.shape[1:]
         state.update(repr((height, width, *(channels or [1]))).encode())
-        feed(state, self.array)
+        if self.array.nbytes < LARGE:
+            feed(state, self.array)
+            return
+        with ThreadPoolExecutor(READERS) as pool:  # hashing needs no lock of Python's
+            for digest in pool.map(_digest, pieces(self.array, PIECE)):
+                state.update(digest)
+
+
+def _digest(array: np.ndarray) -> bytes:
+    return hashlib.blake2b(np.ascontiguousarray(array)).digest()
 
 
 def _place_in_file(array: np.memmap) -> tuple[str, int, tuple[int, ...]] | None:

@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from scuff.files import check_out
-from scuff.options import NUMBER, REPEATED, REQUIRED, SWITCH, TEXT, WHOLE, Option
+from scuff.options import EITHER, NUMBER, REPEATED, REQUIRED, SWITCH, TEXT, WHOLE, Option
 from scuff.vocabulary import (
     Device,
     EngineOption,
@@ -104,7 +104,14 @@ class EvaluationOptions:
     std: Std = None
     device: Device = None
     batch_size: Annotated[int | None, Option("Batch size; halved when memory runs out.", WHOLE, "N")] = None
-    compile: Annotated[bool, Option("Compile the models with torch.compile.", SWITCH)] = False
+    compile: Annotated[
+        bool | None,
+        Option(
+            "Compile the models with torch.compile. Default: on a GPU, where it pays.",
+            EITHER,
+            flag="--compile/--no-compile",
+        ),
+    ] = None
     workers: Annotated[
         int | None, Option("Number of processes that decode pictures; 0 for none but this one.", WHOLE, "N")
     ] = None

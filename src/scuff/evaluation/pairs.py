@@ -29,7 +29,9 @@ def predict_pairs(
     opened = runner.open(models)
     columns_of = predict(
         _batches(runner, {cell: images[pairs] for cell, pairs in by_cell.items()}),
-        torch.arange(len(order)),  # nothing is keyed by these: batches are corrupted when they arrive
+        torch.arange(
+            len(order), device=runner.device
+        ),  # nothing is keyed by these: batches are corrupted when they arrive
         lambda batch, _: [batch],
         {name: opened[name] for name in models},
         example,

@@ -86,7 +86,7 @@ def run_tests(
     device: torch.device,
     *,
     batch_size: int | None = None,
-    compile: bool = False,
+    compile: bool | None = False,
     workers: int | None = None,
 ) -> Timing:
     """The tests of a plan as cells of a run, which may have others."""

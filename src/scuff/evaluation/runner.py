@@ -18,20 +18,26 @@ from scuff.evaluation.choices import CLEAN
 from scuff.evaluation.clock import Clock
 from scuff.evaluation.plan import Cell, Plan
 from scuff.evaluation.predict import BatchLimit, Columns, Distort, predict
+from scuff.evaluation.swift import Swift
 from scuff.locks.recipe import film_cut
 from scuff.locks.use import Witness
-from scuff.models import Classifier
+from scuff.memory import available_on
 from scuff.pictures import Cut
 from scuff.sequences import frames
 from scuff.store import write_rows
 
 LARGEST_BATCH = 2048  # beyond that, small images gain nothing
+ROOMY = 32 << 30  # bytes on a GPU, from which on networks get more images at once than corruptions do
 SUMMED = ("predictions", "seconds", "corrupting", "predicting")
 
 
 @dataclass(frozen=True)
 class Timing:
-    """How a run or a task went: predictions made, seconds in all and of its parts, and where the pixels were kept."""
+    """How a run or a task went: predictions made, seconds in all and of its parts, and where the pixels were kept.
+
+    On a GPU, images are corrupted beside the models, so that the parts may be longer than the whole. `notes` say which
+    models were compiled.
+    """
 
     predictions: int = 0
     seconds: float = 0.0
@@ -39,6 +45,7 @@ class Timing:
     predicting: float = 0.0
     pixels: str = "not needed"
     batch_size: int = 0
+    notes: tuple[str, ...] = ()
 
     @property
     def per_second(self) -> float:
@@ -52,7 +59,7 @@ class Timing:
 
     def __add__(self, later: Timing) -> Timing:
         sums = {name: getattr(self, name) + getattr(later, name) for name in SUMMED}
-        return replace(later, **sums)
+        return replace(later, **sums, notes=tuple(dict.fromkeys(self.notes + later.notes)))
 
 
 class Runner:
@@ -66,7 +73,7 @@ class Runner:
         plan: Plan,
         device: torch.device,
         batch_size: int | None = None,
-        compile: bool = False,
+        compile: bool | None = False,
         workers: int | None = None,
         decoding: Callable[[int, int], None] | None = None,
     ) -> None:
@@ -74,7 +81,7 @@ class Runner:
         self.clock = Clock(device)
         self.kept = "not needed"
         self.limit = BatchLimit(batch_size or 0)
-        self._classifiers: dict[str, Classifier] = {}
+        self._classifiers: dict[str, Swift] = {}
         self._pixels: tuple[Source, Pixels, Tensor] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -92,7 +99,8 @@ class Runner:
         seconds = time.perf_counter() - started
         after = self.clock.seconds()
         corrupting, predicting = (after.get(part, 0.0) - before.get(part, 0.0) for part in ("corrupting", "predicting"))
-        return Timing(predictions, seconds, corrupting, predicting, self.kept, self.limit.size)
+        notes = tuple(model.note for model in self._classifiers.values() if model.note)
+        return Timing(predictions, seconds, corrupting, predicting, self.kept, self.limit.size, notes)
 
     def _run_each(self, task: Any, advance: Advance) -> int:
         predictions, errors = 0, []
@@ -136,13 +144,15 @@ class Runner:
             return None
         return Witness(self.plan.lock, None if cell.entry == CLEAN else (cell.entry, cell.severity), source)
 
-    def open(self, models: Sequence[str]) -> dict[str, Classifier]:
+    def open(self, models: Sequence[str]) -> dict[str, Swift]:
         """These models on the device. They stay there until others are asked for: not all need fit side by side."""
         if not set(models) <= self._classifiers.keys():
             self._classifiers.clear()
-            precision = self.plan.settings["precision"]
+            plan = self.plan
+            may_compile = False if self.compile is None and self.device.type != "cuda" else self.compile
             for name in models:
-                self._classifiers[name] = self.plan.classifiers[name].on(self.device, precision, self.compile)
+                opened = plan.classifiers[name].on(self.device, plan.settings["precision"])
+                self._classifiers[name] = Swift(opened, plan.settings["images"] * len(plan.cells), may_compile)
         return self._classifiers
 
     def _load(self, source: Source, cut: Cut | None) -> tuple[Pixels, Tensor]:
@@ -204,6 +214,10 @@ class Runner:
 
 
 def suitable_batch(shape: Sequence[int], device: torch.device) -> int:
-    """A batch that keeps a processor busy: the power of two that fills one step of the corruptions."""
-    fits = CHUNK.get(device.type, CHUNK["cpu"]) // max(1, int(np.prod(shape)))
+    """A batch that keeps a processor busy: the power of two that fills one step of the corruptions.
+
+    On a GPU with room for them, networks get four such steps at once.
+    """
+    steps = 4 if available_on(device) >= ROOMY else 1
+    fits = steps * CHUNK.get(device.type, CHUNK["cpu"]) // max(1, int(np.prod(shape)))
     return min(LARGEST_BATCH, 1 << max(0, fits.bit_length() - 1))
