@@ -10,7 +10,7 @@ import numpy as np
 
 from scuff.data.pixels import count_processors
 from scuff.data.source import Source
-from scuff.data.stored import StoredPictures, StoredRows
+from scuff.data.stored import Encoded, StoredPictures
 from scuff.pictures import UnreadablePictures
 
 Progress = Callable[[str, int, int], None]
@@ -29,7 +29,7 @@ def readable(source: Source, skip: bool = False, progress: Progress | None = Non
 
 
 def find_unreadable(
-    images: StoredPictures | StoredRows, name: str, skip: bool, progress: Progress | None = None
+    images: StoredPictures | Encoded, name: str, skip: bool, progress: Progress | None = None
 ) -> dict[str, str]:
     """Try all pictures; those that cannot be read, with the reasons, are refused, or returned with `skip`."""
     failures = {}
@@ -51,6 +51,6 @@ def without(source: Source, names: Collection[str]) -> Source:
     return source.take(np.array([_name(source.images, position) not in names for position in range(len(source))], bool))
 
 
-def _name(images: StoredPictures | StoredRows, position: int) -> str:
+def _name(images: StoredPictures | Encoded, position: int) -> str:
     """The path of a picture below its folder."""
     return images.names[position] if isinstance(images, StoredPictures) else images.name(position)

@@ -20,7 +20,7 @@ from scuff.arrays import feed, pieces
 from scuff.digests import READERS, digest_files
 from scuff.images import ImageError
 from scuff.pictures import Cut, failure_reason, read_picture
-
+from scuff.store.places import explaining, open_place
 
 LARGE = 1 << 30  # bytes of an array whose parts are hashed side by side
 PIECE = 64 << 20  # bytes of such a part
@@ -153,8 +153,27 @@ class StoredPictures:
         state.update(digest_files(self.root, self.names))
 
 
+class Encoded:
+    """Pictures that are no files of their own, in whatever form files of pictures have."""
+
+    def decode(self, position: int, cut: Cut | None) -> np.ndarray:
+        """One picture as (H, W, 3)."""
+        return decode(lambda: self._file(position), self.name(position), cut)
+
+    def try_decoding(self, position: int) -> str | None:
+        """Why a picture cannot be read; None if it can be."""
+        return try_decoding(lambda: self._file(position))
+
+    def name(self, position: int) -> str:
+        """What to call a picture in a message."""
+        raise NotImplementedError
+
+    def _file(self, position: int) -> io.BytesIO | str:
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, eq=False)
-class StoredRows:
+class StoredRows(Encoded):
     """Pictures in a column of a Hugging Face dataset, encoded as their files were."""
 
     dataset: Any
@@ -166,14 +185,6 @@ class StoredRows:
     def name(self, position: int) -> str:
         """What to call a picture in a message."""
         return f"in row {position}, column {self.column}"
-
-    def decode(self, position: int, cut: Cut | None) -> np.ndarray:
-        """One picture as (H, W, 3)."""
-        return decode(lambda: self._file(position), self.name(position), cut)
-
-    def try_decoding(self, position: int) -> str | None:
-        """Why a picture cannot be read; None if it can be."""
-        return try_decoding(lambda: self._file(position))
 
     def _file(self, position: int) -> io.BytesIO | str:
         encoded = self.dataset[int(position)][self.column]
@@ -190,3 +201,79 @@ class StoredRows:
         for row in self.dataset:
             encoded = row[self.column] or {"bytes": None, "path": None}
             state.update(encoded["bytes"] or str(encoded["path"]).encode())
+
+
+@dataclass(frozen=True, eq=False)
+class StoredBytes(Encoded):
+    """Encoded pictures in memory, one after the other: of a stream, which can be read but once."""
+
+    content: np.ndarray
+    places: np.ndarray  # int64 (N, 2): the first byte of each, and their number
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def name(self, position: int) -> str:
+        """What to call a picture in a message."""
+        return f"in row {position}"
+
+    def _file(self, position: int) -> io.BytesIO:
+        return io.BytesIO(self._bytes(position))
+
+    def _bytes(self, position: int) -> bytes:
+        first, size = self.places[position]
+        return self.content[first : first + size].tobytes()
+
+    def take(self, positions: np.ndarray) -> StoredBytes:
+        """Some of the pictures."""
+        return StoredBytes(self.content, self.places[positions])
+
+    def feed(self, state: Any) -> None:
+        """Add the encoded pictures to a hash."""
+        for position in range(len(self)):
+            state.update(self._bytes(position))
+
+
+@dataclass(frozen=True, eq=False)
+class StoredMembers(Encoded):
+    """Pictures inside of larger files, such as tars, on this machine or wherever fsspec gets."""
+
+    files: tuple[str, ...]
+    names: Sequence[str]
+    places: np.ndarray  # int64 (N, 3): the number of the file, the first byte in it, and how many there are
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def name(self, position: int) -> str:
+        """What to call a picture in a message: its file, and its name in there."""
+        return f"{self.files[self.places[position, 0]]}: {self.names[position]}"
+
+    def _file(self, position: int) -> io.BytesIO:
+        return io.BytesIO(self._bytes(position))
+
+    def _bytes(self, position: int) -> bytes:
+        number, first, size = self.places[position].tolist()
+        return read_part(self.files[number], first, size)
+
+    def take(self, positions: np.ndarray) -> StoredMembers:
+        """Some of the pictures."""
+        return StoredMembers(self.files, [self.names[k] for k in positions], self.places[positions])
+
+    def feed(self, state: Any) -> None:
+        """Add names and contents to a hash."""
+        state.update("\n".join(self.names).encode(errors="surrogateescape"))
+        with ThreadPoolExecutor(READERS) as pool:
+            for digest in pool.map(lambda k: hashlib.blake2b(self._bytes(k)).digest(), range(len(self))):
+                state.update(digest)
+
+
+def read_part(address: str, first: int, size: int) -> bytes:
+    """Some bytes of a file, on this machine or elsewhere."""
+    if "://" in address:
+        files, path = open_place(address)
+        with explaining(address):
+            return files.cat_file(path, start=first, end=first + size)
+    with open(address, "rb") as file:
+        file.seek(first)
+        return file.read(size)
