@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
+import PIL
 
 from scuff.data.pixels import count_processors
 from scuff.data.source import Source
-from scuff.data.stored import Encoded, StoredPictures
+from scuff.data.stored import Encoded, StoredPictures, try_decoding
+from scuff.digests import ask_files
 from scuff.pictures import UnreadablePictures
 
 Progress = Callable[[str, int, int], None]
+QUESTION = f"readable-by-pillow-{PIL.__version__}"
 
 
 def readable(source: Source, skip: bool = False, progress: Progress | None = None) -> Source:
@@ -31,17 +35,34 @@ def readable(source: Source, skip: bool = False, progress: Progress | None = Non
 def find_unreadable(
     images: StoredPictures | Encoded, name: str, skip: bool, progress: Progress | None = None
 ) -> dict[str, str]:
-    """Try all pictures; those that cannot be read, with the reasons, are refused, or returned with `skip`."""
+    """Try all pictures. Those that cannot be read, with the reasons, are refused, or returned with `skip`."""
+    tell = None if progress is None else partial(progress, "checking pictures")
     failures = {}
-    with ThreadPoolExecutor(count_processors()) as pool:  # Pillow decodes without holding Python's lock
-        for position, reason in enumerate(pool.map(images.try_decoding, range(len(images)))):
-            if reason is not None:
-                failures[_name(images, position)] = reason
-            if progress is not None and (position % 64 == 63 or position + 1 == len(images)):
-                progress("checking pictures", position + 1, len(images))
+    for position in np.flatnonzero(~_tried(images, tell)).tolist():
+        reason = images.try_decoding(position)
+        if reason is not None:
+            failures[_name(images, position)] = reason
     if failures and (not skip or len(failures) == len(images)):
         raise UnreadablePictures(name, len(images), failures)
     return failures
+
+
+def _tried(images: StoredPictures | Encoded, tell: Callable[[int, int], None] | None) -> np.ndarray:
+    """Which pictures can be read, bool (n,). Files that could be are remembered, and not tried again."""
+    readers, total = count_processors(), len(images)  # Pillow decodes without holding Python's lock
+    if isinstance(images, StoredPictures):
+        return ask_files(images.root, images.names, QUESTION, _is_readable, readers, tell) != 0
+    good = np.zeros(total, bool)
+    with ThreadPoolExecutor(readers) as pool:
+        for position, reason in enumerate(pool.map(images.try_decoding, range(total))):
+            good[position] = reason is None
+            if tell is not None and (position % 64 == 63 or position + 1 == total):
+                tell(position + 1, total)
+    return good
+
+
+def _is_readable(path: str) -> bool:
+    return try_decoding(lambda: path) is None
 
 
 def without(source: Source, names: Collection[str]) -> Source:

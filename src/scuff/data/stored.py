@@ -134,6 +134,10 @@ class StoredPictures:
         """What to call a picture in a message: its path."""
         return os.path.join(self.root, self.names[position])
 
+    def content(self, position: int) -> bytes:
+        """The bytes of a file."""
+        return Path(self.name(position)).read_bytes()
+
     def decode(self, position: int, cut: Cut | None) -> np.ndarray:
         """One picture as (H, W, 3)."""
         path = self.name(position)
@@ -156,20 +160,21 @@ class StoredPictures:
 class Encoded:
     """Pictures that are no files of their own, in whatever form files of pictures have."""
 
-    def decode(self, position: int, cut: Cut | None) -> np.ndarray:
-        """One picture as (H, W, 3)."""
-        return decode(lambda: self._file(position), self.name(position), cut)
-
-    def try_decoding(self, position: int) -> str | None:
-        """Why a picture cannot be read; None if it can be."""
-        return try_decoding(lambda: self._file(position))
-
     def name(self, position: int) -> str:
         """What to call a picture in a message."""
         raise NotImplementedError
 
-    def _file(self, position: int) -> io.BytesIO | str:
+    def content(self, position: int) -> bytes:
+        """A picture as a file would hold it."""
         raise NotImplementedError
+
+    def decode(self, position: int, cut: Cut | None) -> np.ndarray:
+        """One picture as (H, W, 3)."""
+        return decode(lambda: io.BytesIO(self.content(position)), self.name(position), cut)
+
+    def try_decoding(self, position: int) -> str | None:
+        """Why a picture cannot be read; None if it can be."""
+        return try_decoding(lambda: io.BytesIO(self.content(position)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,11 +191,12 @@ class StoredRows(Encoded):
         """What to call a picture in a message."""
         return f"in row {position}, column {self.column}"
 
-    def _file(self, position: int) -> io.BytesIO | str:
+    def content(self, position: int) -> bytes:
+        """A picture as its file has it."""
         encoded = self.dataset[int(position)][self.column]
         if encoded is None:
             raise ImageError("the row is empty; take it out")
-        return encoded["path"] if encoded["bytes"] is None else io.BytesIO(encoded["bytes"])
+        return Path(encoded["path"]).read_bytes() if encoded["bytes"] is None else encoded["bytes"]
 
     def take(self, positions: np.ndarray) -> StoredRows:
         """Some of the rows."""
@@ -207,7 +213,7 @@ class StoredRows(Encoded):
 class StoredBytes(Encoded):
     """Encoded pictures in memory, one after the other: of a stream, which can be read but once."""
 
-    content: np.ndarray
+    together: np.ndarray
     places: np.ndarray  # int64 (N, 2): the first byte of each, and their number
 
     def __len__(self) -> int:
@@ -217,21 +223,19 @@ class StoredBytes(Encoded):
         """What to call a picture in a message."""
         return f"in row {position}"
 
-    def _file(self, position: int) -> io.BytesIO:
-        return io.BytesIO(self._bytes(position))
-
-    def _bytes(self, position: int) -> bytes:
+    def content(self, position: int) -> bytes:
+        """A picture as its file has it."""
         first, size = self.places[position]
-        return self.content[first : first + size].tobytes()
+        return self.together[first : first + size].tobytes()
 
     def take(self, positions: np.ndarray) -> StoredBytes:
         """Some of the pictures."""
-        return StoredBytes(self.content, self.places[positions])
+        return StoredBytes(self.together, self.places[positions])
 
     def feed(self, state: Any) -> None:
         """Add the encoded pictures to a hash."""
         for position in range(len(self)):
-            state.update(self._bytes(position))
+            state.update(self.content(position))
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,10 +253,8 @@ class StoredMembers(Encoded):
         """What to call a picture in a message: its file, and its name in there."""
         return f"{self.files[self.places[position, 0]]}: {self.names[position]}"
 
-    def _file(self, position: int) -> io.BytesIO:
-        return io.BytesIO(self._bytes(position))
-
-    def _bytes(self, position: int) -> bytes:
+    def content(self, position: int) -> bytes:
+        """A picture as its file has it."""
         number, first, size = self.places[position].tolist()
         return read_part(self.files[number], first, size)
 
@@ -264,7 +266,7 @@ class StoredMembers(Encoded):
         """Add names and contents to a hash."""
         state.update("\n".join(self.names).encode(errors="surrogateescape"))
         with ThreadPoolExecutor(READERS) as pool:
-            for digest in pool.map(lambda k: hashlib.blake2b(self._bytes(k)).digest(), range(len(self))):
+            for digest in pool.map(lambda k: hashlib.blake2b(self.content(k)).digest(), range(len(self))):
                 state.update(digest)
 
 

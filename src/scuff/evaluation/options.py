@@ -29,9 +29,9 @@ MODELS = (
     "Classifier, a list of these, or a mapping from names."
 )
 DATA = (
-    "Images: fashion, cifar10:DIR, folder:DIR, npz:FILE, hf:DIR, imagenet-a:DIR, ..., package.module:object; or "
-    "published corrupted images: cifar10-c:DIR, imagenet-c:DIR. In Python also a Source, a torch Dataset or DataLoader,"
-    " or a pair (images, labels)."
+    "Images: fashion, cifar10:DIR, folder:DIR, npz:FILE, wds:TARS, hf:NAME, imagenet-a:DIR, ..., "
+    "package.module:object; or published corrupted images: cifar10-c:DIR, imagenet-c:DIR. In Python also a Source, a "
+    "torch Dataset or DataLoader, or a pair (images, labels)."
 )
 
 
@@ -115,6 +115,14 @@ class EvaluationOptions:
     workers: Annotated[
         int | None, Option("Number of processes that decode pictures; 0 for none but this one.", WHOLE, "N")
     ] = None
+    cache: Annotated[
+        str | os.PathLike[str] | None,
+        Option("Folder for decoded pictures: the next run maps them instead of decoding.", TEXT, "DIR"),
+    ] = None
+    decoder: Annotated[
+        str,
+        Option("Who decodes pictures; nvjpeg is faster, needs a GPU, and gives other pixels.", TEXT, "pillow|nvjpeg"),
+    ] = "pillow"
     engine: EngineOption = None
     progress: ProgressOption = None
 

@@ -72,7 +72,8 @@ def _corrupted_alike(runner: Runner, places_of: Mapping[Cell, np.ndarray]) -> It
     cell = next(iter(places_of))
     needed = np.unique(np.concatenate(list(places_of.values())))
     source = runner.plan.source(cell).take(needed)
-    pixels = load_pixels(source, runner.plan.cut(cell), runner.device, runner.workers)
+    decoder = runner.plan.settings.get("decoder", "pillow")
+    pixels = load_pixels(source, runner.plan.cut(cell), runner.device, runner.workers, decoder=decoder)
     runner.kept = pixels.kept
     kept = torch.cat([batch for _, batch in pixels.batches(len(needed))]) if pixels.images is None else pixels.images
     ids = torch.from_numpy(source.ids).to(runner.device)

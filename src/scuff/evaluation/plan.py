@@ -11,6 +11,7 @@ from typing import Any
 import scuff
 from scuff.corruptions import get
 from scuff.data import Source
+from scuff.data.pixels import DECODERS
 from scuff.evaluation.choices import (
     CLEAN,
     EvaluatedImages,
@@ -39,7 +40,7 @@ from scuff.suites import Suite
 SETTINGS = "evaluation.json"
 # Data and locks may move: it is their fingerprints that must not change.
 NOTED_ONLY = ("source", "clean", "scuff", "unreadable", "lock_file")
-HOW_TO_RUN = ("device", "batch_size", "compile", "workers", "engine", "progress")
+HOW_TO_RUN = ("device", "batch_size", "compile", "workers", "cache", "engine", "progress")
 MAY_JOIN = ("clean_fingerprint", "clean_cut", "size")  # what may come later: the clean counterpart of published data
 
 
@@ -101,6 +102,7 @@ class Plan:
             depends["draws_levels"] = self.suite.draws_levels
             depends["pixels"] = self.pixels.get(cell)
         depends |= {key: self.settings[key] for key in keys}
+        depends |= {key: self.settings[key] for key in ("decoder",) if key in self.settings}
         digest = hashlib.blake2b(json.dumps(depends, sort_keys=True).encode(), digest_size=6).hexdigest()
         level = "" if cell.severity is None else f"-{cell.severity}"
         return f"rows/{model}/{cell.entry}{level}-{digest}.parquet"
@@ -176,6 +178,10 @@ def plan_evaluation(asked: EvaluationOptions) -> Plan:
         raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {asked.precision!r}")
     if isinstance(asked.seed, bool) or not isinstance(asked.seed, int):
         raise ValueError(f"seed must be a whole number, got {asked.seed!r}")
+    if asked.decoder not in DECODERS:
+        raise ValueError(f"decoder must be one of {', '.join(DECODERS)}, got {asked.decoder!r}")
+    if asked.lock is not None and asked.decoder != "pillow":
+        raise ValueError("a lock is about the pixels that Pillow decodes; leave out the decoder")
     if asked.out is None:
         raise ValueError("out must say where the results go")
     images, lock = open_images(asked.data, asked.clean, asked.classes, asked.limit), open_lock(asked.lock)
@@ -223,6 +229,7 @@ def plan_evaluation(asked: EvaluationOptions) -> Plan:
         "clean_cut": clean_cut and asdict(clean_cut),
         "as_published": asked.as_published,
         "precision": asked.precision,
+        **({} if asked.decoder == "pillow" else {"decoder": asked.decoder}),
         **({} if lock is None else {"lock": lock.seal, "lock_file": lock.place}),
         "scuff": scuff.__version__,
     }

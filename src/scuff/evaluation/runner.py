@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -75,9 +76,11 @@ class Runner:
         batch_size: int | None = None,
         compile: bool | None = False,
         workers: int | None = None,
+        cache: str | os.PathLike[str] | None = None,
         decoding: Callable[[int, int], None] | None = None,
     ) -> None:
-        self.plan, self.device, self.compile, self.workers, self.decoding = plan, device, compile, workers, decoding
+        self.plan, self.device, self.compile, self.workers = plan, device, compile, workers
+        self.cache, self.decoding = cache, decoding
         self.clock = Clock(device)
         self.kept = "not needed"
         self.limit = BatchLimit(batch_size or 0)
@@ -85,7 +88,8 @@ class Runner:
         self._pixels: tuple[Source, Pixels, Tensor] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (replace(self.plan, how={}), self.device, self.limit.size, self.compile, self.workers)
+        plan = replace(self.plan, how={})
+        return type(self), (plan, self.device, self.limit.size, self.compile, self.workers, self.cache)
 
     def __call__(self, task: Any, advance: Advance) -> Timing:
         """Run a `Task`. Where its models fail together, they run one by one: a bad one takes no other with it."""
@@ -159,7 +163,8 @@ class Runner:
         """The pixels of a source: decoded once, and kept until a cell has another source."""
         if self._pixels is None or self._pixels[0] is not source:
             self._pixels = None  # two sources need not fit side by side
-            pixels = load_pixels(source, cut, self.device, self.workers, self.decoding)
+            options = {"cache": self.cache, "decoder": self.plan.settings.get("decoder", "pillow")}
+            pixels = load_pixels(source, cut, self.device, self.workers, self.decoding, **options)
             self._pixels = (source, pixels, torch.from_numpy(source.ids).to(self.device))
             self.kept = pixels.kept
             if not self.limit.size:
