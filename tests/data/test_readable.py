@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 
 import numpy as np
 import pytest
@@ -69,7 +70,7 @@ def test_what_could_be_read_is_not_tried_again(messy, monkeypatch, tmp_path):
         tried.append(os.path.relpath(open_file(), messy))
         return real(open_file)
 
-    monkeypatch.setattr("scuff.data.readable.try_decoding", watched)
+    monkeypatch.setattr(sys.modules["scuff.data.readable"], "try_decoding", watched)
     source = open_source(f"folder:{messy}")
     assert readable(source, skip=True).unreadable.keys() == REASONS.keys()
     assert sorted(tried) == sorted([*GOOD, *REASONS])

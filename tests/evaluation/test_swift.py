@@ -1,6 +1,8 @@
-"""Models that are compiled where it pays. The real torch.compile, less its code generator, which takes long."""
+"""Models that are compiled where it pays."""
 
 from __future__ import annotations
+
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,9 +13,10 @@ from typer.testing import CliRunner
 import scuff
 from scuff.cli import app
 from scuff.data import array_source
-from scuff.evaluation import plan_evaluation, run_plan, swift
+from scuff.evaluation import plan_evaluation, run_plan, runner, swift
 from scuff.models import Classifier
 from scuff.models.folding import fold_norms
+from scuff.models.graph import Graph
 
 FEW = {"only": ["contrast"], "severities": [1, 3], "batch_size": 16, "device": "cpu"}
 
@@ -59,12 +62,11 @@ def source():
 
 @pytest.fixture
 def shapes(monkeypatch) -> list[tuple[int, ...]]:
-    """Compiling without a code generator, which is said to be faster; the shapes that the graph is called with."""
-    seen, real = [], torch.compile
+    """Nothing is compiled, which is said to be faster; the shapes that the graph is called with."""
+    seen = []
 
     def compile(function, **options):
-        compiled = real(function, backend="eager", **options)
-        return lambda images, *rest: seen.append(tuple(images.shape)) or compiled(images, *rest)
+        return lambda images, *rest: seen.append(tuple(images.shape)) or function(images, *rest)
 
     monkeypatch.setattr(torch, "compile", compile)
     time_as(monkeypatch, lambda: 1.0 / (1 + len(seen)))
@@ -93,6 +95,20 @@ def test_what_cannot_be_folded_stays_as_it_is():
     assert isinstance(fold_norms(hooked).norm, nn.BatchNorm2d)
     without = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4, track_running_stats=False)).eval()
     assert isinstance(fold_norms(without)[1], nn.BatchNorm2d)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [Net, Shy])
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_torch_traces_the_whole_graph(source, monkeypatch, kind, precision):
+    """The real torch.compile, less its code generator: one graph, unless the model itself looks at values."""
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="eager", fullgraph=kind is Net))
+    classifier = Classifier(network(kind), name="net", mean=(0.5,) * 3, std=(0.2,) * 3, precision=precision)
+    images = source.read(range(16))
+    graph = Graph(classifier, swift.rank, images[:4])
+    for counted, ranks in ((None, 1), (torch.tensor([1, 3, 4, 7, 8, 9]), 5)):
+        plain = swift.rank(classifier(images), counted, ranks)
+        torch.testing.assert_close(graph(images, counted, ranks)[:, -1], plain[:, -1], rtol=0, atol=0.02)
 
 
 @pytest.mark.parametrize("kind", [Net, Shy])
@@ -151,17 +167,37 @@ def test_what_is_slower_compiled_runs_as_it_is(source, shapes, monkeypatch, tmp_
     assert len(shapes) == 2
 
 
-@pytest.mark.parametrize(("seconds", "tries"), [(1e-6, False), (1.0, True)])
-def test_the_choice_is_left_to_the_length_of_the_run(source, shapes, monkeypatch, seconds, tries):
+@pytest.mark.parametrize(("seconds", "note"), [(1e-6, "compiling does not pay"), (1.0, "was compiled in")])
+def test_the_choice_is_left_to_the_length_of_the_run(source, shapes, monkeypatch, seconds, note):
     model = swift.Swift(Classifier(network(), name="net"), predictions=100_000, compile=None)
     time_as(monkeypatch, lambda: seconds / (1 + len(shapes)))
     images = source.read(range(12))
-    for _ in range(2):
-        assert model(images, None, 1, 16, lambda outputs: None).shape == (12, 2)
-    assert bool(shapes) is tries
-    short = swift.Swift(model.classifier, predictions=100, compile=None)
-    monkeypatch.setattr(swift.Swift, "_time", None)  # nobody measures
-    assert short(images, None, 1, 16, lambda outputs: None).shape == (12, 2)
+    assert not model.is_settled
+    model.settle(images, None, 1, lambda outputs: None)
+    assert model.is_settled
+    assert note in model.note
+    assert model.is_compiled is bool(shapes)
+    assert model(images, None, 1, 12, lambda outputs: None).shape == (12, 2)
+    assert swift.Swift(model.classifier, predictions=100, compile=None).is_settled  # nobody measures
+
+
+def test_compiled_models_get_larger_batches_where_there_is_room(source, shapes, monkeypatch, tmp_path):
+    monkeypatch.setattr(runner, "CHUNK", {"cpu": 8 * 3 * 16 * 16})
+    monkeypatch.setattr(runner, "available_on", lambda device: 1 << 40)
+    plan = plan_evaluation(
+        Classifier(network(), name="net"), "cifar10-c", source, tmp_path, **FEW | {"batch_size": None}
+    )
+    assert run_plan(plan, compile=True).batch_size == 32
+    assert set(shapes) == {(32, 3, 16, 16)}
+
+
+@pytest.mark.parametrize(("precision", "choice"), [("float32", False), ("bfloat16", None)])
+def test_by_default_full_precision_is_left_alone(source, monkeypatch, tmp_path, precision, choice):
+    plan = plan_evaluation(Classifier(network(), name="net"), "cifar10-c", source, tmp_path, precision=precision)
+    monkeypatch.setattr(Classifier, "on", lambda self, device, precision: self)
+    assert runner.Runner(plan, torch.device("cpu"), compile=None).open(["net"])["net"].compile is False
+    monkeypatch.setattr(runner, "Clock", lambda device: None)
+    assert runner.Runner(plan, torch.device("cuda"), compile=None).open(["net"])["net"].compile is choice
 
 
 def test_out_of_memory_while_compiling_halves_the_batch(source, shapes, monkeypatch, tmp_path):

@@ -30,14 +30,12 @@ TRIED = {"cpu": 8, "cuda": 256}  # large images; of small ones, as many as hold 
 VALUES = {"cpu": 1 << 18, "cuda": 1 << 22}
 
 
-def estimate(
-    plan: Plan, device: str | torch.device | None = None, *, compile: bool = False, journals: Store | None = None
-) -> StudyCost:
-    """What is left of an evaluation, as costs of its tasks. Nothing is written.
+def estimate(plan: Plan, device: str | torch.device | None = None, *, journals: Store | None = None) -> StudyCost:
+    """What is left of an evaluation, as costs of its tasks, with models that are not compiled. Nothing is written.
 
     `journals` is where journals of the runs lie, if they belong to another study.
     """
-    tests = Tests(plan, Estimate(find_device(device), journals or plan.store), compile)
+    tests = Tests(plan, Estimate(find_device(device), journals or plan.store))
     return tests.cost(split_tasks(plan, plan.missing()))
 
 
@@ -47,7 +45,6 @@ class Tests:
 
     plan: Plan
     estimate: Estimate
-    compile: bool = False
     _tried: tuple[Source, Tensor, Tensor] | None = None
 
     def cost(self, tasks: Iterable[Task]) -> StudyCost:
@@ -72,7 +69,7 @@ class Tests:
 
     @cached_property
     def _runner(self) -> Runner:
-        return Runner(self.plan, self.estimate.device, compile=self.compile)
+        return Runner(self.plan, self.estimate.device)
 
     def _some_images(self, cell: Cell) -> tuple[Tensor, Tensor]:
         runner, source = self._runner, self.plan.source(cell)

@@ -12,7 +12,6 @@ from torch import Tensor
 
 from scuff.data import ClassMap, Source
 from scuff.evaluation.clock import Clock
-from scuff.evaluation.lanes import Lanes
 from scuff.evaluation.swift import Swift
 from scuff.failures import is_out_of_memory
 from scuff.models import Classifier
@@ -48,15 +47,11 @@ def predict(
 ) -> dict[str, Columns]:
     """The columns `prediction` and `confidence`, and those of frames for sequences, for every classifier.
 
-    Nothing here waits for a GPU, once it is settled which models are compiled: it is free to work through a whole cell
-    while the next batches are queued.
+    Nothing here waits for a GPU: it is free to work through a whole cell while the next batches are queued.
     """
     models = {name: one if isinstance(one, Swift) else Swift(one) for name, one in classifiers.items()}
-    lanes = Lanes(ids.device)
     pieces: dict[str, list[Tensor]] = {name: [] for name in classifiers}
-    classes = source.classes
-    counted = None if classes is None else torch.tensor(classes.outputs, device=ids.device)
-    ranks = RANKS if is_sequence else 1
+    counted, ranks = counted_outputs(source, ids.device), RANKS if is_sequence else 1
 
     def work(images: Tensor, ids_of_images: Tensor) -> dict[str, Tensor]:
         frames: dict[str, list[Tensor]] = {name: [] for name in classifiers}
@@ -67,17 +62,17 @@ def predict(
                 frame = next(film, None)
             if frame is None:
                 return {name: torch.stack(columns, 1) for name, columns in frames.items()}
-            with lanes.looking(frame), clock.part("predicting"):
+            with clock.part("predicting"):
                 for name, model in models.items():
-                    check = partial(_check_width, name, source)
+                    check = partial(check_width, name, source)
                     frames[name].append(model(frame, counted, ranks, limit.size, check))
 
-    with lanes.beside():
-        for where, images in batches:
-            for ranked in _in_parts(work, images, ids[where], limit):
-                for name, piece in ranked.items():
-                    pieces[name].append(piece)
-    return {name: _columns(torch.cat(parts).cpu().numpy(), classes, is_sequence) for name, parts in pieces.items()}
+    for where, images in batches:
+        for ranked in _in_parts(work, images, ids[where], limit):
+            for name, piece in ranked.items():
+                pieces[name].append(piece)
+    answers = {name: torch.cat(parts).cpu().numpy() for name, parts in pieces.items()}
+    return {name: _columns(answer, source.classes, is_sequence) for name, answer in answers.items()}
 
 
 def _in_parts(
@@ -102,7 +97,12 @@ def _in_parts(
         start = part.stop
 
 
-def _check_width(name: str, source: Source, outputs: int) -> None:
+def counted_outputs(source: Source, device: torch.device) -> Tensor | None:
+    """The outputs of a model that count for the classes of a source; None if all do."""
+    return None if source.classes is None else torch.tensor(source.classes.outputs, device=device)
+
+
+def check_width(name: str, source: Source, outputs: int) -> None:
     """Refuse a model that cannot name all classes: its outputs mean something else."""
     last = int(source.labels.max()) if source.classes is None else max(source.classes.outputs)
     if outputs <= last:

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,9 @@ from scuff.engine import Advance
 from scuff.evaluation.choices import CLEAN
 from scuff.evaluation.clock import Clock
 from scuff.evaluation.plan import Cell, Plan
-from scuff.evaluation.predict import BatchLimit, Columns, Distort, predict
+from scuff.evaluation.predict import RANKS, BatchLimit, Columns, Distort, check_width, counted_outputs, predict
 from scuff.evaluation.swift import Swift
+from scuff.failures import is_out_of_memory
 from scuff.locks.recipe import film_cut
 from scuff.locks.use import Witness
 from scuff.memory import available_on
@@ -28,7 +30,8 @@ from scuff.sequences import frames
 from scuff.store import write_rows
 
 LARGEST_BATCH = 2048  # beyond that, small images gain nothing
-ROOMY = 32 << 30  # bytes on a GPU, from which on networks get more images at once than corruptions do
+ROOMY = 32 << 30  # free bytes on a GPU, from which on compiled networks get larger batches:
+STEPS = 4  # times as large
 SUMMED = ("predictions", "seconds", "corrupting", "predicting")
 
 
@@ -36,8 +39,7 @@ SUMMED = ("predictions", "seconds", "corrupting", "predicting")
 class Timing:
     """How a run or a task went: predictions made, seconds in all and of its parts, and where the pixels were kept.
 
-    On a GPU, images are corrupted beside the models, so that the parts may be longer than the whole. `notes` say which
-    models were compiled.
+    `notes` say which models were compiled.
     """
 
     predictions: int = 0
@@ -83,7 +85,7 @@ class Runner:
         self.cache, self.decoding = cache, decoding
         self.clock = Clock(device)
         self.kept = "not needed"
-        self.limit = BatchLimit(batch_size or 0)
+        self.limit, self._may_grow = BatchLimit(batch_size or 0), not batch_size
         self._classifiers: dict[str, Swift] = {}
         self._pixels: tuple[Source, Pixels, Tensor] | None = None
 
@@ -125,6 +127,7 @@ class Runner:
         source = self.plan.source(cell)
         pixels, ids = self._load(source, self.pixels_cut(cell))
         opened, distort = self.open(models), self.distort(cell)
+        self.settle(lacking, source, self._shown(cell, pixels.shape[1:]))
         witness = self._witness(cell, source)
         columns_of = predict(
             self._watched(pixels, len(source), advance),
@@ -152,12 +155,44 @@ class Runner:
         """These models on the device. They stay there until others are asked for: not all need fit side by side."""
         if not set(models) <= self._classifiers.keys():
             self._classifiers.clear()
-            plan = self.plan
-            may_compile = False if self.compile is None and self.device.type != "cuda" else self.compile
+            plan, precision = self.plan, self.plan.settings["precision"]
+            is_left_open = self.compile is None and self.device.type == "cuda" and precision != "float32"
             for name in models:
-                opened = plan.classifiers[name].on(self.device, plan.settings["precision"])
-                self._classifiers[name] = Swift(opened, plan.settings["images"] * len(plan.cells), may_compile)
+                opened = plan.classifiers[name].on(self.device, precision)
+                predictions = plan.settings["images"] * len(plan.cells)
+                self._classifiers[name] = Swift(opened, predictions, None if is_left_open else bool(self.compile))
         return self._classifiers
+
+    def settle(self, models: Sequence[str], source: Source, shape: Sequence[int]) -> None:
+        """Decide by batches of noise which models are compiled; those that are get larger batches, if there is room."""
+        if all(self._classifiers[name].is_settled for name in models):
+            return
+        asked = counted_outputs(source, self.device), RANKS if self.plan.is_sequence else 1
+        steps = STEPS if available_on(self.device) >= ROOMY else 1
+        limit = BatchLimit(suitable_batch(shape, self.device, steps) if self._may_grow else self.limit.size)
+        for name in models:
+            model = self._classifiers[name]
+            while not model.is_settled:
+                try:
+                    model.settle(self._noise(limit.size, shape), *asked, partial(check_width, name, source))
+                except (RuntimeError, MemoryError) as error:
+                    if not is_out_of_memory(error):
+                        raise
+                    limit.halve(limit.size)
+            if model.is_compiled and self._may_grow:
+                self.limit.size = max(self.limit.size, limit.size)
+
+    def _noise(self, count: int, shape: Sequence[int]) -> Tensor:
+        generator = torch.Generator(self.device).manual_seed(0)
+        size = (count, *shape)
+        return torch.randint(0, 256, size, generator=generator, dtype=torch.uint8, device=self.device)
+
+    def _shown(self, cell: Cell, shape: Sequence[int]) -> Sequence[int]:
+        """The shape of what models see: of films, the window that they show."""
+        cut = self.plan.cut(cell)
+        if not self.plan.is_sequence or cut is None or cut.crop is None:
+            return shape
+        return (shape[0], cut.crop, cut.crop)
 
     def _load(self, source: Source, cut: Cut | None) -> tuple[Pixels, Tensor]:
         """The pixels of a source: decoded once, and kept until a cell has another source."""
@@ -218,11 +253,7 @@ class Runner:
         write_rows(self.plan.store, self.plan.rows_name(model, cell), constant, columns)
 
 
-def suitable_batch(shape: Sequence[int], device: torch.device) -> int:
-    """A batch that keeps a processor busy: the power of two that fills one step of the corruptions.
-
-    On a GPU with room for them, networks get four such steps at once.
-    """
-    steps = 4 if available_on(device) >= ROOMY else 1
+def suitable_batch(shape: Sequence[int], device: torch.device, steps: int = 1) -> int:
+    """A batch that keeps a processor busy: the power of two that fills so many steps of the corruptions."""
     fits = steps * CHUNK.get(device.type, CHUNK["cpu"]) // max(1, int(np.prod(shape)))
     return min(LARGEST_BATCH, 1 << max(0, fits.bit_length() - 1))

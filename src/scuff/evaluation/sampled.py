@@ -180,7 +180,7 @@ def run_sampled(plan: Plan, passes: int | None = None, half_width: float | None 
     started, timing = time.perf_counter(), Timing()
     with Run(how.pop("engine"), plan.store, how.pop("progress"), "evaluate") as run:
         device = run.engine.find_device(how.pop("device"))
-        how["compile"] = bool(how["compile"])  # few passes, as a rule
+        how["compile"] = False  # a sample is short
         work, needs = SampleRunner(plan, device, **how), needs_of(device, cpus=None)
         plan.save(environment(device))
         goals = {model: min(total, passes or max(least, sampling.done(model))) for model in plan.classifiers}

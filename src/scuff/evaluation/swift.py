@@ -1,4 +1,4 @@
-"""A model that is compiled where that pays, which is measured before its first batch and told by a note."""
+"""A model that is compiled where that pays, which is measured before its first cell and told by a note."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ Check = Callable[[int], None]  # of the number of outputs
 class Swift:
     """A classifier that answers with ranks in place of logits.
 
-    `compile` None leaves the choice to measurements, of `predictions` in the whole evaluation. A compiled model sees
-    batches of one size, filled up where they are shorter.
+    `compile` None leaves the choice to `settle`, which measures; without that, a model runs as it is. A compiled model
+    sees batches of one size, filled up where they are shorter.
     """
 
     classifier: Classifier
-    predictions: int = 0
+    predictions: int = 0  # of the whole evaluation
     compile: bool | None = False
     note: str = ""
     _graph: Graph | None = field(default=None, init=False)
@@ -39,38 +39,42 @@ class Swift:
 
     def __call__(self, images: Tensor, counted: Tensor | None, ranks: int, size: int, check: Check) -> Tensor:
         """The best outputs of every image, as `rank` has them; `check` refuses a number of outputs."""
-        if self._may_compile():
-            self._decide(_filled(images, size), counted, ranks, check)
         if self._graph is not None:
             check(self._outputs)
             return self._graph(_filled(images, size), counted, ranks)[: len(images)]
-        return self._plain(images, counted, ranks, check)
-
-    def _plain(self, images: Tensor, counted: Tensor | None, ranks: int, check: Check) -> Tensor:
         logits = self.classifier(images)
         self._outputs = logits.shape[1]
         check(self._outputs)
         return rank(logits, counted, ranks)
 
-    def _may_compile(self) -> bool:
-        asked = self.compile or (self.compile is None and self.predictions >= LEAST)
-        return bool(asked) and self._graph is None and isinstance(self.classifier.model, nn.Module)
+    @property
+    def is_compiled(self) -> bool:
+        """Whether it has been compiled."""
+        return self._graph is not None
 
-    def _decide(self, batch: Tensor, counted: Tensor | None, ranks: int, check: Check) -> None:
-        """Compile if that is asked for, or promises to pay; keep it if it turns out to be faster."""
-        before = self._time(lambda: self._plain(batch, counted, ranks, check))
+    @property
+    def is_settled(self) -> bool:
+        """Whether there is nothing to decide any more."""
+        open_question = self.compile or (self.compile is None and self.predictions >= LEAST)
+        return not open_question or not isinstance(self.classifier.model, nn.Module)
+
+    def settle(self, images: Tensor, counted: Tensor | None, ranks: int, check: Check) -> None:
+        """Compile if that is asked for, or promises to pay, for batches like `images`; keep it if it is faster."""
+        before = self._time(lambda: self(images, counted, ranks, len(images), check))
         is_asked, self.compile = self.compile, False  # once is enough
-        if not is_asked and before * self.predictions / len(batch) < WORTH:
+        called, expected = self.classifier.name or "the model", before * self.predictions / len(images)
+        if not is_asked and expected < WORTH:
+            self.note = f"{called} runs as it is: compiling does not pay for {show_duration(expected)} of work"
             return
-        called, started = self.classifier.name or "the model", time.perf_counter()
+        started = time.perf_counter()
         try:
-            graph = Graph(self.classifier, rank, batch[:FEW])
-            graph(batch, counted, ranks)
+            graph = Graph(self.classifier, rank, images[:FEW])
+            graph(images, counted, ranks)
             taken = time.perf_counter() - started
-            after = self._time(lambda: graph(batch, counted, ranks))
+            after = self._time(lambda: graph(images, counted, ranks))
         except Exception as error:  # torch.compile raises whatever its many parts do
             if is_out_of_memory(error):
-                self.compile = is_asked  # again, with a smaller batch
+                self.compile = is_asked  # again, with fewer images
                 raise
             self.note = f"{called} runs as it is: it cannot be compiled ({_first_line(error)})"
             return

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from scuff.models.classifier import PRECISIONS, Classifier
 from scuff.models.folding import fold_norms
 
-ALIKE = 0.02  # of the largest logit: what folding may change, in the ten bits that GPUs give to convolutions
+ALIKE = 0.02  # of the largest logit: what folding may change, where convolutions have ten bits
 HALVED = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Linear)  # layers whose weights autocast would halve in every call
 MOST_MODELS = 1024  # that one process compiles
 
@@ -41,16 +41,19 @@ class Graph:
 
 
 def _lightened(classifier: Classifier, few: Tensor) -> Classifier:
-    """The same classifier with batch norms folded, and with half the weights where it runs in half the precision."""
+    """The same classifier, lighter where it runs in half precision: batch norms folded, and half the weights.
+
+    In full precision it stays as it is: folding rounds other numbers to the ten bits that GPUs give to convolutions.
+    """
+    dtype = PRECISIONS[classifier.precision]
+    if dtype is None:
+        return classifier
     exact = replace(classifier, precision="float32")
     folded = replace(exact, model=fold_norms(classifier.model))
     expected = exact(few)
     is_same = (folded(few) - expected).abs().max() <= ALIKE * expected.abs().max()
-    network = (folded if is_same else exact).model
-    dtype = PRECISIONS[classifier.precision]
-    if dtype is not None:
-        network = copy.deepcopy(network)
-        for layer in network.modules():
-            if type(layer) in HALVED:
-                layer.to(dtype)
+    network = copy.deepcopy((folded if is_same else exact).model)
+    for layer in network.modules():
+        if type(layer) in HALVED:
+            layer.to(dtype)
     return replace(classifier, model=network)
