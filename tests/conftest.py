@@ -64,6 +64,7 @@ SLOW = {
     "test_report_transform_space.py": r"test_pages_open_in_a_browser",
     "test_report_validity.py": r"test_the_page_opens_in_a_browser",
     "test_results_validity.py": r"those_of_our_own_overlaps",
+    "test_syn2nat_tables.py": r"the_page_has_every_table",
     # statistics of many repetitions
     "test_overlap.py": r"hold_the_truth_as_often",
     "test_design_nonoverlapping.py": r"test_130_corruptions\[0.9",

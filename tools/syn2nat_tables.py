@@ -17,7 +17,10 @@ from math import comb
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
+from scipy.stats import hypergeom
+from scipy.stats import t as student
 from sklearn.metrics import adjusted_rand_score
 
 from scuff.design import Categories, find_categories, least_overlapping
@@ -29,6 +32,7 @@ SUITE = "syn2nat-candidates/"
 MOST, EACH = 6, 3  # ImageNet-Syn2Nat has three corruptions of each of six categories
 PUBLISHED = [SUITE + name for name in load_suite("imagenet-syn2nat").benchmark()]
 THRESHOLD = 0.1
+SHUFFLES = 1000
 
 
 def published_categories() -> dict[str, str]:
@@ -100,6 +104,39 @@ def picks_table(found: dict[str, Design]) -> Iterator[str]:
     yield f"| the paper's | {len(theirs)} | {matrix.mean_overlap(theirs):.3f} | {len(theirs)} | |"
 
 
+def chance_lines(found: dict[str, Design]) -> Iterator[str]:
+    """What agreement with the paper would be by chance: for groups by shuffled labels, for picks by random draws."""
+    known, last = published_categories(), list(found.values())[-1]
+    labels = dict(zip(last.categories.names, last.categories.labels, strict=True))
+    shared = [name for name in labels if name in known]
+    theirs, ours = [known[name] for name in shared], np.array([labels[name] for name in shared])
+    rng = np.random.default_rng(0)
+    shuffled = [adjusted_rand_score(theirs, rng.permutation(ours)) for _ in range(SHUFFLES)]
+    reached = sum(value >= last.rand for value in shuffled) or "none"
+    yield (
+        f"Shuffled labels give an adjusted Rand index above {np.quantile(shuffled, 0.95):.2f} in 5 % of {SHUFFLES}"
+        f" draws, and {last.rand:.2f} or more in {reached} of them."
+    )
+    law = hypergeom(len(labels), len(PUBLISHED), len(last.picked))
+    yield f"{len(last.picked)} random candidates share {law.mean():.1f} ± {law.std():.1f} with the paper's 18."
+
+
+def interval_lines(found: dict[str, Design]) -> Iterator[str]:
+    """Means over seeds, with Student's 95 % intervals."""
+    alone = [one for name, one in found.items() if name != "all seeds"]
+    values = {
+        "mean overlap": [one.matrix.defined().mean_overlap() for one in alone],
+        "correlation of overlaps within categories": [one.categories.same for one in alone],
+        "and between categories": [one.categories.different for one in alone],
+        "adjusted Rand index with the paper's categories": [one.rand for one in alone],
+    }
+    yield f"| over {len(alone)} seeds | mean [95 %] |"
+    yield "|---|---|"
+    for what, each in values.items():
+        mean, half = np.mean(each), student.ppf(0.975, len(each) - 1) * np.std(each, ddof=1) / np.sqrt(len(each))
+        yield f"| {what} | {mean:.3f} [{mean - half:.3f}, {mean + half:.3f}] |"
+
+
 def stability_table(found: dict[str, Design]) -> Iterator[str]:
     """How far two seeds agree."""
     alone = {name: one for name, one in found.items() if name != "all seeds"}
@@ -151,7 +188,9 @@ def main() -> None:
     for lines in (seeds_table(found), categories_table(last), picks_table(found), damage_table(table)):
         print("\n".join(lines), end="\n\n")
     if len(table.seeds) > 1:
-        print("\n".join(stability_table(found)))
+        print("\n".join(stability_table(found)), end="\n\n")
+        print("\n".join(interval_lines(found)), end="\n\n")
+    print("\n".join(chance_lines(found)))
 
 
 if __name__ == "__main__":

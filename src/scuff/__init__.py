@@ -35,6 +35,7 @@ _PUBLIC = {
     "read_evaluation": "scuff.evaluation",
     "register": "scuff.corruptions",
     "sequence": "scuff.sequences",
+    "stream": "scuff.streams",
     "train": "scuff.training",
     "write_report": "scuff.report",
 }
@@ -49,6 +50,7 @@ _MODULES = (
     "metrics",
     "models",
     "random",
+    "streams",
     "studies",
     "training",
 )

@@ -16,13 +16,15 @@ from urllib.parse import quote
 from PIL import Image
 
 from scuff.corruptions import Corruption, get
+from scuff.dials import dialled_entries, draw_dials
 from scuff.files import write_by_rename
 from scuff.pictures import fit_square
 from scuff.sheets import draw_strip, enlarged, entry_row
 from scuff.suites import Suite
-from scuff.suites.tables import count_entries, parameter_table, severity_rule
+from scuff.suites.tables import count_entries, lengths_rule, parameter_table, severity_rule
 
 INDEX = "README.md"
+DIALS = "Severity and distance"
 TILE = 96  # pixels; larger pictures are reduced, smaller ones enlarged until they reach it
 CAPTION_SIZE = 12
 LARGE_TILE = 224  # pixels, at which noise, JPEG and pixelate can be judged
@@ -57,6 +59,8 @@ def write_suite(
             draw_strip([(caption, _tile(tile)) for caption, tile in row], CAPTION_SIZE).save(file, **FORMAT)
         if progress is not None:
             progress(f"{suite.name}/{entry}")
+    if dialled_entries(suite):
+        _write_text(folder / dials_name(suite), draw_dials(suite, clean, seed))
     return _write_text(folder / f"{suite.name}.md", text)
 
 
@@ -70,18 +74,25 @@ def strip_name(suite: Suite, entry: str, large: bool = False) -> str:
     return f"{suite.name}/{'large/' if large else ''}{entry}.webp"
 
 
+def dials_name(suite: Suite) -> str:
+    """Where the plots of severity against distance lie in the gallery."""
+    return f"{suite.name}/distances.svg"
+
+
 def suite_page(suite: Suite, large: bool = False) -> str:
     """The text of a suite's page: what the suite is, then its entries, under their categories where it has some."""
     groups: dict[str, list[str]] = {}
     for entry in suite.entries:
         groups.setdefault(suite.category(entry), []).append(entry)
     blocks = [f"# {suite.name}", _sentence(suite.about), "\n".join(_facts(suite)), *_contents(groups)]
+    if dialled_entries(suite):
+        blocks.append(_link(DIALS, f"#{_anchor(DIALS)}"))
     for category, entries in groups.items():
         if category:
             blocks.append(f"## {category}")
         for entry in entries:
             blocks += [f"{'###' if category else '##'} {entry}", *_entry_blocks(suite, entry, large)]
-    return _page(blocks)
+    return _page([*blocks, *_dials(suite)])
 
 
 def index_page(suites: Sequence[Suite]) -> str:
@@ -113,10 +124,14 @@ def index_page(suites: Sequence[Suite]) -> str:
 # --- what the pages say ---------------------------------------------------------------------------------------------
 
 
+def _lengths(suite: Suite) -> str:
+    return "lengths stay as they are" if suite.fixed_lengths else "lengths scale with the shorter side"
+
+
 def _facts(suite: Suite) -> list[str]:
     facts = [
         f"- Version {suite.version}",
-        f"- Images: {suite.size} x {suite.size} pixels; on others, lengths scale with the shorter side",
+        f"- Images: {suite.size} x {suite.size} pixels; on others, {_lengths(suite)}",
         f"- Entries: {len(suite.benchmark())} scored, {len(suite.validation) or 'none'} not scored",
         f"- Severity: {_severity(suite)}",
     ]
@@ -157,11 +172,21 @@ def _entry_blocks(suite: Suite, entry: str, large: bool) -> Iterable[str]:
     headings, rows = parameter_table(suite, [entry])
     yield _table(headings, rows[entry]) if rows[entry] else "No parameters."
     if corruption.lengths:
-        size = suite.size_of(entry)
-        yield f"Lengths, for {size}-pixel images; they scale with the image: {_codes(corruption.lengths)}."
+        yield f"{lengths_rule(suite, entry)}: {_codes(corruption.lengths)}."
     references = {get(suite.corruption(entry)).reference for entry in suite.entries}
     if corruption.reference and (not suite.reference or len(references) > 1):  # else it stands at the top of the page
         yield f"Reference: {_escaped(corruption.reference)}"
+
+
+def _dials(suite: Suite) -> Iterable[str]:
+    if dialled_entries(suite):
+        yield f"## {DIALS}"
+        yield (
+            "The share of visual information that the picture has lost (1 - VIF), from severity 0, the picture itself, "
+            "to the last level. Dots are levels. All severities share their draws, so that one scene changes. Dashed: "
+            "the monotone path, where it is another one. One picture says how an entry moves, not how hard it is."
+        )
+        yield f"![{DIALS}]({quote(dials_name(suite))})"
 
 
 def _paragraphs(corruption: Corruption) -> list[str]:

@@ -253,6 +253,27 @@ def test_elastic_transform(alpha: float, sigma: float, jitter: float) -> None:
     _assert_close(_as_bytes(ours)[0], _out(np.stack(warped, -1)))
 
 
+@pytest.mark.parametrize("severity", [1, 5])
+def test_the_elastic_transform_of_coco_c(severity: int) -> None:
+    """The steps of imagecorruptions 1.1.2, whose Gaussian is as much wider across as the picture is."""
+    height, width = 120, 220
+    picture = pictures_224()[:1, :height, :width]
+    parameters = scuff.load_suite("coco-c").parameters("elastic_transform", severity)
+    rng = np.random.default_rng(3)
+    dx, dy = rng.uniform(-1, 1, (2, height, width))
+    drawn = {k: torch.from_numpy(v).float()[None] for k, v in (("dx", dx), ("dy", dy))}
+    ours = digital.knead(_nchw(picture), **drawn, **parameters)
+    alpha, reach = (12.5, 0, 0, 0, 30.0)[severity - 1], 0.005 * height
+    dx, dy = (
+        alpha * ndimage.gaussian_filter(reach * f, (0.01 * height, 0.01 * width), mode="reflect", truncate=3)
+        for f in (dx, dy)
+    )
+    y, x = np.mgrid[:height, :width].astype(float)
+    image = picture[0] / 255.0
+    moved = [ndimage.map_coordinates(image[..., c], (y + dy, x + dx), order=1, mode="reflect") for c in range(3)]
+    _assert_close(_as_bytes(ours)[0], _out(np.stack(moved, -1)))
+
+
 def test_spatter_mud() -> None:
     pictures = pictures_224()[:2]
     p = scuff.load_suite("imagenet-c").parameters("spatter", 4)

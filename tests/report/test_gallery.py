@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from urllib.parse import unquote
+from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from PIL import Image
 from typer.testing import CliRunner
@@ -14,6 +16,7 @@ import scuff
 from scuff import gallery
 from scuff.cli import app
 from scuff.corruptions import get, names
+from scuff.dials import dialled_entries, distance_curve, draw_dials
 from scuff.pictures import bundled_picture, fit_square
 from scuff.ranges import Range
 from scuff.sheets import GAP, entry_row
@@ -21,6 +24,7 @@ from scuff.suites.tables import severity_rule
 
 DOCS = Path(__file__).parents[2] / "docs" / "gallery"
 SUITES = [scuff.load_suite(name) for name in scuff.list_suites()]
+SVG = "{http://www.w3.org/2000/svg}"
 STALE = "docs/gallery is out of date: run make gallery, and commit what it writes"
 
 
@@ -40,8 +44,38 @@ def test_committed_files_are_those_of_the_pages() -> None:
     pages = {gallery.INDEX, *(f"{suite.name}.md" for suite in SUITES)}
     strips = {gallery.strip_name(suite, entry) for suite in SUITES for entry in suite.entries}
     files = {path.relative_to(DOCS).as_posix(): path.stat().st_size for path in DOCS.rglob("*") if path.is_file()}
-    assert set(files) == pages | strips, STALE
+    plots = {gallery.dials_name(suite) for suite in SUITES if dialled_entries(suite)}
+    assert set(files) == pages | strips | plots, STALE
     assert sum(files.values()) < 4e6
+
+
+@pytest.mark.parametrize("suite", [suite for suite in SUITES if dialled_entries(suite)], ids=lambda suite: suite.name)
+def test_every_entry_with_levels_has_a_plot_of_its_distances(suite: scuff.Suite) -> None:
+    plot = ElementTree.parse(DOCS / gallery.dials_name(suite)).getroot()
+    panels = plot.findall(f"{SVG}g")
+    assert [panel[0].text for panel in panels] == [entry.replace("_", " ") for entry in dialled_entries(suite)], STALE
+    for panel, entry in zip(panels, dialled_entries(suite), strict=True):
+        assert len(panel.findall(f"{SVG}circle")) == len(suite.listed_levels(entry))
+        assert len(panel.findall(f"{SVG}polyline")) == 1 + bool(suite.monotone.get(entry))
+
+
+def test_committed_plots_are_up_to_date() -> None:
+    suite = scuff.load_suite("cifar10-c-bar")
+    committed = (DOCS / gallery.dials_name(suite)).read_text(encoding="utf-8")
+    assert committed == draw_dials(suite, fit_square(bundled_picture(), suite.size)), STALE
+
+
+def test_curves_start_at_the_picture_and_end_at_the_last_level() -> None:
+    suite, clean = scuff.load_suite("cifar10-c"), fit_square(bundled_picture(), 32)
+    curve = distance_curve(suite, "contrast", clean)
+    assert curve[0] == (0.0, 0.0)
+    end = scuff.corrupt(clean, "cifar10-c/contrast", 5, draws="shared")
+    assert curve[-1] == (5.0, scuff.metrics.vif_distance(clean, end)[0])
+    steps = np.diff([distance for _, distance in curve])
+    assert (steps > 0).all()  # contrast only ever takes away
+    plain, monotone = (distance_curve(suite, "saturate", clean, path) for path in ("levels", "monotone"))
+    assert plain[:11] != monotone[:11]
+    assert plain[12:] == monotone[12:]  # both meet levels 3 to 5
 
 
 def _anchors(page: Path) -> set[str]:
@@ -145,7 +179,8 @@ def test_a_page_has_everything(mixed: scuff.Suite) -> None:
     ):
         assert line in page.splitlines(), line
     headings = [line for line in page.splitlines() if line.startswith("##")]
-    assert headings == ["## weather", "### fog", "### drops", "## plain", "### flip", "### to_sepia", "## pan"]
+    entries = ["## weather", "### fog", "### drops", "## plain", "### flip", "### to_sepia", "## pan"]
+    assert headings == [*entries, f"## {gallery.DIALS}"]
 
 
 def test_one_reference_of_all_entries_is_given_once() -> None:

@@ -1,12 +1,14 @@
-"""The tables that a page on Syn2Nat will be made from, on made-up seeds."""
+"""The tables of the page on Syn2Nat: on made-up seeds, and as the page has them."""
+
+import re
 
 import numpy as np
 import pytest
 from made_overlaps import make_accuracies
-from tool_modules import load_tool
+from tool_modules import ROOT, load_tool
 
 from scuff import design
-from scuff.metrics import overlaps
+from scuff.metrics import overlaps, read_accuracies
 
 TOOL = load_tool("syn2nat_tables")
 TABLE = make_accuracies(("syn2nat-candidates",), seeds=2, images=60, most=14)
@@ -51,3 +53,20 @@ def test_every_candidate_has_its_damage(found):
     assert len(rows) == 14
     assert [float(row[1]) for row in rows] == sorted(float(row[1]) for row in rows)
     assert len(numbers(TOOL.picks_table(found))) == 4
+
+
+def test_the_page_has_every_table_that_the_accuracies_give():
+    results = ROOT / "docs" / "results"
+    page = re.sub(r"\s+", " ", (results / "syn2nat-cifar10.md").read_text(encoding="utf-8"))
+    table = read_accuracies(results / "syn2nat-cifar10" / "accuracies.csv")
+    designs = TOOL.designs(table)
+    last = list(designs.values())[-1]
+    makers = (TOOL.seeds_table, TOOL.picks_table, TOOL.stability_table, TOOL.interval_lines, TOOL.chance_lines)
+    lines = [line.strip() for make in makers for line in make(designs)]
+    lines += [*TOOL.categories_table(last), *TOOL.damage_table(table)]
+    assert len(table.seeds) == 3
+    assert len(table.corruptions) == 40
+    for line in lines:
+        assert line.removeprefix("S").rstrip(".") in page
+    clean = table.to_frame().query("trained_on == 'standard' and tested_on == 'clean'")["accuracy"]
+    assert "{:.1f}, {:.1f} and {:.1f} %".format(*(100 * clean)) in page

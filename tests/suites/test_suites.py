@@ -55,7 +55,7 @@ def test_bundled_suites_name_real_corruptions_with_their_parameters(name: str) -
 
 
 def test_addresses() -> None:
-    assert len(scuff.list_corruptions()) == 3 * 19 + 2 * 30 + 2 * 10 + 25 + 24 + 8 + 40 + 18 + 3 * 14
+    assert len(scuff.list_corruptions()) == 4 * 19 + 2 * 30 + 2 * 10 + 25 + 24 + 8 + 40 + 18 + 3 * 14
     assert scuff.list_corruptions("imagenet-c")[:2] == ["imagenet-c/gaussian_noise", "imagenet-c/shot_noise"]
 
 

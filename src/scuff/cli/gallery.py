@@ -20,9 +20,9 @@ def gallery_command(
     """Write pages that explain and show every corruption.
 
     Each suite becomes DIR/SUITE.md, a Markdown page with the text, the parameters and a strip of pictures of every
-    entry; the pictures are in DIR/SUITE/. A click on a strip shows it large, every pixel of it. For all suites,
-    DIR/README.md lists them, and all corruptions by family. Files of the same names are replaced. The last line printed
-    is the page to open first.
+    entry, and for entries with levels a plot of how far each severity is from the picture; the pictures are in
+    DIR/SUITE/. A click on a strip shows it large, every pixel of it. For all suites, DIR/README.md lists them, and all
+    corruptions by family. Files of the same names are replaced. The last line printed is the page to open first.
 
     \b
     Examples:

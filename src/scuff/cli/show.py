@@ -8,7 +8,7 @@ import typer
 
 from scuff.cli.options import Picture, Seed
 from scuff.suites import Suite, SuiteError, list_suites, load_suite
-from scuff.suites.tables import parameter_table, severity_rule
+from scuff.suites.tables import lengths_rule, parameter_table, severity_rule
 from scuff.tables import Table
 
 
@@ -99,7 +99,6 @@ def _explain(suite: Suite, entry: str) -> None:
     print_table(Table.of_texts(headings, rows_of[entry] or [NO_PARAMETERS]))
     console.print(f"Severity: {severity_rule(suite, entry, corruption.sequence)}")
     if corruption.lengths:
-        lengths = ", ".join(corruption.lengths)
-        console.print(f"Lengths, for {suite.size_of(entry)}-pixel images; they scale with the image: {lengths}")
+        console.print(f"{lengths_rule(suite, entry)}: {', '.join(corruption.lengths)}")
     if corruption.reference:
         console.print(f"Reference: {corruption.reference}")

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from scuff import kernels, random
 from scuff.corruptions.draws import Shape, largest, pick, pick_whole
-from scuff.corruptions.registry import HENDRYCKS, NOC, SYN2NAT, register
+from scuff.corruptions.registry import HENDRYCKS, MICHAELIS, NOC, SYN2NAT, register
 from scuff.kernels import portable
 from scuff.kernels.constants import constant
 from scuff.kernels.portable import divide
@@ -24,6 +24,8 @@ LIMITS = {
     "alpha": Range(0.0, 100_000.0),
     "sigma": Range(0.0, 20_000.0),
     "jitter": Range(0.0, 100_000.0),
+    "reach": Range(0.0, 1.0),
+    "smoothness": Range(0.0, 1.0),
     "fraction": Range(0.000_01, 1.0),
     "quality": Range(1, 100),
     "levels": Range(1, 1000),
@@ -81,6 +83,25 @@ def elastic_transform(
         )
     field = filters.gaussian_blur(torch.stack((dy, dx), dim=1), sigma, truncate=3.0, border="reflect")
     return kernels.sample_bilinear(x, rows + alpha * field[:, 0], columns + alpha * field[:, 1], border="reflect")
+
+
+def _draw_knead(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
+    return {axis: random.uniform(keys, axis, shape[1:], -1.0, 1.0) for axis in ("dx", "dy")}
+
+
+@register(family="digital", reference=MICHAELIS, limits=LIMITS, draw=_draw_knead)
+def knead(x: Tensor, dx: Tensor, dy: Tensor, *, alpha: float, reach: float, smoothness: float) -> Tensor:
+    """Kneading alone: a smooth random displacement, and no affine map before it. COCO-C calls it elastic_transform.
+
+    Noise of up to `reach` of the height is smoothed by a Gaussian of `smoothness` of either side, and multiplied by
+    `alpha`: all lengths go with the picture.
+    """
+    height, width = x.shape[-2:]
+    rows, columns = warp.pixel_grid(height, width, x.device)
+    sigma = (smoothness * height, smoothness * width)
+    field = filters.gaussian_blur(torch.stack((dy, dx), dim=1), sigma, truncate=3.0, border="reflect")
+    move = (alpha * reach * height) * field
+    return kernels.sample_bilinear(x, rows + move[:, 0], columns + move[:, 1], border="reflect")
 
 
 @hendrycks(domain="byte")

@@ -35,6 +35,9 @@ AnyApply = TypeVar("AnyApply", bound=Apply)
 HENDRYCKS = "Hendrycks and Dietterich, Benchmarking Neural Network Robustness to Common Corruptions, ICLR 2019"
 MINTUN = "Mintun, Kirillov and Xie, On Interaction Between Augmentations and Corruptions, NeurIPS 2021"
 NOC = "Laugros, Caplier and Ospici, Robustness Benchmarks by Using Non-Overlapping Corruptions, ICLR 2021 submission"
+MICHAELIS = (
+    "Michaelis et al., Benchmarking Robustness in Object Detection: Autonomous Driving when Winter is Coming, 2019"
+)
 SYN2NAT = "Laugros, Caplier and Ospici, Using Synthetic Corruptions to Measure Natural Robustness, BMVC 2021"
 
 DOMAINS = ("unit", "real", "byte")

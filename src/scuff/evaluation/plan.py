@@ -100,6 +100,7 @@ class Plan:
             values = self.settings["suite"]["entries"][cell.entry]
             depends |= {"suite": self.suite.name, "size": self.suite.size, "values": values}
             depends["draws_levels"] = self.suite.draws_levels
+            depends |= {"fixed_lengths": True} if self.suite.fixed_lengths else {}
             depends["pixels"] = self.pixels.get(cell)
         depends |= {key: self.settings[key] for key in keys}
         depends |= {key: self.settings[key] for key in ("decoder",) if key in self.settings}

@@ -33,7 +33,12 @@ def doubts(plan: Plan) -> list[str]:
             f"{listed(plan.untrained)} looks untrained: its weights are as torch makes them. Were they loaded?"
         )
     side, meant = plan.settings["size"], plan.suite.size
-    if plan.suite.entries and side and not 1 / SIZES_APART <= side / meant <= SIZES_APART:
+    if (
+        plan.suite.entries
+        and not plan.suite.fixed_lengths
+        and side
+        and not 1 / SIZES_APART <= side / meant <= SIZES_APART
+    ):
         found.append(
             f"{plan.suite.name} is made for images of {meant} pixels, and these have {side}. Lengths are scaled, but "
             "the results are not those of the benchmark; scuff list shows the size of every suite"

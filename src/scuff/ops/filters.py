@@ -28,25 +28,27 @@ def gaussian_taps(sigma: float, radius: int) -> np.ndarray:
     return np.array(portable.scaled_to_one(taps))
 
 
-def gaussian_blur(x: Tensor, sigma: float, truncate: float = 4.0, border: str = "edge") -> Tensor:
-    """Separable Gaussian of (N, C, H, W), rows first; a radius of 0 is the identity.
+def gaussian_blur(x: Tensor, sigma: float | tuple[float, float], truncate: float = 4.0, border: str = "edge") -> Tensor:
+    """Separable Gaussian of (N, C, H, W), rows first; a radius of 0 is the identity. Two sigmas are down and across.
 
     Very wide ones, whose taps outnumber the pixels of an image, are applied as matrices.
     """
-    radius = gaussian_radius(sigma, truncate)
-    if radius == 0:
+    high, wide = sigma if isinstance(sigma, tuple) else (sigma, sigma)
+    tall, broad = gaussian_radius(high, truncate), gaussian_radius(wide, truncate)
+    if tall == broad == 0:
         return x
     h, w = x.shape[-2:]
-    if radius > WIDEST_TAPS:
-        down = _gaussian_matrix(h, sigma, truncate, border, x.device)
-        across = _gaussian_matrix(w, sigma, truncate, border, x.device)
+    if max(tall, broad) > WIDEST_TAPS:
+        down = _gaussian_matrix(h, high, truncate, border, x.device)
+        across = _gaussian_matrix(w, wide, truncate, border, x.device)
         # of whole numbers, so that neither the batch size nor a library's choice of kernel shows in the result
         rows = torch.floor((down @ portable.whole(x, UNIT)) * 2.0**-UNIT)
         return ((rows @ across.mT) * 2.0 ** (-2 * UNIT)).float()
-    steps, still, weights = _line(sigma, radius, x.device)
     rows, columns = (padded_index(n, 0, 0, border, x.device) for n in (h, w))
-    x = kernels.correlate(x, padded_index(h, radius, radius, border, x.device), columns, steps, still, weights)
-    return kernels.correlate(x, rows, padded_index(w, radius, radius, border, x.device), still, steps, weights)
+    steps, still, weights = _line(high, tall, x.device)
+    x = kernels.correlate(x, padded_index(h, tall, tall, border, x.device), columns, steps, still, weights)
+    steps, still, weights = _line(wide, broad, x.device)
+    return kernels.correlate(x, rows, padded_index(w, broad, broad, border, x.device), still, steps, weights)
 
 
 WIDEST_TAPS = 40

@@ -38,6 +38,9 @@ def combine_suites(
     levels = {suite.severities or 0 for suite, entry in entries.values() if suite.listed_levels(entry)}
     if len(levels) > 1:
         raise SuiteError(f"these entries have different numbers of severities: {', '.join(map(str, sorted(levels)))}")
+    if len({suite.fixed_lengths for suite, _ in entries.values()}) > 1:
+        fixed = next(suite.name for suite, _ in entries.values() if suite.fixed_lengths)
+        raise SuiteError(f"lengths of {fixed} are the same at any size, and those of the others scale: do not mix them")
     references = dict.fromkeys(suite.reference for suite, _ in entries.values() if suite.reference)
     groups = {group: [names[a] for a in members] for group, members in (categories or {}).items()}
     return Suite(
@@ -50,6 +53,7 @@ def combine_suites(
         reference="; ".join(references),
         categories=groups,
         draws_levels=draws_levels,
+        fixed_lengths=next(iter(entries.values()))[0].fixed_lengths,
         monotone={names[a]: suite.monotone[entry] for a, (suite, entry) in entries.items() if entry in suite.monotone},
     )
 
@@ -78,7 +82,7 @@ def _entry(suite: Suite, entry: str, name: str, size: int) -> dict[str, Any]:
     about: dict[str, Any] = {}
     if suite.corruption(entry) != name:
         about["corruption"] = suite.corruption(entry)
-    if suite.size_of(entry) != size:
+    if suite.size_of(entry) not in (size, None):
         about["image_size"] = suite.size_of(entry)
     plain = {key: value for key, value in suite.entries[entry].items() if key not in ABOUT_ENTRY}
     return about | plain

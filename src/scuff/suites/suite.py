@@ -14,8 +14,8 @@ A list gives one value per severity. A mapping `from`, `to` is a range from whic
 numbers if both ends are whole. Anything else holds always. An entry with a list has the levels 1, 2, ...; one without
 is called without a severity, and if it has one range, a severity fixes the value inside it. With `draws_levels: true`
 every image draws its own level too. An entry that was made for another image side than the suite says so itself, as in
-`image_size: 32`. A suite names corruptions but does not know them: whether a name exists is found out by whoever brings
-the two together.
+`image_size: 32`; with `fixed_lengths: true` lengths are taken as they are, whatever the size. A suite names corruptions
+but does not know them: whether a name exists is found out by whoever brings the two together.
 """
 
 from __future__ import annotations
@@ -52,8 +52,9 @@ class Suite:
 
     `aliases` are further names of entries. `categories` groups entries, where the authors of the benchmark do. In
     sequences, a prediction is compared to that of the frame before, in those of `compare_to_first` to that of frame 0.
-    With `draws_levels`, no entry has levels to be called with: every image draws its own. `monotone` names the levels
-    of an entry that lead away from the clean image, where these are not all of them; see `scuff.suites.paths`.
+    With `fixed_lengths`, lengths in pixels do not scale with images. With `draws_levels`, no entry has levels to be
+    called with: every image draws its own. `monotone` names the levels of an entry that lead away from the clean image,
+    where these are not all of them; see `scuff.suites.paths`.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Suite:
     categories: Mapping[str, list[str]] = field(default_factory=dict, repr=False)
     compare_to_first: tuple[str, ...] = ()
     draws_levels: bool = False
+    fixed_lengths: bool = False
     monotone: Mapping[str, list[int]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -81,9 +83,9 @@ class Suite:
         """The name of the corruption that an entry applies: its own, unless the file says otherwise."""
         return self.entries[entry].get("corruption", entry)
 
-    def size_of(self, entry: str) -> int:
-        """The image side that the lengths of an entry are meant for."""
-        return self.entries[entry].get("image_size", self.size)
+    def size_of(self, entry: str) -> int | None:
+        """The image side that the lengths of an entry are meant for; None where they are the same on all images."""
+        return None if self.fixed_lengths else self.entries[entry].get("image_size", self.size)
 
     def category(self, entry: str) -> str:
         """The first category that names an entry, or an empty text."""
@@ -174,7 +176,7 @@ class Suite:
         content = {"suite": self.name, "version": self.version, "size": self.size}
         if self.severities is not None:
             content["severities"] = self.severities
-        for key in ("about", "reference", "aliases", "categories", "draws_levels", "monotone"):
+        for key in ("about", "reference", "aliases", "categories", "draws_levels", "fixed_lengths", "monotone"):
             if getattr(self, key):
                 content[key] = getattr(self, key)
         for key in ENTRY_LISTS:
@@ -186,7 +188,7 @@ class Suite:
     def fingerprint(self) -> str:
         """A hash of what determines the pixels. Two files of one name and version may differ while a suite is made."""
         whole = self.to_dict()
-        content = [whole[key] for key in ("suite", "size", "entries", "draws_levels") if key in whole]
+        content = [whole[key] for key in ("suite", "size", "entries", "draws_levels", "fixed_lengths") if key in whole]
         return hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=8).hexdigest()
 
     def to_yaml(self) -> str:
@@ -264,7 +266,8 @@ def _validate(suite: Suite) -> None:
         need(good, f"{key} must be a whole number {most}, got {value!r}")
     for key in ("about", "reference"):
         need(isinstance(getattr(suite, key), str), f"{key} must be text, got {getattr(suite, key)!r}")
-    need(isinstance(suite.draws_levels, bool), f"draws_levels must be true or false, got {suite.draws_levels!r}")
+    for key in ("draws_levels", "fixed_lengths"):
+        need(isinstance(getattr(suite, key), bool), f"{key} must be true or false, got {getattr(suite, key)!r}")
     need(isinstance(suite.entries, Mapping), f"entries must map names to parameters, got {suite.entries!r}")
     for entry, parameters in suite.entries.items():
         need(is_file_name(entry), f"the name of an entry becomes a folder and must be {NAME_RULE}; got {entry!r}")

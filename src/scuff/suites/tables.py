@@ -45,6 +45,16 @@ def severity_rule(suite: Suite, entry: str, is_sequence: bool = False) -> str:
     return "none" if suite.severity_range(entry) is None else "a range, drawn per image or fixed"
 
 
+def lengths_rule(suite: Suite, entry: str) -> str:
+    """What becomes of lengths in pixels on images of other sizes, in a few words."""
+    size = suite.size_of(entry)
+    return (
+        "Lengths, for images of any size"
+        if size is None
+        else (f"Lengths, for {size}-pixel images; they scale with the image")
+    )
+
+
 def count_entries(suite: Suite) -> str:
     """How many entries count for the score, and how many do not, as in 15 + 4."""
     return f"{len(suite.benchmark())} + {len(suite.validation)}" if suite.validation else str(len(suite.entries))
