@@ -122,7 +122,7 @@ def _estimate(plan: Plan, engine: str) -> None:
     for cell, models in missing.items():
         typer.echo(f"  {cell}: {', '.join(models)}")
     typer.echo(f"Predictions: {plan.settings['images'] * sum(map(len, missing.values()))}")
-    print_costs(estimate(plan, plan.how["device"]), engine)
+    print_costs(estimate(plan, plan.how["device"], compile=bool(plan.how["compile"])), engine)
 
 
 def _sample(plan: Plan, options: dict[str, Any], engine: Any, dry_run: bool) -> None:

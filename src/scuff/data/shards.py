@@ -99,10 +99,9 @@ class _Cells:
     def _open(self, entry: str, severity: int | None) -> Source:
         source = read_shards(self.suite.name, self.tars[entry][severity], self.class_names)
         keys = [unquote(_split(name)[0]) for name in source.images.names]
+        ids, cut = map(image_id, keys), Cut(None, 224) if self.suite.size == 224 else None
         if self.class_names is None:  # of an array, whose images are known by positions, and have their size
             ids, cut = map(int, keys), Cut()
-        else:
-            ids, cut = map(image_id, keys), Cut(None, 224) if self.suite.size == 224 else None
         source = replace(source, ids=np.fromiter(ids, np.int64, len(keys)), cut=cut)
         first = next(iter(self.cells.values()), source)
         if not np.array_equal(first.ids, source.ids):

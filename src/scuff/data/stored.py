@@ -160,6 +160,9 @@ class StoredPictures:
 class Encoded:
     """Pictures that are no files of their own, in whatever form files of pictures have."""
 
+    def __len__(self) -> int:
+        raise NotImplementedError
+
     def name(self, position: int) -> str:
         """What to call a picture in a message."""
         raise NotImplementedError

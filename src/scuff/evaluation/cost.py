@@ -30,12 +30,14 @@ TRIED = {"cpu": 8, "cuda": 256}  # large images; of small ones, as many as hold 
 VALUES = {"cpu": 1 << 18, "cuda": 1 << 22}
 
 
-def estimate(plan: Plan, device: str | torch.device | None = None, *, journals: Store | None = None) -> StudyCost:
-    """What is left of an evaluation, as costs of its tasks, with models that are not compiled. Nothing is written.
+def estimate(
+    plan: Plan, device: str | torch.device | None = None, *, compile: bool = False, journals: Store | None = None
+) -> StudyCost:
+    """What is left of an evaluation, as costs of its tasks. Nothing is written.
 
     `journals` is where journals of the runs lie, if they belong to another study.
     """
-    tests = Tests(plan, Estimate(find_device(device), journals or plan.store))
+    tests = Tests(plan, Estimate(find_device(device), journals or plan.store), compile)
     return tests.cost(split_tasks(plan, plan.missing()))
 
 
@@ -45,6 +47,7 @@ class Tests:
 
     plan: Plan
     estimate: Estimate
+    compile: bool = False
     _tried: tuple[Source, Tensor, Tensor] | None = None
 
     def cost(self, tasks: Iterable[Task]) -> StudyCost:
@@ -69,7 +72,7 @@ class Tests:
 
     @cached_property
     def _runner(self) -> Runner:
-        return Runner(self.plan, self.estimate.device)
+        return Runner(self.plan, self.estimate.device, 1, self.compile)  # the batch is chosen later
 
     def _some_images(self, cell: Cell) -> tuple[Tensor, Tensor]:
         runner, source = self._runner, self.plan.source(cell)
@@ -88,10 +91,11 @@ class Tests:
         cut = plan.cut(cell)
         if plan.is_sequence and cut is not None and cut.crop is not None:
             images = images[..., : cut.crop, : cut.crop].contiguous()
-        runner.limit.size = suitable_batch(images.shape[1:], runner.device)
+        runner.limit.size = min(len(images), suitable_batch(images.shape[1:], runner.device))
         batch, classifiers = [(slice(0, len(images)), images)], {model: runner.open([model])[model]}
         plain, clock = runner.distort(Cell(CLEAN)), Clock(runner.device)
         source = plan.source(cell)
+        runner.settle([model], source, images.shape[1:])
         return lambda: predict(batch, ids, plain, classifiers, source, runner.limit, clock, plan.is_sequence)
 
     def _count_frames(self, cell: Cell) -> int:

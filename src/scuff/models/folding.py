@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
+from typing import Any
 
 from torch import fx, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-PAIRS = {nn.Conv1d: nn.BatchNorm1d, nn.Conv2d: nn.BatchNorm2d, nn.Conv3d: nn.BatchNorm3d}
+PAIRS: dict[type, type] = {nn.Conv1d: nn.BatchNorm1d, nn.Conv2d: nn.BatchNorm2d, nn.Conv3d: nn.BatchNorm3d}
 
 
 def fold_norms(network: nn.Module) -> nn.Module:
@@ -30,7 +31,8 @@ def fold_norms(network: nn.Module) -> nn.Module:
     once = [pair for pair in pairs if all(uses[name] == 1 and name not in weights for name in pair)]
     folded = copy.deepcopy(network)
     for first, second in once:
-        layer, norm = folded.get_submodule(first), folded.get_submodule(second)
+        layer: Any = folded.get_submodule(first)
+        norm: Any = folded.get_submodule(second)
         if type(norm) is PAIRS.get(type(layer)) and norm.running_var is not None and not _hooked(layer, norm):
             _put(folded, first, fuse_conv_bn_eval(layer, norm))
             _put(folded, second, nn.Identity())
