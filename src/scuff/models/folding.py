@@ -33,7 +33,7 @@ def fold_norms(network: nn.Module) -> nn.Module:
     for first, second in once:
         layer: Any = folded.get_submodule(first)
         norm: Any = folded.get_submodule(second)
-        if type(norm) is PAIRS.get(type(layer)) and norm.running_var is not None and not _hooked(layer, norm):
+        if _fit(layer, norm):
             _put(folded, first, fuse_conv_bn_eval(layer, norm))
             _put(folded, second, nn.Identity())
     return folded
@@ -43,9 +43,10 @@ def _is_layer(node: object) -> bool:
     return isinstance(node, fx.Node) and node.op == "call_module"
 
 
-def _hooked(*layers: nn.Module) -> bool:
-    """Whether somebody watches what goes in or out."""
-    return any(layer._forward_hooks or layer._forward_pre_hooks for layer in layers)
+def _fit(layer: Any, norm: Any) -> bool:
+    """Whether they are a plain convolution and its batch norm, and nobody watches what passes between them."""
+    is_pair = type(norm) is PAIRS.get(type(layer)) and norm.running_var is not None
+    return is_pair and not any(each._forward_hooks or each._forward_pre_hooks for each in (layer, norm))
 
 
 def _put(network: nn.Module, name: str, layer: nn.Module) -> None:
