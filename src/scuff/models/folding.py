@@ -9,7 +9,7 @@ from typing import Any
 from torch import fx, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-PAIRS: dict[type, type] = {nn.Conv1d: nn.BatchNorm1d, nn.Conv2d: nn.BatchNorm2d, nn.Conv3d: nn.BatchNorm3d}
+PAIRS = ((nn.Conv1d, nn.BatchNorm1d), (nn.Conv2d, nn.BatchNorm2d), (nn.Conv3d, nn.BatchNorm3d))
 
 
 def fold_norms(network: nn.Module) -> nn.Module:
@@ -45,7 +45,7 @@ def _is_layer(node: object) -> bool:
 
 def _fit(layer: Any, norm: Any) -> bool:
     """Whether they are a plain convolution and its batch norm, and nobody watches what passes between them."""
-    is_pair = type(norm) is PAIRS.get(type(layer)) and norm.running_var is not None
+    is_pair = (type(layer), type(norm)) in PAIRS and norm.running_var is not None
     return is_pair and not any(each._forward_hooks or each._forward_pre_hooks for each in (layer, norm))
 
 
