@@ -76,6 +76,7 @@ bench: setup
 	$(BIN)/python benchmarks/augment.py
 	$(BIN)/python benchmarks/validity.py
 	$(BIN)/python benchmarks/cluster.py
+	$(BIN)/python benchmarks/explore.py
 
 clean:
 	rm -rf .venv .venv-oldest out build dist

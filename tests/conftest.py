@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from chromium import find_chromium
+from browser import has_browser
 from hypothesis import HealthCheck, settings
 
 NEEDED = {  # packages that a file of tests cannot do without
@@ -60,6 +60,8 @@ SLOW = {
     "test_dissimilar_study.py": r"the_command_says|lost_centres|interrupted_while_it_is_written|needs_the_spread",
     "test_costs.py": r"all_studies_of_transform_space",
     "test_docs.py": r"prints_what_it_says\[docs/(mscr|separation).md\]",
+    "test_explore.py": r"ctrl_c_ends_it",
+    "test_explore_browser.py": r"::(?!test_it_opens_without_a_complaint)",
     "test_report_browser.py": r"::(?!test_it_opens_without_a_complaint)",
     "test_report_transform_space.py": r"test_pages_open_in_a_browser",
     "test_report_validity.py": r"test_the_page_opens_in_a_browser",
@@ -119,9 +121,9 @@ if not torch.cuda.is_available():
     missing += [path for path in files if path.name.startswith("test_gpu")]
 if "SCUFF_DATA" not in os.environ:  # a folder with datasets that are not ours to give away: see CONTRIBUTING.md
     missing += [path for path in files if path.name.startswith("test_real_")]
-HAS_BROWSER = find_chromium() is not None
+HAS_BROWSER = has_browser()
 if not HAS_BROWSER:
-    missing.append(TESTS / "report" / "test_report_browser.py")
+    missing += [path for path in files if path.name.endswith("_browser.py")]
 collect_ignore = [str(path.relative_to(TESTS)) for path in missing]
 
 
@@ -140,4 +142,6 @@ def pytest_terminal_summary(terminalreporter) -> None:
     if collect_ignore:
         terminalreporter.write_line(f"not run, for want of what they need: {', '.join(collect_ignore)}")
     if not HAS_BROWSER:
-        terminalreporter.write_line("browser tests did not run: no chromium found (Debian: apt install chromium)")
+        terminalreporter.write_line(
+            "browser tests did not run: they need playwright and chromium (Debian: apt install chromium)"
+        )

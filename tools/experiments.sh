@@ -10,6 +10,12 @@
 #   tools/experiments.sh augmentation SCHEME SEED    CIFAR-10-C and -C-bar with none, autoaugment, patch-gaussian,
 #                                                    augmix-jsd or ant: WideResNet-40-2, 100 epochs
 #   tools/experiments.sh mscr RUNS                   WideResNet-28-10 at the eight training radii
+#   tools/experiments.sh adapt-continual             WideResNet-28-10 and CIFAR-10-C at severity 5, with all methods of
+#                                                    test-time adaptation; then tools/adaptation_tables.py
+#   tools/experiments.sh adapt-long [CCC-MATRIX]     WideResNet-40-2 on streams of a million images, and with correlated
+#                                                    labels; with a matrix of scuff stream calibrate: on a walk of CCC
+#   tools/experiments.sh plane NOISE RUNS            effect of the number of copies at 0.001 or 1x (epsilon_min), or, with
+#                                                    the noise L2, the paper's radii in that norm; on CPU cores
 #   tools/experiments.sh lite MODEL                  lite0, lite1 or lite2 over five benchmarks of ImageNet
 #
 # Everything goes to $RUNS. What is small, and all that tables need, is packed into $SMALL as NAME.tgz in the end, also
@@ -20,7 +26,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 DATA=${DATA:-cifar10:data} RUNS=${RUNS:-runs} SMALL=${SMALL:-small} LIMIT=${LIMIT:-100000} TRY=${TRY:-}
-PICTURES=${PICTURES:-folder:imagenet-sample} PYTHON=${PYTHON:-python3}
+PICTURES=${PICTURES:-folder:imagenet-sample} POINTS=${POINTS:-B_sep.npz} PYTHON=${PYTHON:-python3}
 NOC=${NOC:-$RUNS/calibration/cifar10-noc.yaml}  # what calibrate has found
 export PYTHONPATH="$PWD/src:$PWD${PYTHONPATH:+:$PYTHONPATH}" PYTHONUNBUFFERED=1
 mkdir -p "$RUNS" "$SMALL"
@@ -39,6 +45,17 @@ fi
 overlap() {  # NAME SEED SUITES AND OPTIONS
   name=$1-$2
   scuff overlap "${@:3}" --data "$DATA" "${recipe[@]}" "${few[@]}" --seeds "$2," --out "$RUNS/$name"
+}
+
+network() {  # ARCHITECTURE EPOCHS
+  net=$RUNS/$name/net.safetensors
+  local size=(--architecture "$1" --epochs "$2")
+  [ -z "$TRY" ] || size=()
+  scuff train --data "$DATA" "${long[@]}" "${size[@]}" --out "$net"
+}
+
+adapt() {  # NAME STREAM METHODS
+  scuff adapt "$net" --stream "$2${TRY:+,limit=200}" --data "$DATA" --methods "$3" --out "$RUNS/$name/$1"
 }
 
 case ${1:-} in
@@ -93,6 +110,31 @@ print(','.join(f'powerset:{number}' for number in chosen))")
     name=mscr-wide
     timeout -s INT "$LIMIT" "$PYTHON" tools/mscr_wide.py "$DATA" "$RUNS/$name" --runs "$2" \
       ${TRY:+--epochs 1 --architecture small_cnn}
+    ;;
+  adapt-continual)
+    name=adapt-continual unpacked+=("*/partial/*" "*/net.safetensors")  # which has 146 MB
+    network wide_resnet28_10 20
+    adapt continual continual:order=file bn,bn-prior,bn-ema,tent,eta,eata
+    adapt continual continual:order=file cotta${TRY:+:copies=2}
+    ;;
+  adapt-long)
+    name=adapt-long unpacked+=("*/partial/*" "*/long/rows/*" "*/ccc/rows/*")
+    network wide_resnet40_2 40
+    adapt long gradual_cotta:corruptions=cotta-0 bn,tent,rdumb
+    adapt correlated continual:order=chunks bn,bn-prior,tent,rdumb
+    if [ -n "${2:-}" ]; then
+      adapt ccc "ccc-medium:suite=cifar10-ccc,matrix=$2,length=1000000,as_published=false,view=none" bn,tent,rdumb
+    fi
+    adapt long gradual_cotta:corruptions=cotta-0 eta
+    ;;
+  plane)
+    name=plane-$2
+    if [ "$2" = L2 ]; then
+      scuff mscr --protocol paper-2d --norm 2 --runs "$3" --data "$POINTS" --out "$RUNS/$name"
+    else
+      scuff mscr --protocol paper-copies --train-noise "$2" --test-noise "$2" --runs "$3" --data "$POINTS" \
+        --out "$RUNS/$name"
+    fi
     ;;
   lite)
     name=$2

@@ -41,6 +41,7 @@ _PUBLIC = {
 }
 # Used by their own names: scuff.metrics.mce.
 _MODULES = (
+    "adaptation",
     "augment",
     "data",
     "design",

@@ -10,6 +10,7 @@ EXTRAS = {
     "hf": ("datasets",),
     "cluster": ("ray",),
     "s3": ("s3fs",),
+    "explore": ("starlette", "uvicorn"),
 }
 
 

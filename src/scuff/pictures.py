@@ -63,6 +63,14 @@ def failure_reason(error: Exception) -> str:
 
 
 def find_pictures(source: Path) -> list[str]:
+    """The pictures in a tree, as `list_pictures` has them; a tree without any is refused."""
+    pictures = list_pictures(source)
+    if not pictures:
+        raise ValueError(f"there are no pictures in {source}; looked for {' '.join(SUFFIXES)} in it and below")
+    return pictures
+
+
+def list_pictures(source: Path) -> list[str]:
     """The pictures in a tree, as sorted paths relative to it; hidden files are left out, links are followed."""
     pictures, seen = [], set()
     for folder, subfolders, files in os.walk(source, followlinks=True, onerror=_refuse):
@@ -74,8 +82,6 @@ def find_pictures(source: Path) -> list[str]:
         subfolders[:] = [f for f in subfolders if not f.startswith(".")]
         below = Path(folder).relative_to(source)
         pictures += [(below / f).as_posix() for f in files if f.lower().endswith(SUFFIXES) and not f.startswith(".")]
-    if not pictures:
-        raise ValueError(f"there are no pictures in {source}; looked for {' '.join(SUFFIXES)} in it and below")
     return sorted(pictures)
 
 

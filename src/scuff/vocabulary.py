@@ -97,6 +97,7 @@ Std = Annotated[Sequence[float] | None, Option("As in 0.229,0.224,0.225.", NUMBE
 
 # --- numbers ----------------------------------------------------------------------------------------------------------
 Seed = Annotated[int, Option("Seed of everything random.", WHOLE, "N")]
+SeedOrLocks = Annotated[int | None, Option("Seed of everything random (default 0, or that of the lock).", WHOLE, "N")]
 Precision = Annotated[
     str | None,
     Option("float32, bfloat16 or float16. Default: bfloat16 on a GPU, float32 on a CPU.", TEXT, "NAME"),

@@ -158,6 +158,15 @@ def test_assess_refuses_what_it_cannot_measure(run, accuracies):
     assert_refused(run("assess", accuracies, "--baseline", "resnet50"), "relative to resnet50; take another --baseline")
 
 
+def test_assess_writes_what_there_is_without_corruption_errors(run, accuracies, tmp_path):
+    options = ["--benchmark", "fog,zoom_blur", "--baseline", "resnet50", "--json", tmp_path / "x.json"]
+    assert_refused(run("assess", accuracies, *options), "no benchmark here has corruption errors")
+    numbers = json.loads((tmp_path / "x.json").read_text())
+    assert len(numbers["coverage"]["the benchmark against imagenet-c"]) == 5
+    assert numbers["balance"] == {}
+    assert "errors" not in numbers
+
+
 def test_a_suite_of_your_own(run, tmp_path):
     entries = {"mist": {"corruption": "fog", "strength": 1.0, "decay": 2.0}, "dim": {"corruption": "contrast"}}
     (tmp_path / "own.yaml").write_text(yaml.safe_dump({"suite": "own", "version": 1, "size": 64, "entries": entries}))

@@ -99,6 +99,37 @@ def test_rows_of_another_model_serve_as_a_control(source, tmp_path):
         sampled_scores(rows, 60, baseline=None, control=other[other["corruption"] != "clean"])
 
 
+def test_a_controlled_run_tries_all_clean_images_and_stops_earlier(tmp_path):
+    rng = np.random.default_rng(0)
+    pixels = rng.integers(0, 256, (200, 12, 10, 3), dtype=np.uint8)
+    labels = scuff.evaluate(linear(), None, array_source("x", pixels, np.zeros(200, int)))["prediction"].to_numpy()
+    labels = np.where(np.arange(200) % 2, labels, (labels + 1) % 4)  # every other image is wrong, corrupted or not
+    mild = {"only": ["brightness", "contrast"], "severities": [1]}
+    source, done = array_source("x", pixels, labels), {}
+    for control in (None, "clean"):
+        plan = plan_evaluation(linear(), "cifar10-c", source, tmp_path / str(control), **mild)
+        run_sampled(plan, half_width=2.0, control=control)
+        sampling = Sampling(plan, control)
+        done[control], scores = sampling.done("net"), sampling.scores("net")
+        assert (scores["mce"].high - scores["mce"].low) / 2 <= 2.0
+    assert done["clean"] < done[None]
+    assert (scores["clean_error"].value, scores["clean_error"].n) == (0.5, 200)  # known exactly
+    assert scores["clean_error"].low == scores["clean_error"].high
+    assert [path.name[:6] for path in (tmp_path / "clean" / "rows").rglob("*.parquet")] == ["clean-"]
+    assert read_samples(tmp_path / "clean")[1]["control"] == "clean"
+
+
+def test_a_control_must_be_about_the_same_images(source, tmp_path):
+    rng = np.random.default_rng(1)
+    others = array_source("others", rng.integers(0, 256, (60, 12, 10, 3), dtype=np.uint8), rng.integers(0, 4, 60))
+    scuff.evaluate(linear(1, "other"), "cifar10-c", others, tmp_path / "other", **FEW)
+    plan = plan_evaluation(linear(), "cifar10-c", source, tmp_path / "mine", **FEW)
+    for control, said in [(f"{tmp_path}/other", "rows of other images: others"), (f"{tmp_path}/none", "none")]:
+        with pytest.raises(ValueError, match=said):
+            run_sampled(plan, 200, control=control)
+    assert not list((tmp_path / "mine").rglob("*.parquet"))
+
+
 def test_rows_of_several_models_are_one_table(source):
     rows = scuff.evaluate({"a": linear(0), "b": linear(1)}, "cifar10-c", source, passes=40, **FEW)
     assert rows.index.is_unique
@@ -118,6 +149,7 @@ def test_wrong_wishes_are_refused(source, tmp_path):
         ({"passes": 0}, "at least 1"),
         ({"half_width": -1.0}, "above 0"),
         ({"passes": 50, "half_width": 1.0}, "not both"),
+        ({"control": "clean"}, "give passes or half_width too"),
     ]:
         with pytest.raises(ValueError, match=said):
             scuff.evaluate(linear(), "cifar10-c", source, tmp_path, **options, **FEW)
@@ -146,3 +178,23 @@ def test_the_command_and_its_page(tmp_path):
     assert "Families" not in text
     with pytest.raises(ValueError, match="holds a sample, whose page has no baseline"):
         scuff.write_report(tmp_path, baseline="standard")
+
+
+def test_controls_of_the_command(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    weights = resources.files("scuff") / "assets" / "demo"
+    command = ["evaluate", str(weights / "standard.safetensors"), "--suite", "cifar10-c", "--data", "fashion"]
+    command += ["--limit", "40", "--only", "contrast"]
+    scuff.evaluate(str(weights / "fog.safetensors"), "cifar10-c", "fashion", "other", limit=40, only=["contrast"])
+    for control, words in [("clean", "each model on all clean images"), ("other", "all cells (/")]:
+        told = CliRunner().invoke(app, [*command, "--out", f"by-{control}", "--passes", "60", "--control", control])
+        assert told.exit_code == 0, told.output
+        assert words in told.output
+        with open(scuff.write_report(f"by-{control}"), encoding="utf-8") as file:
+            text = file.read()
+        assert "Estimates from 60 of 240 passes" in text
+        assert "They are narrower by a control: the results of" in text
+        assert words in text
+    refused = CliRunner().invoke(app, [*command, "--out", "full", "--control", "clean"])
+    assert refused.exit_code == 2
+    assert "a control is for samples" in refused.output

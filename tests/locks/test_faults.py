@@ -209,6 +209,17 @@ def test_faults_of_pictures_are_named(place, written, fault) -> None:
     assert {words in fault.words for fault in verdict.faults} == {True}, verdict
 
 
+@pytest.mark.parametrize("with_data", [False, True])
+def test_an_empty_folder_of_a_cell_is_a_finding(place, written, with_data) -> None:
+    for cell in ("brightness/1", "brightness/2"):
+        shutil.rmtree(written / "folder" / cell)
+        (written / "folder" / cell).mkdir()
+    data = f"folder:{place}/val" if with_data else None
+    verdict = verify(place / "folder.yaml", written / "folder", data=data)
+    assert verdict.different == (("brightness", 1), ("brightness", 2))
+    assert "9 of 9 images are missing" in str(verdict)
+
+
 def test_another_seed_is_named(place, tmp_path) -> None:
     export(place / "val", tmp_path / "out", "cifar10-c", only=ENTRIES, severities=LEVELS, resize=36, crop=32, seed=1)
     verdict = verify(place / "folder.yaml", tmp_path / "out", data=f"folder:{place}/val")

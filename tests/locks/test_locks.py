@@ -277,6 +277,19 @@ def test_an_evaluation_records_the_lock_that_it_is_equal_to(place, tmp_path, mon
         scuff.evaluate({"net": Constant()}, None, data, lock=lock, limit=3)
 
 
+def test_the_usual_seed_is_refused_beside_a_lock_of_another(place, tmp_path) -> None:
+    data = f"npz:{place}/test.npz"
+    lock = make_lock("cifar10-c", data, only=["contrast"], severities=[1], seed=7)
+    lock.save(tmp_path / "seven.yaml")
+    with pytest.raises(ValueError, match="says seed 7, not 0"):
+        scuff.evaluate({"net": Constant()}, None, data, lock=tmp_path / "seven.yaml", seed=0)
+    code, output = run("corrupt", place / "test.npz", tmp_path / "out", "--lock", tmp_path / "seven.yaml", "--seed", 0)
+    assert (code, "says seed 7, not 0" in output) == (2, True), output
+    rows = scuff.evaluate({"net": Constant()}, None, data, tmp_path / "run", lock=tmp_path / "seven.yaml")
+    assert scuff.read_evaluation(tmp_path / "run").settings["seed"] == 7
+    assert set(rows["corruption"]) == {"clean", "contrast"}
+
+
 def test_an_evaluation_of_other_images_is_refused(place, tmp_path) -> None:
     arrays = dict(np.load(place / "test.npz"))
     arrays["images"][3, 0, 0, 0] ^= 1

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from chromium import Chromium, find_chromium
+from browser import Browser
 from made_evaluations import make_evaluation
 from made_mscr import made_settings as made_mscr_settings
 from made_mscr import make_robust_accuracies, make_separation
@@ -22,10 +22,8 @@ HOSTILE = "</script><script>window.hurt = 1</script><img src=x onerror='window.h
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    path = find_chromium()
-    assert path is not None, "no chromium found; install one (Debian: apt install chromium) or set CHROMIUM to its path"
-    with Chromium(path, tmp_path_factory.mktemp("profile")) as browser:
+def browser():
+    with Browser() as browser:
         yield browser
 
 
@@ -73,7 +71,7 @@ def test_a_click_on_a_head_sorts_and_a_second_one_turns_it_around(page):
     assert page.run(VALUES) == sorted(values, reverse=True)
     assert page.run(ORDERS)[3] == "descending"
     page.run("document.querySelector('#summary thead th button').focus()")
-    page.press("Enter", 13, "\r")
+    page.press("Enter")
     assert page.run(FIRST) == sorted(page.run(FIRST))
 
 
@@ -85,7 +83,7 @@ def test_the_switch_changes_heat_map_details_and_images(page):
     assert len(cells) == len(images) == 1
     assert cells[0].startswith("resnet20")
     page.run("document.querySelector('#model-cells').focus()")
-    page.press("ArrowDown", 40)
+    page.press("ArrowDown")
     page.wait_for("document.querySelector('#model-images').value === '1'")  # the other switch follows
     cells_then, images_then = page.run(SHOWN.format("cells")), page.run(SHOWN.format("images"))
     assert cells_then[0].startswith("wide-resnet")
@@ -103,10 +101,10 @@ def test_a_cell_shows_its_interval_to_pointer_and_keyboard(page):
     assert re.search(r"gaussian noise, severity 1\n.*% error\n95 % interval .* to .*\nn = 40", label)
     assert page.run("document.querySelector('#tip').offsetHeight") > 40
     page.run(f"document.querySelector({json.dumps(cell)}).focus()")
-    page.press("ArrowRight", 39)
-    page.press("ArrowDown", 40)
+    page.press("ArrowRight")
+    page.press("ArrowDown")
     assert page.run("document.querySelector('#tip').innerText").startswith("shot noise, severity 2\n")
-    page.press("Escape", 27)
+    page.press("Escape")
     assert page.run("document.querySelector('#tip').hidden")
 
 
@@ -139,7 +137,7 @@ def test_page_and_figures_follow_the_preference_for_dark(page):
 
 def test_paper_is_light_has_no_controls_and_every_model(page):
     page.window(1280, dark=True)
-    page.send("Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    page.paper(True, dark=True)
     assert len(page.run(SHOWN.format("cells"))) == 3
     hidden = ".switch, nav, details"
     assert page.run(f"[...document.querySelectorAll({json.dumps(hidden)})].every(e => !e.offsetHeight)")
@@ -207,12 +205,12 @@ def test_the_arrow_keys_move_through_the_matrix_across_its_groups(study):
     """The first row of a group has one cell more, the name of the group; the column must not change there."""
     names = study.run("[...document.querySelectorAll('#overlap tbody th[scope=row]')].map(e => e.textContent)")
     study.run("document.querySelector('#overlap td[data-tip]').focus()")
-    study.press("ArrowRight", 39)
+    study.press("ArrowRight")
     for name in names[1:12]:
-        study.press("ArrowDown", 40)
+        study.press("ArrowDown")
         first = study.run("document.querySelector('#tip').innerText").split("\n")[0]
         assert first == f"{name} and {names[1]}" or name == names[1]
-    study.press("Escape", 27)
+    study.press("Escape")
     assert study.run("document.querySelector('#tip').hidden")
     study.hover("#overlap tbody tr:nth-child(2) td[data-tip]")
     assert study.run("document.querySelector('#tip').innerText").startswith(f"{names[1]} and {names[0]}\noverlap ")
@@ -229,11 +227,11 @@ def test_a_matrix_scrolls_inside_a_phone_below_its_names(study):
 
 def test_matrices_fit_on_paper(study):
     study.window(688)  # A4 without its margins
-    study.send("Emulation.setEmulatedMedia", media="print", features=[])
+    study.paper(True)
     widths = study.run("[...document.querySelectorAll('.matrix')].map(e => e.getBoundingClientRect().width)")
     assert len(widths) == 2
     assert max(widths) <= 688
-    study.send("Emulation.setEmulatedMedia", media="", features=[])
+    study.paper(False)
 
 
 # --- MSCR ------------------------------------------------------------------------------------------------------------
@@ -260,11 +258,14 @@ def mscr(browser, tmp_path_factory):
 def test_a_surface_follows_the_preference_for_dark_and_stays_as_it_was_turned(mscr):
     x, y = mscr.middle("#surface .panel:not([hidden]) .scene")
     before = mscr.run(f"{SCENE}._fullLayout.scene.camera.eye.x")
-    mscr.send("Input.dispatchMouseEvent", type="mouseMoved", x=x - 10, y=y)
-    for kind, away in (("mousePressed", 0), ("mouseMoved", 50), ("mouseMoved", 100)):
-        mscr.send("Input.dispatchMouseEvent", type=kind, x=x + away, y=y, button="left", buttons=1, clickCount=1)
+    mouse = mscr.page.mouse
+    mouse.move(x - 10, y)
+    mouse.move(x, y)
+    mouse.down()
+    mouse.move(x + 50, y)
+    mouse.move(x + 100, y)
     mscr.wait_for(f"Math.abs({SCENE}._fullLayout.scene._scene.camera.eye[0] - {before}) > 0.1")
-    mscr.send("Input.dispatchMouseEvent", type="mouseReleased", x=x + 100, y=y, button="left", clickCount=1)
+    mouse.up()
     mscr.wait_for(f"Math.abs({SCENE}._fullLayout.scene.camera.eye.x - {before}) > 0.05")
     turned = mscr.run(f"{SCENE}._fullLayout.scene.camera.eye")
     mscr.window(600, dark=True)
@@ -278,7 +279,7 @@ def test_only_the_surface_of_the_model_that_is_shown_is_drawn(mscr):
     mscr.window(600)
     assert mscr.run(f"{SCENES}.map(e => e.dataset.figure)") == ["surface0"]
     mscr.run("document.querySelector('#model-surface').focus()")
-    mscr.press("ArrowDown", 40)
+    mscr.press("ArrowDown")
     mscr.wait_for("document.querySelector('#model-accuracies').value === '1'")
     mscr.wait_for(f"{SCENE}?.querySelector('canvas')?.clientWidth > 500")
     mscr.wait_for("document.querySelector('[data-figure=runs1] .main-svg')?.clientWidth > 500")

@@ -84,7 +84,7 @@ def test_figures_are_what_plotly_understands(page):
     text = json.dumps(page.data()["figures"])
     figures = json.loads(re.sub(r'"@([a-z0-9-]+)(?:/[0-9.]+)?"', lambda m: f'"{theme[m.group(1)]}"', text))
     assert set(figures) == {
-        *("mscr", "trade-off", "surface0", "surface1", "copies-mean", "copies-std", "runs0", "runs1"),
+        *("mscr", "clean", "trade-off", "surface0", "surface1", "copies-mean", "copies-std", "runs0", "runs1"),
         *("distances", "distances-cumulative"),
     }
     for figure in figures.values():
@@ -110,7 +110,7 @@ def test_training_noises_are_compared_with_the_smallest_and_with_each_other(page
     assert table_of(page, f"1-nn: all pairs of {changes.replace(' minus none', 's')}")
     assert page.sections()[2] == "comparisons"
     text, several = " ".join(page.texts("main")), (clean["p_holm"] < 0.05).sum()
-    assert f"1-nn: of {pairs} pairs of training noises differ {several} without noise" in text
+    assert f"1-nn: of {pairs} pairs of training noises, {several} differ in accuracy without noise, " in text
     assert f"Holm's correction for {pairs} pairs each" in text
     assert "not what other data would" in text
 
@@ -688,3 +688,30 @@ def test_the_training_noise_that_is_enough_is_all_that_is():
     accuracies = RobustAccuracies(("m",), (0.0, 0.1, 0.2), (0.0, 0.1), values, 0.1, runs=(0, 1, 2))
     ((_, words),) = mscr_verdicts(measure_mscr(accuracies), Radius())
     assert "With training noise of ε_min, no loss is distinguishable from 0." in words
+
+
+def test_clean_accuracy_is_drawn_by_training_noise(page, accuracies):
+    scores = measure_mscr(accuracies).scores
+    for trace, (_, lines) in zip(
+        page.data()["figures"]["clean"]["data"], scores.groupby("model", sort=False), strict=True
+    ):
+        assert trace["x"] == lines["train_noise"].tolist()
+        assert np.allclose(trace["y"], 100 * lines["clean"], atol=5e-4)
+
+
+def test_points_of_the_plane_are_drawn_with_their_nearest_pair(tmp_path):
+    rng = np.random.default_rng(0)
+    x = (rng.random((60, 2)) + (np.arange(60) % 2)[:, None]) / 2
+    data = tmp_path / "plane.npz"
+    np.savez(data, x=x, y=np.arange(60) % 2)
+    out = tmp_path / "out"
+    assert CliRunner().invoke(app, ["separation", str(data), "--per-point", "--out", str(out)]).exit_code == 0
+    write_report(out, tmp_path / "page.html")
+    *classes, nearest = Page((tmp_path / "page.html").read_text(encoding="utf-8")).data()["figures"]["points"]["data"]
+    drawn = [np.column_stack([trace["x"], trace["y"]]) for trace in classes]
+    for label, points in enumerate(drawn):
+        assert np.allclose(points, x[label::2], rtol=1e-5)
+    gaps = np.abs(drawn[0][:, None] - drawn[1][None]).max(axis=2)
+    first, second = np.unravel_index(gaps.argmin(), gaps.shape)
+    pair = sorted(zip(nearest["x"], nearest["y"], strict=True))
+    assert np.allclose(pair, sorted([tuple(drawn[0][first]), tuple(drawn[1][second])]), rtol=1e-5)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from chromium import Chromium, find_chromium
+from browser import Browser
 from made_distances import (
     NAMED,
     UNRELATED,
@@ -128,8 +128,6 @@ def test_figures_are_what_plotly_understands(page, other_pages):
 
 
 def test_pages_open_in_a_browser_without_a_complaint_and_fit_on_a_phone(tmp_path):
-    path = find_chromium()
-    assert path is not None, "no chromium found; install one (Debian: apt install chromium) or set CHROMIUM to its path"
     some = make_distances(6, corruptions=4, resamplings=2)
     errors = make_errors(some)
     texts = {
@@ -141,7 +139,7 @@ def test_pages_open_in_a_browser_without_a_complaint_and_fit_on_a_phone(tmp_path
         "new": rendered(dissimilar_page, make_dissimilar()),
     }
     charts = {}
-    with Chromium(path, tmp_path / "profile") as browser:
+    with Browser() as browser:
         browser.window(375)
         for name, text in texts.items():
             (tmp_path / f"{name}.html").write_text(text, encoding="utf-8")

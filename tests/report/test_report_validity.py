@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from chromium import Chromium, find_chromium
+from browser import Browser
 from made_validity import (
     NATURAL,
     SCORE,
@@ -48,11 +48,9 @@ def test_all_sections_are_there_and_nothing_is_unnamed(page):
 def test_the_page_opens_in_a_browser_without_a_complaint_and_shows_one_suite_at_a_time(
     tmp_path, shifts, correlations, contributions
 ):
-    path = find_chromium()
-    assert path is not None, "no chromium found; install one (Debian: apt install chromium) or set CHROMIUM to its path"
     (tmp_path / "page.html").write_text(render_all(shifts, correlations, contributions), encoding="utf-8")
     shown = "[...document.querySelectorAll('.panel:not([hidden]) > h3')].map(title => title.textContent)"
-    with Chromium(path, tmp_path / "profile") as browser:
+    with Browser() as browser:
         browser.window(375)
         browser.open((tmp_path / "page.html").as_uri())
         browser.wait_for(DRAWN)

@@ -69,6 +69,27 @@ def test_verdicts_and_what_is_kept(source, tmp_path):
     assert again.exit_code == 1
 
 
+def test_a_ratio_to_nothing_is_no_number_and_undecided(source, tmp_path):
+    blind = net(offset=1e6)  # right about the darkest class alone
+    file = claims_file(
+        tmp_path,
+        "keeps: {metric: robustness_score, of: contrast, severity: 1, at_least: 0.5}",
+        "these: {metric: robustness_score, of: contrast, severity: 1, at_least: 0.5, population: these}",
+    )
+    bright = source.take(source.labels > 0)
+    checked = scuff.studies.check(file, blind, data=bright, out=tmp_path / "gate")
+    for claim in checked.claims:
+        assert (claim.verdict, claim.worst.estimate) == ("undecided", None)
+        assert "right about none of the clean images" in claim.notes[0]
+    text = (tmp_path / "gate" / "claims.json").read_text()
+    assert "NaN" not in text
+    again = scuff.studies.read_claims_study(tmp_path / "gate")
+    assert [claim.outcomes for claim in again.claims] == [claim.outcomes for claim in checked.claims]
+    assert "none [" in str(read_page(str(tmp_path / "gate")).sections)
+    with pytest.raises(ValueError, match="the folder above it has the page"):
+        scuff.write_report(tmp_path / "gate" / "answers")
+
+
 def test_rows_decide_as_the_model_does(source, tmp_path):
     scuff.evaluate(net(), "cifar10-c", source, tmp_path / "rows", only=["contrast", "fog"], severities=[1, 2])
     file = claims_file(tmp_path, EASY, HARD, "both: {of: [contrast, fog], severity: {to: 2}, at_most: 0.9}")

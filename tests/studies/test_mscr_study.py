@@ -389,7 +389,7 @@ def test_the_command_line(tmp_path, file):
     assert "Trainings with tests: 4, 4 done already" in again.output
     assert "1.96" in again.output
     assert "1-nn: training noise minus none, in points" in again.output
-    assert "of 1 pairs of training noises differ" in again.output
+    assert "of 1 pair of training noises, " in again.output
     assert (out / "accuracies.csv").exists()
     settings = json.loads((out / "mscr.json").read_text())
     assert settings["epsilon_min"] == class_separation(*rings()).epsilon_min

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from scuff import options as kinds
 from scuff.cli import app
 from scuff.options import AS_IN_PYTHON, REQUIRED, command_defaults, options_of
+from scuff.studies import adaptation as adaptation_study
 from scuff.studies.base import Study, again, join
 from scuff.studies.overlap.study import OverlapStudy
 from scuff.studies.validity import study as validity_study
@@ -28,6 +29,7 @@ EXAMPLES = {
     kinds.REPEATED: ["first", "second"],
     kinds.SEEDS: [3, 7],
     kinds.SCHEMES: ["augmix", "randaugment:count=3,level=4"],
+    adaptation_study.NUMBER_OR_MEASURED: 2.5,
     validity_study.NATURAL_FOLDERS: ["v2=runs/v2", "runs/a,runs/val-a"],
     validity_study.PAIRS_OF_NUMBERS: [[2, 3], [3, 2]],
 }

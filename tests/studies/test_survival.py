@@ -48,6 +48,20 @@ def _first_failure(grey: int, grid: int = 16) -> float:
     return math.inf
 
 
+def test_corruptions_may_join_later(tmp_path: Path) -> None:
+    for only in (["contrast"], ["brightness"], ["contrast"]):
+        rows = SurvivalStudy(_model(), "cifar10-c", _source(), tmp_path, only=only).run()
+    assert list(dict.fromkeys(rows["corruption"])) == ["brightness", "contrast"]  # as in the suite
+    settings = SurvivalStudy.read_settings(tmp_path)
+    assert settings["only"] == settings["options"]["only"] == ["brightness", "contrast"]
+    suite = scuff.Suite("two", 1, 32, {e: {"shift": [0.1, 0.2], "corruption": "brightness"} for e in ("a", "b")}, 2)
+    for only in (["a"], None):
+        SurvivalStudy(_model(), suite, _source(), tmp_path / "two", only=only).run()
+    settings = SurvivalStudy.read_settings(tmp_path / "two")
+    assert settings["only"] == ["a", "b"]
+    assert "only" not in settings["options"]  # all of the benchmark, which is the default
+
+
 def test_the_first_failure_is_found_and_a_second_run_finds_it_again(tmp_path: Path) -> None:
     study = SurvivalStudy(_model(), "cifar10-c", _source(), tmp_path, only=["brightness", "contrast"])
     rows = study.run()

@@ -16,8 +16,9 @@ from scuff.cli.plugins import accept_plugins
 
 # In the order in which a newcomer wants them. Each is `VERB_command` of the module of its name, or a group, `VERB_app`.
 VERBS = (
-    *("list", "show", "gallery", "corrupt", "lock", "verify", "evaluate", "compare", "survival", "check", "train"),
-    *("overlap", "design", "separation", "mscr", "distance", "validity", "report", "progress", "demo"),
+    *("list", "show", "gallery", "corrupt", "lock", "verify", "evaluate", "compare", "survival", "check", "adapt"),
+    *("train", "overlap", "design", "separation", "mscr", "distance", "validity", "report", "explore", "progress"),
+    "demo",
 )
 # Verbs whose module is named after their question.
 FILES = {"check": "claims", "mscr": "separation", "distance": "transform_space"}
@@ -98,6 +99,7 @@ def _main(
       scuff compare runs/a runs/b        which of two models is more robust, and where
       scuff survival MODEL --suite imagenet-c --data folder:val --out runs/fails
       scuff check claims.yaml MODEL --data folder:val --out runs/gate
+      scuff adapt MODEL --stream continual --data cifar10:data --methods tent,cotta --out runs/adapt
       scuff train --data cifar10:data --recipe cifar-fast --out net.safetensors
       scuff overlap noc-candidates --data cifar10:data --recipe cifar-fast --out runs/noc
       scuff design nonoverlapping runs/noc --out my-benchmark.yaml
@@ -106,6 +108,7 @@ def _main(
       scuff distance schemes cifar10-c --schemes augmix --data cifar10:data --recipe cifar-fast --out runs/near
       scuff validity table.csv --mapping mapping.yaml --out runs/valid
       scuff report runs/mine             write one HTML page about any folder of results
+      scuff explore                      play with corruptions in a browser
       scuff progress runs/noc --watch    watch a study, from any machine that sees its folder
 
     Own corruptions, metrics, models and data: scuff COMMAND --plugin FILE.py, or [tool.scuff] plugins = ["FILE.py"] in

@@ -248,7 +248,11 @@ def assess_command(
         typer.echo("\n".join(benchmarks.direct_words(scores)))
     for _, table in benchmarks.ce_tables(scores):
         print_table(table)
+    coverage = {" against ".join(key): frame for key, frame in scores.coverage.items()}
+    kinds: dict[str, Any] = {"coverage": coverage, "direct": scores.direct, "balance": scores.balances}
     if not scores.balances:
+        if as_json:
+            write_files(kinds, None, as_json, None)
         raise ValueError(
             f"no benchmark here has corruption errors relative to {baseline}; take another --baseline (published ones "
             "are those of one suite), or a benchmark of two corruptions or more that harm it, with a model of each"
@@ -259,9 +263,7 @@ def assess_command(
         import pandas as pd
 
         errors = pd.concat([frame.assign(benchmark=name) for name, frame in scores.errors.items()])
-        coverage = {" against ".join(key): frame for key, frame in scores.coverage.items()}
-        kinds = {"coverage": coverage, "direct": scores.direct, "balance": scores.balances, "errors": errors}
-        write_files(kinds, errors, as_json, as_csv)
+        write_files({**kinds, "errors": errors}, errors, as_json, as_csv)
 
 
 design_app.command("dissimilar")(dissimilar_command)

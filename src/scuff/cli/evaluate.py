@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -52,13 +53,16 @@ def evaluate_command(
       scuff evaluate torchvision:resnet50 --data folder:val --lock imagenet-c.lock.yaml --out runs/locked
       scuff evaluate torchvision:resnet50 --data imagenet-a:imagenet-a --out runs/a
       scuff evaluate torchvision:resnet50 --suite imagenet-c --data folder:val --out runs/quick --half-width 0.5
+      scuff evaluate torchvision:resnet50 --suite imagenet-c --data folder:val --out runs/quick --passes 20000 \\
+        --control runs/c:convnext_tiny
     """
     check_files(as_json, as_csv)
     from scuff.cli.jobs import chosen_engine, remove_damaged_cells, resumable_job
     from scuff.evaluation import plan_evaluation, run_plan
     from scuff.evaluation.sampled import is_sampled
 
-    sampled = is_sampled(options.get("passes"), options.get("half_width"))
+    options["control"] = _absolute(options.get("control"))
+    sampled = is_sampled(options.get("passes"), options.get("half_width"), options["control"])
     if sampled and (as_json or as_csv or baseline != "alexnet"):
         raise ValueError("a sample is relative to AlexNet and goes to a report: leave out --baseline, --json and --csv")
     place = chosen_engine(engine, address, None)
@@ -82,6 +86,12 @@ def evaluate_command(
         from scuff.evaluation import read_evaluation
 
         write_files(*score_numbers(read_evaluation(plan.store.root), baseline), as_json, as_csv)
+
+
+def _absolute(control: str | None) -> str | None:
+    """A control that a report finds wherever it is written from."""
+    is_folder = control is not None and control != "clean" and "://" not in control
+    return os.path.abspath(control) if is_folder else control  # type: ignore[arg-type, type-var]
 
 
 def _check_baseline(plan: Plan, baseline: str) -> None:
@@ -130,16 +140,20 @@ def _sample(plan: Plan, options: dict[str, Any], engine: Any, dry_run: bool) -> 
     from scuff.cli.console import print_table
     from scuff.cli.jobs import resumable_job
     from scuff.evaluation.sampled import Sampling, run_sampled
-    from scuff.report.evaluation.sampled import sampled_table
+    from scuff.report.evaluation.sampled import control_words, sampled_table
 
-    sampling = Sampling(plan)
+    control = options["control"]
+    sampling = Sampling(plan, control)
     done = {model: sampling.done(model) for model in plan.classifiers}
     asked = f"{options['passes']} passes" if options.get("passes") else f"+-{options['half_width']:g} points"
     typer.echo(f"A sample: {asked} of each model; of all {len(sampling.order)}, {max(done.values())} are there")
+    if control is not None:
+        typer.echo(f"Control: {control_words(control)}")
     if dry_run:
         return
+    wanted = options.get("passes"), options.get("half_width"), control
     with resumable_job() as advance:
-        timing = run_sampled(plan, options.get("passes"), options.get("half_width"), engine=engine, progress=advance)
+        timing = run_sampled(plan, *wanted, engine=engine, progress=advance)
     _tell_timing(timing)
     print_table(sampled_table({model: sampling.scores(model) for model in plan.classifiers}))
     typer.echo("In brackets: 95 % intervals for what all passes over these images would give.")

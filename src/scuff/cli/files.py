@@ -22,14 +22,14 @@ def check_files(*files: Path | None) -> None:
             raise ValueError(f"{file} cannot be written: " + ("it is a folder" if file.is_dir() else "no such folder"))
 
 
-def write_files(numbers: dict[str, Any], cells: pd.DataFrame, as_json: Path | None, as_csv: Path | None) -> None:
+def write_files(numbers: dict[str, Any], cells: pd.DataFrame | None, as_json: Path | None, as_csv: Path | None) -> None:
     """Write what was asked for; in JSON, frames are lists of lines, and what is undefined is null."""
     from scuff.files import write_by_rename
 
     if as_json is not None:
         with write_by_rename(as_json) as file:
             file.write((json.dumps(_plain(numbers), indent=2, allow_nan=False) + "\n").encode())
-    if as_csv is not None:
+    if as_csv is not None and cells is not None:
         with write_by_rename(as_csv) as file:
             file.write(cells.to_csv(index=False).encode())
 

@@ -44,6 +44,7 @@ def report_command(
       scuff design dissimilar   the benchmark, and how it was found
       scuff validity            whether synthetic benchmarks predict robustness to natural shifts
       scuff survival            the severity at which a model first fails, by corruption
+      scuff adapt               error over time of every method of test-time adaptation, and when one collapses
       scuff check               which claims hold, and the evidence
 
     Studies, and evaluations that are not finished, also show their progress: runs, cells, failures. A study that is

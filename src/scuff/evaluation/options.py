@@ -13,7 +13,7 @@ from scuff.vocabulary import (
     Only,
     ProgressOption,
     Resize,
-    Seed,
+    SeedOrLocks,
     Severities,
     SkipUnreadable,
     Std,
@@ -77,6 +77,15 @@ class EvaluationOptions:
             "POINTS",
         ),
     ] = None
+    control: Annotated[
+        str | None,
+        Option(
+            "Narrow the intervals of such a sample by what is known of all images: clean (all clean images are then "
+            "tried), or the finished evaluation of another model.",
+            TEXT,
+            "clean|DIR[:MODEL]",
+        ),
+    ] = None
     clean: Annotated[Any, Option("Clean counterpart of published corrupted images.", TEXT, "SOURCE")] = None
     classes: Annotated[
         str | None, Option("Class subset: imagenet-a, imagenet-r or objectnet; others do not count.", TEXT, "NAME")
@@ -86,7 +95,7 @@ class EvaluationOptions:
     crop: Annotated[
         int | None, Option("Then crop the middle square. Default: as the models expect.", WHOLE, "PIXELS")
     ] = None
-    seed: Seed = 0
+    seed: SeedOrLocks = None
     as_published: Annotated[
         bool, Option("Compress corrupted images as the published ImageNet-C did (JPEG).", SWITCH)
     ] = False

@@ -177,7 +177,7 @@ def plan_evaluation(asked: EvaluationOptions) -> Plan:
     """Plan an evaluation without computing anything."""
     if asked.precision not in PRECISIONS:
         raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {asked.precision!r}")
-    if isinstance(asked.seed, bool) or not isinstance(asked.seed, int):
+    if isinstance(asked.seed, bool) or not isinstance(asked.seed, int | None):
         raise ValueError(f"seed must be a whole number, got {asked.seed!r}")
     if asked.decoder not in DECODERS:
         raise ValueError(f"decoder must be one of {', '.join(DECODERS)}, got {asked.decoder!r}")
@@ -225,7 +225,7 @@ def plan_evaluation(asked: EvaluationOptions) -> Plan:
         "size": image_side(example, cut),
         "suite": suite.to_dict(),
         "families": {entry: get(suite.corruption(entry)).family for entry in suite.entries},
-        "seed": asked.seed,
+        "seed": asked.seed or 0,
         "cut": cut and asdict(cut),
         "clean_cut": clean_cut and asdict(clean_cut),
         "as_published": asked.as_published,

@@ -50,8 +50,8 @@ def evaluate(asked: EvaluationOptions) -> pd.DataFrame:
         plan = plan_evaluation(**options | {"out": nowhere if asked.out is None else asked.out})
         for doubt in doubts(plan):
             log.warning(doubt)
-        if is_sampled(asked.passes, asked.half_width):
-            run_sampled(plan, asked.passes, asked.half_width)
+        if is_sampled(asked.passes, asked.half_width, asked.control):
+            run_sampled(plan, asked.passes, asked.half_width, asked.control)
             return Sampling(plan).rows(*plan.classifiers)
         run_plan(plan)
         for doubt in late_doubts(plan):

@@ -125,7 +125,7 @@ class Runner:
         if not lacking:
             return 0
         source = self.plan.source(cell)
-        pixels, ids = self._load(source, self.pixels_cut(cell))
+        pixels, ids = self.load(source, self.pixels_cut(cell))
         opened, distort = self.open(models), self.distort(cell)
         self.settle(lacking, source, self._shown(cell, pixels.shape[1:]))
         witness = self._witness(cell, source)
@@ -194,7 +194,7 @@ class Runner:
             return shape
         return (shape[0], cut.crop, cut.crop)
 
-    def _load(self, source: Source, cut: Cut | None) -> tuple[Pixels, Tensor]:
+    def load(self, source: Source, cut: Cut | None) -> tuple[Pixels, Tensor]:
         """The pixels of a source: decoded once, and kept until a cell has another source."""
         if self._pixels is None or self._pixels[0] is not source:
             self._pixels = None  # two sources need not fit side by side

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from scuff.files import check_out
 from scuff.options import TEXT, WHOLE, Option
-from scuff.vocabulary import Crop, EngineOption, Only, Resize, Seed, Severities, SkipUnreadable, Validation
+from scuff.vocabulary import Crop, EngineOption, Only, Resize, SeedOrLocks, Severities, SkipUnreadable, Validation
 
 if TYPE_CHECKING:
     from scuff.suites import Suite
@@ -49,7 +49,7 @@ class ExportOptions:
     only: Only = None
     severities: Severities = None
     validation: Validation = False
-    seed: Seed = 0
+    seed: SeedOrLocks = None
     resize: Resize = None
     crop: Crop = None
     save: Annotated[str, Option(SAVE, TEXT, "png|jpeg")] = "png"

@@ -117,7 +117,7 @@ def _plan(asked: ExportOptions, lock: Lock | None, unreadable: Mapping[str, str]
         arrays = open_arrays(source)
     layout = _choose_layout(source, arrays is not None, asked.layout)
     shard = _choose_shard(layout, asked.shard)
-    chosen = {"suite": suite, "levels": levels, "seed": asked.seed, "save": asked.save, "store": store}
+    chosen = {"suite": suite, "levels": levels, "seed": asked.seed or 0, "save": asked.save, "store": store}
     cut, seals = (lock and lock.recipe.cut) or Cut(asked.resize, asked.crop), Seals(store)
     if lock is not None:
         has_labels = arrays is not None and arrays.labels is not None
@@ -134,7 +134,7 @@ def _plan(asked: ExportOptions, lock: Lock | None, unreadable: Mapping[str, str]
         "suite_version": suite.version,
         "suite_content": suite.fingerprint(),
         "source": origin,
-        "seed": asked.seed,
+        "seed": asked.seed or 0,
         "resize": asked.resize,
         "crop": asked.crop,
         "save": asked.save,

@@ -23,7 +23,7 @@ from scuff.data.published import LABELS, written_levels
 from scuff.locks.lock import Lock
 from scuff.locks.recipe import Cell
 from scuff.locks.sums import content_of
-from scuff.pictures import SUFFIXES, find_pictures, read_picture
+from scuff.pictures import SUFFIXES, list_pictures, read_picture
 from scuff.random import image_id
 
 AT_ONCE = 256  # images that are read together
@@ -119,7 +119,7 @@ def _find_cell(lock: Lock, base: Path, source_ids: Sequence[int] | None) -> Seen
         return _tar_cell(lock, base, tars)
     if not base.is_dir():
         return None
-    names = find_pictures(base)
+    names = list_pictures(base)
     stems = [os.path.splitext(name)[0] for name in names]
     return SeenCell(
         base,

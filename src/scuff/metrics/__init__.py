@@ -10,6 +10,15 @@ of one model; `summary`, `ranks` and `compare` take those of many, in one table 
 0.38 [0.33, 0.42] (n = 200; bootstrap over images 95 %)
 """
 
+from scuff.metrics.adaptation import (
+    adaptation_gains,
+    adaptation_scores,
+    collapse,
+    negative_flips,
+    segment_errors,
+    stream_error,
+    window_errors,
+)
 from scuff.metrics.estimate import bootstrap, bootstrap_difference
 from scuff.metrics.evaluation.comparison import compare, difference, differences, holm, ranks, scores, summary
 from scuff.metrics.evaluation.confidence import ece, reliability
@@ -80,6 +89,8 @@ __all__ += [
     "running_mscr",
 ]
 __all__ += ["median_failure", "survival", "survival_area", "survival_differences", "survival_scores", "survival_table"]
+__all__ += ["adaptation_gains", "adaptation_scores", "collapse", "negative_flips", "segment_errors", "stream_error"]
+__all__ += ["window_errors"]
 __all__ += ["Distances", "closest_order", "mmd", "msd", "read_distances", "scheme_correlations"]
 __all__ += ["Correlation", "Effective", "Shifts", "complete_shifts", "contributions", "correlate"]
 __all__ += ["effective_robustness", "read_shifts", "validity", "vif_distance"]

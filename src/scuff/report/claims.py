@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from scuff.metrics.claims.trial import Outcome
 from scuff.report import figure, parts
 from scuff.report.figure import Figure
 from scuff.report.page import Page
@@ -81,7 +82,7 @@ def trials_table(checked: Checked) -> Table:
         Column("claim", lambda line: line[0].name),
         Column("of", lambda line: line[1].name or "all"),
         Column("verdict", lambda line: line[1].verdict),
-        Column("value", lambda line: line[1].estimate, "{:.3g}".format),
+        Column("value", lambda line: _value(line[1])),
         Column("from", lambda line: line[1].low, "{:.3g}".format),
         Column("to", lambda line: line[1].high, "{:.3g}".format),
         Column("images", lambda line: line[1].images, grouped),
@@ -120,4 +121,8 @@ def measured(claim: ClaimResult) -> str:
     """The value of the trial that decided a claim, with its interval."""
     worst = claim.worst
     where = f" ({worst.name})" if worst.name else ""
-    return f"{worst.estimate:.3g} [{worst.low:.3g}, {worst.high:.3g}]{where}"
+    return f"{_value(worst)} [{worst.low:.3g}, {worst.high:.3g}]{where}"
+
+
+def _value(outcome: Outcome) -> str:
+    return "none" if outcome.estimate is None else f"{outcome.estimate:.3g}"

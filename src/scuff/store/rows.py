@@ -28,12 +28,14 @@ COLUMNS = {
 FRAME_COLUMNS = {"frame": pa.int16(), **{f"rank{rank}": pa.int32() for rank in (2, 3, 4, 5)}}  # of sequences only
 FAILURE_COLUMNS = {"failure": pa.float32(), "highest": pa.float32(), "flips_back": pa.bool_()}  # of survival only
 DIAL_COLUMNS = {"dial": pa.float64()}  # of claims only: a severity in place of a level
+STREAM_COLUMNS = {"position": pa.int64(), "segment": pa.int32()}  # of streams only, and so is the text `method`
 
 
 def write_rows(store: Store, name: str, constant: Mapping[str, str], columns: Mapping[str, np.ndarray]) -> None:
     """Write the rows of one cell: `constant` once for all, `columns` (N,) each, or one number for all.
 
-    Rows of a sample mix cells: their corruptions are a column.
+    Rows of a sample or a stream mix cells: their corruptions are a column. Severities of two corruptions at once are
+    text.
     """
     count = len(columns["image_id"])
     zeros = pa.array(np.zeros(count, np.int32))
@@ -41,11 +43,12 @@ def write_rows(store: Store, name: str, constant: Mapping[str, str], columns: Ma
         word: pa.array(columns[word]).dictionary_encode()
         if word in columns
         else pa.DictionaryArray.from_arrays(zeros, pa.array([constant[word]]))
-        for word in CONSTANT
+        for word in (*CONSTANT, *(["method"] if "method" in constant else []))
     }
-    for column, kind in {**COLUMNS, **FRAME_COLUMNS, **FAILURE_COLUMNS, **DIAL_COLUMNS}.items():
+    for column, kind in {**COLUMNS, **FRAME_COLUMNS, **FAILURE_COLUMNS, **DIAL_COLUMNS, **STREAM_COLUMNS}.items():
         if column in columns:
-            table[column] = pa.array(np.broadcast_to(columns[column], count), kind)
+            values = np.broadcast_to(columns[column], count)
+            table[column] = pa.array(values).dictionary_encode() if values.dtype == object else pa.array(values, kind)
     file = io.BytesIO()
     sealed = pa.table(table).replace_schema_metadata({"digest": BLANK})
     pq.write_table(sealed, file, compression="zstd", write_page_checksum=True)  # which other programs check as well

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from scuff.studies.adaptation import AdaptationStudy, adapt
 from scuff.studies.calibration.study import CalibrationStudy, calibrate_suite
 from scuff.studies.claims.study import ClaimsStudy, check
 from scuff.studies.overlap.study import OverlapStudy, overlap
@@ -33,9 +34,10 @@ from scuff.studies.validity.study import ValidityStudy, validity
 STUDIES = (
     *(OverlapStudy, MscrStudy, SeparationStudy, ValidityStudy, SurvivalStudy),
     *(SubsetsStudy, MixingStudy, DissimilarStudy, CorrelationStudy, DistancesStudy, CalibrationStudy),
-    ClaimsStudy,
+    *(ClaimsStudy, AdaptationStudy),
 )
 FUNCTIONS = (
+    adapt,
     calibrate_suite,
     check,
     correlation,
@@ -52,6 +54,7 @@ FUNCTIONS = (
 READERS = {
     "Checked": "claims.results",
     "Validity": "validity.results",
+    "read_adaptation": "adaptation",
     "read_accuracy_table": "validity.table",
     "read_claims_study": "claims.results",
     "read_dissimilar": "transform_space.dissimilar",

@@ -6,14 +6,15 @@ and its scene does not.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
-from scuff.options import TEXT, Option
-from scuff.studies.base import Plan, Study, as_function, check_folder, complete_settings, open_engine_of, study
-from scuff.vocabulary import Crop, Data, Limit, Mean, Only, Out, Resize, Seed, SkipUnreadable, Std
+from scuff.options import TEXT, WORDS, Option
+from scuff.studies.base import Plan, as_function, check_folder, complete_settings, open_engine_of, study
+from scuff.studies.one_model import OneModelStudy
+from scuff.vocabulary import Data, Only, Out
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,13 +30,14 @@ if TYPE_CHECKING:
 MODEL = "torchvision:NAME, timm:NAME, onnx:FILE, FILE.safetensors, FILE.pt, package.module:object."
 SUITE = "Suite of corruptions with levels: its name (see scuff list), or its file."
 IMAGES = "Clean images: fashion, cifar10:DIR, folder:DIR, npz:FILE, hf:DIR, ..."
+ENTRIES = "Search only these corruptions, as in fog,snow; more of them may join later. Default: the benchmark."
 PATH = "levels, through all of them, or monotone, through those that lead away from the image."
 HALVINGS = 4  # of a step between levels
 OF_A_MODEL = ("model", "model_name", "data", "limit", "only")  # settings in which those may differ that are compared
 
 
 @study
-class SurvivalStudy(Study["pd.DataFrame"]):
+class SurvivalStudy(OneModelStudy["pd.DataFrame"]):
     """Find the first severity at which a model fails, for every image and corruption.
 
     Returns rows with a line per image and corruption: `failure` is the severity, 0 if the model is wrong about the
@@ -51,15 +53,8 @@ class SurvivalStudy(Study["pd.DataFrame"]):
     data: Annotated[Data, Option(IMAGES, TEXT, "SOURCE")]
     out: Out
     _: KW_ONLY
-    only: Only = None
+    only: Annotated[Only, Option(ENTRIES, WORDS, "NAMES", resume="joins")] = None
     path: Annotated[str, Option(PATH, TEXT, "NAME")] = "levels"
-    limit: Limit = None
-    skip_unreadable: SkipUnreadable = False
-    resize: Resize = None
-    crop: Crop = None
-    seed: Seed = 0
-    mean: Mean = None
-    std: Std = None
 
 
 survival = as_function(SurvivalStudy)
@@ -69,7 +64,6 @@ def plan_survival(study: SurvivalStudy) -> "Plan[pd.DataFrame]":
     """Open the model and the images, and find out which corruptions are left."""
     from scuff.door import resolve_still
     from scuff.store import Store
-    from scuff.studies.calibration.bench import plan_bench
     from scuff.suites import Suite, load_suite
 
     suite = study.suite if isinstance(study.suite, Suite) else load_suite(study.suite)
@@ -79,14 +73,23 @@ def plan_survival(study: SurvivalStudy) -> "Plan[pd.DataFrame]":
             raise ValueError(f"{suite.name}/{entry} has no levels, so there is no severity to search")
         resolve_still(entry, 0.5, suite=suite, path=study.path)
     engine, device = open_engine_of(study)
-    images = {name: getattr(study, name) for name in ("limit", "skip_unreadable", "progress", "resize", "crop")}
-    bench = plan_bench(study.model, study.data, **images, mean=study.mean, std=study.std, device=device)
+    bench = study.plan_bench(device)
     asked = {"suite": suite.to_dict(), "path": study.path, "limit": study.limit, "seed": study.seed}
     named = {"model_name": bench.classifier.name, "data": bench.source.name}
     settings = complete_settings(study, {**asked, **named, **bench.settings(), "only": entries}, device)
     store = Store(study.out)
-    check_folder(study, store, settings)
+    before = check_folder(study, store, settings)
+    if before is not None:
+        _join(settings, before["only"], suite)
     return Plan(study, settings, SurvivalWork(study, store, bench, suite, entries), store, engine)
+
+
+def _join(settings: "Settings", before: list[str], suite: "Suite") -> None:
+    """Corruptions of before and now, in the order of the suite; the benchmark need not be named."""
+    every = [entry for entry in suite.entries if entry in (*before, *settings["only"])]
+    settings["only"] = settings["options"]["only"] = every
+    if every == list(suite.choose()):
+        del settings["options"]["only"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,25 +193,42 @@ def _search(
     import numpy as np
 
     bench, levels = closed.open(), suite.listed_levels(entry)
+    is_right = partial(_is_right, bench, suite, entry, path, seed)
+    failure, flips_back = first_failures(bench.clean, levels, is_right, advance)
+    ids, labels = bench.source.ids, bench.source.labels
+    found: dict[str, Any] = {"failure": failure, "highest": np.float32(levels[-1]), "flips_back": flips_back}
+    return {"image_id": ids, "label": labels, **found}
+
+
+def first_failures(
+    clean: "np.ndarray",
+    levels: Sequence[int],
+    is_right: "Callable[[np.ndarray], np.ndarray]",
+    advance: "Advance" = lambda done, of: None,
+) -> "tuple[np.ndarray, np.ndarray]":
+    """The severity at which each image fails first, and whether it is right again at a later level.
+
+    `clean` says which images are right as they are; `is_right` takes a severity for each image, or NaN where it need
+    not look. A failure is 0 where the clean image is wrong already, and infinite where there is none.
+    """
+    import numpy as np
+
     passes, highest = len(levels) + HALVINGS, levels[-1]
-    right = [bench.clean]
+    right = [clean]
     for level in levels:
         advance(len(right) - 1, passes)
-        right.append(_is_right(bench, suite, entry, path, seed, np.full(len(bench.source), float(level))))
+        right.append(is_right(np.full(len(clean), float(level))))
     alive = np.logical_and.accumulate(right)  # (levels + 1, N)
     low = alive.sum(0) - 1.0  # the last level before the first failure; -1 if there is none
-    flips_back = (np.asarray(right) & ~alive).any(0)
+    flips_back = np.asarray((np.asarray(right) & ~alive).any(0))
     between = (low >= 0) & (low < highest)
     high = low + 1.0
     for step in range(HALVINGS):
         advance(len(levels) + step, passes)
         middle = np.where(between, (low + high) / 2, np.nan)
-        survives = _is_right(bench, suite, entry, path, seed, middle)
+        survives = is_right(middle)
         low, high = np.where(between & survives, middle, low), np.where(between & ~survives, middle, high)
-    failure = np.where(low < 0, 0.0, np.where(between, high, np.inf))
-    ids, labels = bench.source.ids, bench.source.labels
-    found: dict[str, Any] = {"failure": failure, "highest": np.float32(highest), "flips_back": flips_back}
-    return {"image_id": ids, "label": labels, **found}
+    return np.where(low < 0, 0.0, np.where(between, high, np.inf)), flips_back
 
 
 def _is_right(

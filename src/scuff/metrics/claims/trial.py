@@ -95,11 +95,11 @@ class Trial:
         low, high = metric_range(self.claim)
         return (self._end(right, count, low, high, True), self._end(right, count, high, low, False))
 
-    def estimate(self, right: Right, count: int) -> float:
-        """The metric as the images so far have it."""
+    def estimate(self, right: Right, count: int) -> float | None:
+        """The metric as the images so far have it; None for a ratio to nothing."""
         if self.claim.metric == "robustness_score":
             clean = right("model", CLEAN_KEY, self.images[:count]).mean()
-            return float(self._mean(right, "model", count).mean() / clean) if clean else float("nan")
+            return float(self._mean(right, "model", count).mean() / clean) if clean else None
         x, _ = self.values(right, count, self.claim.bound)
         mean = float(x.mean())
         return 2 * mean - 1 if self.claim.is_paired or self.claim.metric == "drop" else mean * self.claim.scale
@@ -144,7 +144,7 @@ class Outcome:
     verdict: Verdict
     images: int
     passes: int
-    estimate: float
+    estimate: float | None
     low: float
     high: float
     supporting: float
@@ -174,6 +174,9 @@ def judge(trial: Trial, right: Right, count: int) -> Outcome:
     evidence = trial.evidence(right, count)
     verdict, taken = evidence.decide(trial.claim.alpha, trial.siblings, trial.claim.family)
     taken = min(taken, count)
+    estimate = trial.estimate(right, taken)
+    if estimate is None:
+        verdict = "undecided"
     low, high = trial.interval(right, taken)
     every = np.unique(np.linspace(0, taken - 1, MOST_SHOWN).astype(int))
     before = Evidence(*(np.minimum(w[:taken], CERTAIN) for w in (evidence.supporting, evidence.opposing)))
@@ -182,7 +185,7 @@ def judge(trial: Trial, right: Right, count: int) -> Outcome:
         verdict,
         taken,
         taken * trial.passes_per_image,
-        trial.estimate(right, taken),
+        estimate,
         low,
         high,
         float(before.supporting.max()),

@@ -89,10 +89,10 @@ def _variances(sample: Sample, weights: np.ndarray, e: np.ndarray) -> tuple[floa
     visits = np.bincount(sample.image)
     repeats = float((visits * (visits - 1)).sum())
     cells = len(sample.counts)
-    if not repeats:
-        return like, like
     if len(e) == sample.images * cells:  # everything was tried
         return like, 0.0
+    if not repeats:
+        return like, like
     own = float((w**2 * e**2 / (n - 1)).sum())
     shared = float((np.bincount(sample.image, w * e) ** 2).sum() - (w**2 * e**2).sum())
     of_images = own + cells * (cells - 1) / repeats * shared  # the variance over images of an image's weighted sum

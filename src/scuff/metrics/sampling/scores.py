@@ -53,7 +53,7 @@ def sampled_scores(
     check_columns(rows, ("model", "suite", "corruption", "severity", "image_id", "label", "prediction"))
     keys, sample = read_sample(rows, images)
     about = Cells(only(rows, "model"), only(rows, "source"), suite_name(rows), *each_cell_alone(keys))
-    controlled = None if control is None else _control(control, rows, keys, images)
+    controlled = None if control is None else control_of(control, rows, keys, images)
 
     def score(estimate: Estimate) -> Score:
         weights = linear_weights(estimate)
@@ -63,6 +63,8 @@ def sampled_scores(
     if (CLEAN, 0) in keys:
         alone = np.eye(len(keys))[keys.index((CLEAN, 0))]
         scores["clean_error"] = estimate_sampled(sample, alone, of=of, level=level)
+        if control is not None and _is_clean(control) and only(control, "model") == about.model:  # nothing is unknown
+            scores["clean_error"] = estimate_sampled(read_sample(control, images)[1], np.ones(1), of=of, level=level)
     if len(keys) > ((CLEAN, 0) in keys):
         scores["mean_error"] = score(mean_error.estimate(about, suite=suite, partial=True))
         scores["mce"] = score(mce.estimate(about, baseline=baseline, suite=suite, partial=True))
@@ -99,7 +101,11 @@ def each_cell_alone(keys: Keys) -> tuple[Any, ...]:
     return tuple(keys), np.arange(len(keys)), np.eye(len(keys), dtype=bool), None
 
 
-def _control(control: pd.DataFrame, rows: pd.DataFrame, keys: Keys, images: int) -> Control:
+def _is_clean(control: pd.DataFrame) -> bool:
+    return bool((control["corruption"] == CLEAN).all())
+
+
+def control_of(control: pd.DataFrame, rows: pd.DataFrame, keys: Keys, images: int) -> Control:
     """Features of all images, in the order in which the sample has numbered its own; then those it has not met."""
     _, met = pd.factorize(rows["image_id"].to_numpy())
     known = control["image_id"].unique()
@@ -109,13 +115,14 @@ def _control(control: pd.DataFrame, rows: pd.DataFrame, keys: Keys, images: int)
     entries = list(dict.fromkeys(entry for entry, _ in keys))
     groups = np.array([entries.index(entry) for entry, _ in keys])
     control = control.assign(wrong=(control["label"] != control["prediction"]).astype(float))
-    if set(control["corruption"].astype(str)) == {CLEAN}:
+    if _is_clean(control):
         clean = control.set_index("image_id").loc[ids, ["wrong", "confidence"]].to_numpy(float)
         return Control(np.column_stack([clean, clean.prod(axis=1)])[:, None, :], groups)
-    table = control.assign(corruption=control["corruption"].astype(str)).pivot_table(
-        index="image_id", columns=["corruption", "severity"], values="wrong"
-    )
-    features = table.reindex(index=ids, columns=pd.MultiIndex.from_tuples(keys)).to_numpy()
+    features, at = np.full((images, len(keys)), np.nan), pd.Index(ids).get_indexer(control["image_id"])
+    wrong, cells = control["wrong"].to_numpy(), control.groupby(["corruption", "severity"], observed=True).indices
+    for place, (entry, severity) in enumerate(keys):
+        chosen = cells.get((entry, severity), [])
+        features[at[chosen], place] = wrong[chosen]
     if np.isnan(features).any():
         raise ValueError("a control of another model needs its rows of all images in all cells, the clean one too")
     return Control(features[:, :, None], groups)

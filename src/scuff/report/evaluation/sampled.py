@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from scuff.evaluation.sampled import read_samples, sample_scores
+from scuff.evaluation.sampled import read_control, read_samples, sample_scores
+from scuff.metrics.evaluation.tables import CLEAN
 from scuff.metrics.sampling.estimate import Population
 from scuff.metrics.score import Score
 from scuff.report import parts
 from scuff.report.page import Page
 from scuff.report.settings import all_facts, meanings, settings_section
+from scuff.store import Store
 from scuff.tables import Column, Table
 from scuff.words import count, entry_name, grouped
 
@@ -22,8 +24,11 @@ POPULATIONS: dict[Population, str] = {
 def sampled_page(directory: str) -> Page:
     """The page about the samples in a folder."""
     samples, settings, suite = read_samples(directory)
+    control, store = settings.get("control"), Store(directory)
+    controls = {model: read_control(control, store, model, settings) for model in samples}
     tables = {
-        of: {model: sample_scores(rows, settings, suite, of) for model, rows in samples.items()} for of in POPULATIONS
+        of: {model: sample_scores(rows, settings, suite, of, controls[model]) for model, rows in samples.items()}
+        for of in POPULATIONS
     }
     total = settings["images"] * len(next(iter(samples.values()))[["corruption", "severity"]].drop_duplicates())
     passes = [len(rows) for rows in samples.values()]
@@ -37,12 +42,20 @@ def sampled_page(directory: str) -> Page:
                 "sample",
                 "Scores from a sample",
                 "These scores are estimates: only some images were tried in each cell. The intervals say how far the "
-                "full run may be from them; those for other images are wider where images were tried several times.",
+                "full run may be from them; those for other images are wider where images were tried several times."
+                + (f" They are narrower by a control: {control_words(control)}." if control else ""),
                 *(part for of, head in POPULATIONS.items() for part in _tables(tables[of], head)),
             ),
             settings_section(all_facts(settings, hidden=("class_names", "families")), None, meanings("sampled")),
         ],
     )
+
+
+def control_words(control: str) -> str:
+    """What a control is."""
+    if control == CLEAN:
+        return "the results of each model on all clean images"
+    return f"the results of another model on all images in all cells ({control})"
 
 
 def _tables(scores: Mapping[str, Mapping[str, Score]], head: str) -> list[parts.Part]:
@@ -70,4 +83,4 @@ def sampled_table(scores: Mapping[str, Mapping[str, Score]]) -> Table:
     kind = "error %" if plain else "CE %"
     columns = [Column("", lambda name: names.get(name) or f"{entry_name(name)}: {kind}")]
     columns += [Column(model, lambda name, m=model: value(m, name)) for model in scores]  # type: ignore[misc]
-    return Table.of(f"From {next(iter(first.values())).n} passes", lines, columns)
+    return Table.of(f"From {list(first.values())[-1].n} passes", lines, columns)

@@ -9,10 +9,10 @@ import pandas as pd
 from scuff.metrics.evaluation.comparison import SIGNIFICANT
 from scuff.report.separation.scores import COMPARED, EPSILON, MscrScores
 from scuff.tables import Column, Table
-from scuff.words import listed, p_value
+from scuff.words import count, listed, p_value
 
 ABOUT_RUNS = "P-values tell what other runs on the same data would change, not what other data would."
-WORDS = {"clean": "without noise", "robust": f"with noise of {EPSILON}", "mscr": "in MSCR"}
+WORDS = {"clean": "in accuracy without noise", "robust": f"with noise of {EPSILON}", "mscr": "in MSCR"}
 
 
 def changes_table(scores: MscrScores, model: str) -> Table:
@@ -35,10 +35,12 @@ def comparison_words(scores: MscrScores, model: str) -> str:
     """How many pairs differ, and how that was tested."""
     clear = {key: int((scores.pairs_of(model, key)["p_holm"] < SIGNIFICANT).sum()) for key in COMPARED}
     pairs, runs = len(scores.pairs_of(model, "mscr")), len(scores.accuracies.runs)
-    counts = listed([f"{clear[key]} {WORDS[key]}" for key in COMPARED])
+    first, *others = [f"{clear[key]} {WORDS[key]}" for key in COMPARED]
+    differ = "differs" if clear[COMPARED[0]] == 1 else "differ"
+    counts = listed([first.replace(" ", f" {differ} ", 1), *others])
     return (
-        f"{model}: of {pairs} pairs of training noises differ {counts} (p < {SIGNIFICANT}; paired t-tests over {runs} "
-        f"runs, Holm's correction for {pairs} pairs each)."
+        f"{model}: of {count(pairs, 'pair')} of training noises, {counts} (p < {SIGNIFICANT}; paired t-tests over "
+        f"{runs} runs, Holm's correction for {count(pairs, 'pair')} each)."
     )
 
 

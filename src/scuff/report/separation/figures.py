@@ -57,6 +57,19 @@ def mscr_bars(key: str, scores: MscrScores) -> Figure:
     return Figure(key, title, description, 70 + groups * (bars * ROW + 10), traces, layout)
 
 
+def clean_lines(key: str, scores: MscrScores) -> Figure:
+    """Accuracy without test noise by training noise, a line per model: figure 5a of the paper."""
+    traces: Traces = []
+    for place, model in enumerate(scores.models):
+        lines = scores.of(model)
+        bars = error_bars(with_scores(lines, "clean"), f"@{mark(place)['colour']}/0.6")
+        x, y = lines["train_noise"].tolist(), percents(lines["clean"])
+        traces.append(line_trace(place, x, y, _score_labels(scores, lines), error_y=bars))
+    layout = layout_of({"title": {"text": "training noise"}}, {"title": titled("right without noise, %")})
+    description = "Accuracy without test noise by training noise and model; the table below has the numbers."
+    return Figure(key, "Accuracy without noise by training noise", description, 300, traces, layout)
+
+
 def trade_off(key: str, scores: MscrScores) -> Figure:
     """MSCR over clean accuracy: a line per model with a point per training noise, the first of them larger."""
     traces: Traces = []

@@ -132,6 +132,8 @@ def mscr_section(scores: MscrScores, radius: Radius) -> Section:
         Column("MSCR %", "mscr", scores.change, interval=True, best="highest"),
     ]
     table = Table.of("Scores, with 95 % intervals below them", scores.scores, columns, best_within="model")
+    charts = [figures.mscr_bars("mscr", scores)]
+    charts += [figures.clean_lines("clean", scores)] if scores.has_training_noise else []
     return parts.section(
         "mscr",
         "MSCR",
@@ -139,7 +141,7 @@ def mscr_section(scores: MscrScores, radius: Radius) -> Section:
         "train with noise, or take a model with a smoother boundary. An interval that holds 0 does not tell "
         "whether anything is lost. Right of 0, noise corrects mistakes; check whether this came at the cost of "
         "accuracy without noise.",
-        parts.figures([figures.mscr_bars("mscr", scores)], side_by_side=False, legend=True),
+        parts.figures(charts, side_by_side=False, legend=True),
         parts.note(f"Intervals: {scores.scores['interval'].iloc[0]}."),
         parts.folded(table),
     )

@@ -13,7 +13,7 @@ import pandas as pd
 
 from scuff.metrics.norms import parse_norm
 from scuff.report import figure, parts
-from scuff.report.colours import shade
+from scuff.report.colours import mark, shade
 from scuff.report.figure import Figure, Traces
 from scuff.report.heatmap import HeatCell, Matrix, make_matrix, scale
 from scuff.report.page import Page
@@ -21,7 +21,14 @@ from scuff.report.parts import Part, Section
 from scuff.report.separation.scores import EPSILON, distance, norm_words, number
 from scuff.report.settings import meanings, study_section
 from scuff.store import Store
-from scuff.studies.separation.distances import SEPARATION, read_is_test, read_neighbours, read_pairs, read_separation
+from scuff.studies.separation.distances import (
+    SEPARATION,
+    read_is_test,
+    read_neighbours,
+    read_pairs,
+    read_plane,
+    read_separation,
+)
 from scuff.studies.separation.study import SeparationStudy
 from scuff.tables import Column, Table
 from scuff.words import class_name, count, grouped, percent
@@ -44,21 +51,23 @@ Groups = dict[str, np.ndarray]  # distances, by which splits the two points are 
 class Distances:
     """What a folder says of distances between classes: its separation.json, and what else was computed.
 
-    `neighbours` are the nearest points of other classes, `is_test` says which rows of the data are test points, and
-    `pairs` are the distances of all pairs of classes.
+    `neighbours` are the nearest points of other classes, `is_test` says which rows of the data are test points,
+    `pairs` are the distances of all pairs of classes, and `plane` are points and labels if there are two coordinates.
     """
 
     separation: Mapping[str, Any]
     neighbours: Neighbours | None = field(default=None, repr=False)
     is_test: np.ndarray | None = field(default=None, repr=False)
     pairs: pd.DataFrame | None = field(default=None, repr=False)
+    plane: tuple[np.ndarray, np.ndarray] | None = field(default=None, repr=False)
 
 
 def read_distances(directory: str) -> Distances | None:
     """What a folder says of distances between classes; None if it holds none."""
     if not Store(directory).exists(SEPARATION):
         return None
-    return Distances(*(read(directory) for read in (read_separation, read_neighbours, read_is_test, read_pairs)))  # type: ignore[arg-type]
+    readers = (read_separation, read_neighbours, read_is_test, read_pairs, read_plane)
+    return Distances(*(read(directory) for read in readers))  # type: ignore[arg-type]
 
 
 def page(directory: str) -> Page:
@@ -132,6 +141,8 @@ def separation_section(distances: Distances) -> Section | None:
             parts.figures([histogram(groups), cumulative(groups)]),
             parts.table(quantile_table(distances.neighbours), sortable=False),
         ]
+    if distances.plane is not None:
+        inside += [parts.heading("The points"), parts.figures([plane_figure(distances)], side_by_side=False)]
     if pairs is not None:
         names = distances.separation.get("class_names", ())
         has_matrix = len({*pairs["label_a"], *pairs["label_b"]}) in MATRIX_CLASSES
@@ -142,6 +153,31 @@ def separation_section(distances: Distances) -> Section | None:
             parts.folded(table) if has_matrix else parts.table(table),
         ]
     return parts.section("separation", "Class separation", *inside) if inside else None
+
+
+def plane_figure(distances: Distances) -> Figure:
+    """Points of the plane, coloured by class, and the nearest two of different ones: figure 3 of the paper.
+
+    The axes have one scale, so that balls of a norm would look as they are.
+    """
+    assert distances.plane is not None
+    (x, labels), names = distances.plane, distances.separation.get("class_names", ())
+    traces: Traces = []
+    for place, of_class in enumerate(np.unique(labels)):
+        rows = np.flatnonzero(labels == of_class)
+        look = {"color": f"@{mark(place)['colour']}", "size": 4, "symbol": mark(place)["symbol"]}
+        name = class_name(names, int(of_class))
+        texts = [f"row {grouped(int(row))}, class {name}" for row in rows]
+        places = significant(x[rows, 0]), significant(x[rows, 1])
+        traces.append(figure.point_trace(*places, look, texts, name=name))
+    nearest = x[list(distances.separation["rows"])]
+    ring = {"color": "@ink", "size": 14, "symbol": "circle-open", "line": {"width": 2}}
+    texts = [f"the nearest points of different classes, {distance(distances.separation['distance'])} apart"] * 2
+    traces.append(figure.point_trace(*map(significant, nearest.T), ring, texts, name="nearest of different classes"))
+    y_axis = {"title": figure.titled("second coordinate"), "scaleanchor": "x"}
+    layout = figure.layout_of({"title": {"text": "first coordinate"}}, y_axis, legend=True)
+    description = "Every point by its two coordinates, coloured by its class; a ring marks the nearest pair."
+    return Figure("points", "Points and classes", description, 460, traces, layout)
 
 
 def quantile_table(neighbours: Neighbours) -> Table:

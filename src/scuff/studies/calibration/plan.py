@@ -28,7 +28,7 @@ from scuff.evaluation.cost import Tests
 from scuff.ranges import Range
 from scuff.store import Settings, Store, read_settings, save_settings
 from scuff.studies.base import ALWAYS_NOTED, Plan, complete_settings, open_engine_of
-from scuff.studies.calibration.bench import ClosedBench, plan_bench
+from scuff.studies.calibration.bench import ClosedBench
 from scuff.studies.calibration.study import CalibrationStudy
 from scuff.suites import Suite, load_suite
 
@@ -152,8 +152,7 @@ def plan_calibration(study: CalibrationStudy) -> Plan[tuple[Suite, pd.DataFrame]
     if file is not None and file.suffix not in (".yaml", ".yml"):
         raise ValueError(f"a suite is a YAML file, as in my-suite.yaml; got {file}")
     engine, device = open_engine_of(study)
-    images = {name: getattr(study, name) for name in ("limit", "skip_unreadable", "progress", "resize", "crop")}
-    bench = plan_bench(study.model, study.data, **images, mean=study.mean, std=study.std, device=device)
+    bench = study.plan_bench(device)
     name = study.suite_name or (file.stem if file else f"{suite.name}-{bench.source.name}".replace("/", "-"))
     wanted = {"upper": study.upper, "lower": study.lower, "tolerance": TOLERANCE}
     depends_on = {"suite": suite.fingerprint(), "name": name, "seed": study.seed, **wanted, **bench.settings()}

@@ -5,8 +5,9 @@ from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated, Any, Required, TypedDict
 
 from scuff.options import NUMBER, REQUIRED, TEXT, WHOLE, WORDS, Option
-from scuff.studies.base import Study, StudySettings, as_function, study
-from scuff.vocabulary import Crop, Data, Limit, MaybeOut, Mean, Only, Resize, Seed, SkipUnreadable, Std
+from scuff.studies.base import StudySettings, as_function, study
+from scuff.studies.one_model import OneModelStudy
+from scuff.vocabulary import Data, Limit, MaybeOut, Only
 
 if TYPE_CHECKING:
     import pandas as pd  # noqa: F401  (of the base class)
@@ -38,7 +39,7 @@ class CalibrationSettings(StudySettings, total=False):
 
 
 @study
-class CalibrationStudy(Study["tuple[Suite, pd.DataFrame]"]):
+class CalibrationStudy(OneModelStudy["tuple[Suite, pd.DataFrame]"]):
     """Give the entries of a suite ranges at whose ends the model keeps `upper` and `lower` of its clean accuracy.
 
     Returns the suite, for images of this size, without entries that have no effect on them; and a table with a line per
@@ -67,12 +68,6 @@ class CalibrationStudy(Study["tuple[Suite, pd.DataFrame]"]):
         str | None,
         Option("Name of the new suite. Default: that of its file, or of both.", TEXT, flag="--name"),
     ] = None
-    skip_unreadable: SkipUnreadable = False
-    resize: Resize = None
-    crop: Crop = None
-    seed: Seed = 0
-    mean: Mean = None
-    std: Std = None
 
 
 calibrate_suite = as_function(CalibrationStudy, "calibrate_suite")

@@ -147,6 +147,8 @@ class ClaimsWork:
         if small:
             notes.append(f"not judged, with fewer than {claim.least_images} images: {', '.join(small)}")
             verdict = "undecided" if verdict == "holds" else verdict
+        if any(outcome.estimate is None for outcome in outcomes):
+            notes.append("the model is right about none of the clean images that were tried, so there is no score")
         if claim.population == "like" and len(claim.cells) > 1 and claim.over == "mean":
             notes.append("each image is tried in one of the cells, which it draws")
         return ClaimResult(

@@ -144,6 +144,7 @@ class SeparationWork:
         elif isinstance(result, Neighbours):
             arrays: dict[str, Any] = {name: getattr(result, name) for name in ("distances", "rows", "points")}
             arrays |= {} if points.is_test is None else {"is_test": points.is_test}
+            arrays |= {"x": points.x, "labels": points.labels} if points.x.shape[1:] == (2,) else {}  # to be drawn
             write_arrays(store, NEAREST, arrays, is_compressed=True)
         else:
             names = ("distance", "epsilon_min", "rows", "labels", "points", "dropped")
@@ -233,6 +234,12 @@ def read_neighbours(directory: str | os.PathLike[str]) -> Neighbours | None:
 def read_is_test(directory: str | os.PathLike[str]) -> np.ndarray | None:
     """Which rows of the data are test points: bool (n,); None without splits, or if neighbours were not computed."""
     return _read_nearest(directory).get("is_test")
+
+
+def read_plane(directory: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray] | None:
+    """The points (n, 2) and their labels, if they are of the plane and neighbours were computed."""
+    arrays = _read_nearest(directory)
+    return (arrays["x"], arrays["labels"]) if "x" in arrays else None
 
 
 def _read_nearest(directory: str | os.PathLike[str]) -> dict[str, np.ndarray]:

@@ -1,0 +1,172 @@
+"""The page docs/results/streams-cifar10.md from the folders of `tools/experiments.sh adapt-continual` and `adapt-long`.
+
+    python tools/adaptation_tables.py runs docs/results/streams-cifar10.md
+
+Tables go into a folder of the page's name, as CSV: scores, and errors by segment or over windows. What has not run has
+no section.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+CODES = ("gn", "sn", "in", "db", "gb", "mb", "zb", "sw", "fr", "fg", "br", "co", "el", "px", "jp")  # of CIFAR-10-C
+# Wang et al., Continual test-time domain adaptation (CVPR 2022), table 2: WideResNet-28-10 of RobustBench, batches of
+# 200 images.
+PUBLISHED = {
+    "source": "72.3 65.7 72.9 46.9 54.3 34.8 42.0 25.1 41.3 26.0 9.3 46.7 26.6 58.5 30.3 43.5",
+    "bn": "28.1 26.1 36.3 12.8 35.3 14.2 12.1 17.3 17.4 15.3 8.4 12.6 23.8 19.7 27.3 20.4",
+    "tent": "24.8 20.6 28.6 14.4 31.1 16.5 14.1 19.1 18.6 18.6 12.2 20.3 25.7 20.8 24.9 20.7",
+    "cotta": "24.3 21.3 26.6 11.6 27.6 12.2 10.3 14.8 14.1 12.4 7.5 10.6 18.3 13.4 17.3 16.2",
+}
+PUBLISHED_GRADUAL = {"source": 24.8, "bn": 13.7, "tent": 30.7, "cotta": 10.4}  # the same paper, mean of ten orders
+PARTS = {
+    "adapt-continual/continual": "continual",
+    "adapt-long/long": "long",
+    "adapt-long/ccc": "ccc",
+    "adapt-long/correlated": "correlated",
+}
+QUARTERS = 4
+
+HEAD = """# Streams of CIFAR-10-C: does adaptation help, and for how long?
+
+Networks trained here on CIFAR-10, without augmentation beyond flips and shifts, on streams of corrupted test images
+([streams](../streams.md), [methods](../adaptation.md)). Images are made by `cifar10-c`, not read from the published
+files, and the networks are not those of the papers, so levels differ; what should agree is the order of methods and the
+size of effects. Errors are percentages, online: of the prediction that was made when the batch came by. One network and
+one order of images each. This page and its [tables](streams-cifar10) are made by `tools/adaptation_tables.py`
+from what `tools/experiments.sh adapt-continual` and `adapt-long` leave.
+"""
+
+
+def main(runs: str, page: str) -> None:
+    """Write the page and its tables."""
+    out = Path(page)
+    there = {name: Path(runs, folder) for folder, name in PARTS.items() if Path(runs, folder, "scores.csv").exists()}
+    if not there:
+        raise SystemExit(f"there are no results in {runs}")
+    out.with_suffix("").mkdir(parents=True, exist_ok=True)
+    sections = [HEAD]
+    for name, folder in there.items():
+        scores, errors, windows = (pd.read_csv(folder / f"{table}.csv") for table in ("scores", "errors", "windows"))
+        scores.to_csv(out.with_suffix("") / f"{name}.csv", index=False)
+        kept = errors if name in ("continual", "correlated") else windows
+        kept.to_csv(out.with_suffix("") / f"{name}-{'errors' if kept is errors else 'windows'}.csv", index=False)
+        section = continual if name == "continual" else stream
+        sections.append(section(name, read_settings(folder), scores, errors, windows, read_seconds(folder)))
+    out.write_text("\n".join(sections), encoding="utf-8")
+
+
+def read_settings(folder: Path) -> dict:
+    return json.loads((folder / "adaptation.json").read_text(encoding="utf-8"))
+
+
+def read_seconds(folder: Path) -> dict[str, float]:
+    """How long every method took."""
+    runs = [json.loads(file.read_text(encoding="utf-8")) for file in sorted((folder / "runs").glob("*.json"))]
+    return {run["method"]: run["seconds"] for run in runs}
+
+
+def continual(
+    name: str, settings: dict, scores: pd.DataFrame, errors: pd.DataFrame, windows: pd.DataFrame, seconds: dict
+) -> str:
+    """Severity 5, one corruption after the other, beside the published table."""
+    lines = []
+    for method, its in errors.groupby("method", sort=False):
+        numbers = [*(100 * its.sort_values("segment")["error"]), 100 * its["error"].mean()]
+        lines.append([method, *(f"{number:.1f}" for number in numbers)])
+        if method in PUBLISHED:
+            lines.append([f"{method}, published", *PUBLISHED[method].split()])
+    return f"""
+## Severity 5, one corruption after the other
+
+{about(settings)} Published: CoTTA's paper, table 2, WideResNet-28-10 of RobustBench.
+
+{markdown(["", *CODES, "mean"], lines)}
+
+{ranking(scores)}
+
+{score_lines(scores, seconds)}
+"""
+
+
+def stream(
+    name: str, settings: dict, scores: pd.DataFrame, errors: pd.DataFrame, windows: pd.DataFrame, seconds: dict
+) -> str:
+    """A long stream: errors by quarter, and what collapses."""
+    titles = {
+        "long": "A million images: severities that rise and fall",
+        "ccc": "A million images: a walk of CCC",
+        "correlated": "Correlated labels",
+    }
+    end, lines = windows["position"].max() + 1, []
+    for method, its in windows.groupby("method", sort=False):
+        quarter = its.assign(quarter=its["position"] * QUARTERS // end).groupby("quarter")
+        means = [(part["error"] * part["n"]).sum() / part["n"].sum() for _, part in quarter]
+        lines.append([method, *(f"{100 * mean:.1f}" for mean in means)])
+    published = ""
+    if name == "long":
+        listed = ", ".join(f"{method} {error}" for method, error in PUBLISHED_GRADUAL.items())
+        published = f" Published for streams of this form (CoTTA's paper, ten orders, WideResNet-28-10): {listed}."
+    return f"""
+## {titles[name]}
+
+{about(settings)}{published}
+
+{score_lines(scores, seconds)}
+
+Error by quarters of the stream:
+
+{markdown(["", *(f"{k + 1}." for k in range(QUARTERS))], lines)}
+
+{ranking(scores)} {collapses(scores)}
+"""
+
+
+def about(settings: dict) -> str:
+    """What ran."""
+    images, recipe = f"{settings['images']:,}".replace(",", " "), settings["options"]["stream"]
+    device = settings["environment"].get("device", settings["device"])
+    return (
+        f"{images} images, stream `{recipe}`, batches of {settings['batch_size']}, seed {settings['seed']}; {device}. "
+        "In brackets: 95 % intervals over images."
+    )
+
+
+def score_lines(scores: pd.DataFrame, seconds: dict[str, float]) -> str:
+    """A line per method: error with its interval, the last window, negative flips, collapse, time."""
+    lines = []
+    for line in scores.itertuples():
+        ends = f"[{100 * line.error_low:.1f}, {100 * line.error_high:.1f}]"
+        flips = "" if pd.isna(line.negative_flips) else f"{100 * line.negative_flips:.1f}"
+        falls = "" if line.method == "source" else "never" if pd.isna(line.collapse) else f"{line.collapse:.0f}"
+        last, took = f"{100 * line.last_error:.1f}", f"{seconds[line.method]:.0f} s"
+        lines.append([line.method, f"{100 * line.error:.1f} {ends}", last, flips, falls, took])
+    return markdown(["", "error", "last 1000", "negative flips", "collapse at image", "time"], lines)
+
+
+def ranking(scores: pd.DataFrame) -> str:
+    """The methods from the best to the worst."""
+    ordered = scores.sort_values("error")
+    return f"From the lowest to the highest error: {', '.join(ordered['method'])}."
+
+
+def collapses(scores: pd.DataFrame) -> str:
+    """Who becomes worse than no method."""
+    falls = scores.dropna(subset="collapse")
+    if not len(falls):
+        return "No method collapses."
+    each = ", ".join(f"{line.method} from image {line.collapse:.0f} on" for line in falls.itertuples())
+    return f"Worse than no adaptation for ten windows of 1000 images in a row: {each}."
+
+
+def markdown(heads: list[str], lines: list[list[str]]) -> str:
+    return "\n".join("| " + " | ".join(row) + " |" for row in [heads, ["---"] * len(heads), *lines])
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
