@@ -31,10 +31,11 @@ SLOW = {
     r"|\[c-bar-candidates-32-(fish_eye|circular_motion_blur|lines)",
     "test_contract.py": r"without_levels|\[(tiny-)?imagenet-c/|\[c-bar-candidates-32/",
     "test_contract_small.py": r"\[c-bar-candidates-32/(fish_eye|circular_motion_blur)",
+    "test_painted.py": r"at_every_level",
     "test_severity.py": r"what_the_benchmark_has\[cifar10-c-bar/lines\]",
     "test_formulas.py": r"test_zoom_blur\[imagenet-c-[1245]\]",
     "test_sequences.py": r"test_contract_of_the_larger_suites|test_contract\[cifar10-p/(?!tilt)|\[imagenet-p",
-    "test_repository_locks.py": r"candidates|\[[a-z0-9-]+-p-(fashion|pictures)",
+    "test_repository_locks.py": r"candidates|-ccc-|\[[a-z0-9-]+-p-(fashion|pictures)",
     # processes that are killed, stopped and started again, on one machine and on a cluster
     "test_plugins.py": r"workers|worker_processes|modules_are_attributes",
     "test_cluster.py": r"killed_driver|node_dies|fails_is_tried_elsewhere|far_too_long|placed_by_what_they_need"
@@ -61,7 +62,9 @@ SLOW = {
     "test_costs.py": r"all_studies_of_transform_space",
     "test_docs.py": r"prints_what_it_says\[docs/(mscr|separation).md\]",
     "test_explore.py": r"ctrl_c_ends_it",
+    "test_explore_results.py": r"matrix_of_an_overlap_study",
     "test_explore_browser.py": r"::(?!test_it_opens_without_a_complaint)",
+    "test_explore_results_browser.py": r".",
     "test_report_browser.py": r"::(?!test_it_opens_without_a_complaint)",
     "test_report_transform_space.py": r"test_pages_open_in_a_browser",
     "test_report_validity.py": r"test_the_page_opens_in_a_browser",

@@ -14,8 +14,10 @@ import numpy as np
 import scuff
 from scuff.data import Source
 from scuff.locks import make_lock
+from scuff.suites.catalogue import WALKS
 
 GOLDEN = Path(__file__).parent / "golden"
+SUITES = (*scuff.list_suites(), *WALKS)
 SOURCES = ("fashion", "pictures")
 IMAGES = 12  # of fashion
 
@@ -34,7 +36,7 @@ def lock_file(suite: str, source: str) -> Path:
 
 
 if __name__ == "__main__":
-    for suite in scuff.list_suites():
+    for suite in SUITES:
         for source in SOURCES:
             made = make_lock(suite, open_locked(source), validation=True, device="cpu")
             print(lock_file(suite, source).name, made.seal)

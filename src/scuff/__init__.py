@@ -30,6 +30,7 @@ _PUBLIC = {
     "list_corruptions": "scuff.suites",
     "list_suites": "scuff.suites",
     "load_suite": "scuff.suites",
+    "motions": "scuff.door",
     "open_model": "scuff.models",
     "open_source": "scuff.data",
     "read_evaluation": "scuff.evaluation",
@@ -53,6 +54,7 @@ _MODULES = (
     "random",
     "streams",
     "studies",
+    "targets",
     "training",
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random as python_random
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,12 +12,14 @@ import torch
 from torch import Tensor
 
 from scuff import kernels
-from scuff.door import Resolved, corrupt, find_entry, resolve
+from scuff.corruptions.motion import no_motion
+from scuff.door import Resolved, corrupt, find_entry, resolve, scaled_parameters
 from scuff.random import image_keys
 from scuff.sequences import sequence
 from scuff.suites import Suite
 
 SIZES = ((1, 1), (2, 3), (32, 32), (33, 47))
+LEAST_SIDE = 24  # pixels that it takes to see where things are
 
 
 def check_corruption(
@@ -33,7 +36,8 @@ def check_corruption(
 
     An image alone equals the image in its batch; any size works, grey or RGB, and a batch of none; the input stays as
     it was; the result is finite, in [0, 1], of the given type; nothing depends on global generators, and those are not
-    moved; the fast back end of the device agrees with the reference. An entry with levels is checked at the middle one
+    moved; the fast back end of the device agrees with the reference; pixels come from where the motion says. A warning
+    tells of a corruption without a motion that moves the picture. An entry with levels is checked at the middle one
     unless you name another. A sequence must keep all of it in every frame. Run it over your own corruptions too:
 
     >>> check_corruption("cifar10-c/fog")
@@ -46,6 +50,8 @@ def check_corruption(
     options: dict[str, Any] = {"severity": severity, "suite": suite, "parameters": parameters}
     plan = resolve(name, **options)
     for height, width in sizes:
+        if min(height, width) >= LEAST_SIDE:
+            _check_motion(plan, height, width, torch.device(device))
         for channels in (1, 3):
             x = _test_images(images, channels, height, width).to(device)
             where = f"{plan.entry} at {channels} x {height} x {width} on {device}"
@@ -123,6 +129,64 @@ def _check_backends(x: Tensor, run, ids: Tensor, y: Tensor, where: str) -> None:
     close = (plain - y).abs() <= 1.001 / 255.0
     share = float(close.float().mean())
     assert share >= 0.999 or int((~close).sum()) <= 3, f"{where}: only {share:.4%} agree with the reference back end"
+
+
+def _check_motion(plan: Resolved, height: int, width: int, device: torch.device) -> None:
+    """Ramps, whose values are the rows and columns, come out as the places at which the motion says pixels are read."""
+    corruption, where = plan.corruption, f"{plan.entry} at {height} x {width} on {device}"
+    if corruption.motion is None and not corruption.sequence:
+        _check_stays(plan, height, width, device, where)
+    if corruption.motion in (None, no_motion):
+        return
+    parameters = scaled_parameters(plan, min(height, width))
+    keys = image_keys(plan.entry, plan.level, torch.arange(3, device=device))
+    step = max(1.0, 255 // max(height, width)) if corruption.domain == "byte" else 255.0 / max(height, width)
+    rows, columns = torch.meshgrid(torch.arange(height), torch.arange(width), indexing="ij")
+    planes = torch.stack((0.0 * rows, step * rows, step * columns, torch.full_like(rows, 255).float()))
+    x = planes.to(device)[:, None, None].expand(4, len(keys), 3, height, width).flatten(0, 1) / 255.0
+    x = torch.round(255.0 * x).to(torch.uint8) if corruption.domain == "byte" else x.contiguous()
+    made, motion = corruption(x, keys.repeat(4), parameters), corruption.motion_of(keys, (3, height, width), parameters)
+    if corruption.sequence:
+        made, motion = list(made)[-1], list(motion)[-1]
+    levels = made[:, 0].float() * (1.0 if corruption.domain == "byte" else 255.0)
+    black, *ramps, white = levels.unflatten(0, (4, len(keys)))
+    motion = motion.to(device)
+    if motion.covered is not None:
+        hidden = float(((white - black)[motion.covered.expand_as(white)] < 128.0).float().mean())
+        assert not hidden < 0.95, f"{where}: {1 - hidden:.0%} of the pixels that should be covered show the picture"
+    gain = (white - black) / 255.0
+    seen = torch.nn.functional.avg_pool2d(((gain > 0.5) & ~motion.filled()).float(), 5, 1) == 1.0
+    for axis, read, said in zip(("rows", "columns"), ramps, motion.sources(device), strict=True):
+        gap = (read - black) / gain.clamp(min=0.5) / step - said
+        gap = torch.nn.functional.avg_pool2d(gap, 5, 1)[seen].abs()  # whole levels, blocks and grains even out
+        typical = float(gap.median()) if gap.numel() else 0.0
+        assert typical <= MOST_GAP + 1.0 / step, f"{where}: {axis} are read {typical:.2f} pixels from its motion's"
+
+
+MOST_GAP = 0.5  # pixels
+
+
+def _check_stays(plan: Resolved, height: int, width: int, device: torch.device, where: str) -> None:
+    """Warn if spots on a grey picture move, although there is no motion."""
+    rows, columns = torch.meshgrid(torch.arange(height), torch.arange(width), indexing="ij")
+    far = (rows - height // 2) ** 2 + (columns - width // 2) ** 2
+    grey = torch.full((8, 3, height, width), 0.4, device=device)
+    grey[..., 0, 0] = 0.9  # so that the spot is not the brightest place, by which some corruptions scale
+    x = torch.cat((grey, grey + 0.35 * torch.exp(-far / 4.5).to(device)))
+    keys = image_keys(plan.entry, plan.level, torch.arange(8, device=device)).repeat(2)
+    x = torch.round(255.0 * x).to(torch.uint8) if plan.corruption.domain == "byte" else x
+    made = plan.corruption(x, keys, scaled_parameters(plan, min(height, width))).float().mean(1)
+    spot = (made[8:] - made[:8]).abs().cpu()
+    spot = torch.where(spot > 0.5 * spot.amax((1, 2), keepdim=True), spot, 0.0)  # not what changes everywhere
+    total = spot.sum((1, 2)).clamp(min=1e-9)
+    off = [(spot * (at - side // 2)).sum((1, 2)) / total for at, side in ((rows, height), (columns, width))]
+    moved = float(torch.stack(off).abs().amax(0).median())
+    if moved > 1.0:
+        warnings.warn(
+            f"{where}: a spot moves by {moved:.1f} pixels; say where with register(motion=...), or that targets shall "
+            "stay with motion=scuff.corruptions.motion.no_motion",
+            stacklevel=4,
+        )
 
 
 def _global_generators() -> tuple[Any, ...]:

@@ -14,6 +14,7 @@ import numpy as np
 from scuff.files import file_digest, file_stamp, write_by_rename
 
 READERS = 8  # files at once: disks and networks answer sooner together, and hashing needs no lock of Python's
+PIECE = 64  # files that a thread asks at a time
 WORTH_IT = 16 << 20  # bytes, from which on digests are remembered: reading less takes a moment
 
 
@@ -38,16 +39,30 @@ def ask_files(
     found = np.minimum(np.searchsorted(known[:, 0], keys), len(known) - 1)
     answers = known[found, 1]
     unknown = np.flatnonzero(known[found, 0] != keys)
-    with ThreadPoolExecutor(readers) as pool:
-        for done, (k, answer) in enumerate(zip(unknown, pool.map(lambda k: ask(paths[k]), unknown), strict=True), 1):
-            answers[k] = answer
-            if progress is not None and (done % 64 == 0 or done == len(unknown)):
-                progress(done, len(unknown))
+    answers[unknown] = ask_all(lambda k: ask(paths[k]), unknown.tolist(), readers, progress)
     new = unknown[answers[unknown] != 0]  # a file that could not be read is tried again
     if sum(os.path.getsize(paths[k]) for k in new) >= WORTH_IT:
         together = np.concatenate([known, np.stack([keys, answers], axis=1)[new]])
         with contextlib.suppress(OSError), write_by_rename(place) as file:  # a home that is full or read-only
             np.save(file, together[np.argsort(together[:, 0], kind="stable")])
+    return answers
+
+
+def ask_all(
+    ask: Callable[[int], int],
+    numbers: Sequence[int],
+    readers: int = READERS,
+    progress: Callable[[int, int], None] | None = None,
+) -> np.ndarray:
+    """What `ask` answers to each number, uint64 (n,), in several threads."""
+    answers, done = np.zeros(len(numbers), np.uint64), 0
+    pieces = [numbers[start : start + PIECE] for start in range(0, len(numbers), PIECE)]
+    with ThreadPoolExecutor(readers) as pool:
+        for piece in pool.map(lambda piece: [ask(number) for number in piece], pieces):
+            answers[done : done + len(piece)] = piece
+            done += len(piece)
+            if progress is not None:
+                progress(done, len(numbers))
     return answers
 
 

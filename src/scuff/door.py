@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -10,16 +10,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from scuff import kernels
+from scuff.batches import each_its_way, from_pixels, like, to_pixels
 from scuff.corruptions import Corruption, get
-from scuff.images import Images, OpenedImages, open_images
+from scuff.corruptions.motion import Motion, mixed
+from scuff.corruptions.registry import HENDRYCKS, MICHAELIS
+from scuff.images import ImageError, Images, OpenedImages, open_images
 from scuff.memory import available_memory, available_on
-from scuff.ops.colour import luma
 from scuff.ops.jpeg import jpeg
 from scuff.random import Ids, ids_tensor, image_keys, integers
 from scuff.ranges import as_range
 from scuff.suites import Suite, list_suites, load_suite
 from scuff.suites.paths import Parameters, Term, between, stretch
+from scuff.targets import Rules, Sample, open_sample
 
 PUBLISHED_QUALITY = 85  # the JPEG quality of the published ImageNet-C files
 
@@ -142,6 +144,7 @@ def corrupt(
     scale: bool = True,
     as_published: bool = False,
     check: bool = True,
+    targets: Rules | None = None,
 ) -> Images:
     """Corrupt images, and return them as they were given.
 
@@ -152,7 +155,9 @@ def corrupt(
     ----------
     images
         torch (C, H, W) or (N, C, H, W); numpy (H, W), (H, W, C) or (N, H, W, C); PIL; or a list of those, of any sizes.
-        uint8, or float in [0, 1]; grey or RGB. Never modified.
+        uint8, or float in [0, 1]; grey or RGB. Never modified. One image may come with boxes, masks, keypoints, depth
+        or flow, which then move with it: as a dictionary with the key "image" (`scuff.targets.move` says what else),
+        or in anything that holds torchvision's TVTensors.
     name, severity
         An entry of a suite and its level: `"imagenet-c/fog", 3`; or a severity between levels, `2.4`, from 0, which is
         the image itself, to the last level. An entry whose severity is a range is called without
@@ -176,6 +181,8 @@ def corrupt(
         Send the result through a JPEG of quality 85, as the published ImageNet-C files have been.
     check
         False skips the search for NaN and values outside [0, 1], which on a GPU waits for the device.
+    targets
+        How boxes and the like are given, and which of them are dropped: `scuff.targets.Rules`.
 
     >>> import numpy as np
     >>> x = np.zeros((2, 32, 32, 3), np.uint8)
@@ -183,12 +190,49 @@ def corrupt(
     [76, 76, 76]
     """
     plan = resolve_still(name, severity, suite=suite, parameters=parameters, path=path, draws=draws)
-    if isinstance(images, (list, tuple)):
-        each = open_each(images, ids, check)
-        return [o.restore(_corrupt_batch(o.batch, plan, seed, its_id, scale, as_published)) for o, its_id in each]
-    opened = open_images(images, check)
-    ids = default_ids(ids, opened)
-    return opened.restore(_corrupt_batch(opened.batch, plan, seed, ids, scale, as_published))
+
+    def make(opened: OpenedImages, ids: Ids, sample: Sample | None) -> Images:
+        ids = ids_tensor(ids, opened.batch)
+        made = opened.restore(_corrupt_batch(opened.batch, plan, seed, ids, scale, as_published))
+        if sample is None:
+            return made
+        if not sample.has_targets:
+            return sample.with_image(made)
+        rules = targets or Rules()
+        if len(ids) != 1:
+            raise ImageError(f"expected one image with its targets, got {len(ids)}; pass a list with a sample for each")
+        (motion,) = motions_of(plan, ids, opened.batch.shape[1:], seed, scale, rules.convention)
+        return sample.moved(made, motion, rules)
+
+    sample = open_sample(images)
+    if sample is None and isinstance(images, (list, tuple)):
+        samples = [open_sample(image) for image in images]
+        pictures = [image if s is None else s.image for image, s in zip(images, samples, strict=True)]
+        each = open_each(pictures, ids, check)
+        return [make(opened, its_id, s) for (opened, its_id), s in zip(each, samples, strict=True)]
+    opened = open_images(images if sample is None else sample.image, check)
+    return make(opened, default_ids(ids, opened), sample)
+
+
+def motions(
+    name: str,
+    severity: float | None = None,
+    *,
+    size: tuple[int, int],
+    ids: Sequence[int] | Tensor,
+    seed: int = 0,
+    scale: bool = True,
+    convention: str = "content",
+    **options: Any,
+) -> list[Motion]:
+    """What `corrupt`, with the same arguments, does to places in images of `size` (height, width): one for each id.
+
+    >>> motions("noc-candidates/rotation", 10, size=(100, 200), ids=[3])[0].matrix.shape
+    torch.Size([1, 3, 3])
+    """
+    plan = resolve_still(name, severity, **options)
+    numbers = ids_tensor(ids, torch.empty(len(ids), 1, 1, 1))
+    return motions_of(plan, numbers, (3, *size), seed, scale, convention)
 
 
 def default_ids(ids: Ids, opened: OpenedImages) -> Ids:
@@ -224,17 +268,26 @@ def _corrupt_batch(batch: Tensor, plan: Resolved, seed: int, ids: Ids, scale: bo
     return pieces[0] if len(pieces) == 1 else torch.cat(pieces)
 
 
-def each_its_way(batch: Tensor, ids: Tensor, chosen: Tensor, ways: Sequence[Callable[..., Tensor]]) -> Tensor:
-    """Send every image i through `ways[chosen[i]](images, ids=...)`, those of one way together.
-
-    On a GPU this waits for the device once, to know how many images go each way.
-    """
-    counts = torch.bincount(chosen.long(), minlength=len(ways)).tolist()
-    out = torch.empty_like(batch)
-    for way, places in zip(ways, chosen.argsort(stable=True).split(counts), strict=True):
-        if len(places):
-            out[places] = way(batch[places], ids=ids[places])
-    return out
+def motions_of(
+    plan: Resolved, ids: Tensor, shape: Sequence[int], seed: int, scale: bool, convention: str
+) -> list[Motion]:
+    """What happens to places in the images (C, H, W) that a plan makes, by the same draws."""
+    size = (shape[-2], shape[-1])
+    if plan.choices:
+        drawn = integers(image_keys(plan.entry, None, ids, seed), "level", low=0, high=len(plan.choices) - 1)
+        rest = (shape, seed, scale, convention)
+        return [motions_of(plan.choices[k], ids[i : i + 1], *rest)[0] for i, k in enumerate(drawn.tolist())]
+    stays = convention == "published" and plan.corruption.reference in (HENDRYCKS, MICHAELIS)
+    if plan.corruption.motion is None or stays:
+        return [Motion(size)] * len(ids)
+    keys = image_keys(plan.entry, plan.level, ids, seed)
+    shape = (3, *size) if plan.corruption.colour else tuple(shape)
+    terms = [
+        (weight, Motion(size) if parameters is None else plan.corruption.motion_of(keys, shape, parameters))
+        for weight, parameters in weighted_parameters(plan, min(size), scale)
+    ]
+    motion = mixed(terms).to(ids.device)
+    return [motion[i] for i in range(len(ids))]
 
 
 def scaled_parameters(plan: Resolved, side: int, parameters: Parameters | None = None) -> Parameters:
@@ -295,30 +348,3 @@ def _weighted(corruption: Corruption, terms: list[Term], x: Tensor, keys: Tensor
     for (weight, _), y in zip(terms[1:], made[1:], strict=True):
         mean = mean + weight * (y - made[0])
     return torch.round(mean).to(torch.uint8) if is_byte else mean
-
-
-def from_pixels(corruption: Corruption, batch: Tensor) -> Tensor:
-    """A batch as the corruption wants it: bytes or unit floats, and three channels if it needs colour."""
-    x = _in_colour(corruption, batch)
-    if corruption.domain == "byte":
-        return x if x.dtype == torch.uint8 else torch.round(x * 255.0).to(torch.uint8)
-    return x if x.dtype != torch.uint8 else kernels.bytes_to_unit(x)
-
-
-def to_pixels(corruption: Corruption, batch: Tensor, y: Tensor) -> Tensor:
-    """What the corruption made of `batch`, as bytes with the channels of `batch`."""
-    x = _in_colour(corruption, batch)
-    if corruption.domain != "byte":
-        y = kernels.unit_to_bytes(y, torch.empty_like(x, dtype=torch.uint8), corruption.domain == "real")
-    return y if x.shape[1] == batch.shape[1] else torch.round(luma(y.float())).to(torch.uint8)
-
-
-def _in_colour(corruption: Corruption, batch: Tensor) -> Tensor:
-    return batch.expand(-1, 3, -1, -1) if corruption.colour else batch
-
-
-def like(batch: Tensor, pixels: Tensor) -> Tensor:
-    """Bytes as the batch came: bytes, or floats on the 8-bit grid; in the usual order of memory if the batch has it."""
-    if batch.dtype != torch.uint8:
-        return kernels.bytes_to_unit(pixels)
-    return pixels.contiguous() if batch.is_contiguous() else pixels

@@ -16,7 +16,7 @@ class ImageModule(nn.Module):
     """A module that changes images and hands on whatever comes with them.
 
     `module(images)` returns images. `module(images, labels, ...)`, as torchvision's `v2.Compose` calls it, returns them
-    all, with only the images changed; `module(image=..., mask=...)`, or one dictionary, returns a dictionary with only
+    all, with only the images changed; `module(image=..., label=...)`, or one dictionary, returns a dictionary with only
     `image` changed. Ids of the images are given by name alone, so that no label is ever taken for one.
     """
 
@@ -30,7 +30,13 @@ class ImageModule(nn.Module):
         if bool(inputs) == bool(named) or (named and "image" not in named):
             raise TypeError("expected images, perhaps followed by labels, or image=... and whatever belongs to it")
         if named:
-            return {**named, "image": self.change(named["image"], ids)}
-        images, *others = inputs
-        changed = self.change(images, ids)
-        return (changed, *others) if others else changed
+            return self.change_named(named, ids)
+        return self.change_all(inputs, ids) if len(inputs) > 1 else self.change(inputs[0], ids)
+
+    def change_named(self, named: dict[str, Any], ids: Ids) -> dict[str, Any]:
+        """A dictionary with its image changed."""
+        return {**named, "image": self.change(named["image"], ids)}
+
+    def change_all(self, inputs: tuple[Any, ...], ids: Ids) -> tuple[Any, ...]:
+        """Images, changed, and what comes with them."""
+        return (self.change(inputs[0], ids), *inputs[1:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from scuff.door import corrupt, resolve_still
@@ -9,10 +10,14 @@ from scuff.images import Images
 from scuff.modules import ImageModule
 from scuff.random import Ids
 from scuff.suites import Suite
+from scuff.targets import KNOWN, Rules
 
 
 class Corrupt(ImageModule):
     """Corrupt every image that passes, single or batched, torch, numpy or PIL; labels and the like pass untouched.
+
+    Boxes, masks, keypoints, depth and flow that come with a single image move with it: in a dictionary, by their names
+    (`scuff.targets.move`), or anywhere, as torchvision's TVTensors.
 
     A pipeline hands over pictures without their numbers, so by default each one is keyed by its own content: the same
     picture is corrupted the same way in any order, worker or epoch. Call it with `ids=` to key them otherwise. To train
@@ -36,6 +41,7 @@ class Corrupt(ImageModule):
         scale: bool = True,
         as_published: bool = False,
         check: bool = True,
+        targets: Rules | None = None,
     ) -> None:
         super().__init__()
         resolve_still(name, severity, suite=suite, parameters=parameters)  # a wrong name fails here, not in a worker
@@ -47,10 +53,24 @@ class Corrupt(ImageModule):
             "scale": scale,
             "as_published": as_published,
             "check": check,
+            "targets": targets,
         }
 
     def change(self, images: Images, ids: Ids) -> Images:
         return corrupt(images, self.name, self.severity, ids="content" if ids is None else ids, **self.options)
+
+    def change_named(self, named: dict[str, Any], ids: Ids) -> dict[str, Any]:
+        return self.change(named, ids)
+
+    def change_all(self, inputs: tuple[Any, ...], ids: Ids) -> tuple[Any, ...]:
+        image, *others = inputs
+        place = next((k for k, other in enumerate(others) if isinstance(other, Mapping) and KNOWN & other.keys()), None)
+        if place is None:
+            return super().change_all(inputs, ids)
+        moved = self.change({**others[place], "image": image}, ids)
+        image = moved.pop("image")
+        others[place] = moved
+        return (image, *others)
 
     def extra_repr(self) -> str:
         return f"{self.name!r}, severity={self.severity}, seed={self.options['seed']}"

@@ -32,6 +32,10 @@ PLACE = "Folder for the results; existing results are reused."
 Device = Annotated[
     "str | torch.device | None", Option("cpu, cuda or cuda:1. Default: the GPU if there is one.", TEXT, resume="noted")
 ]
+Workers = Annotated[
+    int | None,
+    Option("Number of processes that decode pictures; 0 for none but this one.", WHOLE, "N", resume="noted"),
+]
 EngineOption = Annotated[
     "Engine | None", Option("Where cells run, see scuff.engine. Default: this machine.", resume="noted")
 ]

@@ -111,7 +111,8 @@ def test_suites_entries_seeds_and_draws_are_chosen(page):
     assert page.run("document.getElementById('severity').disabled")
     page.page.select_option("#suite", "cifar10-p")
     page.page.select_option("#entry", "translate")
-    page.wait_for("document.getElementById('line').textContent.endsWith(')[15]')")
+    assert seen(page)["entry"] == "translate"
+    assert text(page, "line").endswith('"cifar10-p/translate", seed=1)[15]')
     assert page.run("document.getElementById('severity').max") == "15"  # as many frames as there are
     assert page.complaints() == []
 

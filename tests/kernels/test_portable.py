@@ -35,8 +35,8 @@ ALLOWED = {  # module and function: why it cannot show
     ("corruptions/sequences.py", "math.sqrt"),
     ("ops/textures.py", "math.log2"),  # its next whole number
     ("corruptions/sky.py", "math.prod"),  # of Python: from left to right
-    ("corruptions/patches.py", "math.hypot"),  # how much memory, or how many cells, there must be at least
-    ("corruptions/geometry.py", "math.hypot"),
+    ("corruptions/screens.py", "math.hypot"),  # how much memory, or how many cells, there must be at least
+    ("corruptions/grids.py", "math.hypot"),
 }
 
 

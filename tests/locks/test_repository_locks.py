@@ -6,12 +6,12 @@ If a test fails after a change that is meant to change images: `make locks`, and
 from __future__ import annotations
 
 import pytest
-from repository_locks import GOLDEN, SOURCES, lock_file, open_locked
+from repository_locks import GOLDEN, SOURCES, SUITES, lock_file, open_locked
 
 import scuff
 from scuff.locks import read_lock, verify
 
-CASES = [(suite, source) for suite in scuff.list_suites() for source in SOURCES]
+CASES = [(suite, source) for suite in SUITES for source in SOURCES]
 
 
 @pytest.mark.parametrize(("suite", "source"), CASES)

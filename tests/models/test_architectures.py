@@ -13,7 +13,9 @@ from scuff.models.states import recognise, shapes_of
 PARAMETERS = {
     ("resnet18", 1000): 11_689_512,
     ("resnet50", 1000): 25_557_032,
+    ("wide_resnet50_2", 1000): 68_883_240,
     ("densenet121", 1000): 7_978_856,
+    ("vgg19_bn", 1000): 143_678_248,
     ("resnet18_32", 10): 11_689_512 - 513_000 + 5_130 - 7_680,
     ("resnet50_32", 10): 25_557_032 - 2_049_000 + 20_490 - 7_680,
     ("densenet121_32", 10): 7_978_856 - 1_025_000 + 10_250 - 7_680,
@@ -58,6 +60,55 @@ def test_the_small_network_is_small():
     assert count(on_meta("small_cnn", 10, 1)) == weights == 24_058
 
 
+# Places of VGG-19's convolutions among its layers: each is followed by a normalisation and a ReLU, every stage by a
+# pooling. Numbers of tensors: each convolution has one or two, each normalisation five, each linear layer two.
+VGG = (0, 3, 7, 10, 14, 17, 20, 23, 27, 30, 33, 36, 40, 43, 46, 49)
+TENSORS = {
+    "resnet50": 53 + 53 * 5 + 2,
+    "wide_resnet50_2": 53 + 53 * 5 + 2,
+    "densenet121": 120 + 121 * 5 + 2,
+    "vgg19_bn": 16 * 2 + 16 * 5 + 3 * 2,
+}
+SHAPES = {  # as torchvision's published weights have them
+    "resnet50": {"layer1.0.conv1.weight": (64, 64, 1, 1), "layer4.0.downsample.0.weight": (2048, 1024, 1, 1)},
+    "wide_resnet50_2": {
+        "layer1.0.conv1.weight": (128, 64, 1, 1),
+        "layer1.0.conv2.weight": (128, 128, 3, 3),
+        "layer1.0.downsample.1.running_var": (256,),
+        "layer4.2.conv3.weight": (2048, 1024, 1, 1),
+        "fc.weight": (1000, 2048),
+    },
+    "densenet121": {
+        "features.conv0.weight": (64, 3, 7, 7),
+        "features.denseblock4.denselayer16.conv2.weight": (32, 128, 3, 3),
+        "features.transition3.conv.weight": (512, 1024, 1, 1),
+        "features.norm5.weight": (1024,),
+        "classifier.bias": (1000,),
+    },
+    "vgg19_bn": {
+        "features.0.weight": (64, 3, 3, 3),
+        "features.4.running_mean": (64,),
+        "features.49.weight": (512, 512, 3, 3),
+        "features.50.weight": (512,),
+        "classifier.0.weight": (4096, 25_088),
+        "classifier.3.weight": (4096, 4096),
+        "classifier.6.weight": (1000, 4096),
+    },
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_tensors_are_named_and_shaped_as_torchvisions(name):
+    state = on_meta(name, 1000).state_dict()
+    assert len(state) == TENSORS[name]
+    assert {key: tuple(state[key].shape) for key in SHAPES[name]} == SHAPES[name]
+    if name == "wide_resnet50_2":
+        assert list(state) == list(on_meta("resnet50", 1000).state_dict())
+    if name == "vgg19_bn":
+        layers = [f"features.{k}" for place in VGG for k in (place, place + 1)] + [f"classifier.{k}" for k in (0, 3, 6)]
+        assert list(dict.fromkeys(key.rpartition(".")[0] for key in state)) == layers
+
+
 @pytest.mark.parametrize("name", list_architectures())
 def test_any_classes_channels_and_sizes(name):
     network = on_meta(name, classes=7, channels=1)
@@ -79,7 +130,9 @@ def sizes_seen(network: nn.Module, side: int) -> list[int]:
     [
         ("resnet18", 224, [112, 56, 28, 14, 7]),
         ("resnet50", 224, [112, 56, 28, 14, 7]),
+        ("wide_resnet50_2", 224, [112, 56, 28, 14, 7]),
         ("densenet121", 224, [112, 56, 28, 14, 7]),
+        ("vgg19_bn", 224, [224, 112, 56, 28, 14]),
         ("resnet18_32", 32, [32, 16, 8, 4]),
         ("resnet50_32", 32, [32, 16, 8, 4]),
         ("densenet121_32", 32, [32, 16, 8, 4]),

@@ -11,7 +11,7 @@ from scuff.models import build, open_model
 from scuff.models.checkpoint import IMAGENET
 from scuff.pictures import Cut
 
-SHARED = ["resnet18", "resnet50", "densenet121"]
+SHARED = ["resnet18", "resnet50", "wide_resnet50_2", "densenet121", "vgg19_bn"]
 
 
 def busy_network(name: str) -> torch.nn.Module:

@@ -1,5 +1,7 @@
 """Streams: what is at a position depends on nothing but recipe, source, seed and the position."""
 
+import pickle
+
 import numpy as np
 import pytest
 import torch
@@ -72,6 +74,13 @@ def test_workers_change_nothing(source, workers):
     assert len(got) == len(wanted) == len(stream.loader(9, workers))
     for mine, theirs in zip(got, wanted, strict=True):
         assert all(torch.equal(a, b) for a, b in zip(mine, theirs, strict=True))
+
+
+def test_a_stream_can_be_sent_to_another_process(source):
+    stream = open_stream(source, "mixed_domains", seed=4)
+    copy = pickle.loads(pickle.dumps(stream))
+    assert copy.fingerprint == stream.fingerprint
+    assert torch.equal(copy[100].image, stream[100].image)
 
 
 def test_ranks_divide_the_batches_among_them(source):
@@ -150,3 +159,104 @@ def test_the_fingerprint_tells_streams_apart(source):
     }
     assert len(prints) == 6
     assert open_stream(source, "continual").fingerprint in prints
+
+
+def test_severity_walks_go_up_and_down_a_level_at_a_time(source):
+    stream = open_stream(source, load_recipe("continual").replace(severities={"walk": 9}))
+    levels = [segment.steps[0][1] for segment in stream.segments]
+    assert len(levels) == 15 * 9
+    assert set(levels) == {1, 2, 3, 4, 5}
+    assert set(np.abs(np.diff(levels))) == {1}
+
+
+def test_two_corruptions_at_once_come_one_after_the_other(source):
+    stream = open_stream(source, "continual:together=2,severities=2")
+    assert stream.segments[-1].corruption == "jpeg_compression + gaussian_noise"
+    assert stream.segments[-1].severity == "2 + 2"
+    there = stream[10 * IMAGES + 4]
+    image = source.read([there.place])
+    for entry in ("brightness", "contrast"):
+        image = scuff.corrupt(image, f"cifar10-c/{entry}", 2, ids=[there.id])
+    assert torch.equal(there.image, image[0] / 255)
+
+
+def test_clean_images_come_after_every_corruption(source):
+    stream = open_stream(source, "lifelong:severities=1;2,corruptions=fog;snow")
+    assert [s.corruption for s in stream.segments] == ["fog", "fog", "clean", "snow", "snow", "clean"]
+    there = stream[2 * IMAGES]
+    assert torch.equal(there.image, source.read([there.place])[0] / 255)
+
+
+def test_short_batches_are_left_out_as_the_papers_do(source):
+    note = open_stream(source, "note:order=slots,batch=10,least=10")
+    assert {len(batch.images) for batch in note.batches(stop=3 * IMAGES)} == {10}
+    assert len(note.grid()) == 15 * 2
+
+
+def test_the_schedule_of_constant_speed():
+    recipe = load_recipe("continual:eta=1")
+    assert [recipe.period(ratio) for ratio in (0.5, 1, 2.2, 9)] == [1, 1, 3, 9]
+    assert load_recipe("continual:eta=0.5,speed_ratio=9").period() == 5
+    assert load_recipe("continual").period() == 1
+    with pytest.raises(ValueError, match="how much longer"):
+        recipe.period()
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    """Two files as those of CIFAR-10-C: every pixel of image n at severity s of corruption k is 100 k + 10 s + n."""
+    folder = tmp_path_factory.mktemp("published")
+    for k, name in enumerate(("fog", "snow")):
+        blocks = [np.full((6, 8, 8, 3), 100 * k + 10 * s, np.uint8) + np.arange(6, dtype=np.uint8)[:, None, None, None]
+                  for s in range(5)]  # fmt: skip
+        np.save(folder / f"{name}.npy", np.concatenate(blocks))
+    np.save(folder / "labels.npy", np.tile(np.arange(6), 5))
+    return f"cifar10-c:{folder}"
+
+
+def test_published_files_are_read_in_the_order_of_a_recipe(published):
+    stream = open_stream(published, "gradual:corruptions=snow;fog,order=fresh")
+    assert stream.suite.name == "cifar10-c"
+    for batch in stream.batches(4):
+        for image, label, segment in zip(batch.images, batch.labels, batch.segments, strict=True):
+            ((name, level),) = stream.segments[segment].steps
+            wanted = 100 * (name == "snow") + 10 * (level - 1) + int(label)
+            assert (image * 255).round().unique().tolist() == [wanted]
+
+
+@pytest.mark.parametrize(
+    ("recipe", "reason"),
+    [
+        ("continual", "holds no gaussian_noise"),
+        ("continual:corruptions=fog;snow,together=2", "leave out clean and together"),
+        ("lifelong:corruptions=fog", "leave out clean and together"),
+        ("continual:corruptions=fog,severities=2.5", "not 2.5"),
+        ("continual:corruptions=fog,draws=position", "read as they are"),
+    ],
+)
+def test_what_published_files_do_not_have(published, recipe, reason):
+    with pytest.raises((ValueError, KeyError), match=reason):
+        open_stream(published, recipe)
+
+
+def test_loops_of_others_run_on_pairs(source):
+    """CoTTA's, reduced: a teacher that follows the student, and weights that return to their start."""
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.BatchNorm1d(784), torch.nn.Linear(784, 10))
+    teacher = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.BatchNorm1d(784), torch.nn.Linear(784, 10))
+    teacher.load_state_dict(net.state_dict())
+    optimizer = torch.optim.Adam(net.parameters(), lr=1e-3)
+    seen = 0
+    for x, y in open_stream(source, "continual:corruptions=contrast;brightness").pairs(8):
+        with torch.no_grad():
+            target = teacher(x).softmax(1)
+        loss = -(target * net(x).log_softmax(1)).sum(1).mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        with torch.no_grad():
+            for old, new in zip(teacher.parameters(), net.parameters(), strict=True):
+                old.mul_(0.999).add_(new, alpha=0.001)
+        seen += len(y)
+        assert torch.isfinite(loss)
+    assert seen == 2 * IMAGES

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 import torch
-from made_images import bars
+from made_images import bars, make_folder
 
 from scuff.models import open_model
+from scuff.pictures import Cut
 from scuff.training import Noise, Recipe, fit, train
 from scuff.training import run as run_module
 from scuff.training import step as step_module
@@ -87,3 +88,31 @@ def test_blocks_are_those_of_the_cpu():
     (gpu_places, gpu_made), *_ = blocks(images.cuda(), QUICK, 0, 0, torch.device("cuda"), treatment)
     assert torch.equal(gpu_places.cpu(), places)
     assert ((gpu_made.cpu().int() - made.int()).abs() <= 1).float().mean() >= 0.999
+
+
+@pytest.mark.parametrize("compile", [False, True], ids=["eager", "compiled"])
+def test_a_stream_of_crops_that_grow_repeats_and_resumes(tmp_path, monkeypatch, compile):
+    """The step is recorded again when pictures grow; whoever decodes, and wherever it stopped, weights are the same."""
+    monkeypatch.setattr(run_module, "SECONDS_BETWEEN", 0.0)
+    recipe = replace(
+        QUICK,
+        crop=0,
+        crop_area=(0.08, 1.0),
+        sides=(16, 24),
+        grows_at=(0.5,),
+        batch_size=16,
+        compile=compile,
+        cut=Cut(28, 24),
+    )
+    monkeypatch.setitem(fit.BLOCK, "cuda", 2 * 16 * 3 * 16 * 16)
+    data = f"folder:{make_folder(tmp_path / 'pictures', 96)}"
+    options = {"corruption": "imagenet-c/contrast", "device": "cuda"}
+    whole = weights(train(data, recipe, tmp_path / "whole.safetensors", workers=0, **options))
+
+    def stop(done, total):
+        if done == 9:  # three steps after pictures have grown
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(data, recipe, tmp_path / "net.safetensors", workers=2, progress=stop, **options)
+    assert same(weights(train(data, recipe, tmp_path / "net.safetensors", workers=3, **options)), whole)

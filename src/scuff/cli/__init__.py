@@ -16,9 +16,9 @@ from scuff.cli.plugins import accept_plugins
 
 # In the order in which a newcomer wants them. Each is `VERB_command` of the module of its name, or a group, `VERB_app`.
 VERBS = (
-    *("list", "show", "gallery", "corrupt", "lock", "verify", "evaluate", "compare", "survival", "check", "adapt"),
-    *("train", "overlap", "design", "separation", "mscr", "distance", "validity", "report", "explore", "progress"),
-    "demo",
+    *("list", "show", "gallery", "corrupt", "lock", "verify", "evaluate", "compare", "survival", "check", "stream"),
+    *("adapt", "train", "overlap", "design", "separation", "mscr", "distance", "validity", "report", "explore"),
+    *("progress", "demo"),
 )
 # Verbs whose module is named after their question.
 FILES = {"check": "claims", "mscr": "separation", "distance": "transform_space"}
@@ -107,8 +107,9 @@ def _main(
       scuff mscr --model 1-nn --data points.csv --out runs/points
       scuff distance schemes cifar10-c --schemes augmix --data cifar10:data --recipe cifar-fast --out runs/near
       scuff validity table.csv --mapping mapping.yaml --out runs/valid
+      scuff stream preview gradual --data fashion    corruptions that change over time, drawn
       scuff report runs/mine             write one HTML page about any folder of results
-      scuff explore                      play with corruptions in a browser
+      scuff explore                      play with corruptions, or walk through a folder of results, in a browser
       scuff progress runs/noc --watch    watch a study, from any machine that sees its folder
 
     Own corruptions, metrics, models and data: scuff COMMAND --plugin FILE.py, or [tool.scuff] plugins = ["FILE.py"] in

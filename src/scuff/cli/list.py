@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from scuff.suites import Suite, list_suites, load_suite
+from scuff.suites.catalogue import WALKS
 from scuff.suites.tables import count_entries, parameter_table
 from scuff.tables import Column, Table
 
@@ -41,6 +42,7 @@ def list_command(
         Column("about", "about"),
     ]
     print_table(Table.of("", [load_suite(name) for name in list_suites()], columns))
+    typer.echo(f"for streams, with levels of a quarter severity: {', '.join(WALKS)}")
     typer.echo("entries: scored + not scored; size: image side in pixels that lengths are meant for")
 
 

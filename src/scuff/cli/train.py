@@ -30,8 +30,10 @@ def train_command(
 ) -> None:
     """Train a classifier, on clean images or with a corruption, noise or an augmentation scheme.
 
-    Images stay on the device as one tensor; flips, crops and corruptions happen there. The file can be evaluated at
-    once. Interrupt it whenever you like: the same command resumes from the last checkpoint, at most a minute before.
+    Images stay on the device as one tensor; flips, crops and corruptions happen there. Pictures that do not fit into
+    memory, or that a recipe crops at random, are decoded on the way instead (see docs/imagenet.md). The file can be
+    evaluated at once. Interrupt it whenever you like: the same command resumes from the last checkpoint, at most a
+    minute before.
 
     With --nproc 8 eight processes share the images and every batch (see docs/training.md). On several machines, run the
     same command by torchrun: torchrun --nnodes 2 --nproc-per-node 8 ... -m scuff train ...
@@ -42,8 +44,12 @@ def train_command(
       cifar-fast          ResNet-18 on CIFAR-10 in seconds on a GPU, 93 %
       cifar               ResNet-18 on CIFAR-10, 200 epochs
       cifar-augmentation  WideResNet-40-2 on CIFAR-10, as in the paper on augmentations and corruptions
+      imagenet-resnet50   ResNet-50 on ImageNet, 90 epochs, as in the paper on augmentations and corruptions
+      imagenet-fast       ResNet-50 on ImageNet in 16 epochs, with pictures of 160 pixels, then 192
       imagenet-100        ResNet-18 on a hundred classes of ImageNet, as in the paper on non-overlapping corruptions
+      imagenet-100-crop   the same with random crops, as in the paper on synthetic and natural corruptions
       cifar-separation    WideResNet-28-10 on CIFAR-10, as in the paper on class separation
+      FILE.yaml           one of your own, as {based_on: imagenet-resnet50, batch_size: 1024, learning_rate: 0.4}
 
     \b
     Schemes (docs/augmentations.md has all of them, and their options):
@@ -58,7 +64,7 @@ def train_command(
       scuff train --data cifar10:data --recipe cifar-augmentation --augment augmix-jsd --out augmix.safetensors
       scuff train --data cifar10:data --recipe cifar-fast --suite cifar10-c --out c.safetensors --start rain.safetensors
       scuff train --data folder:train --test folder:val --classes imagenet-100 --recipe imagenet-100 --out n.safetensors
-      scuff train --data folder:train --test folder:val --recipe imagenet-100 --nproc 8 --out n.safetensors --dry-run
+      scuff train --data folder:train --test folder:val --recipe imagenet-resnet50 --nproc 8 --out n.safetensors
     """
     device = options.get("device")
     if dry_run:
@@ -69,19 +75,13 @@ def train_command(
     if started_processes(nproc, device, sys.argv[1:]):
         return
     from scuff.cli.jobs import tell_unreadable
-    from scuff.data import readable
-    from scuff.training import train
     from scuff.training.distributed import find_team, leave
-    from scuff.training.images import open_training_source
+    from scuff.training.run import train_as
 
-    team, used = find_team(), dict(options)
-    if "skip_unreadable" in options:  # else they are refused where all processes agree on what to do
-        images = readable(open_training_source(options["data"], used.pop("classes", None)), skip=True)
-        used["data"] = images
-        if team.is_first:
-            tell_unreadable(images.unreadable)
+    team = find_team()
     with training_job(team.rank) as advance:
-        path = train(**used, progress=lambda done, total: advance("training", done, total))
+        asked = TrainingOptions(**options, progress=lambda done, total: advance("training", done, total))
+        path = train_as(asked, advance, tell_unreadable)
     if team.size > 1:
         leave()
     if not team.is_first:

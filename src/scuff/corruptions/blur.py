@@ -10,6 +10,7 @@ from torch import Tensor
 
 from scuff import kernels, random
 from scuff.corruptions.draws import Shape, largest, pick, pick_whole
+from scuff.corruptions.motion import filter_motion, ramps
 from scuff.corruptions.registry import HENDRYCKS, NOC, SYN2NAT, register
 from scuff.kernels.constants import constant
 from scuff.kernels.portable import divide, mix
@@ -23,7 +24,7 @@ LIMITS = {
     "radius": Range(0.0, 250.0),
     "softness": Range(0.001, 1000.0),
     "reach": Range(1, 1000),
-    "passes": Range(1, 100),
+    "passes": Range(0, 100),
     "steps": Range(1, 1000),
     "step": Range(0.0, 10.0),
     "share": Range(0.0, 1.0),
@@ -82,7 +83,22 @@ def _draw_real_glass(keys: Tensor, shape: Shape, *, reach: float, passes: float)
     return drawn
 
 
-@hendrycks(draw=_draw_glass, lengths=("sigma", "reach"), shared_draw=_draw_real_glass)
+def _glass_ramps(shape: Shape, dx: Tensor, dy: Tensor, *, sigma: float, reach: float, passes: float) -> Tensor:
+    """Rows and columns as the glass copies them, in two bytes each; copies of copies drift down and to the right."""
+    whole = ramps(shape, dx).int()
+    copied = torch.cat((whole & 255, whole >> 8), dim=1).to(torch.uint8)
+    for step in range(math.ceil(passes)):
+        copied = kernels.local_copies(copied, dy[:, step], dx[:, step], int(reach))
+    low, high = copied.float().split(2, dim=1)
+    return filters.gaussian_blur(low + 256.0 * high, sigma)
+
+
+@hendrycks(
+    draw=_draw_glass,
+    lengths=("sigma", "reach"),
+    shared_draw=_draw_real_glass,
+    motion=filter_motion(_glass_ramps),
+)
 def glass_blur(x: Tensor, dx: Tensor, dy: Tensor, *, sigma: float, reach: float, passes: float) -> Tensor:
     """Frosted glass: blur, let every pixel copy a random neighbour `passes` times, blur again.
 
@@ -100,7 +116,15 @@ def _draw_angle(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     return {"angle": random.uniform(keys, "angle", (), -45.0, 45.0)}
 
 
-@hendrycks(draw=_draw_angle, domain="byte", lengths=("radius", "sigma"), limits=WHOLE_TAPS)
+@hendrycks(
+    draw=_draw_angle,
+    domain="byte",
+    lengths=("radius", "sigma"),
+    limits=WHOLE_TAPS,
+    motion=filter_motion(
+        lambda shape, angle, *, radius, sigma: filters.motion_blur(ramps(shape, angle), angle, radius, sigma)
+    ),
+)
 def motion_blur(pixels: Tensor, angle: Tensor, *, radius: int, sigma: float) -> Tensor:
     """A camera that moves during the exposure, within 45 degrees of the horizontal.
 
@@ -111,7 +135,11 @@ def motion_blur(pixels: Tensor, angle: Tensor, *, radius: int, sigma: float) -> 
     return filters.imagemagick_bytes(levels).to(torch.uint8)
 
 
-@hendrycks()
+def _zoom_ramps(shape: Shape, *, steps: int, step: float) -> Tensor:
+    return zoom_blur(ramps(shape), steps=steps, step=step)
+
+
+@hendrycks(motion=filter_motion(_zoom_ramps))
 def zoom_blur(x: Tensor, *, steps: int, step: float) -> Tensor:
     """A camera that moves towards its subject: the mean of zooms by 1, 1 + step, ..., with `steps` factors in all.
 
@@ -187,7 +215,11 @@ def _draw_line(keys: Tensor, shape: Shape, *, size: Range | int) -> dict[str, Te
     return {"dy": dy - (size_ // 2)[:, None], "dx": dx - (size_ // 2)[:, None], "weights": weights}
 
 
-@syn2nat(draw=_draw_line, lengths=("size",), ranges=("size",))
+def _line_ramps(shape: Shape, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
+    return filters.sum_of_shifts(ramps(shape, weights), dy, dx, weights, weights.shape[1] // 2, "mirror")
+
+
+@syn2nat(draw=_draw_line, lengths=("size",), ranges=("size",), motion=filter_motion(_line_ramps))
 def line_blur(pixels: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
     """Motion: the mean along a short random line. It need not pass through the pixel, so the picture also shifts.
 

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from scuff import kernels, random
 from scuff.corruptions.draws import Shape, fair_signs, pick
+from scuff.corruptions.motion import no_motion
 from scuff.corruptions.registry import MINTUN, NOC, SYN2NAT, register
 from scuff.kernels.constants import constant
 from scuff.kernels.portable import divide
@@ -233,7 +234,7 @@ def color_balance(pixels: Tensor, sign: Tensor, *, amount: float) -> Tensor:
     return torch.trunc(grey + factor * (v - grey)).clamp(0, 255).to(torch.uint8)
 
 
-@mintun(colour=False, limits={"amount": Range(-200.0, 12.99)})
+@mintun(colour=False, limits={"amount": Range(-200.0, 12.99)}, motion=no_motion)
 def color_dither(pixels: Tensor, *, amount: float) -> Tensor:
     """Few levels per channel, 14 less one per unit, the error passed on along the row.
 

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from scuff import kernels, random
 from scuff.corruptions.draws import Shape, largest, pick, pick_whole
+from scuff.corruptions.motion import Motion, field_motion, shifted
 from scuff.corruptions.registry import HENDRYCKS, MICHAELIS, NOC, SYN2NAT, register
 from scuff.kernels import portable
 from scuff.kernels.constants import constant
@@ -60,7 +61,32 @@ def _draw_elastic(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     }
 
 
-@hendrycks(draw=_draw_elastic, lengths=("alpha", "sigma", "jitter"))
+def _kneaded(shape: tuple[int, ...], dx: Tensor, dy: Tensor, alpha: float, sigma: float) -> tuple[Tensor, Tensor]:
+    """Where the second step reads: every pixel moved by smooth noise."""
+    rows, columns = warp.pixel_grid(shape[-2], shape[-1], dx.device)
+    field = filters.gaussian_blur(torch.stack((dy, dx), dim=1), sigma, truncate=3.0, border="reflect")
+    return rows + alpha * field[:, 0], columns + alpha * field[:, 1]
+
+
+def _affine_reads(back: Tensor, rows: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
+    """Rows and columns, sent through (N, 2, 3) maps."""
+    to_column, to_row = back[:, :, :, None, None].unbind(1)
+    row, column = (to[:, 0] * columns + to[:, 1] * rows + to[:, 2] for to in (to_row, to_column))
+    return row, column
+
+
+def _elastic_motion(
+    shape: Shape, pull: Tensor, dx: Tensor, dy: Tensor, *, alpha: float, sigma: float, jitter: float
+) -> Motion:
+    kneaded = Motion(shape[1:], None, *_kneaded(shape, dx, dy, alpha, sigma))
+    back = warp.pulled(shape, pull, jitter)
+    if back is None:
+        return kneaded
+    rows, columns = _affine_reads(back.float(), *kneaded.sources())
+    return Motion(shape[1:], rows=rows, columns=columns, ghosts=kneaded.filled())
+
+
+@hendrycks(draw=_draw_elastic, lengths=("alpha", "sigma", "jitter"), motion=_elastic_motion)
 def elastic_transform(
     x: Tensor, pull: Tensor, dx: Tensor, dy: Tensor, *, alpha: float, sigma: float, jitter: float
 ) -> Tensor:
@@ -69,39 +95,37 @@ def elastic_transform(
     Three control points move by up to `jitter` pixels; a field of noise, smoothed by `sigma` and scaled by `alpha`
     pixels, moves every pixel. The affine step mirrors at the border, the other one reflects.
     """
-    height, width = x.shape[-2:]
-    rows, columns = warp.pixel_grid(height, width, x.device)
-    points = warp.three_points(x)
-    if points is not None:
-        back = warp.affine_through(points + jitter * pull.double(), points.expand(len(x), 3, 2)).float()
-        to_column, to_row = back[:, :, :, None, None].unbind(1)
-        x = kernels.sample_bilinear(
-            x,
-            to_row[:, 0] * columns + to_row[:, 1] * rows + to_row[:, 2],
-            to_column[:, 0] * columns + to_column[:, 1] * rows + to_column[:, 2],
-            border="mirror",
-        )
-    field = filters.gaussian_blur(torch.stack((dy, dx), dim=1), sigma, truncate=3.0, border="reflect")
-    return kernels.sample_bilinear(x, rows + alpha * field[:, 0], columns + alpha * field[:, 1], border="reflect")
+    back = warp.pulled(x.shape, pull, jitter)
+    if back is not None:
+        grid = warp.pixel_grid(x.shape[-2], x.shape[-1], x.device)
+        x = kernels.sample_bilinear(x, *_affine_reads(back.float(), *grid), border="mirror")
+    return kernels.sample_bilinear(x, *_kneaded(x.shape, dx, dy, alpha, sigma), border="reflect")
 
 
 def _draw_knead(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     return {axis: random.uniform(keys, axis, shape[1:], -1.0, 1.0) for axis in ("dx", "dy")}
 
 
-@register(family="digital", reference=MICHAELIS, limits=LIMITS, draw=_draw_knead)
+def _kneaded_sides(
+    shape: tuple[int, ...], dx: Tensor, dy: Tensor, *, alpha: float, reach: float, smoothness: float
+) -> tuple[Tensor, Tensor]:
+    height, width = shape[-2:]
+    rows, columns = warp.pixel_grid(height, width, dx.device)
+    sigma = (smoothness * height, smoothness * width)
+    field = filters.gaussian_blur(torch.stack((dy, dx), dim=1), sigma, truncate=3.0, border="reflect")
+    move = (alpha * reach * height) * field
+    return rows + move[:, 0], columns + move[:, 1]
+
+
+@register(family="digital", reference=MICHAELIS, limits=LIMITS, draw=_draw_knead, motion=field_motion(_kneaded_sides))
 def knead(x: Tensor, dx: Tensor, dy: Tensor, *, alpha: float, reach: float, smoothness: float) -> Tensor:
     """Kneading alone: a smooth random displacement, and no affine map before it. COCO-C calls it elastic_transform.
 
     Noise of up to `reach` of the height is smoothed by a Gaussian of `smoothness` of either side, and multiplied by
     `alpha`: all lengths go with the picture.
     """
-    height, width = x.shape[-2:]
-    rows, columns = warp.pixel_grid(height, width, x.device)
-    sigma = (smoothness * height, smoothness * width)
-    field = filters.gaussian_blur(torch.stack((dy, dx), dim=1), sigma, truncate=3.0, border="reflect")
-    move = (alpha * reach * height) * field
-    return kernels.sample_bilinear(x, rows + move[:, 0], columns + move[:, 1], border="reflect")
+    at = _kneaded_sides(x.shape, dx, dy, alpha=alpha, reach=reach, smoothness=smoothness)
+    return kernels.sample_bilinear(x, *at, border="reflect")
 
 
 @hendrycks(domain="byte")
@@ -130,7 +154,16 @@ def thumbnail_resize(pixels: Tensor, shrink: Tensor, *, factor: Range | float) -
     return resize.through_thumbnail(pixels.float(), shrink, largest(factor)).to(torch.uint8)
 
 
-@noc(draw=lambda keys, shape, *, size: {"side": pick_whole(keys, size)}, domain="real", ranges=("size",))
+def _block_motion(shape: Shape, side: Tensor) -> Motion:
+    return shifted(shape, torch.stack([length % side.clamp(max=length) // 2 for length in shape[1:]], dim=1))
+
+
+@noc(
+    draw=lambda keys, shape, *, size: {"side": pick_whole(keys, size)},
+    domain="real",
+    ranges=("size",),
+    motion=_block_motion,
+)
 def block_mean(x: Tensor, side: Tensor, *, size: Range | int) -> Tensor:
     """Coarse pixels: means of squares of 2, 3 or 4 pixels. Rows and columns left over repeat the outer squares."""
     height, width = x.shape[-2:]
@@ -151,7 +184,13 @@ def _block_of(length: int, side: int, device: torch.device) -> Tensor:
     return torch.div(torch.arange(length, device=device) - before, side, rounding_mode="floor").clamp(0, blocks - 1)
 
 
-@syn2nat()
+def _downscale_motion(shape: Shape, *, fraction: float) -> Motion:
+    """The pixels that are kept stand for their neighbours right of and below them."""
+    late = [(length - 1) / 2 - sum(_kept(length, fraction)) / length for length in shape[1:]]
+    return shifted(shape, torch.tensor([late]))
+
+
+@syn2nat(motion=_downscale_motion)
 def downscale(pixels: Tensor, *, fraction: float) -> Tensor:
     """Pixels left out: shrunk to `fraction` and enlarged again, nearest pixels both times."""
     rows, columns = (

@@ -8,6 +8,7 @@ tensors into pixels, deterministically. So every draw can be looked at, replayed
 
 After `x`, positional arguments of `apply` are drawn tensors, keyword-only arguments are parameters. Keyword-only
 arguments of `draw` are parameters too. A parameter that both need appears in both. Suites give parameters their values.
+A `motion`, if there is one, says what happens to places; see `scuff.corruptions.motion`.
 A parameter listed in `ranges` may also be a `Range`: `draw` picks each image's own value from it. An `apply` that asks
 for such a parameter gets the range itself, to know how far values reach.
 """
@@ -24,6 +25,7 @@ from typing import Any, TypeVar
 
 from torch import Tensor
 
+from scuff.corruptions.motion import Motion, Motions
 from scuff.plugins import note_module
 from scuff.ranges import Range, is_number
 
@@ -55,7 +57,8 @@ class Corruption:
     into sight. `limits` says what parameters may be: whole numbers where both ends are whole. `memory` is a function of
     the number of images, their shape and the parameters, for what needs much more memory than some copies of the
     images: how many numbers it holds at once. `shared_draw` takes the place of `draw` where severities share their
-    draws, if `draw` would turn a small step of a parameter into another picture.
+    draws, if `draw` would turn a small step of a parameter into another picture. `motion` says what becomes of places.
+    It takes the shape of an image, then the draws and parameters that it names; without one, all places stay.
     """
 
     name: str
@@ -72,6 +75,7 @@ class Corruption:
     limits: Mapping[str, Range] = field(default_factory=dict)
     memory: Memory | None = None
     shared_draw: Callable[..., dict[str, Tensor]] | None = None
+    motion: Motions | None = None
 
     @property
     def text(self) -> str:
@@ -134,11 +138,24 @@ class Corruption:
         """The random tensors for images of `shape` (C, H, W), one row per key."""
         return self.draw(keys, tuple(shape), **{p: parameters[p] for p in _keywords(self.draw)})
 
+    def motion_of(self, keys: Tensor, shape: Sequence[int], parameters: Parameters) -> Any:
+        """What becomes of places in the pictures that `self(x, keys, parameters)` makes: a Motion, or one per frame."""
+        if self.motion is None:
+            return Motion((shape[-2], shape[-1]))
+        drawn = self.drawn(keys, shape, parameters)
+        given = {p: drawn[p] for p in _positional(self.motion)[1:]}
+        return self.motion(tuple(shape), **given, **{p: parameters[p] for p in _keywords(self.motion)})
+
 
 @cache
 def _keywords(function: Callable) -> tuple[str, ...]:
     parameters = inspect.signature(function).parameters.values()
     return tuple(p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY)
+
+
+@cache
+def _positional(function: Callable) -> tuple[str, ...]:
+    return tuple(p for p in inspect.signature(function).parameters if p not in _keywords(function))
 
 
 def draw_nothing(keys: Tensor, shape: tuple[int, int, int]) -> dict[str, Tensor]:
@@ -164,6 +181,7 @@ def register(
     limits: Mapping[str, Range] | None = None,
     memory: Memory | None = None,
     shared_draw: Callable[..., dict[str, Tensor]] | None = None,
+    motion: Motions | None = None,
 ) -> Callable[[AnyApply], AnyApply]:
     """Register the decorated `apply` under its own name. Plug-ins use the same decorator.
 
@@ -183,7 +201,7 @@ def register(
             name, family, draw, apply, domain, colour, lengths, ranges, sequence, before_crop, reference, memory=memory
         )
         own = {p: limit for p, limit in (limits or {}).items() if p in corruption.parameters}
-        corruption = replace(corruption, limits=own, shared_draw=shared_draw)
+        corruption = replace(corruption, limits=own, shared_draw=shared_draw, motion=motion)
         for what, given in (("a length", lengths), ("a range", ranges)):
             unknown = [p for p in given if p not in corruption.parameters]
             if unknown:

@@ -7,7 +7,7 @@ share (flakes, drops) is drawn once; noise is drawn by each frame for itself, fr
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 import torch
@@ -16,6 +16,7 @@ from torch import Tensor
 from scuff import random
 from scuff.corruptions import noise, weather
 from scuff.corruptions.draws import Shape
+from scuff.corruptions.motion import Motion, matrix_motion, ramps, shifted
 from scuff.corruptions.registry import HENDRYCKS, register
 from scuff.kernels import portable
 from scuff.ops import filters, warp
@@ -23,6 +24,7 @@ from scuff.ops.colour import shift_value
 from scuff.ranges import Range
 
 Frames = Iterator[Tensor]
+Motions = Iterator[Motion]
 
 LIMITS = {
     **weather.LIMITS,
@@ -94,7 +96,13 @@ def gaussian_blur_frames(x: Tensor, *, frames: int, first: float, step: float, t
         yield filters.gaussian_blur(x, sigma, truncate)
 
 
-@sequence(domain="byte", lengths=("radius", "sigma"))
+def _motion_blurs(shape: Shape, *, frames: int, first: float, step: float, radius: int, sigma: float) -> Motions:
+    for angle in _values(frames, first, step):
+        read = filters.motion_blur(ramps(shape), angle, radius, sigma)
+        yield Motion(shape[1:], rows=read[:, 0], columns=read[:, 1])
+
+
+@sequence(domain="byte", lengths=("radius", "sigma"), motion=_motion_blurs)
 def motion_blur_frames(pixels: Tensor, *, frames: int, first: float, step: float, radius: int, sigma: float) -> Frames:
     """A camera that shakes in another direction in every frame: motion blur at the angles first, first + step, ...
 
@@ -105,7 +113,21 @@ def motion_blur_frames(pixels: Tensor, *, frames: int, first: float, step: float
         yield filters.imagemagick_bytes(filters.motion_blur(levels, angle, radius, sigma)).to(torch.uint8)
 
 
-@sequence(domain="byte", limits=GROWING)
+def _about_middle(shape: Shape, back: warp.Matrix2) -> Motion:
+    """The motion of `warp.affine`."""
+    (a, b), (c, d) = back
+    x, y = shape[2] / 2, shape[1] / 2
+    return matrix_motion(shape, (a, b, x - a * x - b * y, c, d, y - c * x - d * y))
+
+
+def _zoom_blurs(shape: Shape, *, frames: int, step: float) -> Motions:
+    mean = 0.0
+    for k, factor in enumerate(_values(frames, 1.0, step), start=1):
+        mean += (1.0 / factor - mean) / k
+        yield _about_middle(shape, ((mean, 0.0), (0.0, mean)))
+
+
+@sequence(domain="byte", limits=GROWING, motion=_zoom_blurs)
 def zoom_blur_frames(pixels: Tensor, *, frames: int, step: float) -> Frames:
     """A camera that nears its subject with an open shutter: frame k is the mean of k + 1 zooms by 1, 1 + step, ...
 
@@ -168,7 +190,12 @@ def spatter_frames(
 # --- the view moves: made on the whole picture, before it is cropped --------------------------------------------------
 
 
-@sequence(domain="byte", lengths=("first", "step"), before_crop=True)
+def _shifts(shape: Shape, *, frames: int, first: float, step: float) -> Motions:
+    for shift in _values(frames, first, step):
+        yield shifted(shape, torch.tensor([[0.0, float(round(shift))]]))
+
+
+@sequence(domain="byte", lengths=("first", "step"), before_crop=True, motion=_shifts)
 def translate_frames(pixels: Tensor, *, frames: int, first: float, step: float) -> Frames:
     """A camera that pans: the picture moves right by first, first + step, ... pixels (whole ones), black follows."""
     width = pixels.shape[-1]
@@ -177,37 +204,57 @@ def translate_frames(pixels: Tensor, *, frames: int, first: float, step: float) 
         yield torch.nn.functional.pad(pixels, (right, -right))
 
 
-@sequence(domain="byte", before_crop=True)
-def rotate_frames(pixels: Tensor, *, frames: int, first: float, step: float) -> Frames:
-    """A camera that rolls: the picture turns clockwise by first, first + step, ... degrees about its centre."""
+def _turn(degrees: float) -> warp.Matrix2:
+    sine, cosine = portable.sin(math.radians(degrees)), portable.cos(math.radians(degrees))
+    return (cosine, sine), (-sine, cosine)
+
+
+def _lean(degrees: float) -> warp.Matrix2:
+    sine, cosine = portable.sin(math.radians(degrees)), portable.cos(math.radians(degrees))
+    return (1.0, sine / cosine), (0.0, 1.0 / cosine)
+
+
+def _affine_frames(pixels: Tensor, backs: Iterable[warp.Matrix2]) -> Frames:
     levels = pixels.float()
-    for angle in map(math.radians, _values(frames, first, step)):
-        sine, cosine = portable.sin(angle), portable.cos(angle)
-        back = (cosine, sine), (-sine, cosine)
+    for back in backs:
         yield _whole_levels(warp.affine(levels, back)).to(torch.uint8)
 
 
-@sequence(domain="byte", before_crop=True, limits=GROWING)
+def _affine_motions(back: Callable[[float], warp.Matrix2]) -> Callable[..., Motions]:
+    def motion(shape: Shape, *, frames: int, first: float, step: float) -> Motions:
+        return (_about_middle(shape, back(value)) for value in _values(frames, first, step))
+
+    return motion
+
+
+@sequence(domain="byte", before_crop=True, motion=_affine_motions(_turn))
+def rotate_frames(pixels: Tensor, *, frames: int, first: float, step: float) -> Frames:
+    """A camera that rolls: the picture turns clockwise by first, first + step, ... degrees about its centre."""
+    yield from _affine_frames(pixels, map(_turn, _values(frames, first, step)))
+
+
+@sequence(domain="byte", before_crop=True, limits=GROWING, motion=_affine_motions(_scaling))
 def scale_frames(pixels: Tensor, *, frames: int, first: float, step: float) -> Frames:
     """A subject that comes nearer: the picture, black around it, at first, first + step, ... times its size."""
-    levels = pixels.float()
-    for factor in _values(frames, first, step):
-        yield _whole_levels(warp.affine(levels, _scaling(factor))).to(torch.uint8)
+    yield from _affine_frames(pixels, map(_scaling, _values(frames, first, step)))
 
 
-@sequence(domain="byte", before_crop=True)
+@sequence(domain="byte", before_crop=True, motion=_affine_motions(_lean))
 def shear_frames(pixels: Tensor, *, frames: int, first: float, step: float) -> Frames:
     """A picture that leans: its columns lean by first, first + step, ... degrees and keep their length.
 
     So the picture also gets lower by the cosine, as in the original, whose library then understood shear so.
     """
-    levels = pixels.float()
+    yield from _affine_frames(pixels, map(_lean, _values(frames, first, step)))
+
+
+def _tilts(shape: Shape, *, frames: int, first: float, step: float) -> Motions:
     for angle in map(math.radians, _values(frames, first, step)):
-        back = (1.0, portable.sin(angle) / portable.cos(angle)), (0.0, 1.0 / portable.cos(angle))
-        yield _whole_levels(warp.affine(levels, back)).to(torch.uint8)
+        back = warp.inverse(tilt_matrix(angle, *shape[1:]))
+        yield matrix_motion(shape, [entry / back[2][2] for row in back for entry in row])
 
 
-@sequence(domain="real", before_crop=True)
+@sequence(domain="real", before_crop=True, motion=_tilts)
 def tilt_frames(x: Tensor, *, frames: int, first: float, step: float) -> Frames:
     """A picture on a card that is tilted, by first, first + step, ... degrees about both axes, seen in perspective."""
     for angle in map(math.radians, _values(frames, first, step)):

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from scuff import kernels, random
 from scuff.corruptions.draws import Shape, largest, pick, pick_whole, whole_position
+from scuff.corruptions.motion import Motion, shifted
 from scuff.corruptions.patches import draw_centres, shapes_memory
 from scuff.corruptions.registry import NOC, SYN2NAT, Parameters, register
 from scuff.kernels.constants import constant
@@ -75,7 +76,16 @@ def _draw_puffs(keys: Tensor, shape: Shape, *, strength: Range | float) -> dict[
     return {"strength": f, "size": size, "places": centre.to(torch.int32), "used": torch.cat(used, dim=1)}
 
 
-@syn2nat(draw=_draw_puffs, ranges=("strength",))
+def _box_motion(shape: Shape, side: Tensor) -> Motion:
+    """A box of an even side reaches farther up and left, so the picture goes half a pixel down and right."""
+    return shifted(shape, (0.5 * (1.0 - side.double() % 2.0))[:, None].expand(-1, 2))
+
+
+def _puff_box(size: Tensor) -> Tensor:
+    return torch.floor(divide(size, 10.0)).clamp(min=1.0).to(torch.int32)
+
+
+@syn2nat(draw=_draw_puffs, ranges=("strength",), motion=lambda shape, size: _box_motion(shape, _puff_box(size)))
 def random_fog(
     pixels: Tensor, strength: Tensor, size: Tensor, places: Tensor, used: Tensor, *, opacity: float
 ) -> Tensor:
@@ -93,8 +103,7 @@ def random_fog(
     left = torch.stack(clear, dim=1).gather(1, puffs.flatten(1).long()).view(puffs.shape)
     x = 1.0 - (1.0 - kernels.bytes_to_unit(pixels)) * left[:, None]
     foggy = kernels.unit_to_bytes(x, torch.empty_like(pixels), nearest=True)
-    box = torch.floor(divide(size, 10.0)).clamp(min=1.0).to(torch.int32)
-    return kernels.box_mean(foggy, box, max(1, width // 3 // 10))
+    return kernels.box_mean(foggy, _puff_box(size), max(1, width // 3 // 10))
 
 
 # --- rain, snow, shadow ---------------------------------------------------------------------------------------------
@@ -112,7 +121,12 @@ def _draw_streaks(keys: Tensor, shape: Shape, *, count: int, length: int) -> dic
 STREAK = 200.0
 
 
-@syn2nat(draw=_draw_streaks, colour=True, lengths=("length", "slant", "blur"))
+@syn2nat(
+    draw=_draw_streaks,
+    colour=True,
+    lengths=("length", "slant", "blur"),
+    motion=lambda shape, *, blur: _box_motion(shape, torch.tensor([blur])),
+)
 def random_rain(pixels: Tensor, places: Tensor, *, length: int, slant: int, blur: int) -> Tensor:
     """Light streaks over a scene that is blurred and three tenths darker.
 

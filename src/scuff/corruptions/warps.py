@@ -10,6 +10,7 @@ from torch import Tensor
 
 from scuff import kernels, random
 from scuff.corruptions.draws import Shape, draw_caustics, fair_signs, position
+from scuff.corruptions.motion import Motion, field_motion, no_motion, ramps
 from scuff.corruptions.registry import MINTUN, register
 from scuff.kernels import portable
 from scuff.kernels.constants import constant
@@ -25,22 +26,39 @@ LIMITS = {"amount": Range(0.0, 100.0)}
 mintun = partial(register, family="warp", reference=MINTUN, limits=LIMITS)
 
 
-@mintun(draw=draw_caustics)
-def caustic_refraction(x: Tensor, time: Tensor, size: Tensor, *, amount: float) -> Tensor:
-    """The image under moving water: bent by the slopes of a caustic pattern, and lit by them."""
-    height, width = x.shape[-2:]
+Sources = tuple[Tensor, Tensor]  # the rows and columns at which pixels are read
+
+
+def _slopes(shape: tuple[int, ...], time: Tensor, size: Tensor) -> tuple[Tensor, Tensor]:
+    """How steeply moving water rises, down and across."""
+    height, width = shape[-2:]
     surface = filters.gaussian_blur(textures.caustics(time, size, height, width)[:, None], 1.0, 4.0, "reflect")
     padded = torch.nn.functional.pad(surface, (1, 1, 1, 1))[:, 0]  # what lies outside counts as 0
     down, across = padded[:, 2:, 1:-1] - padded[:, :-2, 1:-1], padded[:, 1:-1, 2:] - padded[:, 1:-1, :-2]
+    return down, across
+
+
+def _refracted(down: Tensor, across: Tensor, amount: float) -> Sources:
+    height, width = down.shape[-2:]
     slope = portable.length(down, across)
     # the sine of a - b, where tan a is the slope and sin b a quarter of sin a, written without angles
     cosine = 1.0 / square_root(1.0 + slope * slope)
     sine, quarter = slope * cosine, 0.25 * slope * cosine
     bend = (sine * square_root(1.0 - quarter * quarter) - cosine * quarter) * (0.05 * amount * min(height, width))
     bend = torch.where(cosine >= 0.999, 0.0, bend / slope.clamp(min=1e-9))
-    rows, columns = pixel_grid(height, width, x.device)
+    rows, columns = pixel_grid(height, width, down.device)
     move_down, move_across = (divide(torch.round(1000.0 * (bend * d)), 1000.0) for d in (down, across))
-    moved = kernels.sample_bilinear(x, rows + move_down, columns + move_across, border="zeros")
+    return rows + move_down, columns + move_across
+
+
+@mintun(
+    draw=draw_caustics,
+    motion=field_motion(lambda shape, time, size, *, amount: _refracted(*_slopes(shape, time, size), amount)),
+)
+def caustic_refraction(x: Tensor, time: Tensor, size: Tensor, *, amount: float) -> Tensor:
+    """The image under moving water: bent by the slopes of a caustic pattern, and lit by them."""
+    down, across = _slopes(x.shape, time, size)
+    moved = kernels.sample_bilinear(x, *_refracted(down, across, amount), border="zeros")
     return moved + (0.2 * amount) * (down - across)[:, None]
 
 
@@ -56,12 +74,10 @@ def _draw_twirls(keys: Tensor, shape: Shape, *, amount: float) -> dict[str, Tens
     return {"twirl": fair_signs(keys, "twirl", (down, across)) * (math.pi / 20.0 * amount)}
 
 
-@mintun(draw=_draw_twirls)
-def pinch_and_twirl(x: Tensor, twirl: Tensor, *, amount: float) -> Tensor:
-    """A grid of lenses that squeeze the image and turn it, each one way or the other."""
-    height, width = x.shape[-2:]
+def _twirled(shape: tuple[int, ...], twirl: Tensor, *, amount: float) -> Sources:
+    height, width = shape[-2:]
     cell, down, across = _twirl_cells(height, width)
-    rows, columns = pixel_grid(height, width, x.device)
+    rows, columns = pixel_grid(height, width, twirl.device)
     i, j = (rows[:, 0] // cell).long(), (columns[0] // cell).long()
     turn = twirl[:, i.clamp(max=down - 1)][:, :, j.clamp(max=across - 1)]
     dy, dx = rows - (i[:, None] + 0.5) * cell, columns - (j + 0.5) * cell
@@ -69,13 +85,17 @@ def pinch_and_twirl(x: Tensor, twirl: Tensor, *, amount: float) -> Tensor:
     d = divide(distance, 0.5 * cell)
     moves = (d <= 1.0) & (distance >= 0.0005) & (i < down)[:, None] & (j < across)
     squeezed = textures.sine(0.5 * math.pi * d).clamp(min=1e-6)
-    stretch = kernels.power(squeezed, constant((-(0.04 * amount + 0.1),), x.device))
+    stretch = kernels.power(squeezed, constant((-(0.04 * amount + 0.1),), twirl.device))
     sine, cosine = kernels.sine_and_cosine(turn * (1.0 - d) ** 2)
     source_y = (i[:, None] + 0.5) * cell + stretch * (dy * cosine - dx * sine)
     source_x = (j + 0.5) * cell + stretch * (dy * sine + dx * cosine)
-    return kernels.sample_bilinear(
-        x, torch.where(moves, source_y, rows), torch.where(moves, source_x, columns), border="zeros"
-    )
+    return torch.where(moves, source_y, rows), torch.where(moves, source_x, columns)
+
+
+@mintun(draw=_draw_twirls, motion=field_motion(_twirled))
+def pinch_and_twirl(x: Tensor, twirl: Tensor, *, amount: float) -> Tensor:
+    """A grid of lenses that squeeze the image and turn it, each one way or the other."""
+    return kernels.sample_bilinear(x, *_twirled(x.shape, twirl, amount=amount), border="zeros")
 
 
 def _lens_count(shape: tuple[int, ...]) -> int:
@@ -93,7 +113,16 @@ def _draw_lenses(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     return {"centres": random.uniform(keys, "centres", (_lens_count(shape), 2)) * sides}
 
 
-@mintun(draw=_draw_lenses, memory=lambda images, shape, _: 4 * images * _lens_count(shape))
+def _fish_eye_motion(shape: Shape, centres: Tensor, *, amount: float) -> Motion:
+    """Measured: hundreds of reads, one of the other, add up to more than the product of their maps."""
+    grid = ramps(shape, centres)
+    read = fish_eye(torch.cat((grid, torch.ones_like(grid[:, :1])), dim=1), centres, amount=amount)
+    light = read[:, 2]  # what is read from beyond the frame is missing in it
+    rows, columns = (torch.where(light > 0.5, read[:, k] / light.clamp(min=0.5), -grid[:, k] - 1.0) for k in (0, 1))
+    return Motion(shape[1:], rows=rows, columns=columns)
+
+
+@mintun(draw=_draw_lenses, memory=lambda images, shape, _: 4 * images * _lens_count(shape), motion=_fish_eye_motion)
 def fish_eye(x: Tensor, centres: Tensor, *, amount: float) -> Tensor:
     """Hundreds of small drops on the lens, one after the other, each bending what the earlier ones have bent.
 
@@ -110,16 +139,22 @@ def _draw_drop(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     }
 
 
-@mintun(draw=_draw_drop)
-def water_drop(x: Tensor, centre: Tensor, wavelength: Tensor, phase: Tensor, *, amount: float) -> Tensor:
-    """Round waves from one point, out to half the side."""
-    height, width = x.shape[-2:]
-    rows, columns = pixel_grid(height, width, x.device)
+def _under_waves(
+    shape: tuple[int, ...], centre: Tensor, wavelength: Tensor, phase: Tensor, *, amount: float
+) -> Sources:
+    height, width = shape[-2:]
+    rows, columns = pixel_grid(height, width, centre.device)
     dy, dx = rows - per_image(centre[:, 0]), columns - per_image(centre[:, 1])
     distance, wave = portable.length(dy, dx), per_image(wavelength)
     push = (0.025 * amount) * wave * textures.sine(2 * math.pi * distance / wave - per_image(phase))
     push = torch.where((distance <= min(height, width) // 2) & (distance > 0), push / distance.clamp(min=1e-9), 0.0)
-    return kernels.sample_bilinear(x, rows + push * dy, columns + push * dx, border="zeros")
+    return rows + push * dy, columns + push * dx
+
+
+@mintun(draw=_draw_drop, motion=field_motion(_under_waves))
+def water_drop(x: Tensor, centre: Tensor, wavelength: Tensor, phase: Tensor, *, amount: float) -> Tensor:
+    """Round waves from one point, out to half the side."""
+    return kernels.sample_bilinear(x, *_under_waves(x.shape, centre, wavelength, phase, amount=amount), border="zeros")
 
 
 def _draw_ripple(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
@@ -130,16 +165,20 @@ def _draw_ripple(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     }
 
 
-@mintun(draw=_draw_ripple)
-def ripple(x: Tensor, wavelength: Tensor, phase: Tensor, *, amount: float) -> Tensor:
-    """Waves down and across: each axis shifts as a sine of its own coordinate."""
-    height, width = x.shape[-2:]
+def _rippled(shape: tuple[int, ...], wavelength: Tensor, phase: Tensor, *, amount: float) -> Sources:
+    height, width = shape[-2:]
     sources = []
-    for axis, (at, side) in enumerate(zip(pixel_grid(height, width, x.device), (height, width), strict=True)):
+    for axis, (at, side) in enumerate(zip(pixel_grid(height, width, phase.device), (height, width), strict=True)):
         wave = textures.sine(2 * math.pi * at / per_image(wavelength[:, axis]) + per_image(phase[:, axis]))
         sources.append((at + (0.0025 * amount * side) * wave).expand(-1, height, width))
     rows, columns = sources
-    return kernels.sample_bilinear(x, rows, columns, border="zeros")
+    return rows, columns
+
+
+@mintun(draw=_draw_ripple, motion=field_motion(_rippled))
+def ripple(x: Tensor, wavelength: Tensor, phase: Tensor, *, amount: float) -> Tensor:
+    """Waves down and across: each axis shifts as a sine of its own coordinate."""
+    return kernels.sample_bilinear(x, *_rippled(x.shape, wavelength, phase, amount=amount), border="zeros")
 
 
 @mintun(draw=lambda keys, shape: {"twist": random.uniform(keys, "twist", (), 0.0, 10.0)})
@@ -159,7 +198,7 @@ def scatter(x: Tensor, twist: Tensor, *, amount: float) -> Tensor:
     return kernels.sample_bilinear(x, source_y, source_x, border="zeros")
 
 
-def _without_bars(x: Tensor, source_x: Tensor, source_y: Tensor) -> Tensor:
+def _without_bars(x: Tensor, source_y: Tensor, source_x: Tensor) -> Tensor:
     """Read at pixel corners' coordinates (a pixel's centre is at 1/2); where that is outside, keep the image."""
     height, width = x.shape[-2:]
     inside = (source_x >= 0) & (source_x < width) & (source_y >= 0) & (source_y < height)
@@ -167,13 +206,11 @@ def _without_bars(x: Tensor, source_x: Tensor, source_y: Tensor) -> Tensor:
     return torch.where(inside[:, None], warped, x)
 
 
-@mintun(draw=lambda keys, shape: {"jitter": random.uniform(keys, "jitter", (4, 2), -1.0, 1.0)})
-def quadrilateral_no_bars(x: Tensor, jitter: Tensor, *, amount: float) -> Tensor:
-    """The four corners pulled apart by up to a thirtieth of the side per unit; gaps show the unwarped image."""
-    height, width = x.shape[-2:]
-    rows, columns = pixel_grid(height, width, x.device)
-    sides = constant((float(width), float(height)), x.device)
-    corners = constant(((0.0, 0.0), (0.0, 1.0), (1.0, 1.0), (1.0, 0.0)), x.device) * sides
+def _between_corners(shape: tuple[int, ...], jitter: Tensor, *, amount: float) -> Sources:
+    height, width = shape[-2:]
+    rows, columns = pixel_grid(height, width, jitter.device)
+    sides = constant((float(width), float(height)), jitter.device)
+    corners = constant(((0.0, 0.0), (0.0, 1.0), (1.0, 1.0), (1.0, 0.0)), jitter.device) * sides
     corners = corners + jitter * sides * (amount / 30.0)
     u, w = divide(columns + 0.5, width), divide(rows + 0.5, height)
 
@@ -181,14 +218,21 @@ def quadrilateral_no_bars(x: Tensor, jitter: Tensor, *, amount: float) -> Tensor
         nw, sw, se, ne = (per_image(c) for c in corners[..., k].unbind(1))
         return nw + (ne - nw) * u + (sw - nw) * w + (se - sw - ne + nw) * u * w
 
-    return _without_bars(x, blend(0), blend(1))
+    return blend(1), blend(0)
 
 
-@mintun(draw=lambda keys, shape: {"sign": fair_signs(keys, "sign", (6,))})
-def perspective_no_bars(x: Tensor, sign: Tensor, *, amount: float) -> Tensor:
-    """A tilted view; gaps show the unwarped image. Only the signs are random, and the tilt itself has none."""
-    height, width = x.shape[-2:]
-    rows, columns = pixel_grid(height, width, x.device)
+@mintun(
+    draw=lambda keys, shape: {"jitter": random.uniform(keys, "jitter", (4, 2), -1.0, 1.0)},
+    motion=field_motion(_between_corners, -0.5),
+)
+def quadrilateral_no_bars(x: Tensor, jitter: Tensor, *, amount: float) -> Tensor:
+    """The four corners pulled apart by up to a thirtieth of the side per unit; gaps show the unwarped image."""
+    return _without_bars(x, *_between_corners(x.shape, jitter, amount=amount))
+
+
+def _tilted(shape: tuple[int, ...], sign: Tensor, *, amount: float) -> Sources:
+    height, width = shape[-2:]
+    rows, columns = pixel_grid(height, width, sign.device)
     a, e, b, d, c, f = (per_image(s) for s in sign.unbind(1))
     at_x, at_y = columns + 0.5, rows + 0.5
     denominator = (0.02 * amount / width) * at_x + (0.02 * amount / height) * at_y + 1.0
@@ -197,14 +241,23 @@ def perspective_no_bars(x: Tensor, sign: Tensor, *, amount: float) -> Tensor:
     grow_x, grow_y = (torch.where(sign > 0, larger, smaller) for sign in (a, e))
     source_x = grow_x * at_x + 0.01 * amount * (b * at_y + c * width)
     source_y = 0.01 * amount * (d * at_x + f * height) + grow_y * at_y
-    return _without_bars(x, source_x / denominator, source_y / denominator)
+    return source_y / denominator, source_x / denominator
+
+
+@mintun(
+    draw=lambda keys, shape: {"sign": fair_signs(keys, "sign", (6,))},
+    motion=field_motion(_tilted, -0.5),
+)
+def perspective_no_bars(x: Tensor, sign: Tensor, *, amount: float) -> Tensor:
+    """A tilted view; gaps show the unwarped image. Only the signs are random, and the tilt itself has none."""
+    return _without_bars(x, *_tilted(x.shape, sign, amount=amount))
 
 
 def _draw_directions(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     return {"angle": random.uniform(keys, "angle", (3,), 0.0, 2 * math.pi)}
 
 
-@mintun(draw=_draw_directions, family="aberration", domain="byte", colour=True)
+@mintun(draw=_draw_directions, family="aberration", domain="byte", colour=True, motion=no_motion)
 def chromatic_abberation(pixels: Tensor, angle: Tensor, *, amount: float) -> Tensor:
     """Each channel shifted its own way, a hundredth of the side per unit (the name's spelling is the original's).
 
@@ -222,7 +275,7 @@ def _draw_order(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     return {"order": random.permutation(keys, "order", 3)}
 
 
-@mintun(draw=_draw_order, family="aberration", domain="byte", colour=True)
+@mintun(draw=_draw_order, family="aberration", domain="byte", colour=True, motion=no_motion)
 def transverse_chromatic_abberation(pixels: Tensor, order: Tensor, *, amount: float) -> Tensor:
     """Each channel magnified differently, by 0, 2.5 and 5 per cent per unit, in random order; all of them smoothed."""
     at = []

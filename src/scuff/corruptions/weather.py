@@ -11,6 +11,7 @@ from torch import Tensor
 
 from scuff import kernels, random
 from scuff.corruptions.draws import Shape
+from scuff.corruptions.motion import Motion
 from scuff.corruptions.registry import HENDRYCKS, Parameters, register
 from scuff.kernels.constants import constant
 from scuff.kernels.portable import divide
@@ -133,18 +134,26 @@ def draw_drops(keys: Tensor, shape: Shape, *, mean: float, std: float) -> dict[s
     return {"layer": random.normal(keys, "drops", (1, *shape[1:]), mean, std)}
 
 
-@hendrycks(draw=draw_drops, colour=True, lengths=("sigma", "mud"))
+def _muddy(layer: Tensor, sigma: float, threshold: float, mud: float) -> Tensor:
+    """How much of each pixel mud covers, (N, 1, H, W)."""
+    cover = filters.gaussian_blur((liquid(layer, sigma, threshold) > threshold).float(), mud)
+    return torch.where(cover < 0.8, 0.0, cover)
+
+
+def _spatter_motion(shape: Shape, layer: Tensor, *, sigma: float, threshold: float, water: float, mud: float) -> Motion:
+    return Motion(shape[1:], covered=None if water > 0 else _muddy(layer, sigma, threshold, mud)[:, 0] > 0)
+
+
+@hendrycks(draw=draw_drops, colour=True, lengths=("sigma", "mud"), motion=_spatter_motion)
 def spatter(x: Tensor, layer: Tensor, *, sigma: float, threshold: float, water: float, mud: float) -> Tensor:
     """Drops on the lens: rain that brightens (`water` > 0 is its strength) or mud that covers.
 
     Smoothed noise above `threshold` gives the blobs. For water their edges are found, embossed and lit; for mud the
     blobs are blurred by `mud` pixels and laid over the picture.
     """
-    layer = liquid(layer, sigma, threshold)
     if water > 0:
-        return wetted(x, layer, water)
-    cover = filters.gaussian_blur((layer > threshold).float(), mud)
-    cover = torch.where(cover < 0.8, 0.0, cover)
+        return wetted(x, liquid(layer, sigma, threshold), water)
+    cover = _muddy(layer, sigma, threshold, mud)
     return x * (1.0 - cover) + cover * constant(MUD, x.device).view(3, 1, 1)
 
 

@@ -65,6 +65,7 @@ def load_pixels(
     device: torch.device | str = "cpu",
     workers: int | None = None,
     progress: Progress | None = None,
+    keep: bool = True,
     cache: str | os.PathLike[str] | None = None,
     decoder: str = "pillow",
 ) -> Pixels:
@@ -73,8 +74,9 @@ def load_pixels(
     Arrays are used as they are, and moved to a GPU if they take less than half of its free memory. Pictures are decoded
     and cut by `workers` processes (as many as there are processors, up to 16; 0 for this process) and kept on the GPU,
     or in memory, under the same condition; if there is no room, they are decoded again, ahead, in every pass.
-    `progress(done, total)` is called while pictures are decoded. With a folder as `cache`, decoded pictures are written
-    there, and later calls map the file. `decoder` "nvjpeg" decodes JPEGs on the GPU, to other pixels.
+    `progress(done, total)` is called while pictures are decoded. Without `keep`, that is in every pass in any case. With
+    a folder as `cache`, decoded pictures are written there, and later calls map the file. `decoder` "nvjpeg" decodes
+    JPEGs on the GPU, to other pixels.
     """
     device = torch.device(device)
     if decoder not in DECODERS:
@@ -96,7 +98,7 @@ def load_pixels(
     if cache is not None:
         place = Path(cache).expanduser() / f"{_key(source, cut, decoder)}.npy"
         return _load_array(torch.from_numpy(_cached(decoding, place, progress)), device, is_mapped=True)
-    return _load_pictures(decoding, device, progress)
+    return _load_pictures(decoding, device, progress, keep)
 
 
 def _size(count: int) -> str:
@@ -151,15 +153,16 @@ def _cached(decoder: Any, place: Path, progress: Progress | None) -> np.ndarray:
     return np.load(place, mmap_mode="c", allow_pickle=False)
 
 
-def _load_pictures(decoder: Any, device: torch.device, progress: Progress | None) -> Pixels:
+def _load_pictures(decoder: Any, device: torch.device, progress: Progress | None, keep: bool) -> Pixels:
     shape = (decoder.total, *decoder.shape)
     count = math.prod(shape)
-    if count <= available_on(device) // 2:
+    if keep and count <= available_on(device) // 2:
         place, words = device, "on the GPU"
-    elif count <= available_memory() // 2:
+    elif keep and count <= available_memory() // 2:
         place, words = torch.device("cpu"), "in memory"
     else:
-        words = f"nowhere: {_size(count)} do not fit, so pictures are decoded in every pass"
+        reason = f"{_size(count)} do not fit, so " if keep else ""
+        words = f"nowhere: {reason}pictures are decoded in every pass"
         return Pixels(shape, words, lambda size: _sent(_streamed(decoder, size), device))
     kept = torch.empty(shape, dtype=torch.uint8, device=place)
     for where, chunk in decoder.run(_split(0, decoder.total, CHUNK), pinned=place.type == "cuda"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 
@@ -13,7 +12,7 @@ import PIL
 from scuff.data.pixels import count_processors
 from scuff.data.source import Source
 from scuff.data.stored import Encoded, StoredPictures, try_decoding
-from scuff.digests import ask_files
+from scuff.digests import ask_all, ask_files
 from scuff.pictures import UnreadablePictures
 
 Progress = Callable[[str, int, int], None]
@@ -52,13 +51,7 @@ def _tried(images: StoredPictures | Encoded, tell: Callable[[int, int], None] | 
     readers, total = count_processors(), len(images)  # Pillow decodes without holding Python's lock
     if isinstance(images, StoredPictures):
         return ask_files(images.root, images.names, QUESTION, _is_readable, readers, tell) != 0
-    good = np.zeros(total, bool)
-    with ThreadPoolExecutor(readers) as pool:
-        for position, reason in enumerate(pool.map(images.try_decoding, range(total))):
-            good[position] = reason is None
-            if tell is not None and (position % 64 == 63 or position + 1 == total):
-                tell(position + 1, total)
-    return good
+    return ask_all(lambda position: images.try_decoding(position) is None, range(total), readers, tell) != 0
 
 
 def _is_readable(path: str) -> bool:

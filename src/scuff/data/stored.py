@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from PIL import Image
 from torch import Tensor
 
 from scuff.arrays import feed, pieces
@@ -80,6 +81,12 @@ class StoredArray:
     def name(self, position: int) -> str:
         """What to call an image in a message."""
         return f"image {position}"
+
+    def decode(self, position: int, cut: Callable[[Image.Image], Image.Image]) -> np.ndarray:
+        """One image, cut as a picture, as (H, W, C)."""
+        image = np.asarray(self.array[position])
+        made = np.asarray(cut(Image.fromarray(image[..., 0] if image.shape[2:] == (1,) else image)))
+        return made if made.ndim == 3 else made[..., None]
 
     def take(self, positions: np.ndarray) -> StoredArray:
         """Some of the images. A run of neighbours stays where it is; anything else is copied."""

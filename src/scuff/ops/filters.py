@@ -76,12 +76,13 @@ def _gaussian_matrix(length: int, sigma: float, truncate: float, border: str, de
 
 
 def sum_of_shifts(pixels: Tensor, dy: Tensor, dx: Tensor, weights: Tensor, reach: int, border: str) -> Tensor:
-    """out[i, j] = sum over t of weights[t] * pixels[i + dy[t], j + dx[t]], with the taps (N, T) of each image; bytes.
+    """out[i, j] = sum over t of weights[t] * pixels[i + dy[t], j + dx[t]], with the taps (N, T) of each image.
 
-    Offsets are int32, from -reach to reach.
+    Bytes give bytes, floats give floats. Offsets are int32, from -reach to reach.
     """
     rows, columns = (padded_index(n, reach, reach, border, pixels.device) for n in pixels.shape[-2:])
-    return kernels.correlate_bytes(pixels, rows, columns, dy + reach, dx + reach, weights)
+    correlate = kernels.correlate_bytes if pixels.dtype == torch.uint8 else kernels.correlate
+    return correlate(pixels, rows, columns, dy + reach, dx + reach, weights)
 
 
 RING = (1.0, 1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0)  # the neighbours of the middle of 3 x 3

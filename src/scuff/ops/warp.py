@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -39,12 +40,18 @@ def affine_through(source: Tensor, target: Tensor) -> Tensor:
     return torch.stack((across, down, p - across * a[:, :1] - down * a[:, 1:]), dim=2)
 
 
-def three_points(x: Tensor) -> Tensor | None:
-    """Corners (3, 2), column and row, of a square in the middle of (N, C, H, W); None if an image is too small."""
-    height, width = x.shape[-2:]
+def pulled(shape: Sequence[int], pull: Tensor, by: float) -> Tensor | None:
+    """The (N, 2, 3) maps by which images of `shape` are read so that three points move by `by` times `pull` (N, 3, 2).
+
+    They are corners, column and row, of a square in the middle. None if an image is too small for one.
+    """
+    height, width = shape[-2:]
     third, across, down = min(height, width) // 3, width // 2, height // 2
+    if not third:
+        return None
     corners = ((across + third, down + third), (across + third, down - third), (across - third, down - third))
-    return constant(corners, x.device, torch.float64) if third else None
+    points = constant(corners, pull.device, torch.float64)
+    return affine_through(points + by * pull.double(), points.expand(len(pull), 3, 2))
 
 
 def affine(x: Tensor, back: Matrix2) -> Tensor:
@@ -71,11 +78,11 @@ def affine(x: Tensor, back: Matrix2) -> Tensor:
 def project(x: Tensor, forward: Matrix3) -> Tensor:
     """Move the point (column, row, 1) of (N, C, H, W) to `forward` times it; bilinear, black outside."""
     rows, columns = _double_grid(x)
-    across, down, depth = (a * columns + b * rows + c for a, b, c in _inverse(forward))
+    across, down, depth = (a * columns + b * rows + c for a, b, c in inverse(forward))
     return kernels.sample_bilinear(x, _for_all(down / depth, x), _for_all(across / depth, x), border="zeros")
 
 
-def _inverse(m: Matrix3) -> Matrix3:
+def inverse(m: Matrix3) -> Matrix3:
     """The inverse but for a factor, which a projection does not see: cross products of the columns."""
     a, b, c = zip(*m, strict=True)
     return _cross(b, c), _cross(c, a), _cross(a, b)

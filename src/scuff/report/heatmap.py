@@ -63,7 +63,7 @@ def scale(low: str, high: str) -> dict[str, object]:
 
 def columns_of(errors: pd.DataFrame) -> list[str]:
     """The heads of the columns: the severities and their mean, or one column where there are no levels."""
-    levels = _levels(errors)
+    levels = levels_of(errors)
     return [*map(str, levels), *([MEAN] if len(levels) > 1 else [])] or [NO_LEVELS]
 
 
@@ -76,7 +76,7 @@ def heat_groups(
     corruption, value, low, high, n, `errors` with severity too. `all_errors` are those of all models: they fix columns
     and colours, so that heat maps can be compared.
     """
-    levels, highest = _levels(all_errors), top_of_scale(all_errors)
+    levels, highest = levels_of(all_errors), top_of_scale(all_errors)
     cells = {(row.corruption, row.severity): row for row in errors.itertuples()}
     mean_of = {row.corruption: row for row in means.itertuples()}
     groups: dict[str, list[HeatRow]] = {}
@@ -89,7 +89,8 @@ def heat_groups(
     return [Group(family, rows) for family, rows in groups.items()]
 
 
-def _levels(errors: pd.DataFrame) -> list[int]:
+def levels_of(errors: pd.DataFrame) -> list[int]:
+    """The severities of a table of errors, without the 0 of entries that have none."""
     return [level for level in sorted(errors["severity"].unique().tolist()) if level]
 
 

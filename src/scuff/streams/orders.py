@@ -14,7 +14,7 @@ from scuff.random import image_keys
 SHARED = ("shared", "class", "chunks")  # orders that all segments have in common
 MOST_SLOTS = 100
 LEAST_CHUNK = 10  # images
-MOST_REPETITIONS = 200
+MOST_REPETITIONS = 5000
 PER_CLASS = 100  # images, by default, while it is a class's turn
 
 
@@ -26,12 +26,13 @@ def keys(kind: str, group: int, seed: int) -> torch.Tensor:
 def shuffled(count: int, kind: str, group: int, seed: int, first: int | None = None) -> np.ndarray:
     """A random order of 0 .. count - 1, or the first few of it, which are sooner found."""
     words = random.integers(keys(kind, group, seed), "order", (2 * count,), low=0, high=2**31 - 1)[0].numpy()
-    numbers = words[::2].astype(np.int64) << 31 | words[1::2]
-    if first is None or first >= count:
-        return np.argsort(numbers, kind="stable")
-    chosen = np.argpartition(numbers, first)[:first]
-    chosen.sort()  # by place, so that the sort below breaks ties as the full one does
-    return chosen[np.argsort(numbers[chosen], kind="stable")]
+    high, low = words[::2], words[1::2]
+    chosen = np.arange(count)
+    if first is not None and first < count:
+        likely = np.flatnonzero(high <= (first + 8 * first**0.5 + 8) / count * 2**31)  # whose ranks are the lowest
+        chosen = likely if len(likely) >= first else chosen
+    numbers = high[chosen].astype(np.int64) << 31 | low[chosen]
+    return chosen[np.argsort(numbers, kind="stable")][:first]
 
 
 def make_order(
@@ -101,9 +102,11 @@ def _shares(logs: np.ndarray) -> np.ndarray:
     return weights / weights.sum(axis=-1, keepdims=True)
 
 
-def _cut(members: np.ndarray, shares: np.ndarray) -> list[np.ndarray]:
-    """Consecutive parts of these shares, the last one with what is left."""
-    return np.split(members, (np.cumsum(shares) * len(members)).astype(np.int64)[:-1])
+def _ends(shares: np.ndarray, count: int) -> np.ndarray:
+    """Where consecutive parts of these shares end; the last one has what is left."""
+    ends = (np.cumsum(shares) * count).astype(np.int64)
+    ends[-1] = count
+    return ends
 
 
 def _joined(parts: list[list[np.ndarray]], kind: str, group: int, seed: int) -> np.ndarray:
@@ -129,29 +132,36 @@ def chunked(labels: np.ndarray, classes: int, group: int, seed: int, concentrati
     members = [np.flatnonzero(labels == k) for k in range(classes)]
     for repetition in range(MOST_REPETITIONS):
         at = group * MOST_REPETITIONS + repetition
-        chunks: list[list[np.ndarray]] = [[] for _ in range(classes)]
-        sizes = np.zeros(classes)
-        logs = log_dirichlet("chunks", at, seed, classes, classes, concentration)
-        for k, of_class in enumerate(members):
-            mixed = of_class[shuffled(len(of_class), f"chunks/{k}", at, seed)]
-            is_full = sizes >= total / classes  # which never holds for all while there are images left
-            parts = _cut(mixed, _shares(np.where(is_full & (len(mixed) > 0), -np.inf, logs[k])))
-            for chunk, part in zip(chunks, parts, strict=True):
-                chunk.append(part)
-            sizes += [len(part) for part in parts]
-        if sizes.min() >= LEAST_CHUNK:
-            return _joined(chunks, "chunks/order", at, seed)
+        ends = _balanced_cuts([len(of_class) for of_class in members], at, seed, concentration)
+        if np.diff(ends, axis=1, prepend=0).sum(0).min() < LEAST_CHUNK:
+            continue
+        mixed = [m[shuffled(len(m), f"chunks/{k}", at, seed)] for k, m in enumerate(members)]
+        parts = [np.split(of_class, cuts[:-1]) for of_class, cuts in zip(mixed, ends, strict=True)]
+        return _joined([[part[c] for part in parts] for c in range(classes)], "chunks/order", at, seed)
     raise ValueError(
         f"no chunks of at least {LEAST_CHUNK} images came out in {MOST_REPETITIONS} attempts with a concentration of "
         f"{concentration:g}; raise it, take more images, or the order slots"
     )
 
 
+def _balanced_cuts(counts: list[int], at: int, seed: int, concentration: float) -> np.ndarray:
+    """Where each class is cut, (classes, chunks): class after class, and only chunks with room take part."""
+    classes, total = len(counts), sum(counts)
+    logs = log_dirichlet("chunks", at, seed, classes, classes, concentration)
+    sizes, ends = np.zeros(classes), np.zeros((classes, classes), np.int64)
+    for k, count in enumerate(counts):
+        is_full = (sizes >= total / classes) & (count > 0)  # which never holds for all while there are images left
+        ends[k] = _ends(_shares(np.where(is_full, -np.inf, logs[k])), count)
+        sizes += np.diff(ends[k], prepend=0)
+    return ends
+
+
 def slotted(labels: np.ndarray, classes: int, group: int, seed: int, concentration: float) -> np.ndarray:
     """At most 100 slots over which each class, in the order of files, is spread by Dirichlet shares (RoTTA)."""
     slots = min(classes, MOST_SLOTS)
     shares = _shares(log_dirichlet("slots", group, seed, classes, slots, concentration))
-    parts = [_cut(np.flatnonzero(labels == k), shares[k]) for k in range(classes)]
+    members = [np.flatnonzero(labels == k) for k in range(classes)]
+    parts = [np.split(m, _ends(shares[k], len(m))[:-1]) for k, m in enumerate(members)]
     return _joined([[part[s] for part in parts] for s in range(slots)], "slots/order", group, seed)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -12,11 +14,14 @@ from scuff.ops.jpeg import jpeg
 from scuff.pictures import Cut
 from scuff.streams.orders import shuffled
 from scuff.streams.recipe import Recipe
-from scuff.streams.segments import Step, Steps
+from scuff.streams.segments import Steps
+from scuff.streams.views import random_views
 from scuff.suites import Suite
 
 CENTRE = Cut(256, 224)  # as ImageNet-C was made
+VIEW = 224  # pixels of a random view of a picture; those of arrays keep their size
 SUITES = ((48, "cifar10-c"), (96, "tiny-imagenet-c"), (1 << 30, "imagenet-c"))  # for images up to so many pixels
+WALKS = ((64, "cifar10-ccc"), (1 << 30, "imagenet-ccc"))
 
 
 class StreamPixels:
@@ -34,20 +39,24 @@ class StreamPixels:
         self.example = whole if recipe.limit is None else whole.take(self.places)
         if not len(whole):
             raise ValueError(f"{whole.name} has no images")
-        view = recipe.view or ("centre" if whole.has_pictures and whole.cut is None else "none")
+        default = "none" if not whole.has_pictures or whole.cut is not None else "random" if recipe.walk else "centre"
+        view = recipe.view or default
         if view == "centre" and not whole.has_pictures:
             raise ValueError(f"the view centre is for pictures; {whole.name} is an array: set view: none")
         self.view, self.cut = view, CENTRE if view == "centre" else None
-        self.shape = tuple(self._read(self.example, np.array([0])).shape[1:])
+        first = np.zeros(1, np.int64)
+        self.shape = tuple(
+            (self._view(first, first) if view == "random" else self._read(self.example, first)).shape[1:]
+        )
         self._kept: Tensor | None = None
 
     def default_suite(self) -> str:
         """The suite of published files, or the one for the size of images."""
         if self.published is not None:
             return self.published.suite
-        return next(name for most, name in SUITES if min(self.shape[1:]) <= most)
+        return next(name for most, name in (WALKS if self.recipe.walk else SUITES) if min(self.shape[1:]) <= most)
 
-    def check(self, suite: Suite, steps: set[Step]) -> None:
+    def check(self, suite: Suite, domains: Iterable[Steps]) -> None:
         """Refuse what published files do not have."""
         if self.published is None:
             return
@@ -55,8 +64,10 @@ class StreamPixels:
             raise ValueError(f"{self.published.name} holds images of {self.published.suite}, not of {suite.name}")
         if self.recipe.draws == "position" or self.recipe.as_published or self.view == "random":
             raise ValueError("published files are read as they are: leave out draws, view and as_published")
-        for entry, level in steps:
-            self.published.cell(entry, level)  # type: ignore[arg-type]
+        for together in domains:
+            if len(together) != 1:
+                raise ValueError("published files hold one corruption per image: leave out clean and together")
+            self.published.cell(*together[0])  # type: ignore[arg-type]
 
     def fingerprint(self) -> str:
         """A hash of the images that take part."""
@@ -73,7 +84,7 @@ class StreamPixels:
         """Images that go through the same steps: uint8 (N, C, H, W) on the device."""
         if self.published is not None:
             return self._read_published(steps, indices).to(device)
-        images = self._clean(indices, device)
+        images = self._view(positions, indices).to(device) if self.view == "random" else self._clean(indices, device)
         as_published = self.recipe.as_published
         if not steps:
             return (
@@ -89,17 +100,18 @@ class StreamPixels:
     def _clean(self, indices: np.ndarray, device: torch.device) -> Tensor:
         if self._kept is None:
             return self._read(self.example, indices).to(device)
-        return self._kept[send(indices, self._kept.device)].to(device)
+        return self._kept[send(indices, self._kept.device)].contiguous().to(device)
+
+    def _view(self, positions: np.ndarray, indices: np.ndarray) -> Tensor:
+        size = VIEW if self.example.has_pictures else self.example.images.array.shape[1]
+        return random_views(self.example, indices, positions, size, self.seed)
 
     def _read(self, source: Source, indices: np.ndarray) -> Tensor:
         return source.read(indices, self.cut).contiguous()
 
     def _read_published(self, steps: Steps, indices: np.ndarray) -> Tensor:
         assert self.published is not None
-        if len(steps) != 1:
-            raise ValueError("published files hold one corruption per image: leave out clean and together")
-        entry, level = steps[0]
-        return self._read(self.published.cell(entry, level), self.places[indices])  # type: ignore[arg-type]
+        return self._read(self.published.cell(*steps[0]), self.places[indices])  # type: ignore[arg-type]
 
 
 def send(numbers: np.ndarray, device: torch.device) -> Tensor:

@@ -151,7 +151,7 @@ def _domains(recipe: Recipe, suite: Suite, names: Sequence[str], seed: int, grou
 def _entries(recipe: Recipe, names: Sequence[str], place: int) -> tuple[str, ...]:
     entries = names[place].split("+")
     if recipe.together == 2:
-        if len(entries) > 1 or len(names) < 2:
+        if any("+" in name for name in names) or len(names) < 2:
             raise ValueError(
                 "together: 2 joins each corruption with the next one: give at least two, none of them a + b"
             )

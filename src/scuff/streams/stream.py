@@ -15,13 +15,14 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 from scuff import kernels
-from scuff.data import open_source
+from scuff.data import CorruptedSource, Source, open_source
 from scuff.environment import find_device
 from scuff.streams.batches import Grid, LoaderDataset, StreamLoader
 from scuff.streams.orders import make_order
-from scuff.streams.pixels import StreamPixels
+from scuff.streams.pixels import StreamPixels, send
 from scuff.streams.recipe import Recipe, load_recipe
 from scuff.streams.segments import Segment, Steps, corruption_label, plan_segments, severity_label
+from scuff.streams.walk import Matrix, plan_walk, read_matrix
 from scuff.suites import Suite, load_suite
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ class Stream:
     """
 
     def __init__(self, source: Any, recipe: Recipe, *, seed: int = 0, device: Any = None, suite: Any = None) -> None:
-        opened = open_source(source) if not hasattr(source, "fingerprint") else source
+        opened = source if isinstance(source, (Source, CorruptedSource)) else open_source(source)
         self.recipe, self.seed, self.device = recipe, seed, find_device(device)
         self.pixels = StreamPixels(opened, recipe, seed)
         named = suite if suite is not None else recipe.suite
@@ -119,8 +120,14 @@ class Stream:
         clean = self.pixels.example
         self.labels = clean.labels
         self.classes = max(len(clean.class_names), int(clean.labels.max(initial=0)) + 1)
-        self.segments: list[Segment] = plan_segments(recipe, self.suite, len(clean), self.classes, seed)
-        self.pixels.check(self.suite, {step for s in self.segments for steps in s.domains for step in steps})
+        self.segments: list[Segment]
+        self.matrix: Matrix
+        if recipe.walk is None:
+            self.segments = plan_segments(recipe, self.suite, len(clean), self.classes, seed)
+        else:
+            self.matrix = read_matrix(recipe.walk.matrix, self.suite)
+            self.segments = plan_walk(recipe, self.suite, self.matrix, len(clean), seed)
+        self.pixels.check(self.suite, dict.fromkeys(steps for s in self.segments for steps in s.domains))
         self._starts = np.array([segment.start for segment in self.segments])
         self._order = lru_cache(KEPT_ORDERS)(self._make_order)
 
@@ -133,14 +140,17 @@ class Stream:
     @cached_property
     def fingerprint(self) -> str:
         """A hash of everything that determines the images."""
-        content = [self.recipe.to_dict(), self.suite.fingerprint(), self.pixels.fingerprint(), self.seed]
+        recipe = self.recipe.to_dict()
+        if self.recipe.walk is not None:
+            recipe["walk"]["matrix"] = self.matrix.digest()  # and not where it lies
+        content = [recipe, self.suite.fingerprint(), self.pixels.fingerprint(), self.seed]
         return hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=8).hexdigest()
 
     # --- what is where --------------------------------------------------------------------------------------------
 
     def _make_order(self, number: int) -> np.ndarray:
         segment, recipe = self.segments[number], self.recipe
-        labels = np.tile(self.labels, len(segment.domains))
+        labels = self.labels if len(segment.domains) == 1 else np.tile(self.labels, len(segment.domains))
         length = segment.length if segment.length != len(labels) else None
         options = {"concentration": recipe.concentration, "ratio": recipe.ratio}
         return make_order(recipe.order, labels, self.classes, number, self.seed, length, **options)
@@ -199,6 +209,13 @@ class Stream:
             }
         )
 
+    def segment_table(self) -> pd.DataFrame:
+        """The segments as a table: the truth about changes, for drift detectors."""
+        import pandas as pd
+
+        names = ("number", "start", "length", "run", "visit", "corruption", "severity", "reset", "expected")
+        return pd.DataFrame({name: [getattr(segment, name) for segment in self.segments] for name in names})
+
     def _groups(self, facts: Facts) -> Iterator[tuple[Steps, float, np.ndarray]]:
         """The places that go through the same steps."""
         kinds: dict[Steps, list[np.ndarray]] = {}
@@ -224,7 +241,7 @@ class Stream:
             if places[-1] - first == count - 1:
                 out[first : first + count] = images
             else:
-                out[torch.from_numpy(places).to(self.device)] = images
+                out[send(places, self.device)] = images
         return out
 
     def _group(self, facts: Facts, steps: Steps, places: np.ndarray) -> Tensor:
@@ -268,9 +285,14 @@ class Stream:
         return StreamLoader(LoaderDataset(made, self.grid(batch_size).size, rank, ranks), workers)
 
     def _on(self, device: str) -> Stream:
-        return self if self.device.type == device else Stream(
-            self.pixels.source, self.recipe, seed=self.seed, device=device, suite=self.suite
-        )  # fmt: skip
+        return self if self.device.type == device else _open(*self._made_of(), device)
+
+    def _made_of(self) -> tuple[Any, Recipe, int, Suite]:
+        return self.pixels.source, self.recipe, self.seed, self.suite
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """To another process, which opens it anew."""
+        return _open, (*self._made_of(), str(self.device))
 
     def make(self, ranges: Iterable[tuple[int, int]], keep: bool = False) -> Iterator[StreamBatch]:
         """Batches of given positions, several made at a time: a batch may mix kinds of which it has few images each."""
@@ -287,7 +309,7 @@ class Stream:
     def _block(self, ranges: list[tuple[int, int]]) -> Iterator[StreamBatch]:
         facts = self.facts(np.concatenate([np.arange(*span) for span in ranges]))
         images, example = self._images(facts), self.pixels.example
-        labels = torch.from_numpy(example.labels[facts.indices]).to(self.device)
+        labels = send(example.labels[facts.indices], self.device)
         ids = torch.from_numpy(example.ids[facts.indices])
         positions, segments = torch.from_numpy(facts.positions), torch.from_numpy(facts.segments)
         at = 0
@@ -298,3 +320,7 @@ class Stream:
                 unit, labels[here].clone(), positions[here].clone(), segments[here].clone(), ids[here].clone()
             )
             at = here.stop
+
+
+def _open(source: Any, recipe: Recipe, seed: int, suite: Suite, device: str) -> Stream:
+    return Stream(source, recipe, seed=seed, device=device, suite=suite)

@@ -28,6 +28,7 @@ from scuff.studies.transform_space.study import (
     subsets,
 )
 from scuff.studies.validity.study import ValidityStudy, validity
+from scuff.studies.walks import WalkStudy, calibrate_walk
 
 # A folder belongs to the first whose settings it holds: correlation keeps those of distances, too, and mscr those of
 # separation.
@@ -35,8 +36,10 @@ STUDIES = (
     *(OverlapStudy, MscrStudy, SeparationStudy, ValidityStudy, SurvivalStudy),
     *(SubsetsStudy, MixingStudy, DissimilarStudy, CorrelationStudy, DistancesStudy, CalibrationStudy),
     *(ClaimsStudy, AdaptationStudy),
+    WalkStudy,
 )
 FUNCTIONS = (
+    calibrate_walk,
     adapt,
     calibrate_suite,
     check,
@@ -66,6 +69,7 @@ READERS = {
     "read_shift_evaluations": "validity.evaluations",
     "read_survival": "survival",
     "read_validity": "validity.results",
+    "read_walks": "walks",
 }
 
 __all__ = sorted([*(study.__name__ for study in STUDIES), *(function.__name__ for function in FUNCTIONS), *READERS])

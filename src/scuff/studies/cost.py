@@ -10,14 +10,16 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from scuff.data import Source, load_pixels
+from scuff.data.pixels import count_processors
 from scuff.engine.cost import Estimate, StudyCost, size_in_memory
 from scuff.environment import find_device
 from scuff.evaluation.cost import Tests
@@ -33,6 +35,7 @@ from scuff.training.images import TrainingImages, cut_of, measure_pixels, normal
 from scuff.training.recipes import Recipe, find_recipe
 from scuff.training.run import adapt, first_weights
 from scuff.training.step import make_step
+from scuff.training.stream import Stream, fetch
 from scuff.training.treatment import Augmented, Treatment, choose_treatment
 
 # Values of the images that are tried. On a GPU they are many, as in training; on a processor the time of an image does
@@ -45,11 +48,12 @@ STAND_IN = "untrained"
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A few images of a recipe on a device, to try its steps and treatments with."""
+    """A few images of a recipe on a device, to try its steps and treatments with, and how they are decoded if anew."""
 
     images: TrainingImages
     recipe: Recipe
     device: torch.device
+    stream: Stream | None = None
 
     def classifier(self) -> Classifier:
         """The network before its first step."""
@@ -65,28 +69,54 @@ class Trial:
         )
 
     def seconds(self, estimate: Estimate, treatment: Treatment | None, images: int) -> float:
-        """Seconds of a training on that many images: each kind of step and each treatment is timed once."""
-        consistency = treatment.consistency if isinstance(treatment, Augmented) else 0.0
-        with repeatable(), own_generators(self.device):
-            step = estimate.time((self, consistency), lambda: self._step(consistency))
-        key = "" if treatment is None else _key(treatment.settings())
-        prepare = estimate.time((self, key), lambda: self._prepare(treatment)) / len(self.images.pixels)
-        step /= min(self.recipe.batch_size, len(self.images.pixels))
-        return count_steps(self.recipe, images) * self.recipe.batch_size * (step + prepare)
+        """Seconds of a training on that many images: each kind of step and each treatment is timed once.
 
-    def _step(self, consistency: float) -> Callable[[], object]:
+        Beside a GPU, as many processes decode as there are processors; on a processor, what decodes does not compute.
+        """
+        recipe, decode = self.recipe, self._decoding(estimate)
+        sides = Counter(map(recipe.side, range(recipe.epochs)))
+        busy = {side: self._computing(estimate, treatment, side) for side in sides}
+        if self.device.type == "cuda":
+            seconds = sum(epochs * max(busy[side], decode / count_processors()) for side, epochs in sides.items())
+        else:
+            seconds = sum(epochs * (busy[side] + decode) for side, epochs in sides.items())
+        return count_steps(recipe, images) * recipe.batch_size * seconds / recipe.epochs
+
+    def _decoding(self, estimate: Estimate) -> float:
+        """Seconds of one image."""
+        if self.stream is None:
+            return 0.0
+        places, ids = torch.arange(len(self.stream)), torch.from_numpy(self.stream.source.ids)
+        look = self.stream, places, ids, 0, self.recipe.sides[-1], len(places), torch.device("cpu")
+        return estimate.time((self, "decode"), lambda: lambda: list(fetch(*look))) / len(places)
+
+    def _computing(self, estimate: Estimate, treatment: Treatment | None, side: int) -> float:
+        """Seconds of one image in an epoch whose crops have that side."""
+        consistency = treatment.consistency if isinstance(treatment, Augmented) else 0.0
+        pixels = self._pixels()[..., :side, :side] if self.recipe.crop_area else self._pixels()
+        with repeatable(), own_generators(self.device):
+            step = estimate.time((self, consistency, side), lambda: self._step(pixels, consistency))
+        key = "" if treatment is None else _key(treatment.settings())
+        prepare = estimate.time((self, key, side), lambda: self._prepare(pixels, treatment))
+        return step / min(self.recipe.batch_size, len(pixels)) + prepare / len(pixels)
+
+    def _pixels(self) -> Tensor:
+        assert isinstance(self.images.pixels, Tensor)
+        return self.images.pixels
+
+    def _step(self, pixels: Tensor, consistency: float) -> Callable[[], object]:
         device, recipe = self.device, self.recipe
         training = begin(first_weights(recipe, self.images, None, 0), recipe, device)
-        batch, labels = (values[: recipe.batch_size].to(device) for values in (self.images.pixels, self.images.labels))
+        batch, labels = (values[: recipe.batch_size].to(device) for values in (pixels, self.images.labels))
         if consistency:
             batch = batch[:, None].expand(-1, 3, -1, -1, -1).float().contiguous()
         look = normalisation_of(self.images, recipe, device)
         step = make_step(training.network, training.optimiser, recipe, look, consistency)
         return lambda: step(batch, labels)
 
-    def _prepare(self, treatment: Treatment | None) -> Callable[[], object]:
+    def _prepare(self, pixels: Tensor, treatment: Treatment | None) -> Callable[[], object]:
         """Bring images to the network: mirrored, shifted, and treated."""
-        images, recipe = self.images.pixels.to(self.device), self.recipe
+        images, recipe = pixels.contiguous().to(self.device), self.recipe
         ids = torch.arange(len(images), device=self.device)
 
         def act() -> None:
@@ -99,16 +129,20 @@ class Trial:
 
 def try_recipe(source: Source, recipe: Recipe, device: torch.device) -> Trial:
     """A trial with some images of a source, from all over it."""
-    cut = cut_of(source, recipe)
+    tested, side = cut_of(source, recipe), recipe.sides[-1]
+    cut = Cut(side, side) if recipe.crop_area and source.has_pictures else tested
     wanted = max(TRIED.get(device.type, TRIED["cpu"]) // math.prod(source.read([0], cut).shape), LEAST_TRIED)
     if device.type == "cuda":  # where a step must have the size that it has in training
         wanted = max(wanted, recipe.batch_size)
     few = source.take(np.linspace(0, len(source) - 1, min(len(source), wanted)).astype(int))
-    pixels = load_pixels(few, cut, device, None if len(few) > MAX_DECODED_HERE else 0).images
+    loaded = load_pixels(few, cut, device, None if len(few) > MAX_DECODED_HERE else 0)
+    pixels = loaded.images
     assert pixels is not None
     side = min(pixels.shape[2:])
     labels, look = torch.from_numpy(few.labels), measure_pixels(pixels)
-    return Trial(TrainingImages(pixels, labels, *look, source.class_names, "", cut or Cut(side, side)), recipe, device)
+    images = TrainingImages(pixels, labels, *look, source.class_names, "", tested or Cut(side, side))
+    stream = Stream(few.take(range(min(len(few), LEAST_TRIED))), cut, recipe.crop_area, loaded.shape, 0)
+    return Trial(images, recipe, device, stream if recipe.crop_area else None)
 
 
 def estimate_trainings(cells: Sequence[TrainingCell], store: Store) -> StudyCost:
@@ -128,7 +162,8 @@ def estimate_trainings(cells: Sequence[TrainingCell], store: Store) -> StudyCost
         return trial(cell, estimate.device).seconds(estimate, cell.treatment, len(cell.source))
 
     for cell in cells:
-        size = trial(cell, torch.device("cpu")).size({} if cell.start is not None else cell.origin())
+        like = replace(cell, source=cell.source.take([]))  # whose fingerprint is as long, and found at once
+        size = trial(cell, torch.device("cpu")).size({} if cell.start is not None else like.origin())
         estimate.add("train", partial(seconds, cell), size, cell.name)
     return estimate.total()
 

@@ -72,7 +72,9 @@ class Trainings:
         )
 
     def _images(self, cell: TrainingCell) -> TrainingImages:
-        key = (cell.source.fingerprint(), str(cell.recipe.cut), cell.device)
+        recipe = cell.recipe
+        loaded_as = (recipe.cut, recipe.crop_area, recipe.normalises, recipe.mean, recipe.std)
+        key = (cell.source.fingerprint(), str(loaded_as), cell.device)
         if self._loaded is None or self._loaded[0] != key:
             self._loaded = None  # two sources need not fit side by side
             self._loaded = key, load_training_images(cell.source, cell.recipe, torch.device(cell.device))

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from scuff.suites.suite import Suite, SuiteError, parse_suite
 
+WALKS = ("cifar10-ccc", "imagenet-ccc")  # suites of quarter severities, for streams; no benchmarks to be listed
+
 
 def list_suites() -> list[str]:
     """The names of the suites that come with the package."""
@@ -39,7 +41,7 @@ def load_suite(source: str | os.PathLike[str]) -> Suite:
     {'strength': 2.5, 'decay': 1.7}
     """
     text = os.fspath(source)
-    if text in _bundled_names():
+    if text in (*_bundled_names(), *WALKS):
         return _load_bundled(text)
     if text.endswith((".yaml", ".yml")) or os.path.exists(text):
         try:
@@ -65,4 +67,5 @@ def _read(address: str) -> str:
 
 @lru_cache
 def _load_bundled(name: str) -> Suite:
-    return parse_suite((resources.files(__package__) / f"{name}.yaml").read_text(encoding="utf-8"), name)
+    folder = resources.files(__package__) / ("walks" if name in WALKS else "")
+    return parse_suite((folder / f"{name}.yaml").read_text(encoding="utf-8"), name)

@@ -12,7 +12,7 @@ import contextlib
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -111,6 +111,8 @@ ALONE = Team()
 class Part:
     """The share of one process in the images: those at places rank, rank + size, ... of the whole.
 
+    Images draw by their ids, if `known_by` holds those of the whole, else by their places.
+
     >>> part = Part(Team(rank=1, size=2), total=7)
     >>> part.places().tolist(), part.batches(4)
     ([1, 3, 5], 1)
@@ -118,10 +120,15 @@ class Part:
 
     team: Team
     total: int
+    known_by: Tensor | None = field(default=None, compare=False, repr=False)
 
     def places(self) -> Tensor:
         """Where its images are in the whole."""
         return torch.arange(self.team.rank, self.total, self.team.size)
+
+    def ids(self) -> Tensor:
+        """What its images draw by, on the CPU."""
+        return self.places() if self.known_by is None else self.known_by[self.places()]
 
     def batches(self, batch_size: int) -> int:
         """How many whole batches there are in an epoch: as many for every process."""

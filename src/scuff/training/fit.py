@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from scuff.training.distributed import ALONE, Part, Team
 from scuff.training.muon import Muon
 from scuff.training.recipes import Recipe
 from scuff.training.step import make_step
+from scuff.training.stream import Stream, fetch, shape_of
 from scuff.training.treatment import Augmented, Treatment
 
 Progress = Callable[[int, int], None]  # steps done, steps to do
@@ -85,7 +87,7 @@ def count_steps(recipe: Recipe, images: int) -> int:
 
 def fit(
     training: Training,
-    images: Tensor,
+    images: Tensor | Stream,
     labels: Tensor,
     recipe: Recipe,
     *,
@@ -98,10 +100,11 @@ def fit(
 ) -> nn.Module:
     """Train from where `training` is to the end, and return the network in evaluation mode.
 
-    `images` are uint8 (N, C, H, W), on the device of the network or on the CPU; `labels` int64 (N,). `normalisation` is
-    a factor and a summand of bytes, each (1, C, 1, 1). The order of the images, and all draws of theirs and of the
-    `treatment`, are decided by `seed`. `after_block` is called between blocks, where a training can be interrupted and
-    gone on with. Where several processes train one network, the images are the `part` of this one.
+    `images` are uint8 (N, C, H, W), on the device of the network or on the CPU, or decoded on the way; `labels` int64
+    (N,). `normalisation` is a factor and a summand of bytes, each (1, C, 1, 1). The order of the images, and all draws
+    of theirs and of the `treatment`, are decided by `seed`. `after_block` is called between blocks, where a training
+    can be interrupted and gone on with. Where several processes train one network, the images are the `part` of this
+    one.
     """
     part = part or Part(ALONE, len(images))
     device = next(training.network.parameters()).device
@@ -130,7 +133,7 @@ def fit(
 
 
 def blocks(
-    images: Tensor,
+    images: Tensor | Stream,
     recipe: Recipe,
     seed: int,
     step: int,
@@ -143,28 +146,31 @@ def blocks(
 
     They are (n, C, H, W), or views (n, 3, C, H, W). `learn` is called where an epoch begins, with the first of its
     images, mirrored and shifted, their places and the seed of the epoch. Of a `part`, places are those in `images`; but
-    every image draws as the one that it is in the whole, as if one process had all of them.
+    every image draws by its id in the whole, as if one process had all of them.
     """
     part = part or Part(ALONE, len(images))
     per_epoch, size = part.batches(recipe.batch_size), part.batch_of(recipe.batch_size)
     epoch, done = divmod(step, per_epoch)
-    drawn = epoch_seed(seed, epoch)
-    order, ids = _order(part, drawn)[done * size : per_epoch * size], part.places().to(device)
-    batches = max(1, BLOCK.get(device.type, BLOCK["cpu"]) // (images[:1].numel() * size))
+    drawn, side = epoch_seed(seed, epoch), recipe.side(epoch)
+    order, ids = _order(part, drawn)[done * size : per_epoch * size], part.ids()
+    batches = max(1, BLOCK.get(device.type, BLOCK["cpu"]) // (math.prod(shape_of(images, side)) * size))
+
+    def shown(places: Tensor, count: int) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        fetched = fetch(images, places, ids[places], drawn, side, count, device)
+        for chosen, block in zip(places.split(count), fetched, strict=True):
+            yield chosen.to(device), ids[chosen].to(device), block
+
     if learn is not None and done == 0:
         assert isinstance(treatment, AdversarialTraining)
-        chosen = order[: treatment.images_per_turn]
-        block = images[chosen.to(images.device)].to(device)
-        chosen = chosen.to(device)
-        learn(augment(block, chosen, drawn, flip=recipe.flip, crop=recipe.crop), chosen, drawn)
-    for places in order.split(batches * size):
-        chosen = places.to(device)
-        block = images[places.to(images.device)].to(device)
+        count = treatment.images_per_turn
+        for chosen, known, block in shown(order[:count], count):
+            learn(augment(block, known, drawn, flip=recipe.flip, crop=recipe.crop), chosen, drawn)
+    for chosen, known, block in shown(order, batches * size):
         if treatment is not None and treatment.before_crop:
-            block = treatment.treat(block, ids[chosen], drawn, size)
-        block = augment(block, ids[chosen], drawn, flip=recipe.flip, crop=recipe.crop)
+            block = treatment.treat(block, known, drawn, size)
+        block = augment(block, known, drawn, flip=recipe.flip, crop=recipe.crop)
         if treatment is not None and not treatment.before_crop:
-            block = treatment.treat(block, ids[chosen], drawn, size)
+            block = treatment.treat(block, known, drawn, size)
         yield chosen, block
 
 

@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from scuff.options import NUMBER, TEXT, WHOLE, WORDS, Option
-from scuff.vocabulary import TRAINING_IMAGES, Architecture, Device, Epochs, SkipUnreadable
+from scuff.vocabulary import TRAINING_IMAGES, Architecture, Device, Epochs, SkipUnreadable, Workers
 
 if TYPE_CHECKING:
     from scuff.augment import Scheme
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from scuff.training.recipes import Recipe
     from scuff.training.treatment import Augmented, Noise
 
-RECIPE = "Training recipe: fashion, cifar-fast, cifar, cifar-augmentation, imagenet-100, cifar-separation."
+RECIPE = "Training recipe: fashion, cifar-fast, cifar, imagenet-resnet50, ..., or FILE.yaml of your own."
 OUT = "File for the weights; any fsspec path, as s3://bucket/net.safetensors. An interrupted training resumes, a "
 OUT += "finished one is not repeated."
 CORRUPTION = "Corrupt half of every batch by this, at random severities; of several, every image draws one."
@@ -47,4 +47,5 @@ class TrainingOptions:
     classes: Annotated[str | None, Option(CLASSES, TEXT, "NAME")] = None
     skip_unreadable: SkipUnreadable = False
     device: Device = None
+    workers: Workers = None
     progress: Annotated[Callable[[int, int], None] | None, Option("Called with (steps done, steps to do).")] = None

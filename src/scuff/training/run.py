@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -14,10 +15,12 @@ from torch import nn
 
 from scuff.augment.ant import AdversarialNoise, save_generator
 from scuff.data import readable
+from scuff.data.readable import without
 from scuff.environment import find_device
 from scuff.failures import is_out_of_memory
 from scuff.files import as_place, check_out
 from scuff.models import build, open_model, read_origin, save_model
+from scuff.models.architectures.resnet import BasicBlock, Bottleneck
 from scuff.models.states import differences
 from scuff.options import takes_options
 from scuff.store import find_file
@@ -45,6 +48,15 @@ def train(asked: TrainingOptions) -> Path | str:
     In a program that torchrun has started several times, all processes train one network together: each calls this
     function with the same arguments, and the first of them writes the file.
     """
+    return train_as(asked)
+
+
+def train_as(
+    asked: TrainingOptions,
+    checking: Callable[[str, int, int], None] | None = None,
+    tell: Callable[[Mapping[str, str]], None] = lambda unreadable: None,
+) -> Path | str:
+    """`train`, which says how far it is with `checking` pictures, and tells which of them it leaves out."""
     out, start = asked.out, asked.start
     with joined(asked.device) as (team, device):
         with team.agreeing():
@@ -52,9 +64,12 @@ def train(asked: TrainingOptions) -> Path | str:
             recipe = adapt(find_recipe(asked.recipe), asked.architecture, asked.epochs, start is not None)
             treatment = choose_treatment(asked.corruption, asked.suite, asked.noise, asked.augment)
             _check_out(as_place(out))
-            source = readable(open_training_source(asked.data, asked.classes), asked.skip_unreadable)
+            opened = open_training_source(asked.data, asked.classes)
             _check_team(team, recipe, treatment)
-        images = load_training_images(source, recipe, device, team)
+        unreadable = team.decide(lambda: readable(opened, asked.skip_unreadable, checking).unreadable) or {}
+        if team.is_first:
+            tell(unreadable)
+        images = load_training_images(without(opened, unreadable), recipe, device, team, asked.workers)
         options: dict[str, Any] = {"start": start, "seed": asked.seed, "device": device, "progress": asked.progress}
         return train_on(images, recipe, out, treatment, **options)
 
@@ -174,6 +189,8 @@ def first_weights(recipe: Recipe, images: TrainingImages, start: str | os.PathLi
         network = build(recipe.architecture, len(images.class_names), images.pixels.shape[1])
         if recipe.initialisation == "xavier":
             network.apply(_xavier)
+        if recipe.initialisation == "zero-gamma":
+            network.apply(_zero_gamma)
     return network
 
 
@@ -185,6 +202,12 @@ def _xavier(module: nn.Module) -> None:
     if isinstance(module, nn.BatchNorm2d):
         nn.init.normal_(module.weight, 1.0, 0.02)
         nn.init.zeros_(module.bias)
+
+
+def _zero_gamma(module: nn.Module) -> None:
+    """Let every residual block begin as its shortcut."""
+    if isinstance(module, (BasicBlock, Bottleneck)):
+        nn.init.zeros_((module.bn3 if isinstance(module, Bottleneck) else module.bn2).weight)
 
 
 # --- where weights come from ----------------------------------------------------------------------------------------

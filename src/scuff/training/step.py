@@ -34,7 +34,7 @@ def make_step(
     consistency: float = 0.0,
     team: Team = ALONE,
 ) -> Step:
-    """A function that changes the network by one batch; all batches must have one size.
+    """A function that changes the network by one batch.
 
     With a weight of `consistency`, batches hold three views of every image, (B, 3, C, H, W). All processes of a `team`
     call it together, each with its part of the batch.
@@ -72,7 +72,7 @@ def _loss(precision: str, label_smoothing: float, consistency: float, compile: b
             return consistency_loss(logits, labels, consistency, label_smoothing)
         return F.cross_entropy(logits, labels, label_smoothing=label_smoothing)
 
-    # All batches have one size: a second kind of batch is compiled for itself, not for any size.
+    # Batches have one size for many steps: a second kind of batch is compiled for itself, not for any size.
     return torch.compile(measure, dynamic=False) if compile and on_gpu else measure
 
 
@@ -106,14 +106,14 @@ def _state(network: nn.Module, optimiser: torch.optim.Optimizer) -> Iterator[Ten
 
 
 class _Recorded:
-    """A step that is recorded when it is first called."""
+    """A step that is recorded when it is first called, and again when batches have another size."""
 
     def __init__(self, step: Step, state: Callable[[], Iterator[Tensor]]) -> None:
         self._step, self._state = step, state
         self._graph: torch.cuda.CUDAGraph | None = None
 
     def __call__(self, batch: Tensor, labels: Tensor) -> None:
-        if self._graph is None:
+        if self._graph is None or self._batch.shape != batch.shape:
             self._record(batch, labels)
         self._batch.copy_(batch)
         self._labels.copy_(labels)
@@ -122,6 +122,7 @@ class _Recorded:
 
     def _record(self, batch: Tensor, labels: Tensor) -> None:
         """Try the step until nothing new happens, undo what that changed, and record it."""
+        self._graph = None  # which has memory of its own
         self._batch, self._labels = batch.clone(), labels.clone()
         before = [value.detach().clone() for value in self._state()]
         generator = torch.cuda.get_rng_state(batch.device)  # which dropout moves

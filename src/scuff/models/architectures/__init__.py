@@ -8,8 +8,9 @@ from functools import partial
 from torch import nn
 
 from scuff.models.architectures.densenet import DenseNet
-from scuff.models.architectures.resnet import BasicBlock, Bottleneck, ResNet
+from scuff.models.architectures.resnet import BasicBlock, Bottleneck, ResNet, WideBottleneck
 from scuff.models.architectures.small_cnn import SmallCNN
+from scuff.models.architectures.vgg import VGG
 from scuff.models.architectures.wide_resnet import WideDropoutNet, WideResNet
 from scuff.words import near_names
 
@@ -17,7 +18,9 @@ ARCHITECTURES: dict[str, Callable[[int, int], nn.Module]] = {  # of the numbers 
     "small_cnn": SmallCNN,
     "resnet18": partial(ResNet, BasicBlock, (2, 2, 2, 2)),
     "resnet50": partial(ResNet, Bottleneck, (3, 4, 6, 3)),
+    "wide_resnet50_2": partial(ResNet, WideBottleneck, (3, 4, 6, 3)),
     "densenet121": DenseNet,
+    "vgg19_bn": VGG,
     "resnet18_32": partial(ResNet, BasicBlock, (2, 2, 2, 2), small=True),
     "resnet50_32": partial(ResNet, Bottleneck, (3, 4, 6, 3), small=True),
     "densenet121_32": partial(DenseNet, small=True),
@@ -26,7 +29,7 @@ ARCHITECTURES: dict[str, Callable[[int, int], nn.Module]] = {  # of the numbers 
     "wide_resnet40_2": partial(WideResNet, 40, 2),
 }
 
-MADE_FOR_IMAGENET = ("resnet18", "resnet50", "densenet121")  # 224 pixels
+MADE_FOR_IMAGENET = ("resnet18", "resnet50", "wide_resnet50_2", "densenet121", "vgg19_bn")  # 224 pixels
 
 
 def list_architectures() -> list[str]:

@@ -76,10 +76,11 @@ class Bottleneck(nn.Module):
     """A 3 x 3 convolution between two 1 x 1 ones, the last of which is four times as wide, beside a shortcut."""
 
     expansion = 4
+    widen = 1  # the inner width, as a multiple of the usual one
 
     def __init__(self, width_in: int, width: int, stride: int):
         super().__init__()
-        width_out = width * self.expansion
+        width_out, width = width * self.expansion, width * self.widen
         self.conv1 = nn.Conv2d(width_in, width, 1, bias=False)
         self.bn1 = nn.BatchNorm2d(width)
         self.conv2 = nn.Conv2d(width, width, 3, stride, padding=1, bias=False)
@@ -92,6 +93,12 @@ class Bottleneck(nn.Module):
         y = F.relu(self.bn1(self.conv1(x)), inplace=True)
         y = F.relu(self.bn2(self.conv2(y)), inplace=True)
         return F.relu(self.bn3(self.conv3(y)) + self.downsample(x), inplace=True)
+
+
+class WideBottleneck(Bottleneck):
+    """The same with a 3 x 3 convolution of twice the width."""
+
+    widen = 2
 
 
 def _shortcut(width_in: int, width_out: int, stride: int) -> nn.Module:

@@ -75,7 +75,7 @@ def _still_page(evaluation: Evaluation, directory: str, baseline: str | None, da
         settings_section(evaluation, definitions_of(scores), directory),
     ]
     verdicts = [(line["model"], verdict(line, scores, baseline)) for _, line in scores.summary.iterrows()]
-    return Page(_title(evaluation, scores.models), suite_words(evaluation), verdicts, sections, scores.models)
+    return Page(evaluation_title(evaluation, scores.models), suite_words(evaluation), verdicts, sections, scores.models)
 
 
 def _sequence_page(evaluation: Evaluation, directory: str, baseline: str | None, data: Data | None) -> Page:
@@ -87,10 +87,10 @@ def _sequence_page(evaluation: Evaluation, directory: str, baseline: str | None,
         settings_section(evaluation, meanings("sequences"), directory),
     ]
     verdicts = [(model, sequences.verdict(model, first, baseline)) for model in first.models]
-    return Page(_title(evaluation, first.models), suite_words(evaluation), verdicts, sections, first.models)
+    return Page(evaluation_title(evaluation, first.models), suite_words(evaluation), verdicts, sections, first.models)
 
 
-def _title(evaluation: Evaluation, models: list[str]) -> str:
+def evaluation_title(evaluation: Evaluation, models: list[str]) -> str:
     """The models, and the suite, or the source where images were evaluated as they are."""
     subject = models[0] if len(models) == 1 else count(len(models), "model")
     return f"{subject} on {evaluation.suite.name if evaluation.suite.entries else evaluation.settings['source']}"

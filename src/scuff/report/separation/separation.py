@@ -173,7 +173,8 @@ def plane_figure(distances: Distances) -> Figure:
     nearest = x[list(distances.separation["rows"])]
     ring = {"color": "@ink", "size": 14, "symbol": "circle-open", "line": {"width": 2}}
     texts = [f"the nearest points of different classes, {distance(distances.separation['distance'])} apart"] * 2
-    traces.append(figure.point_trace(*map(significant, nearest.T), ring, texts, name="nearest of different classes"))
+    places = significant(nearest[:, 0]), significant(nearest[:, 1])
+    traces.append(figure.point_trace(*places, ring, texts, name="nearest of different classes"))
     y_axis = {"title": figure.titled("second coordinate"), "scaleanchor": "x"}
     layout = figure.layout_of({"title": {"text": "first coordinate"}}, y_axis, legend=True)
     description = "Every point by its two coordinates, coloured by its class; a ring marks the nearest pair."

@@ -1,0 +1,22 @@
+"""What belongs to a picture follows it: boxes, masks, keypoints, depth, flow. Pure torch; no pixels are looked at."""
+
+from scuff.corruptions.motion import Motion
+from scuff.targets.boxes import move_boxes
+from scuff.targets.maps import move_flow, move_map
+from scuff.targets.points import move_points
+from scuff.targets.rules import Rules, TargetError
+from scuff.targets.samples import KNOWN, Sample, move, open_sample
+
+__all__ = [
+    "KNOWN",
+    "Motion",
+    "Rules",
+    "Sample",
+    "TargetError",
+    "move",
+    "move_boxes",
+    "move_flow",
+    "move_map",
+    "move_points",
+    "open_sample",
+]
