@@ -74,9 +74,9 @@ def load_pixels(
     Arrays are used as they are, and moved to a GPU if they take less than half of its free memory. Pictures are decoded
     and cut by `workers` processes (as many as there are processors, up to 16; 0 for this process) and kept on the GPU,
     or in memory, under the same condition; if there is no room, they are decoded again, ahead, in every pass.
-    `progress(done, total)` is called while pictures are decoded. Without `keep`, that is in every pass in any case. With
-    a folder as `cache`, decoded pictures are written there, and later calls map the file. `decoder` "nvjpeg" decodes
-    JPEGs on the GPU, to other pixels.
+    `progress(done, total)` is called while pictures are decoded. Without `keep`, that is in every pass in any case.
+    With a folder as `cache`, decoded pictures are written there, and later calls map the file. `decoder` "nvjpeg"
+    decodes JPEGs on the GPU, to other pixels.
     """
     device = torch.device(device)
     if decoder not in DECODERS:
