@@ -34,7 +34,10 @@ RUNNABLE = {
     page: [block for block in blocks if block.reason is None]
     for page, blocks in itertools.groupby(PYTHON, lambda block: block.page)
 }
-LONG = ("README.md", "docs/evaluation.md", "docs/report.md")  # pages whose code takes longer than a few seconds
+LONG = (
+    "README.md",
+    *(f"docs/{page}.md" for page in ("claims", "evaluation", "report", "samples", "survival")),
+)  # seconds
 COMMANDS = [(block, words) for block in BLOCKS if block.language == "bash" for words in scuff_commands(block)]
 QUICK_COMMANDS = {  # what runs, and the page whose data it runs on
     "docs/README.md": ("list", "show"),

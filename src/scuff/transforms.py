@@ -10,7 +10,7 @@ from scuff.images import Images
 from scuff.modules import ImageModule
 from scuff.random import Ids
 from scuff.suites import Suite
-from scuff.targets import KNOWN, Rules
+from scuff.targets import KNOWN, Rules, open_tree
 
 
 class Corrupt(ImageModule):
@@ -58,6 +58,12 @@ class Corrupt(ImageModule):
 
     def change(self, images: Images, ids: Ids) -> Images:
         return corrupt(images, self.name, self.severity, ids="content" if ids is None else ids, **self.options)
+
+    def forward(self, *inputs: Any, ids: Ids = None, **named: Any) -> Any:
+        tree = inputs[0] if len(inputs) == 1 else inputs
+        if not named and open_tree(tree) is not None:
+            return self.change(tree, ids)
+        return super().forward(*inputs, ids=ids, **named)
 
     def change_named(self, named: dict[str, Any], ids: Ids) -> dict[str, Any]:
         return self.change(named, ids)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
 from PIL import Image
 from torchvision import tv_tensors
@@ -50,3 +51,63 @@ def test_labels_pass_untouched_and_are_no_ids() -> None:
     assert same is labels
     assert isinstance(images, tv_tensors.Image)
     assert torch.equal(images, noise(x))
+
+
+def _target(size=(60, 80)):
+    boxes = torch.tensor([[10.0, 20.0, 30.0, 45.0], [50.0, 5.0, 75.0, 15.0]])
+    masks = torch.zeros(2, *size, dtype=torch.bool)
+    masks[0, 20:45, 10:30] = masks[1, 5:15, 50:75] = True
+    return {
+        "boxes": tv_tensors.BoundingBoxes(boxes, format="XYXY", canvas_size=size),
+        "masks": tv_tensors.Mask(masks),
+        "points": tv_tensors.KeyPoints(torch.tensor([[10.0, 20.0], [79.0, 59.0]]), canvas_size=size),
+        "labels": torch.tensor([1, 2]),
+    }
+
+
+@pytest.mark.parametrize("name", ["syn2nat-candidates/flip", "imagenet-c/elastic_transform", "noc-candidates/rotation"])
+def test_tvtensors_move_as_a_dictionary_does(name):
+    level = 2 if name.startswith("imagenet") else None
+    image, target = tv_tensors.Image(torch.randint(0, 256, (3, 60, 80), dtype=torch.uint8)), _target()
+    out, moved = v2.Compose([scuff.Corrupt(name, level)])(image, target)
+    twins = {"boxes": "boxes", "masks": "masks", "points": "keypoints"}
+    plain = {"image": image, **{twin: target[key] for key, twin in twins.items()}}
+    plain = {key: value.as_subclass(torch.Tensor) for key, value in plain.items()}
+    expected = scuff.corrupt(plain, name, level, ids="content", targets=scuff.targets.Rules(min_area=0.0, min_size=0.0))
+    assert isinstance(out, tv_tensors.Image)
+    assert torch.equal(out, expected["image"])
+    for key, twin in twins.items():
+        assert type(moved[key]) is type(target[key])
+        torch.testing.assert_close(moved[key].as_subclass(torch.Tensor), expected[twin], equal_nan=True)
+    assert moved["labels"] is target["labels"]
+
+
+@pytest.mark.parametrize("form", ["XYWH", "CXCYWH", "XYWHR", "CXCYWHR", "XYXYXYXY"])
+def test_all_formats_of_boxes_are_alike(form):
+    image, target = torch.zeros(3, 60, 80, dtype=torch.uint8), _target()
+    boxes = v2.functional.convert_bounding_box_format(target["boxes"], new_format=form)
+    turn = scuff.Corrupt("syn2nat-candidates/flip")
+    plain, other = turn(tv_tensors.Image(image), target["boxes"])[1], turn(tv_tensors.Image(image), boxes)[1]
+    assert other.format.value == form
+    corners = v2.functional.convert_bounding_box_format(other, new_format="XYXYXYXY").as_subclass(torch.Tensor)
+    hull = torch.cat((corners.view(-1, 4, 2).amin(1), corners.view(-1, 4, 2).amax(1)), dim=1)
+    torch.testing.assert_close(hull, plain.as_subclass(torch.Tensor), atol=1e-3, rtol=0)
+
+
+def test_pil_images_trees_and_wrong_sizes():
+    turn, target = scuff.Corrupt("noc-candidates/translation"), _target()
+    nested = {"a": [Image.new("RGB", (80, 60)), {"b": target["boxes"]}], "name": "x"}
+    moved = turn(nested)
+    assert isinstance(moved["a"][0], Image.Image)
+    assert isinstance(moved["a"][1]["b"], tv_tensors.BoundingBoxes)
+    assert moved["name"] == "x"
+    with pytest.raises(scuff.targets.TargetError, match=r"for a picture of \(60, 80\)"):
+        turn(Image.new("RGB", (81, 60)), target)
+
+
+def test_what_leaves_the_picture_is_sanitized_away():
+    target = _target()
+    shift = scuff.Corrupt("translation", parameters={"distance": 70})
+    pipeline = v2.Compose([shift, v2.SanitizeBoundingBoxes()])
+    _, moved = pipeline(tv_tensors.Image(torch.zeros(3, 60, 80, dtype=torch.uint8)), target)
+    assert len(moved["boxes"]) == len(moved["labels"]) < 2

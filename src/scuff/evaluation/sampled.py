@@ -248,7 +248,7 @@ def run_sampled(
                 break
             widths = {model: sampling.scores(model)["mce"] for model in goals}
             reached = {model: (score.high - score.low) / 2 for model, score in widths.items()}
-            goals = {m: goal for m, n in goals.items() if (goal := _next(n, reached[m], half_width, total)) > n}
+            goals = {m: goal for m, n in goals.items() if (goal := next_goal(n, reached[m], half_width, total)) > n}
     return replace(timing, seconds=time.perf_counter() - started)
 
 
@@ -260,7 +260,7 @@ def _run_clean(run: Run, plan: Plan, work: Runner, needs: Needs) -> Timing:
     return timing
 
 
-def _next(done: int, width: float, target: float, total: int) -> int:
+def next_goal(done: int, width: float, target: float, total: int) -> int:
     """How many steps to look at next: as many as the width so far says are needed, not too many at once.
 
     The width hardly depends on the value that is estimated, so that stopping by it leaves the interval valid.

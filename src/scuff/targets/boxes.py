@@ -5,14 +5,13 @@ Boxes are (n, 4): left, top, right and bottom, from 0 to the width and the heigh
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
-from torch.nn.functional import max_pool2d
 
 from scuff.corruptions.motion import Motion
 from scuff.targets.points import extended, inverted, is_torn, move_points, project
-
-AT_ONCE = 1 << 22  # pixels of all boxes together
 
 
 def move_boxes(boxes: Tensor, motion: Motion, clip: bool = True) -> tuple[Tensor, Tensor]:
@@ -120,8 +119,7 @@ def _area(places: Tensor, valid: Tensor) -> Tensor:
 
 def _by_field(boxes: Tensor, motion: Motion) -> tuple[Tensor, Tensor]:
     field = extended(motion) + 0.5
-    count = max(1, AT_ONCE // field[0].numel())
-    parts = [_shown(part, field, motion) for part in boxes.split(count)]
+    parts = [_shown(box[None], *_window(box, field, motion)) for box in boxes]
     moved, visible = (torch.cat(part) for part in zip(*parts, strict=True))
     if motion.tiles is None:  # a corner may lie between pixels
         n = len(boxes)
@@ -132,15 +130,30 @@ def _by_field(boxes: Tensor, motion: Motion) -> tuple[Tensor, Tensor]:
     return moved, visible
 
 
-def _shown(boxes: Tensor, field: Tensor, motion: Motion) -> tuple[Tensor, Tensor]:
-    """The hull of the pixels that show each box, and the share of it that they show."""
+def _window(box: Tensor, field: Tensor, motion: Motion) -> tuple[Tensor, Motion, tuple[int, int]]:
+    """The part of an extended field and of its motion that shows a box, and its first row and column."""
+    (x, y), (left, top, right, bottom) = field[:, 1:-1, 1:-1], box.tolist()
+    near = (x > left - 2.0) & (x < right + 2.0) & (y > top - 2.0) & (y < bottom + 2.0)
+    rows, columns = (near.any(axis).nonzero().flatten() for axis in (1, 0))
+    if not len(rows):
+        rows = columns = torch.zeros(1, dtype=torch.long)
+    (first, last), (start, stop) = ((int(at[0]), int(at[-1]) + 1) for at in (rows, columns))
+    part = replace(motion, matrix=None, rows=None, columns=None)
+    part = part.changed(lambda value: value[:, first:last, start:stop])
+    return field[:, first : last + 2, start : stop + 2], part, (first, start)
+
+
+def _shown(boxes: Tensor, field: Tensor, motion: Motion, first: tuple[int, int]) -> tuple[Tensor, Tensor]:
+    """The hull of the pixels that show each box, and the share of it that they show.
+
+    Of an extended field and its motion, which may be parts of larger ones that begin at the row and column `first`.
+    """
     x, y = field
     left, top, right, bottom = (side[:, None, None] for side in boxes.float().unbind(1))
     inner = torch.minimum(torch.minimum(x - left, right - x), torch.minimum(y - top, bottom - y))
     if motion.tiles is None:
-        alone = (
-            max_pool2d((~is_torn(field)).float()[None], 2, 1) == 0.0
-        )  # on all sides: a row at the border, read from far away
+        torn = is_torn(field)  # on all sides: a row at the border, read from far away
+        alone = (torn[1:, 1:] & torn[1:, :-1] & torn[:-1, 1:] & torn[:-1, :-1])[None]
         alone = alone if motion.ghosts is None else alone | motion.ghosts
         inner[:, 1:-1, 1:-1] = torch.where(alone, -0.5, inner[:, 1:-1, 1:-1])
     at = inner[:, 1:-1, 1:-1]
@@ -158,9 +171,9 @@ def _shown(boxes: Tensor, field: Tensor, motion: Motion) -> tuple[Tensor, Tensor
             return at.clamp(max=0.5)
         return torch.where(neighbour < 0.0, at / (at - neighbour), 1.0)
 
-    height, width = motion.size
-    rows = torch.arange(height, device=x.device)[:, None] + 0.5
-    columns = torch.arange(width, device=x.device) + 0.5
+    height, width = at.shape[1:]
+    rows = torch.arange(height, device=x.device)[:, None] + (first[0] + 0.5)
+    columns = torch.arange(width, device=x.device) + (first[1] + 0.5)
     sides = (
         torch.where(shows, columns - reach(inner[:, 1:-1, :-2]), torch.inf).amin((1, 2)),
         torch.where(shows, rows - reach(inner[:, :-2, 1:-1]), torch.inf).amin((1, 2)),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
-from torch.nn.functional import max_pool2d, pad
+from torch.nn.functional import pad
 
 from scuff.corruptions.motion import Motion
 
@@ -153,20 +153,16 @@ def _best(points: Tensor, which: Tensor, place: Tensor, det: Tensor) -> Tensor:
 
 def _candidates(points: Tensor, field: Tensor) -> tuple[Tensor, Tensor]:
     """Pairs of a point and a cell whose bounding box holds it; cells lie between four pixels, counted row by row."""
-    tops, bottoms = (max_pool2d(sign * field[None], 2, 1)[0] for sign in (-1.0, 1.0))  # less the least, and the most
-    tall, wide = tops.shape[1:]
+    most = torch.cat((-field, field))  # less the least, and the greatest
+    most = torch.maximum(most[:, 1:], most[:, :-1])
+    most = torch.maximum(most[..., 1:], most[..., :-1])
+    tall, wide = most.shape[1:]
     down, across = (-(-side // BLOCK) for side in (tall, wide))
     room = (0, across * BLOCK - wide, 0, down * BLOCK - tall)
-    extents = pad(torch.cat((tops, bottoms)), room, value=-torch.inf)  # an empty cell holds nothing
-    blocks = max_pool2d(extents[None], BLOCK)[0].flatten(1)
-    which, block = _holding(points, blocks[:, None, :])
-    cells = (
-        extents.unflatten(2, (across, BLOCK))
-        .unflatten(1, (down, BLOCK))
-        .permute(1, 3, 0, 2, 4)
-        .flatten(3)
-        .flatten(0, 1)
-    )
+    extents = pad(most, room, value=-torch.inf)  # an empty cell holds nothing
+    grouped = extents.unflatten(2, (across, BLOCK)).unflatten(1, (down, BLOCK)).permute(1, 3, 0, 2, 4)
+    cells = grouped.flatten(3).flatten(0, 1)
+    which, block = _holding(points, cells.amax(2).mT[:, None])
     pair, inner = _holding(points[which], cells[block].permute(1, 0, 2))
     which, block = which[pair], block[pair]
     row = torch.div(block, across, rounding_mode="floor") * BLOCK + torch.div(inner, BLOCK, rounding_mode="floor")

@@ -52,11 +52,6 @@ class Sample:
         return {**move({k: v for k, v in self.given.items() if k != "image"}, motion, rules), "image": image}
 
 
-def open_sample(given: Any) -> Sample | None:
-    """A picture with its targets, or None if it comes alone."""
-    return Sample(given) if isinstance(given, Mapping) else None
-
-
 def move(targets: Mapping[str, Any], motion: Motion, rules: Rules | None = None) -> dict[str, Any]:
     """Targets of one picture, moved as its motion says.
 
@@ -99,20 +94,10 @@ def _with_boxes(moved: dict[str, Any], given: Any, motion: Motion, rules: Rules)
     if boxes.ndim != 2 or boxes.shape[1] != 4:
         raise TargetError(f"boxes must be (n, 4), got {tuple(boxes.shape)}")
     corners = to_xyxy(boxes.double(), rules.boxes)
-    wrong = find_wrong(corners, motion.size)
-    if rules.bad == "raise":
-        for reason, which in wrong.items():
-            for place in which.nonzero().flatten().tolist():
-                height, width = motion.size
-                row = ", ".join(f"{value:g}" for value in boxes[place].tolist())
-                raise TargetError(
-                    f"box {place}, [{row}], is {reason} in a picture of {width} x {height} pixels; {DROP}"
-                )
-    good = torch.stack([~which for which in wrong.values()]).all(0)
+    good, dropped = check_boxes(corners, boxes, motion.size, rules)
     placed, visible = torch.full_like(corners, torch.nan), torch.zeros_like(corners[:, 0])
     placed[good], visible[good] = move_boxes(corners[good], motion, rules.clip)
-    dropped = {reason: int(which.sum()) for reason, which in wrong.items()}
-    is_left = good & _is_large(placed, visible, rules)
+    is_left = good & is_enough(placed, visible, rules)
     dropped["out of sight"] = int((good & ~is_left).sum())
     kept = is_left.nonzero().flatten()
     moved["boxes"] = restore(from_xyxy(placed[kept], rules.boxes))
@@ -132,17 +117,25 @@ def _with_boxes(moved: dict[str, Any], given: Any, motion: Motion, rules: Rules)
     return moved
 
 
-def find_wrong(boxes: Tensor, size: tuple[int, int]) -> dict[str, Tensor]:
-    """What is wrong with boxes (n, 4), left, top, right, bottom: which ones, for each reason; one reason each."""
+def check_boxes(boxes: Tensor, given: Tensor, size: tuple[int, int], rules: Rules) -> tuple[Tensor, dict[str, int]]:
+    """Which boxes (n, 4), left, top, right, bottom, are good, and how many are not, by reason; or an error, as ruled.
+
+    `given` are the same boxes as the user has them.
+    """
     height, width = size
     finite = boxes.isfinite().all(1)
     left, top, right, bottom = boxes.unbind(1)
     empty = finite & ((right <= left) | (bottom <= top))
     outside = finite & ~empty & ((left >= width) | (top >= height) | (right <= 0) | (bottom <= 0))
-    return {"not finite": ~finite, "empty or negative": empty, "outside": outside}
+    wrong = {"not finite": ~finite, "empty or negative": empty, "outside": outside}
+    for reason, which in wrong.items() if rules.bad == "raise" else ():
+        for place in which.nonzero().flatten().tolist():
+            row = ", ".join(f"{value:g}" for value in given[place].tolist())
+            raise TargetError(f"box {place}, [{row}], is {reason} in a picture of {width} x {height} pixels; {DROP}")
+    return finite & ~empty & ~outside, {reason: int(which.sum()) for reason, which in wrong.items()}
 
 
-def _is_large(boxes: Tensor, visible: Tensor, rules: Rules) -> Tensor:
+def is_enough(boxes: Tensor, visible: Tensor, rules: Rules) -> Tensor:
     """Whether enough is left of each box; none is of one that is NaN."""
     sides = boxes[:, 2:] - boxes[:, :2]
     return (sides >= rules.min_size).all(1) & (sides.prod(1) >= rules.min_area) & (visible >= rules.min_visibility)
