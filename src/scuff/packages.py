@@ -10,6 +10,8 @@ EXTRAS = {
     "hf": ("datasets",),
     "cluster": ("ray",),
     "s3": ("s3fs",),
+    "detection": ("pycocotools",),
+    "maite": ("maite",),
     "explore": ("starlette", "uvicorn"),
 }
 

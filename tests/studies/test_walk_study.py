@@ -36,7 +36,7 @@ def source(model):
 @pytest.fixture(scope="module")
 def folder(model, source, tmp_path_factory):
     out = tmp_path_factory.mktemp("walk")
-    calibrate_walk(model, source, out, images=40, step=1.0, only=ENTRIES, device="cpu")
+    calibrate_walk(model, source, out, limit=40, step=1.0, only=ENTRIES, device="cpu")
     return out
 
 
@@ -48,7 +48,7 @@ def test_the_matrix_has_the_accuracies(folder, model, source):
     alone = table[(table["second"] == "contrast") & (table["severity"] == 0)].iloc[0]
     cell = table[(table["first"] == "contrast") & (table["severity"] == 3)].iloc[0]
     assert cell["0"] == alone["3"]
-    chosen = WalkStudy(model, source, folder, images=40, step=1.0, only=ENTRIES, device="cpu").plan().work.bench.source
+    chosen = WalkStudy(model, source, folder, limit=40, step=1.0, only=ENTRIES, device="cpu").plan().work.bench.source
     images = chosen.read(np.arange(40))
     for entry, level in (("contrast", 12), ("pixelate", 20)):
         images = scuff.corrupt(images, f"cifar10-ccc/{entry}", level, ids=chosen.ids)
@@ -60,12 +60,12 @@ def test_an_interrupted_study_goes_on(folder, model, source):
     before = (folder / "matrix.csv").read_bytes()
     (folder / "matrix.csv").unlink()
     (folder / "cells" / "contrast-12.json").unlink()
-    study = WalkStudy(model, source, folder, images=40, step=1.0, only=ENTRIES, device="cpu")
+    study = WalkStudy(model, source, folder, limit=40, step=1.0, only=ENTRIES, device="cpu")
     assert study.plan().work.missing() == [("contrast", 12)]
     study.run()
     assert (folder / "matrix.csv").read_bytes() == before
     with pytest.raises(ValueError, match="step"):
-        WalkStudy(model, source, folder, images=40, step=0.5, only=ENTRIES, device="cpu").plan()
+        WalkStudy(model, source, folder, limit=40, step=0.5, only=ENTRIES, device="cpu").plan()
 
 
 def test_a_stream_walks_by_it(folder, source):
@@ -111,4 +111,4 @@ def test_the_command_says_what_it_would_do(tmp_path, source, monkeypatch):
 )
 def test_mistakes_are_named(model, source, tmp_path, options, reason):
     with pytest.raises(ValueError, match=reason):
-        WalkStudy(model, source, tmp_path, device="cpu", images=10, **options).plan()
+        WalkStudy(model, source, tmp_path, device="cpu", limit=10, **options).plan()

@@ -52,6 +52,7 @@ def evaluate_command(
       scuff evaluate timm:vit_base_patch16_224 --suite imagenet-noc --data folder:val --out runs/noc --dry-run
       scuff evaluate torchvision:resnet50 --data folder:val --lock imagenet-c.lock.yaml --out runs/locked
       scuff evaluate torchvision:resnet50 --data imagenet-a:imagenet-a --out runs/a
+      scuff evaluate torchvision:fasterrcnn_resnet50_fpn --task detection --suite coco-c --data coco:COCO --out runs/d
       scuff evaluate torchvision:resnet50 --suite imagenet-c --data folder:val --out runs/quick --half-width 0.5
       scuff evaluate torchvision:resnet50 --suite imagenet-c --data folder:val --out runs/quick --passes 20000 \\
         --control runs/c:convnext_tiny
@@ -110,12 +111,15 @@ def _announce(plan: Plan) -> None:
 
     missing = sum(map(len, plan.missing().values()))
     total = len(plan.cells) * len(plan.classifiers)
+    from scuff.data.annotated import dropped_words
     from scuff.evaluation.remarks import doubts, input_words
 
     for name, classifier in plan.classifiers.items():
         typer.echo(f"Model: {name}; {input_words(plan, classifier)}")
     typer.echo(f"Data: {plan.settings['source']}, {plan.settings['images']} images")
     tell_unreadable(plan.images.unreadable)
+    if dropped := dropped_words(plan.images.example()):
+        typer.echo(f"{dropped}.")
     typer.echo(f"Suite: {plan.suite.name}, version {plan.suite.version}")
     if plan.lock is not None:
         typer.echo(f"Lock: {plan.lock.place}, {plan.lock.seal}; every cell is checked")

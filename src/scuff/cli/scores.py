@@ -21,6 +21,9 @@ def print_scores(evaluation: Evaluation, baseline: str) -> None:
     """One column per model, which fits a terminal, and every score with its interval; of sequences, by difficulty."""
     from scuff.report.evaluation.scores import baseline_misfit
 
+    if "task" in evaluation.settings:
+        _print_task(evaluation, baseline)
+        return
     is_film = "frame" in evaluation.rows
     print_table((_sequence_table if is_film else _still_table)(evaluation, baseline).turned())
     for table in () if is_film else (_errors_table(evaluation), _ce_table(evaluation, baseline)):
@@ -30,6 +33,17 @@ def print_scores(evaluation: Evaluation, baseline: str) -> None:
     if misfit:
         typer.echo(misfit)
     typer.echo("In brackets: 95 % intervals; Wilson for clean errors, else by bootstrap over images.")
+
+
+def _print_task(evaluation: Evaluation, baseline: str) -> None:
+    from scuff.report.evaluation.tasks import corruption_table, measure_tasks, summary_table
+
+    measured = measure_tasks(evaluation, baseline)
+    print_table(summary_table(measured).turned())
+    table = corruption_table(measured)
+    if table is not None:
+        print_table(table)
+    typer.echo("In brackets: 95 % intervals, by a jackknife over groups of pictures.")
 
 
 def _still_table(evaluation: Evaluation, baseline: str) -> Table:
@@ -59,6 +73,11 @@ def score_numbers(evaluation: Evaluation, baseline: str) -> tuple[dict[str, Any]
 
     about = {key: evaluation.settings[key] for key in ("source", "images", "seed", "precision")}
     about = {"suite": evaluation.suite.name, "suite_version": evaluation.suite.version, **about}
+    if "task" in evaluation.settings:
+        from scuff.report.evaluation.tasks import measure_tasks, task_numbers
+
+        found, cells = task_numbers(measure_tasks(evaluation, baseline))
+        return {"evaluation": {**about, "task": evaluation.settings["task"]}, **found}, cells
     if "frame" in evaluation.rows:
         each = measure_sequences(evaluation, baseline)
         flips = pd.concat([scores.flips.assign(difficulty=scores.difficulty) for scores in each])

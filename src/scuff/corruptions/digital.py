@@ -61,7 +61,9 @@ def _draw_elastic(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     }
 
 
-def _kneaded(shape: tuple[int, ...], dx: Tensor, dy: Tensor, alpha: float, sigma: float) -> tuple[Tensor, Tensor]:
+def _kneaded(
+    shape: tuple[int, ...], dx: Tensor, dy: Tensor, alpha: float, sigma: float | tuple[float, float]
+) -> tuple[Tensor, Tensor]:
     """Where the second step reads: every pixel moved by smooth noise."""
     rows, columns = warp.pixel_grid(shape[-2], shape[-1], dx.device)
     field = filters.gaussian_blur(torch.stack((dy, dx), dim=1), sigma, truncate=3.0, border="reflect")
@@ -110,11 +112,7 @@ def _kneaded_sides(
     shape: tuple[int, ...], dx: Tensor, dy: Tensor, *, alpha: float, reach: float, smoothness: float
 ) -> tuple[Tensor, Tensor]:
     height, width = shape[-2:]
-    rows, columns = warp.pixel_grid(height, width, dx.device)
-    sigma = (smoothness * height, smoothness * width)
-    field = filters.gaussian_blur(torch.stack((dy, dx), dim=1), sigma, truncate=3.0, border="reflect")
-    move = (alpha * reach * height) * field
-    return rows + move[:, 0], columns + move[:, 1]
+    return _kneaded(shape, dx, dy, alpha * reach * height, (smoothness * height, smoothness * width))
 
 
 @register(family="digital", reference=MICHAELIS, limits=LIMITS, draw=_draw_knead, motion=field_motion(_kneaded_sides))

@@ -4,6 +4,7 @@
 makes one array of them, or of a table or vectors, for questions about distances.
 """
 
+from scuff.data.annotated import AnnotatedSource, Objects
 from scuff.data.natural import restrict
 from scuff.data.open import open_source
 from scuff.data.pixels import Pixels, load_pixels
@@ -12,8 +13,10 @@ from scuff.data.readable import readable
 from scuff.data.source import ClassMap, CorruptedSource, Source, array_source, known_by_stems
 
 __all__ = [
+    "AnnotatedSource",
     "ClassMap",
     "CorruptedSource",
+    "Objects",
     "Pixels",
     "Points",
     "Source",

@@ -11,14 +11,18 @@ from typing import Any
 
 from scuff.arrays import LABELS_KEYS, open_arrays
 from scuff.data.cifar import open_cifar10, open_cifar10_1
+from scuff.data.coco import open_coco
 from scuff.data.fashion_mnist import open_embedded, open_fashion_mnist
 from scuff.data.folders import open_folder
 from scuff.data.huggingface import open_dataset
+from scuff.data.masks import open_cityscapes, open_masks
 from scuff.data.natural import open_by_wordnet, open_imagenet_v2, open_objectnet, restrict
 from scuff.data.objects import open_object, takes_split
 from scuff.data.published import open_published
 from scuff.data.shards import open_shards
 from scuff.data.source import CorruptedSource, Source, array_source
+from scuff.data.voc import open_voc, open_voc_masks
+from scuff.data.yolo import open_yolo
 from scuff.plugins import ADDRESS, import_object, is_importable
 from scuff.suites import list_suites
 
@@ -54,6 +58,12 @@ def forms() -> dict[str, Form]:
         **natural,
         "imagenet-v2": Form(open_imagenet_v2),
         "objectnet": Form(open_objectnet),
+        "coco": Form(open_coco),
+        "voc": Form(open_voc, has_splits=True),
+        "yolo": Form(open_yolo),
+        "cityscapes": Form(open_cityscapes, has_splits=True),
+        "voc-masks": Form(open_voc_masks, has_splits=True),
+        "masks": Form(open_masks),
         **{name: Form(partial(open_published, name)) for name in list_suites()},
     }
 

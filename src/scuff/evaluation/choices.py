@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from scuff.data import CorruptedSource, Source, known_by_stems, open_source, readable
+from scuff.data.annotated import AnnotatedSource, annotated
 from scuff.data.readable import Progress
 from scuff.door import resolve
 from scuff.evaluation.options import EvaluationOptions
@@ -18,10 +19,12 @@ from scuff.locks.use import follow
 from scuff.locks.verdict import check_source
 from scuff.metrics.evaluation.tables import CLEAN
 from scuff.models import Classifier, open_model
+from scuff.models.detectors import class_table
 from scuff.pictures import Cut
 from scuff.store import Settings
 from scuff.suites import Levels, Suite, load_suite
 
+CLASSIFICATION, TASKS, TARGETS = "classification", ("detection", "segmentation"), ("moved", "still")
 LOOKED_AT = 1000  # published pictures of a cell that are looked at, to notice that others have taken their place
 AS_THEY_ARE = Suite("none", 1, 1, {})  # what natural images are evaluated by
 
@@ -194,6 +197,29 @@ def choose_suite(suite: Suite | str | os.PathLike[str] | None, source: Source | 
     return suite if isinstance(suite, Suite) else load_suite(suite)
 
 
+def check_task(asked: EvaluationOptions, source: Source | CorruptedSource) -> None:
+    """Refuse data without annotations for the task, and options that it does not know."""
+    if asked.task == CLASSIFICATION:
+        if isinstance(source, AnnotatedSource):
+            raise ValueError(
+                f"{source.name} is annotated for {source.task}, not with classes; say --task {source.task}"
+            )
+        return
+    if asked.task not in TASKS:
+        raise ValueError(f"task must be {', '.join((CLASSIFICATION, *TASKS))}, got {asked.task!r}")
+    if asked.targets not in TARGETS:
+        raise ValueError(f"targets must be {' or '.join(TARGETS)}, got {asked.targets!r}")
+    annotated(source, asked.task)
+    for name in ("clean", "classes", "resize", "crop", "lock", "passes", "half_width", "as_published"):
+        if getattr(asked, name):
+            raise ValueError(f"{name} is for classifiers; leave it out of a {asked.task}")
+
+
+def check_labels(model: Classifier, source: Source) -> None:
+    """Refuse a detector or segmenter that knows none of the classes."""
+    class_table(model, source.class_names)
+
+
 def choose_levels(
     suite: Suite,
     source: Source | CorruptedSource,
@@ -262,13 +288,14 @@ def open_models(
     mean: Sequence[float] | None = None,
     std: Sequence[float] | None = None,
     keep: Callable[[Classifier], Classifier] = lambda classifier: classifier,
+    opener: Callable[..., Classifier] = open_model,
 ) -> dict[str, Classifier]:
     """Classifiers by name, from one model or several; two of one name are refused. `keep` says what stays of each."""
     if isinstance(models, Mapping):
-        opened = [keep(open_model(model, name=name, mean=mean, std=std)) for name, model in models.items()]
+        opened = [keep(opener(model, name=name, mean=mean, std=std)) for name, model in models.items()]
     else:
         several = list(models) if isinstance(models, (list, tuple, Iterator)) else [models]
-        opened = [keep(open_model(model, mean=mean, std=std)) for model in several]
+        opened = [keep(opener(model, mean=mean, std=std)) for model in several]
     names = [classifier.name for classifier in opened]
     if not names:
         raise ValueError("no model is given")

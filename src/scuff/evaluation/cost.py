@@ -16,10 +16,12 @@ import torch
 from torch import Tensor
 
 from scuff.data import Source
+from scuff.data.annotated import AnnotatedSource, annotated
 from scuff.engine.cost import Estimate, StudyCost, size_in_memory
 from scuff.environment import find_device
-from scuff.evaluation.choices import CLEAN
+from scuff.evaluation.choices import CLASSIFICATION, CLEAN
 from scuff.evaluation.clock import Clock
+from scuff.evaluation.detection import TaskRunner
 from scuff.evaluation.plan import Cell, Plan
 from scuff.evaluation.predict import RANKS, predict
 from scuff.evaluation.runner import Runner, suitable_batch
@@ -27,6 +29,7 @@ from scuff.evaluation.tasks import Task, split_tasks
 from scuff.store import Store, write_rows
 
 TRIED = {"cpu": 8, "cuda": 256}  # large images; of small ones, as many as hold the same number of values
+PICTURES = 4  # of detectors and segmenters
 VALUES = {"cpu": 1 << 18, "cuda": 1 << 22}
 
 
@@ -37,7 +40,8 @@ def estimate(
 
     `journals` is where journals of the runs lie, if they belong to another study.
     """
-    tests = Tests(plan, Estimate(find_device(device), journals or plan.store), compile)
+    kind = Tests if plan.task == CLASSIFICATION else TaskTests
+    tests = kind(plan, Estimate(find_device(device), journals or plan.store), compile)
     return tests.cost(split_tasks(plan, plan.missing()))
 
 
@@ -56,11 +60,15 @@ class Tests:
         for task in tasks:
             frames, models = self._count_frames(task.cell), task.models
             if frames not in sizes:
-                sizes[frames] = rows_size(self.plan, task.cell, frames)
+                sizes[frames] = self.size(task.cell, frames)
             size = sizes[frames] * len(models)
             seconds = partial(self.seconds, task.cell, models)
             self.estimate.add("test", seconds, size, str(task), pieces=len(models), done=done)
         return self.estimate.total()
+
+    def size(self, cell: Cell, frames: int) -> int:
+        """Bytes of the rows of a model."""
+        return rows_size(self.plan, cell, frames)
 
     def seconds(self, cell: Cell, models: Sequence[str]) -> float:
         """Seconds of some models on all images of a cell, those of corrupting among them."""
@@ -105,6 +113,39 @@ class Tests:
         runner, few = Runner(self.plan, torch.device("cpu")), self.plan.source(cell).take(range(1))
         images = few.read([0], runner.pixels_cut(cell))
         return sum(1 for _ in runner.distort(cell)(images, torch.from_numpy(few.ids)))
+
+
+class TaskTests(Tests):
+    """The tests of detectors or segmenters, whole, on some pictures."""
+
+    def seconds(self, cell: Cell, models: Sequence[str]) -> float:
+        """Seconds of some models on all images of a cell."""
+        few = self._few
+        return (
+            self.plan.settings["images"]
+            * self.estimate.time((cell.entry, *models), self._look(cell, models))
+            / len(few)
+        )
+
+    def _look(self, cell: Cell, models: Sequence[str]) -> Callable[[], Callable[[], object]]:
+        return lambda: lambda: self._task_runner.answers(cell, models, self._few, lambda done, total: None)
+
+    def size(self, cell: Cell, frames: int) -> int:
+        """Bytes of the rows of a model, from those of some pictures."""
+        model, runner = next(iter(self.plan.classifiers)), self._task_runner
+        rows = runner.answers(cell, [model], self._few, lambda done, total: None)[model]
+        write = partial(runner.write, model, cell, self._few, rows)
+        made = size_in_memory("rows.parquet", lambda store, name: write(store, name))
+        return made * self.plan.settings["images"] // len(self._few)
+
+    @cached_property
+    def _task_runner(self) -> TaskRunner:
+        return TaskRunner(self.plan, self.estimate.device)
+
+    @cached_property
+    def _few(self) -> AnnotatedSource:
+        source = annotated(self.plan.source(self.plan.cells[0]), self.plan.task)
+        return source.take(range(min(len(source), PICTURES)))
 
 
 def rows_size(plan: Plan, cell: Cell, frames: int = 1) -> int:

@@ -61,6 +61,23 @@ class EvaluationOptions:
         ),
     ] = None
     _: KW_ONLY
+    task: Annotated[
+        str,
+        Option(
+            "What the models do. Detection and segmentation need annotated pictures: coco:DIR, voc:DIR, yolo:DIR; "
+            "cityscapes:DIR, voc-masks:DIR, masks:DIR.",
+            TEXT,
+            "classification|detection|segmentation",
+        ),
+    ] = "classification"
+    targets: Annotated[
+        str,
+        Option(
+            "Whether boxes and masks move with the pictures, or stay where they were, as COCO-C was published.",
+            TEXT,
+            "moved|still",
+        ),
+    ] = "moved"
     only: Only = None
     severities: Severities = None
     validation: Validation = False

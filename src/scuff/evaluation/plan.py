@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import scuff
@@ -13,10 +14,13 @@ from scuff.corruptions import get
 from scuff.data import Source
 from scuff.data.pixels import DECODERS
 from scuff.evaluation.choices import (
+    CLASSIFICATION,
     CLEAN,
     EvaluatedImages,
     are_sequences,
     check_class_order,
+    check_labels,
+    check_task,
     choose_cuts,
     choose_levels,
     choose_suite,
@@ -29,8 +33,9 @@ from scuff.evaluation.choices import (
 from scuff.evaluation.options import EvaluationOptions
 from scuff.locks import Lock
 from scuff.locks.use import open_lock
-from scuff.models import Classifier, close_model
+from scuff.models import Classifier, close_model, open_model
 from scuff.models.classifier import PRECISIONS
+from scuff.models.detectors import open_task_model
 from scuff.models.untrained import looks_untrained
 from scuff.options import takes_options
 from scuff.pictures import Cut
@@ -77,6 +82,11 @@ class Plan:
     untrained: tuple[str, ...] = ()  # models that look so
     lock: Lock | None = None
 
+    @property
+    def task(self) -> str:
+        """What the models do."""
+        return self.settings.get("task", CLASSIFICATION)
+
     def source(self, cell: Cell) -> Source:
         """The images of a cell, before the corruption if it is up to us, after it if they were published corrupted."""
         if cell.entry == CLEAN:
@@ -102,6 +112,7 @@ class Plan:
             depends["draws_levels"] = self.suite.draws_levels
             depends |= {"fixed_lengths": True} if self.suite.fixed_lengths else {}
             depends["pixels"] = self.pixels.get(cell)
+            depends |= {"targets": self.settings["targets"]} if self.task != CLASSIFICATION else {}
         depends |= {key: self.settings[key] for key in keys}
         depends |= {key: self.settings[key] for key in ("decoder",) if key in self.settings}
         digest = hashlib.blake2b(json.dumps(depends, sort_keys=True).encode(), digest_size=6).hexdigest()
@@ -186,13 +197,18 @@ def plan_evaluation(asked: EvaluationOptions) -> Plan:
     if asked.out is None:
         raise ValueError("out must say where the results go")
     images, lock = open_images(asked.data, asked.clean, asked.classes, asked.limit), open_lock(asked.lock)
+    check_task(asked, images.source)
     if lock is not None:
         asked = follow_lock(asked, lock, images)
     if images.are_corrupted and (asked.as_published or asked.seed):
         raise ValueError("published data are corrupted already: as_published and seed have nothing to act on")
     suite = choose_suite(asked.suite, images.source)
     levels = choose_levels(suite, images.source, asked.only, asked.severities, asked.validation)
-    is_sequence = are_sequences(suite, levels)
+    is_sequence, is_task = are_sequences(suite, levels), asked.task != CLASSIFICATION
+    if is_sequence and is_task:
+        raise ValueError(f"sequences of frames are for classifiers; {suite.name} cannot be used for {asked.task}")
+    if is_task and (asked.decoder != "pillow" or asked.cache is not None):
+        raise ValueError(f"cache and decoder are for classifiers; leave them out for {asked.task}")
     if is_sequence and asked.as_published:
         raise ValueError("as_published is for single corruptions: ImageNet-P was published as films, not as JPEGs")
     cells = [Cell(entry, severity) for entry, severities in levels.items() for severity in severities]
@@ -205,11 +221,12 @@ def plan_evaluation(asked: EvaluationOptions) -> Plan:
         untrained.extend([classifier.name] if looks_untrained(classifier.model) else [])
         return close_model(classifier)
 
-    classifiers = open_models(asked.models, asked.mean, asked.std, keep)
+    opener = partial(open_task_model, task=asked.task) if is_task else open_model
+    classifiers = open_models(asked.models, asked.mean, asked.std, keep, opener)
     example = images.example()
     for classifier in classifiers.values():
-        check_class_order(classifier, example)
-    cut, clean_cut = choose_cuts(asked.resize, asked.crop, images, classifiers.values())
+        (check_labels if is_task else check_class_order)(classifier, example)
+    cut, clean_cut = (None, None) if is_task else choose_cuts(asked.resize, asked.crop, images, classifiers.values())
     if lock is not None:
         cut, clean_cut = (lock.recipe.cut if at else None for at in (not images.are_corrupted, images.clean))
     assert asked.out is not None
@@ -231,6 +248,7 @@ def plan_evaluation(asked: EvaluationOptions) -> Plan:
         "as_published": asked.as_published,
         "precision": asked.precision,
         **({} if asked.decoder == "pillow" else {"decoder": asked.decoder}),
+        **({"task": asked.task, "targets": asked.targets} if is_task else {}),
         **({} if lock is None else {"lock": lock.seal, "lock_file": lock.place}),
         "scuff": scuff.__version__,
     }

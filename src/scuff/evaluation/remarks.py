@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from scuff.evaluation.choices import CLEAN
+from scuff.evaluation.choices import CLASSIFICATION, CLEAN
 from scuff.evaluation.plan import Cell, Plan
 from scuff.models import Classifier
 from scuff.store import read_rows
@@ -48,7 +48,9 @@ def doubts(plan: Plan) -> list[str]:
 
 def late_doubts(plan: Plan) -> list[str]:
     """What looks like a mistake in the results: clean accuracies that are hardly better than guessing."""
-    if Cell(CLEAN) not in plan.cells or plan.images.example().classes is not None:  # natural shifts may be that hard
+    if (
+        Cell(CLEAN) not in plan.cells or plan.task != CLASSIFICATION or plan.images.example().classes is not None
+    ):  # natural shifts may be that hard
         return []
     found = []
     for model in plan.classifiers:

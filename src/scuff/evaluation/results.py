@@ -44,6 +44,8 @@ class Shared(TypedDict):
     clean_cut: CutOf | None
     as_published: bool
     precision: str
+    task: NotRequired[str]
+    targets: NotRequired[str]
 
 
 class OfModel(TypedDict):
@@ -85,6 +87,8 @@ def read_model(place: str) -> tuple[Evaluation, pd.DataFrame]:
     if not colon or Store(place).exists(SETTINGS):
         folder, name = place, ""
     evaluation = read_evaluation(folder)
+    if "task" in evaluation.settings:
+        raise ValueError(f"{folder} is a {evaluation.settings['task']}; only classifiers are compared image by image")
     models = by_model(evaluation.rows)
     one = next(iter(models))
     name = one if not name and len(models) == 1 else name

@@ -17,6 +17,8 @@ import torch
 from scuff.engine import Run, needs_of
 from scuff.engine.local import NEEDED
 from scuff.environment import environment
+from scuff.evaluation.choices import CLASSIFICATION
+from scuff.evaluation.detection import TaskRunner
 from scuff.evaluation.options import EvaluationOptions
 from scuff.evaluation.plan import Plan, plan_evaluation
 from scuff.evaluation.remarks import doubts, late_doubts
@@ -99,7 +101,7 @@ def run_tests(
     if workers is None and not is_here:
         workers = CLUSTER_DECODERS[device.type]
     decoding = partial(run.progress, "decoding") if is_here else None
-    work = Runner(plan, device, batch_size, compile, workers, cache, decoding)
+    work = runner_of(plan)(plan, device, batch_size, compile, workers, cache, decoding)
     needs = needs_of(device, cpus=None, memory=_memory_of(plan, device))
     timing = Timing(batch_size=batch_size or 0)
     try:
@@ -116,6 +118,11 @@ def run_tests(
             ) from error
         raise
     return replace(timing, seconds=time.perf_counter() - started)
+
+
+def runner_of(plan: Plan) -> type[Runner]:
+    """Who runs the cells of a plan: what the models do decides."""
+    return Runner if plan.task == CLASSIFICATION else TaskRunner
 
 
 def _memory_of(plan: Plan, device: torch.device) -> int:

@@ -43,22 +43,10 @@ def cell_folder(entry: str, severity: int | None) -> str:
     return entry if severity is None else f"{entry}/{severity}"
 
 
-def output_name(name: str, save: str) -> str:
-    """The name of a corrupted picture: lossless files end in .png, JPEGs keep the name if it was one of a JPEG.
-
-    >>> output_name("cats/a.JPEG", "png"), output_name("cats/a.JPEG", "jpeg"), output_name("cats/a.bmp", "jpeg")
-    ('cats/a.png', 'cats/a.JPEG', 'cats/a.jpg')
-    """
-    stem, _, suffix = name.rpartition(".")
-    if save == "png":
-        return f"{stem}.png"
-    return name if suffix.lower() in ("jpg", "jpeg") else f"{stem}.jpg"
-
-
 def plan_folder(job: PictureJob, names: list[str], seals: Seals) -> Work:
     """What is left to do: everything but the files that a listing of the destination shows, and that are sealed."""
     other = "jpeg" if job.save == "png" else "png"
-    check_names(names, partial(output_name, save=job.save), f", or try --save {other}")
+    check_names(names, job.output, f", or try --save {other}")
     check = _Outputs(job, names, seals)
     missing = {e: {s: check.missing(cell_folder(e, s)) for s in levels} for e, levels in job.levels.items()}
     return Work(
@@ -75,7 +63,7 @@ class _Outputs:
 
     def __init__(self, job: PictureJob, names: list[str], seals: Seals) -> None:
         self.store, self.seals, self.stale = job.store, seals, 0
-        self.outputs = {name: output_name(name, job.save) for name in names}
+        self.outputs = {name: job.output(name) for name in names}
         self.stamp = cache(lambda name: stamp_origin(job.images.files([name])))
         self.digest = cache(lambda name: digest_origin(job.images.files([name])))
 
@@ -126,8 +114,11 @@ def corrupt_chunk(job: PictureJob, chunk: Chunk, advance: Advance) -> Done:
                 chosen = [(name, pixels) for name, pixels in batch if name in names]
                 if not chosen:
                     continue
+                folder = cell_folder(chunk.entry, severity)
+                for file, content in job.beside(chosen, chunk.entry, severity).items():
+                    job.store.write(f"{folder}/{file}", content)
                 for name, content in job.corrupt(chosen, chunk.entry, severity).items():
-                    path = f"{cell_folder(chunk.entry, severity)}/{output_name(name, job.save)}"
+                    path = f"{folder}/{job.output(name)}"
                     job.store.write(path, content)
                     seals += seal_output(job.store, path, origins[name], content)
                     written += 1

@@ -141,6 +141,14 @@ class PictureJob:
     seed: int
     save: str
 
+    def output(self, name: str) -> str:
+        """The name of a corrupted picture in the folder of its cell."""
+        return output_name(name, self.save)
+
+    def beside(self, batch: Batch, entry: str, severity: int | None) -> dict[str, bytes]:
+        """Further files of a batch, by their names in the folder of the cell; they are written before its pictures."""
+        return {}
+
     def corrupt(self, batch: Batch, entry: str, severity: int | None) -> dict[Name, bytes]:
         """The corrupted files of a batch, by the images' names."""
         raise_if_stopping()
@@ -148,6 +156,18 @@ class PictureJob:
         ids = [self.images.id(name) for name in names]
         out = corrupt(np.stack(pixels), entry, severity, suite=self.suite, ids=ids, seed=self.seed)
         return {name: encode(corrupted, self.save) for name, corrupted in zip(names, out, strict=True)}
+
+
+def output_name(name: str, save: str) -> str:
+    """The name of a corrupted picture: lossless files end in .png, JPEGs keep the name if it was one of a JPEG.
+
+    >>> output_name("cats/a.JPEG", "png"), output_name("cats/a.JPEG", "jpeg"), output_name("cats/a.bmp", "jpeg")
+    ('cats/a.png', 'cats/a.JPEG', 'cats/a.jpg')
+    """
+    stem, _, suffix = name.rpartition(".")
+    if save == "png":
+        return f"{stem}.png"
+    return name if suffix.lower() in ("jpg", "jpeg") else f"{stem}.jpg"
 
 
 def read_batches(images: Images, names: Iterable[Name]) -> tuple[list[Batch], dict[Name, str]]:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 SOURCE = (
     "Folder of pictures of any sizes, at any depth, or a picture; or an array: an .npz with uint8 images (N, H, W, 3) "
     "or (N, H, W) under images, x or data, and perhaps labels under labels or y; or a .npy of images; or labelled "
-    "images as evaluate takes them: cifar10:DIR, package.module:function."
+    "images as evaluate takes them: cifar10:DIR, package.module:function; or annotated pictures, with annotations that "
+    "move along: coco:DIR, voc:DIR, yolo:DIR, masks:DIR, cityscapes:DIR."
 )
 LAYOUT = (
     "Layout of the results. For a folder: folder (default). For an array: npy (default), one file per corruption, as "

@@ -14,7 +14,7 @@ import numpy as np
 
 import scuff
 from scuff.arrays import LABELS_KEYS, ArrayFile, open_arrays
-from scuff.data import Source, array_source, open_source
+from scuff.data import AnnotatedSource, Source, array_source, open_source
 from scuff.data.folders import class_folders, number_classes
 from scuff.data.open import forms
 from scuff.data.readable import Progress, find_unreadable
@@ -22,6 +22,7 @@ from scuff.data.source import picture_source
 from scuff.data.stored import StoredPictures
 from scuff.door import resolve_still
 from scuff.engine.journal import FOLDER
+from scuff.export.annotations import AnnotatedJob, annotated_job
 from scuff.export.arrays import UNPACKED, ArrayJob, plan_arrays, tidy, unpack
 from scuff.export.folder import plan_folder
 from scuff.export.images import ArrayImages, FolderImages, Name, PictureJob, check_names
@@ -112,7 +113,10 @@ def _plan(asked: ExportOptions, lock: Lock | None, unreadable: Mapping[str, str]
     if asked.save not in SAVES:
         raise ValueError(f"save must be {' or '.join(SAVES)}, got {asked.save!r}")
     arrays = _open_data(asked.source)
-    source, store = check_places(None if arrays else asked.source, asked.destination)
+    annotated = arrays if isinstance(arrays, AnnotatedSource) else None
+    arrays = None if isinstance(arrays, AnnotatedSource) else arrays
+    place = asked.source if annotated is None else annotated.images.root
+    source, store = check_places(None if arrays else place, asked.destination)
     if arrays is None and _is_array(source):
         arrays = open_arrays(source)
     layout = _choose_layout(source, arrays is not None, asked.layout)
@@ -125,7 +129,7 @@ def _plan(asked: ExportOptions, lock: Lock | None, unreadable: Mapping[str, str]
         verify_clean(lock, clean, has_labels=has_labels, progress=progress).raise_if_different()
     if arrays is None:
         origin, names, job, work = _plan_pictures(
-            source, unreadable, layout, shard, cut, chosen, seals, in_colour=lock is not None
+            source, unreadable, layout, shard, cut, chosen, seals, annotated, in_colour=lock is not None
         )
     else:
         origin, names, job, work = _plan_array(arrays, layout, shard, cut, chosen, seals)
@@ -191,21 +195,28 @@ def _plan_pictures(
     cut: Cut,
     chosen: dict,
     seals: Seals,
+    annotated: AnnotatedSource | None,
     in_colour: bool,
 ) -> Planned:
-    folder, names = _pictures(source)
-    images = FolderImages(folder.absolute(), cut, in_colour)
-    job = PictureJob(images, **chosen)
+    folder, names = _pictures(source) if annotated is None else (source, list(annotated.images.names))
+    images = FolderImages(folder.absolute(), cut, in_colour or annotated is not None)
+    if annotated is not None and (layout != "folder" or cut != Cut() or in_colour):
+        raise ValueError(
+            "annotated pictures keep their sizes, and become folders: leave out resize, crop, layout, lock"
+        )
+    job = PictureJob(images, **chosen) if annotated is None else annotated_job(annotated, images, chosen)
     if layout == "folder":
         names = [name for name in names if name not in unreadable]
         work = plan_folder(job, names, seals)
+        if isinstance(job, AnnotatedJob):
+            work = replace(work, finish=partial(job.finish, names))
     else:
         check_names(names, images.key, "")
         work = plan_shards(job, Contents(names, *_classes(folder, names), shard or SIZE), seals)
     return source.resolve().name, names, job, work
 
 
-def _open_data(source: Any) -> ArrayFile | None:
+def _open_data(source: Any) -> ArrayFile | AnnotatedSource | None:
     """The images of labelled data, as `scuff evaluate` takes it: an object of Python, or an address that is no path."""
     if isinstance(source, (str, os.PathLike)):
         address = os.fspath(source)
@@ -214,6 +225,8 @@ def _open_data(source: Any) -> ArrayFile | None:
     opened = open_source(source)
     if not isinstance(opened, Source):
         raise ValueError(f"{opened.name} is corrupted already; give the clean images")
+    if isinstance(opened, AnnotatedSource):
+        return opened
     if opened.has_pictures:
         raise ValueError(f"{opened.name} holds pictures; give their folder itself as the source")
     array = opened.images.array

@@ -61,6 +61,7 @@ from scuff.metrics.survival import (
     survival_scores,
     survival_table,
 )
+from scuff.metrics.tasks.performance import Performance, cell_scores, corruption_scores, performance, task_scores
 from scuff.metrics.transform_space.distances import Distances, read_distances
 from scuff.metrics.transform_space.nearness import closest_order, mmd, msd, scheme_correlations
 from scuff.metrics.validity.correlation import Correlation, correlate
@@ -93,4 +94,5 @@ __all__ += ["adaptation_gains", "adaptation_scores", "collapse", "negative_flips
 __all__ += ["window_errors"]
 __all__ += ["Distances", "closest_order", "mmd", "msd", "read_distances", "scheme_correlations"]
 __all__ += ["Correlation", "Effective", "Shifts", "complete_shifts", "contributions", "correlate"]
+__all__ += ["Performance", "cell_scores", "corruption_scores", "performance", "task_scores"]
 __all__ += ["effective_robustness", "read_shifts", "validity", "vif_distance"]

@@ -148,7 +148,7 @@ class Classifier:
             if compile:
                 model = torch.compile(model)
         elif isinstance(model, OnnxModel) and device != self.device:
-            model = open_onnx(model.path, device)
+            model = open_onnx(model.path, device, type(model))
         return replace(self, model=model, device=device, precision=precision)
 
     def fingerprint(self) -> str:

@@ -67,7 +67,7 @@ class OnnxModel:
         return state.digest()
 
 
-def open_onnx(path: Path, device: torch.device | None = None) -> OnnxModel:
+def open_onnx(path: Path, device: torch.device | None = None, kind: type[OnnxModel] = OnnxModel) -> OnnxModel:
     """Open an ONNX file: on CUDA where that is asked for and onnxruntime can, else on the CPU."""
     runtime = import_package("onnxruntime", f"onnx:{path}")
     if not path.is_file():
@@ -81,17 +81,19 @@ def open_onnx(path: Path, device: torch.device | None = None) -> OnnxModel:
         session = runtime.InferenceSession(str(path), options, providers=providers)
     except Exception as error:  # onnxruntime's errors have no base of their own
         raise ValueError(f"cannot read {path} as an ONNX model: {error}") from error
-    return OnnxModel(path, session, **_read_input(path, session.get_inputs()))
+    return kind(path, session, **_read_input(path, session.get_inputs(), kind is OnnxModel))
 
 
-def _read_input(path: Path, inputs: list[Any]) -> dict[str, Any]:
+def _read_input(path: Path, inputs: list[Any], is_classifier: bool) -> dict[str, Any]:
     """What the graph says of its input: open dimensions have a name or nothing instead of a number."""
+    if not is_classifier and len(inputs) == 1 and len(inputs[0].shape) == 3 and inputs[0].type in DTYPES:
+        return {"batch": 1, "channels": 3, "size": None, "channels_last": False}  # a single image
     if len(inputs) != 1 or len(inputs[0].shape) != 4 or inputs[0].type not in DTYPES:
         given = ", ".join(f"{i.name} {i.shape} {i.type}" for i in inputs) or "none"
         raise ValueError(f"{path}: expected one input of float images (N, C, H, W) or (N, H, W, C), got {given}")
     batch, *rest = (n if isinstance(n, int) and n > 0 else None for n in inputs[0].shape)
     channels_last = rest[0] not in (1, 3) and rest[2] in (1, 3)
     height, width, channels = rest if channels_last else (rest[1], rest[2], rest[0])
-    if height != width:
+    if is_classifier and height != width:
         raise ValueError(f"{path}: expected an input of square images, got {height} x {width} pixels")
     return {"batch": batch, "channels": channels, "size": height, "channels_last": channels_last}

@@ -12,8 +12,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from scuff.options import NUMBER, TEXT, WHOLE, Option
-from scuff.studies.base import Plan, Study, as_function, check_folder, complete_settings, open_engine_of, study
-from scuff.vocabulary import Crop, Data, Mean, Only, Out, Resize, Seed, SkipUnreadable, Std
+from scuff.studies.base import Plan, as_function, check_folder, complete_settings, open_engine_of, study
+from scuff.studies.one_model import OneModelStudy
+from scuff.studies.survival import IMAGES, MODEL
+from scuff.vocabulary import Data, Only, Out
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,9 +27,7 @@ if TYPE_CHECKING:
     from scuff.studies.calibration.bench import ClosedBench
     from scuff.suites import Suite
 
-MODEL = "torchvision:NAME, timm:NAME, onnx:FILE, FILE.safetensors, FILE.pt, package.module:object."
 SUITE = "Suite of 20 levels, quarter severities. Default: cifar10-ccc, or imagenet-ccc above 64 pixels."
-IMAGES = "Clean images: fashion, cifar10:DIR, folder:DIR, npz:FILE, hf:DIR, ..."
 SOME = "Number of images, evenly spread."
 STEP = "Step between severities: 0.25, 0.5 or 1. What is left out lies on straight lines between its neighbours."
 STEPS = {0.25: 1, 0.5: 2, 1.0: 4}  # in levels
@@ -38,7 +38,7 @@ Pair = tuple[str, int]  # a first corruption and its level; ("", 0) is none
 
 
 @study
-class WalkStudy(Study["pd.DataFrame"]):
+class WalkStudy(OneModelStudy["pd.DataFrame"]):
     """Measure accuracies under every ordered pair of corruptions, at severities from 0 to 5 of both.
 
     Returns a table in percent, which is also `matrix.csv` in the folder: a row for each first corruption at a severity
@@ -54,15 +54,9 @@ class WalkStudy(Study["pd.DataFrame"]):
     out: Out
     _: KW_ONLY
     suite: Annotated["Suite | str | None", Option(SUITE, TEXT, "SUITE")] = None
-    images: Annotated[int, Option(SOME, WHOLE, "N")] = 1000
+    limit: Annotated[int | None, Option(SOME, WHOLE, "N", flag="--images")] = 1000
     step: Annotated[float, Option(STEP, NUMBER, "SEVERITY")] = 0.5
     only: Only = None
-    skip_unreadable: SkipUnreadable = False
-    resize: Resize = None
-    crop: Crop = None
-    seed: Seed = 0
-    mean: Mean = None
-    std: Std = None
 
 
 calibrate_walk = as_function(WalkStudy, "calibrate_walk")
@@ -71,14 +65,12 @@ calibrate_walk = as_function(WalkStudy, "calibrate_walk")
 def plan_walks(study: WalkStudy) -> "Plan[pd.DataFrame]":
     """Open the model and the images, and find out which cells are left."""
     from scuff.store import Store
-    from scuff.studies.calibration.bench import plan_bench
     from scuff.suites import Suite, load_suite
 
     if study.step not in STEPS:
         raise ValueError(f"step must be {', '.join(map(str, STEPS))}, got {study.step}")
     engine, device = open_engine_of(study)
-    options = {name: getattr(study, name) for name in ("skip_unreadable", "progress", "resize", "crop", "mean", "std")}
-    bench = plan_bench(study.model, study.data, limit=study.images, device=device, **options)
+    bench = study.plan_bench(device)
     named = study.suite or _suite_for(bench)
     suite = named if isinstance(named, Suite) else load_suite(named)
     if suite.severities != LEVELS:
@@ -88,13 +80,7 @@ def plan_walks(study: WalkStudy) -> "Plan[pd.DataFrame]":
     entries = list(suite.choose(study.only))
     if len(entries) < 2:
         raise ValueError(f"pairs need at least two corruptions, got {', '.join(entries)}")
-    asked = {
-        "suite": suite.to_dict(),
-        "entries": entries,
-        "step": study.step,
-        "images": study.images,
-        "seed": study.seed,
-    }
+    asked = {"suite": suite.to_dict(), "entries": entries, "step": study.step, "limit": study.limit, "seed": study.seed}
     about = {"model_name": bench.classifier.name, "data": bench.source.name, "bench": bench.settings()}
     settings = complete_settings(study, {**asked, **about}, device)
     store = Store(study.out)

@@ -156,9 +156,10 @@ def blocks(
     batches = max(1, BLOCK.get(device.type, BLOCK["cpu"]) // (math.prod(shape_of(images, side)) * size))
 
     def shown(places: Tensor, count: int) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-        fetched = fetch(images, places, ids[places], drawn, side, count, device)
-        for chosen, block in zip(places.split(count), fetched, strict=True):
-            yield chosen.to(device), ids[chosen].to(device), block
+        known = ids[places]
+        fetched = fetch(images, places, known, drawn, side, count, device)
+        # Both go to the device at once: a copy for each block would wait until the steps of the one before are done.
+        yield from zip(places.to(device).split(count), known.to(device).split(count), fetched, strict=True)
 
     if learn is not None and done == 0:
         assert isinstance(treatment, AdversarialTraining)

@@ -59,8 +59,8 @@ def fetch(
     `places` and the `ids` of these images are on the CPU.
     """
     if isinstance(images, Tensor):
-        for chosen in places.split(count):
-            yield images[chosen.to(images.device)].to(device)
+        for chosen in places.to(images.device).split(count):
+            yield images[chosen].to(device)
         return
     shown = images.source.take(places.numpy())
     if images.area:

@@ -14,6 +14,7 @@ from scuff.report.evaluation.sampled import sampled_page
 from scuff.report.evaluation.scores import measure, measure_sequences
 from scuff.report.evaluation.sections import definitions_of, summary_section, verdict
 from scuff.report.evaluation.settings import settings_section, suite_words
+from scuff.report.evaluation.tasks import task_page
 from scuff.report.page import Page
 from scuff.report.settings import meanings
 from scuff.store import Store
@@ -59,6 +60,8 @@ def evaluation_page(
     evaluation: Evaluation, directory: str, *, baseline: str | None = "alexnet", data: Data | None = None
 ) -> Page:
     """The page about an evaluation that was read from `directory`; arguments as for `page`."""
+    if "task" in evaluation.settings:
+        return task_page(evaluation, directory, baseline, data)
     build = _sequence_page if "frame" in evaluation.rows else _still_page
     return build(evaluation, directory, baseline, data)
 

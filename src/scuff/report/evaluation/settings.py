@@ -14,6 +14,7 @@ from scuff.studies.base import again
 from scuff.tables import Column, Table
 from scuff.words import grouped, listed
 
+TARGETS = {"moved": "move with the pictures", "still": "stay where they were, as COCO-C was published"}
 AS_PUBLISHED = "yes, of quality 85, as the published ImageNet-C"
 
 
@@ -27,7 +28,7 @@ def settings_section(evaluation: Evaluation, definitions: Mapping[str, str], dir
     return settings.settings_section(
         [*setting_facts(evaluation), *((name, facts[0][name]) for name in shared)],
         command(evaluation, directory),
-        definitions | settings.meanings("intervals of images"),  # type: ignore[operator]
+        definitions | ({} if "task" in evaluation.settings else settings.meanings("intervals of images")),  # type: ignore[operator]
         *([parts.heading("Models"), parts.table(models, sortable=False)] if columns else []),
     )
 
@@ -46,6 +47,8 @@ def setting_facts(evaluation: Evaluation) -> Facts:
         ("Equal to the lock", settings.get("lock") or ""),
         ("Images", grouped(settings["images"]) + (", evenly spread over the source" if settings["limit"] else "")),
         ("Left out, because they cannot be read", "; ".join(f"{n} ({why})" for n, why in sorted(unreadable.items()))),
+        ("Task", settings.get("task", "")),
+        ("Boxes and masks", TARGETS.get(settings.get("targets", ""), "")),
         ("Seed", str(settings["seed"])),
         ("Pictures are cut", _cut_words(settings["cut"])),
         ("Sent through a JPEG", "no" if not settings["as_published"] else AS_PUBLISHED),
@@ -75,6 +78,7 @@ def command(evaluation: Evaluation, out: str) -> str:
     published, precision = settings["published"], settings["precision"]
     options = {
         **{name: settings[name] for name in ("clean", "classes", "limit", "as_published")},
+        **{name: settings.get(name) for name in ("task", "targets")},
         "models": [_model_word(about) for about in evaluation.models.values()],
         "suite": suite_word(suite) if suite.entries and not published else None,
         "data": settings["source"],

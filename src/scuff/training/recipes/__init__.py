@@ -251,7 +251,7 @@ def find_recipe(name: str | Recipe) -> Recipe:
 def _bundled(name: str) -> Recipe:
     if name not in RECIPES:
         near = difflib.get_close_matches(name, RECIPES, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(RECIPES)}"
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(RECIPES)}."
         raise ValueError(f"no recipe is called {name!r}; {hint} A file of your own ends in .yaml")
     return RECIPES[name]
 
@@ -260,3 +260,5 @@ RECIPES: dict[str, Recipe] = {}
 _files = {file.name: file.read_bytes() for file in resources.files(__package__).iterdir() if file.name.endswith(FILES)}
 for _file in sorted(_files, key=lambda file: (b"based_on" in _files[file], file)):  # after those they are based on
     RECIPES[Path(_file).stem] = read_recipe(_files[_file], Path(_file).stem, _file)
+for _recipe in sorted(RECIPES.values(), key=lambda recipe: recipe.epochs):  # the shortest training comes first
+    RECIPES[_recipe.name] = RECIPES.pop(_recipe.name)

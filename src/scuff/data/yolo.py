@@ -1,0 +1,63 @@
+"""`yolo:DIR`: pictures, and for each a text with a line per object: its class, and its box as shares of the sides."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+from scuff.data.annotated import AnnotatedSource, Collector, picture_size
+from scuff.pictures import find_pictures
+from scuff.readers import read_yaml
+
+
+def open_yolo(path: Path) -> AnnotatedSource:
+    """`yolo:DIR`: images/ and labels/ with the same tree; names from data.yaml, if it is there. No text: no objects."""
+    if not (path / "images").is_dir() or not (path / "labels").is_dir():
+        raise ValueError(f"yolo:{path} needs the folders images and labels")
+    names = find_pictures(path / "images")
+    lines = [_read(path / "labels" / f"{name.rpartition('.')[0]}.txt") for name in names]
+    most = max((label for of in lines for label, _ in of), default=0)
+    found = Collector(path.resolve().name, path / "images", _class_names(path, most))
+    with ThreadPoolExecutor() as pool:
+        sizes = list(pool.map(picture_size, (path / "images" / name for name in names)))
+    for name, size, of in zip(names, sizes, lines, strict=True):
+        sides = np.array([size[1], size[0], size[1], size[0]])
+        found.add(name, size, [np.asarray(box) * sides for _, box in of], [label for label, _ in of])
+    return found.source()
+
+
+def _class_names(path: Path, most: int) -> list[str]:
+    file = next((path / name for name in ("data.yaml", "dataset.yaml") if (path / name).is_file()), None)
+    names = None if file is None else read_yaml(file.read_bytes(), str(file)).get("names")
+    if isinstance(names, dict) and sorted(names) == list(range(len(names))):
+        names = [names[number] for number in range(len(names))]
+    if names is None:
+        return list(map(str, range(most + 1)))
+    if not isinstance(names, list):
+        raise ValueError(f"{file}: names must list the classes, got {names!r}")
+    return [str(name) for name in names]
+
+
+def _read(file: Path) -> list[tuple[int, tuple[float, float, float, float]]]:
+    """Classes and boxes as shares; of an outline, the box around it."""
+    if not file.is_file():
+        return []
+    objects = []
+    for number, line in enumerate(file.read_text().splitlines(), 1):
+        try:
+            values = [float(word) for word in line.split()]
+        except ValueError as error:
+            raise ValueError(f"{file}, line {number}: expected numbers, got {line!r}") from error
+        if not values:
+            continue
+        if values[0] != int(values[0]) or len(values) < 5 or (len(values) > 5 and len(values) % 2 == 0):
+            raise ValueError(f"{file}, line {number}: expected a class and x, y, width, height, got {line!r}")
+        if len(values) == 5:
+            x, y, wide, tall = values[1:]
+            box = (x - wide / 2, y - tall / 2, x + wide / 2, y + tall / 2)
+        else:
+            box = (min(values[1::2]), min(values[2::2]), max(values[1::2]), max(values[2::2]))
+        objects.append((int(values[0]), box))
+    return objects

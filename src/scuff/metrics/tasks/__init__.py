@@ -1,0 +1,1 @@
+"""How well detectors and segmenters do, clean and corrupted."""
