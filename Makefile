@@ -64,6 +64,7 @@ format: setup
 gallery: setup
 	rm -rf docs/gallery
 	$(BIN)/scuff gallery docs/gallery --no-large
+	$(BIN)/python tools/target_pictures.py docs/targets
 
 locks: setup
 	$(BIN)/python tests/repository_locks.py

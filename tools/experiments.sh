@@ -123,7 +123,7 @@ print(','.join(f'powerset:{number}' for number in chosen))")
     adapt long gradual_cotta:corruptions=cotta-0 bn,tent,rdumb
     adapt correlated continual:order=chunks bn,bn-prior,tent,rdumb
     if [ -n "${2:-}" ]; then
-      adapt ccc "ccc-medium:suite=cifar10-ccc,matrix=$2,length=1000000,as_published=false,view=none" bn,tent,rdumb
+      adapt ccc "ccc-easy:suite=cifar10-ccc,matrix=$2,length=1000000,as_published=false,view=none" bn,tent,rdumb
     fi
     adapt long gradual_cotta:corruptions=cotta-0 eta
     ;;

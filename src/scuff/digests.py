@@ -67,8 +67,13 @@ def ask_all(
 
 
 def _place_of(root: str | os.PathLike[str], question: str) -> Path:
+    return cache_folder(question) / f"{_hash(os.path.realpath(root).encode()):016x}.npy"
+
+
+def cache_folder(question: str = "digests") -> Path:
+    """Where digests are remembered."""
     home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(home).expanduser() / "scuff" / question / f"{_hash(os.path.realpath(root).encode()):016x}.npy"
+    return Path(home).expanduser() / "scuff" / question
 
 
 def _read(place: Path) -> np.ndarray:

@@ -241,6 +241,21 @@ def test_exit_codes_and_junit(claims, code, tmp_path):
     assert kinds == ["fails"] * (HARD in claims) + ["undecided"] * (UNCLEAR in claims)
 
 
+def test_an_error_stands_in_the_junit_file_too(tmp_path):
+    command = ["check", claims_file(tmp_path, EASY), str(tmp_path / "gone.safetensors"), "--data", "fashion"]
+    result = CliRunner().invoke(app, [*command, "--out", str(tmp_path / "gate"), "--junit", str(tmp_path / "gate.xml")])
+    assert result.exit_code == 2, result.output
+    suite = ET.parse(tmp_path / "gate.xml").getroot()[0]
+    assert {key: suite.get(key) for key in ("tests", "failures", "errors", "skipped")} == {
+        "tests": "1",
+        "failures": "0",
+        "errors": "1",
+        "skipped": "0",
+    }
+    (error,) = suite.iter("error")
+    assert "gone.safetensors" in error.get("message")
+
+
 def test_wrong_files_and_arguments_exit_with_2(tmp_path):
     for arguments, said in [
         (

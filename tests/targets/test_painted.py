@@ -97,7 +97,7 @@ def check_markers(address: str, level: float | None) -> None:
     if address in SCATTERED:
         assert np.median(errors) <= 2.0
     elif len(errors):  # a picture may be folded everywhere
-        assert np.quantile(errors, 0.95) <= 1.0
+        assert np.quantile(errors, 0.95) <= (1.25 if address in SMEARED else 1.0)
 
 
 @pytest.mark.parametrize(("address", "level"), FEW)

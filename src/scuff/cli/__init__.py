@@ -18,7 +18,7 @@ from scuff.cli.plugins import accept_plugins
 VERBS = (
     *("list", "show", "gallery", "corrupt", "lock", "verify", "evaluate", "compare", "survival", "check", "stream"),
     *("adapt", "train", "overlap", "design", "separation", "mscr", "distance", "validity", "report", "explore"),
-    *("progress", "demo"),
+    *("progress", "demo", "doctor"),
 )
 # Verbs whose module is named after their question.
 FILES = {"check": "claims", "mscr": "separation", "distance": "transform_space"}
@@ -110,6 +110,7 @@ def _main(
       scuff stream preview gradual --data fashion    corruptions that change over time, drawn
       scuff report runs/mine             write one HTML page about any folder of results
       scuff explore                      play with corruptions, or walk through a folder of results, in a browser
+      scuff doctor                       versions, devices, caches and what is missing, for an issue report
       scuff progress runs/noc --watch    watch a study, from any machine that sees its folder
 
     Own corruptions, metrics, models and data: scuff COMMAND --plugin FILE.py, or [tool.scuff] plugins = ["FILE.py"] in

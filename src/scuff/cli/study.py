@@ -37,13 +37,17 @@ WHERE_CELLS_RUN |= {"share": (Share, 1)}  # type: ignore[dict-item]
 
 
 def study_command(
-    study: type[Study[Any]], *, prepare: Prepare | None = None, fills_in: Sequence[str] = ()
+    study: type[Study[Any]],
+    *,
+    prepare: Prepare | None = None,
+    fills_in: Sequence[str] = (),
+    failed: Callable[[Exception, dict[str, Any]], None] | None = None,
 ) -> Callable[[Show], Callable[..., None]]:
     """Make the command of a study from the function that shows its result.
 
     `prepare` is called with the study's options and with the further options of the command, before the study is made:
     to fill in options from others, as a protocol does. It may change both. Required options that it `fills_in` may be
-    left out on the command line.
+    left out on the command line. `failed` is told of an error, with the further options, before it ends the command.
     """
     out = options_of(study).get("out")
     repair = {"repair": (Repair, False)} if out is not None and out.metavar == "DIR" else {}  # where cells are kept
@@ -60,7 +64,12 @@ def study_command(
                 from scuff.cli.jobs import remove_damaged_cells
 
                 remove_damaged_cells(options.get("out"), dry_run)
-            _run(study, options, where, dry_run, lambda plan, result: show(plan, result, **given))
+            try:
+                _run(study, options, where, dry_run, lambda plan, result: show(plan, result, **given))
+            except Exception as error:
+                if failed is not None and not isinstance(error, typer.Exit):
+                    failed(error, given)
+                raise
 
         return _command(study, show, run, extra, fills_in)
 

@@ -156,6 +156,7 @@ def _shown(boxes: Tensor, field: Tensor, motion: Motion, first: tuple[int, int])
         alone = (torn[1:, 1:] & torn[1:, :-1] & torn[:-1, 1:] & torn[:-1, :-1])[None]
         alone = alone if motion.ghosts is None else alone | motion.ghosts
         inner[:, 1:-1, 1:-1] = torch.where(alone, -0.5, inner[:, 1:-1, 1:-1])
+        motion = replace(motion, ghosts=alone)
     at = inner[:, 1:-1, 1:-1]
     shows = at >= 0.0
     weight = _share_shown(boxes, field, motion)
