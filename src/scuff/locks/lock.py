@@ -27,7 +27,7 @@ from scuff.locks.recipe import Cell, Recipe
 from scuff.locks.sums import CHECK, LETTERS, TAG, Digest
 from scuff.pictures import Cut
 from scuff.readers import read_yaml
-from scuff.suites import Levels, Suite, list_suites, load_suite
+from scuff.suites import Levels, Suite, is_bundled, load_suite
 
 FORMAT = 1
 MOST_BYTES = 10_000
@@ -209,7 +209,7 @@ def read_lock(path: str | os.PathLike[str]) -> Lock:
 
 def _suite_of(form: Form, path: Path) -> Suite:
     name = form["suite"]
-    suite = load_suite(name if name in list_suites() else path.parent / name)
+    suite = load_suite(name if is_bundled(name) else path.parent / name)
     if (suite.version, suite.fingerprint()) != (form["version"], form["fingerprint"]):
         versions = f"version {form['version']}, and here is version {suite.version}"
         same = "another suite of the same name and version" if suite.version == form["version"] else versions
@@ -220,7 +220,7 @@ def _suite_of(form: Form, path: Path) -> Suite:
 def _lock_of(form: Form, suite: Suite, path: Path) -> Lock:
     severities = None if form["severities"] is None else tuple(form["severities"])
     cut = None if form["cut"] is None else Cut(**_only_fields(form["cut"]))
-    file = form["suite"] if form["suite"] not in list_suites() else None
+    file = None if is_bundled(form["suite"]) else form["suite"]
     recipe = Recipe(suite, form["seed"], form["as_published"], cut, severities, file)
     sample = tuple(_split(form["sample"], TAG))
     if form["known_by"] not in KNOWN_BY or form["images"] < 1:

@@ -24,7 +24,7 @@ from scuff.locks.recipe import Cell, Recipe, known_ids, knows_names, read_images
 from scuff.locks.sums import CHECK, Digest, check_of, contents, label_digest, size_words, tag_of, total
 from scuff.options import takes_options
 from scuff.pictures import Cut
-from scuff.suites import Suite, list_suites, load_suite
+from scuff.suites import Suite, is_bundled, load_suite
 
 Progress = Callable[[str, int, int], None]
 CLEAN: Cell = ("", None)  # stands for the images before any corruption
@@ -48,10 +48,10 @@ class Tally:
 def make_lock(asked: LockOptions) -> Lock:
     """Make every cell of a suite on some data, and return what others need to make the same and to prove it."""
     suite = asked.suite if isinstance(asked.suite, Suite) else load_suite(asked.suite)
-    is_bundled = suite.name in list_suites() and load_suite(suite.name) == suite
-    if not is_bundled and isinstance(asked.suite, Suite):
+    has_name = is_bundled(suite.name) and load_suite(suite.name) == suite
+    if not has_name and isinstance(asked.suite, Suite):
         raise ValueError(f"a lock names its suite; save {suite.name} to a file, and give its name")
-    file = None if is_bundled else os.path.relpath(asked.suite, asked.beside)  # type: ignore[arg-type]
+    file = None if has_name else os.path.relpath(asked.suite, asked.beside)  # type: ignore[arg-type]
     source = open_clean(asked.data)
     cut = Cut(asked.resize, asked.crop) if (asked.resize, asked.crop) != (None, None) else source.cut
     source.check_cut(cut)

@@ -18,6 +18,11 @@ def list_suites() -> list[str]:
     return list(_bundled_names())
 
 
+def is_bundled(name: str) -> bool:
+    """Whether a suite of that name comes with the package, listed or not."""
+    return name in (*_bundled_names(), *WALKS)
+
+
 @lru_cache
 def _bundled_names() -> tuple[str, ...]:
     files = resources.files(__package__).iterdir()
@@ -41,7 +46,7 @@ def load_suite(source: str | os.PathLike[str]) -> Suite:
     {'strength': 2.5, 'decay': 1.7}
     """
     text = os.fspath(source)
-    if text in (*_bundled_names(), *WALKS):
+    if is_bundled(text):
         return _load_bundled(text)
     if text.endswith((".yaml", ".yml")) or os.path.exists(text):
         try:

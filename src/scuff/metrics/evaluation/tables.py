@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import pandas as pd
 
-from scuff.suites import Suite, list_suites, load_suite
+from scuff.suites import Suite, is_bundled, load_suite
 
 CLEAN = "clean"  # what rows call the uncorrupted images
 MOST_SEVERITY = 1000
@@ -127,7 +127,7 @@ def suite_name(rows: pd.DataFrame) -> str:
 def find_suite(name: str, suite: Suite | str | None = None) -> Suite | None:
     """The suite that was passed, or the bundled one of that name; None where there is neither."""
     if suite is None:
-        return load_suite(name) if name in list_suites() else None
+        return load_suite(name) if is_bundled(name) else None
     return suite if isinstance(suite, Suite) else load_suite(suite)
 
 
