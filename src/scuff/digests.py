@@ -1,11 +1,11 @@
-"""Digests of many files, remembered by their size, times and inode: what has not changed is not read again."""
+"""What is known of many files, remembered by their size, times and inode: what has not changed is not read again."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -14,36 +14,66 @@ import numpy as np
 from scuff.files import file_digest, file_stamp, write_by_rename
 
 READERS = 8  # files at once: disks and networks answer sooner together, and hashing needs no lock of Python's
+PIECE = 64  # files that a thread asks at a time
 WORTH_IT = 16 << 20  # bytes, from which on digests are remembered: reading less takes a moment
 
 
 def digest_files(root: str | os.PathLike[str], names: Sequence[str]) -> np.ndarray:
     """64 bits of a hash of each file's content, uint64 (n,), by the files' paths below a folder."""
+    return ask_files(root, names, "digests", _digest)
+
+
+def ask_files(
+    root: str | os.PathLike[str],
+    names: Sequence[str],
+    question: str,
+    ask: Callable[[str], int],
+    readers: int = READERS,
+    progress: Callable[[int, int], None] | None = None,
+) -> np.ndarray:
+    """What `ask` answers to the path of each file, uint64 (n,). Answers but 0 are remembered under the question."""
     paths = [os.path.join(root, name) for name in names]
     keys = np.fromiter(map(_key, paths), np.uint64, len(paths))
-    place = _place_of(root)
+    place = _place_of(root, question)
     known = _read(place)
     found = np.minimum(np.searchsorted(known[:, 0], keys), len(known) - 1)
-    digests = known[found, 1]
+    answers = known[found, 1]
     unknown = np.flatnonzero(known[found, 0] != keys)
-    with ThreadPoolExecutor(READERS) as pool:
-        digests[unknown] = list(pool.map(lambda k: _digest(paths[k]), unknown))
-    read = unknown[digests[unknown] != 0]  # a file that could not be read is tried again
-    if sum(os.path.getsize(paths[k]) for k in read) >= WORTH_IT:
-        together = np.concatenate([known, np.stack([keys, digests], axis=1)[read]])
+    answers[unknown] = ask_all(lambda k: ask(paths[k]), unknown.tolist(), readers, progress)
+    new = unknown[answers[unknown] != 0]  # a file that could not be read is tried again
+    if sum(os.path.getsize(paths[k]) for k in new) >= WORTH_IT:
+        together = np.concatenate([known, np.stack([keys, answers], axis=1)[new]])
         with contextlib.suppress(OSError), write_by_rename(place) as file:  # a home that is full or read-only
             np.save(file, together[np.argsort(together[:, 0], kind="stable")])
-    return digests
+    return answers
 
 
-def _place_of(root: str | os.PathLike[str]) -> Path:
-    return cache_folder() / f"{_hash(os.path.realpath(root).encode()):016x}.npy"
+def ask_all(
+    ask: Callable[[int], int],
+    numbers: Sequence[int],
+    readers: int = READERS,
+    progress: Callable[[int, int], None] | None = None,
+) -> np.ndarray:
+    """What `ask` answers to each number, uint64 (n,), in several threads."""
+    answers, done = np.zeros(len(numbers), np.uint64), 0
+    pieces = [numbers[start : start + PIECE] for start in range(0, len(numbers), PIECE)]
+    with ThreadPoolExecutor(readers) as pool:
+        for piece in pool.map(lambda piece: [ask(number) for number in piece], pieces):
+            answers[done : done + len(piece)] = piece
+            done += len(piece)
+            if progress is not None:
+                progress(done, len(numbers))
+    return answers
 
 
-def cache_folder() -> Path:
+def _place_of(root: str | os.PathLike[str], question: str) -> Path:
+    return cache_folder(question) / f"{_hash(os.path.realpath(root).encode()):016x}.npy"
+
+
+def cache_folder(question: str = "digests") -> Path:
     """Where digests are remembered."""
     home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(home).expanduser() / "scuff" / "digests"
+    return Path(home).expanduser() / "scuff" / question
 
 
 def _read(place: Path) -> np.ndarray:

@@ -186,6 +186,7 @@ TEXT = Kind(str)
 WHOLE = Kind(int)
 NUMBER = Kind(float)
 SWITCH = Kind(bool, write=lambda value: [])  # a flag alone
+EITHER = Kind(bool, write=lambda value: [])  # a flag, or its negation; without any, the choice is left open
 WORDS = Kind(str, lambda text, flag: words(text), _joined)
 WHOLES = Kind(str, lambda text, flag: numbers(text, flag, int, "1,3"), _joined)
 NUMBERS = Kind(str, lambda text, flag: numbers(text, flag, float, "0.485,0.456,0.406"), _joined)

@@ -1,8 +1,12 @@
 """Pixels on the way to a model: the same from any process, kept anywhere or nowhere, in any batches."""
 
+import errno
+import io
 import multiprocessing
 import os
 import signal
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -11,6 +15,7 @@ from PIL import Image
 
 from scuff.data import load_pixels, open_source
 from scuff.data import pixels as module
+from scuff.data.nvjpeg import GpuDecoder, cut_on_device
 from scuff.images import ImageError
 from scuff.memory import available_memory
 from scuff.pictures import Cut
@@ -193,6 +198,84 @@ def test_impossible_options_are_refused(pictures, options, words):
 def test_a_source_without_pictures_is_refused(pictures):
     with pytest.raises(ValueError, match="has no pictures"):
         load_pixels(pictures.take([]), CUT)
+
+
+# --- kept on disk, decoded elsewhere --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_decoded_pictures_are_kept_for_the_next_run(pictures, tmp_path, monkeypatch, device):
+    expected, cache, told = load_pixels(pictures, CUT, workers=0).images, tmp_path / "cache", []
+    options = {"device": device, "workers": 0, "cache": cache}
+    first = load_pixels(pictures, CUT, progress=lambda *at: told.append(at), **options)
+    assert torch.equal(gathered(first, 10), expected)
+    assert told[-1] == (37, 37)
+    (file,) = cache.iterdir()
+    monkeypatch.setattr(module._Decoder, "run", None)  # nobody decodes
+    again = load_pixels(pictures, CUT, **options)
+    assert torch.equal(gathered(again, 16), expected)
+    assert again.kept.endswith("mapped from the file" if device == "cpu" else "on the GPU")
+    monkeypatch.undo()
+    load_pixels(pictures, Cut(16, 16), **options)
+    load_pixels(pictures.take(range(5)), CUT, **options)
+    assert len(list(cache.iterdir())) == 3  # another cut, other pictures: other files
+    for damage in (b"", file.read_bytes()[:-1]):
+        file.write_bytes(damage)
+        assert torch.equal(gathered(load_pixels(pictures, CUT, **options), 37), expected)
+
+
+def test_a_cache_without_room_says_so(pictures, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.replace", full)
+    with pytest.raises(ValueError, match=r"the disk of .*cache has no room for the decoded pictures, 0.00 GiB"):
+        load_pixels(pictures, CUT, workers=0, cache=tmp_path / "cache")
+    assert not list((tmp_path / "cache").iterdir())
+
+
+@pytest.mark.parametrize("cut", [Cut(18, 16), Cut(40, None), Cut(18, 16, "bicubic"), Cut(16, 16, keeps_ratio=False)])
+def test_cutting_on_the_gpu_is_that_of_pillow_but_for_rounding(cut):
+    picture = Image.fromarray(np.random.default_rng(0).integers(0, 256, (50, 37, 3), dtype=np.uint8))
+    ours = cut_on_device(torch.from_numpy(np.asarray(picture).copy()).permute(2, 0, 1), cut).permute(1, 2, 0)
+    theirs = torch.from_numpy(np.asarray(cut(picture)).copy())
+    assert ours.shape == theirs.shape
+    assert (ours.int() - theirs.int()).abs().max() <= 1
+
+
+def test_what_nvjpeg_cannot_read_is_left_to_pillow(pictures, tmp_path, monkeypatch):
+    """A stand-in for torchvision, which hands back what Pillow decodes, upright or not."""
+    seen = []
+
+    def decode_jpeg(contents, mode, device):
+        seen.append(len(contents))
+        decoded = [Image.open(io.BytesIO(content.numpy().tobytes())).convert("RGB") for content in contents]
+        return [torch.from_numpy(np.asarray(one).copy()).permute(2, 0, 1) for one in decoded]
+
+    io_module = types.SimpleNamespace(decode_jpeg=decode_jpeg, ImageReadMode=types.SimpleNamespace(RGB="RGB"))
+    monkeypatch.setitem(sys.modules, "torchvision.io", io_module)
+    monkeypatch.setattr("scuff.data.nvjpeg.need", lambda *_: None)
+    exif = Image.Exif()
+    exif[0x0112] = 6  # lies on its side
+    Image.open(pictures.image_name(1)).save(tmp_path / "class0" / "side.jpg", exif=exif)
+    Image.open(pictures.image_name(1)).convert("CMYK").save(tmp_path / "class0" / "cmyk.jpg")
+    source = open_source(f"folder:{tmp_path}")
+    decoder = GpuDecoder(source, CUT, torch.device("cpu"))
+    places = module._split(0, len(source), 4)
+    read = list(decoder.run(places))
+    assert [place for place, _ in read] == places
+    expected = load_pixels(source, CUT, workers=0).images
+    assert (torch.cat([chunk for _, chunk in read]).int() - expected.int()).abs().max() <= 1
+    assert sum(seen) == 18  # the JPEGs, but for two
+    monkeypatch.setattr(io_module, "decode_jpeg", lambda *_: (_ for _ in ()).throw(RuntimeError("broken")))
+    assert torch.equal(torch.cat([chunk for _, chunk in decoder.run(places)]), expected)
+
+
+def test_other_decoders_are_refused(pictures):
+    with pytest.raises(ValueError, match="the decoder must be one of pillow, nvjpeg"):
+        load_pixels(pictures, CUT, decoder="opencv")
+    with pytest.raises(ValueError, match="the decoder nvjpeg needs a GPU"):
+        load_pixels(pictures, CUT, decoder="nvjpeg")
 
 
 def test_memory_is_measured():

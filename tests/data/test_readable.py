@@ -1,6 +1,8 @@
 """Folders as people have them: with pictures that nothing can read, and with some that are seldom seen."""
 
 import json
+import os
+import sys
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from typer.testing import CliRunner
 
 import scuff
 from scuff.cli import app
-from scuff.data import open_source, readable
+from scuff.data import open_source, readable, stored
 from scuff.pictures import UnreadablePictures, read_picture
 
 REASONS = {
@@ -56,6 +58,27 @@ def test_all_unreadable_pictures_are_named_with_their_reasons(messy):
     assert all(REASONS[name] in reason for name, reason in error.value.failures.items())
     assert all(f"\n  {name}: " in str(error.value) for name in REASONS)
     assert told[-1] == ("checking pictures", 10, 10)
+
+
+def test_what_could_be_read_is_not_tried_again(messy, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("scuff.digests.WORTH_IT", 1)
+    tried = []
+    real = stored.try_decoding
+
+    def watched(open_file):
+        tried.append(os.path.relpath(open_file(), messy))
+        return real(open_file)
+
+    monkeypatch.setattr(sys.modules["scuff.data.readable"], "try_decoding", watched)
+    source = open_source(f"folder:{messy}")
+    assert readable(source, skip=True).unreadable.keys() == REASONS.keys()
+    assert sorted(tried) == sorted([*GOOD, *REASONS])
+    tried.clear()
+    assert readable(source, skip=True).unreadable.keys() == REASONS.keys()
+    assert sorted(tried) == sorted(REASONS)
+    (messy / GOOD[0]).write_bytes(b"changed")
+    assert GOOD[0] in readable(open_source(f"folder:{messy}"), skip=True).unreadable
 
 
 def test_the_others_keep_labels_and_ids(messy):

@@ -33,6 +33,22 @@ def test_agrees_with_the_cpu(classifier: Classifier, suite: str) -> None:
     assert np.median(np.abs(cpu["confidence"] - gpu["confidence"])) < 1e-3  # TF32 in convolutions has 10 bits
 
 
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_compiled_models_agree_with_a_plain_loop(classifier: Classifier, precision: str) -> None:
+    """Batch by batch, waiting for the device after each: nothing of an evaluation's queues is in it."""
+    source, entry = scuff.data.open_source("fashion").take(range(2100)), ("cifar10-c/contrast", 3)
+    images, ids = source.read(range(2100)).cuda(), torch.from_numpy(source.ids).cuda()
+    on_device, expected = classifier.on("cuda"), []
+    for shown in (images, scuff.corrupt(images, *entry, ids=ids)):
+        for start in range(0, 2100, 300):
+            expected += on_device(shown[start : start + 300]).argmax(1).tolist()
+    options = {"only": ["contrast"], "severities": [3], "precision": precision, "batch_size": 500, "device": "cuda"}
+    for compile in (False, True):
+        rows = scuff.evaluate(classifier, "cifar10-c", source, compile=compile, **options)
+        assert rows["confidence"].between(0, 1).all()
+        assert (rows["prediction"] == expected).mean() >= (0.999 if precision == "float32" else 0.98)
+
+
 @pytest.mark.filterwarnings("ignore:Synchronization debug mode")
 @pytest.mark.filterwarnings("ignore:.*prototype")
 def test_the_host_waits_once_a_cell(classifier: Classifier, monkeypatch: pytest.MonkeyPatch) -> None:

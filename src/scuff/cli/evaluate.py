@@ -136,7 +136,7 @@ def _estimate(plan: Plan, engine: str) -> None:
     for cell, models in missing.items():
         typer.echo(f"  {cell}: {', '.join(models)}")
     typer.echo(f"Predictions: {plan.settings['images'] * sum(map(len, missing.values()))}")
-    print_costs(estimate(plan, plan.how["device"], compile=plan.how["compile"]), engine)
+    print_costs(estimate(plan, plan.how["device"], compile=bool(plan.how["compile"])), engine)
 
 
 def _sample(plan: Plan, options: dict[str, Any], engine: Any, dry_run: bool) -> None:
@@ -167,6 +167,8 @@ def _sample(plan: Plan, options: dict[str, Any], engine: Any, dry_run: bool) -> 
 def _tell_timing(timing: Timing) -> None:
     from scuff.words import show_duration
 
+    for note in timing.notes:
+        typer.echo(f"Speed: {note}.")
     if timing.predictions:
         typer.echo(
             f"{timing.predictions} predictions in {show_duration(timing.seconds)}: {timing.per_second:.0f} per second; "

@@ -23,7 +23,7 @@ from typing import Annotated, Any
 import typer
 
 from scuff.cli.options import Address, DryRun, EngineName, Repair, Share
-from scuff.options import AS_IN_PYTHON, REQUIRED, Option, command_defaults, flag_of, options_of
+from scuff.options import AS_IN_PYTHON, EITHER, REQUIRED, Option, command_defaults, flag_of, options_of
 from scuff.studies.base import Plan, Study
 
 Show = Callable[..., None]
@@ -166,7 +166,7 @@ def _default(default: Any) -> Any:
 
 
 def _read(option: Option, name: str, value: Any) -> Any:
-    if value is None or value is False or value == []:
+    if value is None or (value is False and option.kind is not EITHER) or value == []:
         return None if option.command_default in (AS_IN_PYTHON, REQUIRED) else option.command_default
     assert option.kind is not None
     return option.kind.read(value, flag_of(name, option))

@@ -14,11 +14,12 @@ from scuff.data.cifar import open_cifar10, open_cifar10_1
 from scuff.data.coco import open_coco
 from scuff.data.fashion_mnist import open_embedded, open_fashion_mnist
 from scuff.data.folders import open_folder
-from scuff.data.huggingface import open_saved_dataset
+from scuff.data.huggingface import open_dataset
 from scuff.data.masks import open_cityscapes, open_masks
 from scuff.data.natural import open_by_wordnet, open_imagenet_v2, open_objectnet, restrict
 from scuff.data.objects import open_object, takes_split
 from scuff.data.published import open_published
+from scuff.data.shards import open_shards
 from scuff.data.source import CorruptedSource, Source, array_source
 from scuff.data.voc import open_voc, open_voc_masks
 from scuff.data.yolo import open_yolo
@@ -35,6 +36,7 @@ class Form:
 
     open: Callable[..., Source | CorruptedSource]
     place: str = "DIR"
+    is_path: bool = True  # on this machine; else the opener takes the place as it is written
     has_splits: bool = False
     any_split: bool = False  # of any name
 
@@ -51,7 +53,8 @@ def forms() -> dict[str, Form]:
         "cifar10.1": Form(open_cifar10_1),
         "folder": Form(open_folder),
         "npz": Form(_open_npz, "FILE"),
-        "hf": Form(open_saved_dataset, has_splits=True, any_split=True),
+        "wds": Form(open_shards, "TARS", is_path=False),
+        "hf": Form(open_dataset, "DIR|NAME", is_path=False, has_splits=True, any_split=True),
         **natural,
         "imagenet-v2": Form(open_imagenet_v2),
         "objectnet": Form(open_objectnet),
@@ -127,9 +130,10 @@ def _open_address(address: str, split: str) -> Source | CorruptedSource:
         raise ValueError(f"{name} has no splits, got {split!r}; give the place of the images that you want")
     if form.has_splits and not form.any_split and split not in SPLITS:
         raise ValueError(f"{name} has the splits {' and '.join(SPLITS)}, got {split!r}")
-    arguments = [Path(place).expanduser()] if form.place else []
-    if form.place and not arguments[0].exists():
+    path = Path(place).expanduser()
+    if form.place and form.is_path and not path.exists():
         raise ValueError(f"there is no file or folder {place}, wanted by {address}")
+    arguments = [path if form.is_path else place] if form.place else []
     return form.open(*arguments, *([split] if form.has_splits else []))
 
 

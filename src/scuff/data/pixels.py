@@ -1,17 +1,21 @@
 """The pixels of a source on the way to a model: decoded ahead by other processes, decoded once, kept where they fit.
 
 An evaluation passes over the same images for every corruption. Bytes are kept, not floats: 50 000 images of 224 pixels
-are 7 GiB. Batches come in the source's order, on the device.
+are 7 GiB. Batches come in the source's order, on the device. Decoded pictures may also be kept in a folder, for the
+next run.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import math
 import os
 import signal
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,9 +23,9 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-from scuff.arrays import pieces
 from scuff.data.source import Source
 from scuff.data.stored import StoredArray, as_tensor
+from scuff.files import DISK_FULL, write_by_rename
 from scuff.images import ImageError
 from scuff.memory import available_memory, available_on
 from scuff.pictures import Cut
@@ -33,6 +37,7 @@ Batches = Iterator[tuple[slice, Tensor]]
 CHUNK = 8  # pictures that a worker decodes at a time: few, because chunks wait in shared memory, which may be scarce
 PIECE = 64 << 20  # bytes of an array that are moved to a GPU at a time
 MOST_WORKERS = 16
+DECODERS = ("pillow", "nvjpeg")
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +66,8 @@ def load_pixels(
     workers: int | None = None,
     progress: Progress | None = None,
     keep: bool = True,
+    cache: str | os.PathLike[str] | None = None,
+    decoder: str = "pillow",
 ) -> Pixels:
     """Make a source's images ready for passes over them.
 
@@ -68,35 +75,85 @@ def load_pixels(
     and cut by `workers` processes (as many as there are processors, up to 16; 0 for this process) and kept on the GPU,
     or in memory, under the same condition; if there is no room, they are decoded again, ahead, in every pass.
     `progress(done, total)` is called while pictures are decoded. Without `keep`, that is in every pass in any case.
+    With a folder as `cache`, decoded pictures are written there, and later calls map the file. `decoder` "nvjpeg"
+    decodes JPEGs on the GPU, to other pixels.
     """
     device = torch.device(device)
+    if decoder not in DECODERS:
+        raise ValueError(f"the decoder must be one of {', '.join(DECODERS)}, got {decoder!r}")
     if workers is not None and workers < 0:
         raise ValueError(f"workers must be at least 0, got {workers}")
     if isinstance(source.images, StoredArray):
         source.check_cut(cut)
-        array, size = source.images.array, _size(source.images.array.nbytes)
-        if array.nbytes <= available_on(device) // 2:
-            return _kept(_upload(array, device), device, f"{size} on the GPU")
-        where = "mapped from the file" if source.images.is_mapped else "in memory"
-        return _kept(as_tensor(array), device, f"{size} {where}")
-    return _load_pictures(_Decoder(source, source.cut if cut is None else cut, workers), device, progress, keep)
+        return _load_array(as_tensor(source.images.array), device, source.images.is_mapped)
+    cut = source.cut if cut is None else cut
+    if decoder == "nvjpeg":
+        if device.type != "cuda":
+            raise ValueError("the decoder nvjpeg needs a GPU; leave it out, or choose the device cuda")
+        from scuff.data.nvjpeg import GpuDecoder
+
+        decoding: Any = GpuDecoder(source, cut, device)
+    else:
+        decoding = _Decoder(source, cut, workers)
+    if cache is not None:
+        place = Path(cache).expanduser() / f"{_key(source, cut, decoder)}.npy"
+        return _load_array(torch.from_numpy(_cached(decoding, place, progress)), device, is_mapped=True)
+    return _load_pictures(decoding, device, progress, keep)
 
 
 def _size(count: int) -> str:
     return f"{count / 2**30:.2f} GiB"
 
 
-def _upload(array: np.ndarray, device: torch.device) -> Tensor:
-    """An array on the device, in the order of memory that torch prefers, without a second copy of it anywhere."""
-    kept = torch.empty(as_tensor(array).shape, dtype=torch.uint8, device=device)
-    start = 0
-    for piece in pieces(array, PIECE):
-        kept[start : start + len(piece)] = as_tensor(piece).to(device)
-        start += len(piece)
+def _load_array(images: Tensor, device: torch.device, is_mapped: bool) -> Pixels:
+    size = _size(images.nbytes)
+    if images.nbytes <= available_on(device) // 2:
+        return _kept(_upload(images, device), device, f"{size} on the GPU")
+    return _kept(images, device, f"{size} {'mapped from the file' if is_mapped else 'in memory'}")
+
+
+def _upload(images: Tensor, device: torch.device) -> Tensor:
+    """Images on the device, in the order of memory that torch prefers, without a second copy of them anywhere."""
+    kept = torch.empty(images.shape, dtype=torch.uint8, device=device)
+    for part in _split(0, len(images), max(1, PIECE // max(1, images[0].nbytes))):
+        kept[part] = images[part].to(device)
     return kept
 
 
-def _load_pictures(decoder: _Decoder, device: torch.device, progress: Progress | None, keep: bool) -> Pixels:
+def _key(source: Source, cut: Cut | None, decoder: str) -> str:
+    """A name for what is decoded: a hash of the pictures, how they are cut, and by what they are decoded."""
+    import PIL
+
+    what = (source.fingerprint(), cut, decoder, PIL.__version__)
+    return hashlib.blake2b(repr(what).encode(), digest_size=12).hexdigest()
+
+
+def _cached(decoder: Any, place: Path, progress: Progress | None) -> np.ndarray:
+    """The decoded pictures, mapped from a file, which is written if it is not there yet."""
+    shape = (decoder.total, *decoder.shape)
+    with contextlib.suppress(OSError, ValueError, EOFError):  # not there, or not whole
+        found = np.load(place, mmap_mode="c", allow_pickle=False)  # torch wants to be able to write; nobody does
+        if (found.shape, found.dtype) == (shape, np.uint8):
+            return found
+    try:
+        with write_by_rename(place) as file:
+            header = {"descr": "|u1", "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(file, header)
+            for where, chunk in decoder.run(_split(0, decoder.total, CHUNK)):
+                file.write(chunk.cpu().numpy().data)
+                if progress is not None:
+                    progress(where.stop, decoder.total)
+    except OSError as error:
+        if error.errno in DISK_FULL:
+            raise ValueError(
+                f"the disk of {place.parent} has no room for the decoded pictures, {_size(math.prod(shape))}; give "
+                "another folder, or none"
+            ) from error
+        raise
+    return np.load(place, mmap_mode="c", allow_pickle=False)
+
+
+def _load_pictures(decoder: Any, device: torch.device, progress: Progress | None, keep: bool) -> Pixels:
     shape = (decoder.total, *decoder.shape)
     count = math.prod(shape)
     if keep and count <= available_on(device) // 2:
@@ -115,7 +172,7 @@ def _load_pictures(decoder: _Decoder, device: torch.device, progress: Progress |
     return _kept(kept, device, f"{_size(count)} {words}")
 
 
-def _streamed(decoder: _Decoder, size: int) -> Batches:
+def _streamed(decoder: Any, size: int) -> Batches:
     """Batches put together from chunks, none of which belongs to two batches."""
     batches = _split(0, decoder.total, size)
     chunks = decoder.run([chunk for batch in batches for chunk in _split(batch.start, batch.stop, CHUNK)])

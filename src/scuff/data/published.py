@@ -2,7 +2,7 @@
 
 CIFAR-10-C is one NAME.npy per corruption, all images at severity 1, then all at severity 2, and so on, and labels.npy.
 ImageNet-C is a tree NAME/SEVERITY/CLASS/FILE, with NAME in a folder of its group (noise, blur, ...) or not. `scuff
-corrupt` writes both.
+corrupt` writes both, and shards (see `shards.py`).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from scuff.arrays import check_images, read_array
 from scuff.corruptions import get
 from scuff.data import cifar
 from scuff.data.folders import check_folder, class_folders, number_among, number_classes
+from scuff.data.shards import open_corrupted_shards
 from scuff.data.source import CorruptedSource, Source, array_source, known_by_stems, picture_source
 from scuff.data.stored import StoredPictures
 from scuff.pictures import Cut, find_pictures
@@ -40,6 +41,9 @@ def open_published(name: str, path: Path) -> CorruptedSource:
     if any(get(suite.corruption(entry)).sequence for entry in suite.entries):
         raise ValueError(f"{name} is a suite of sequences, which are not read from files; evaluate it on clean images")
     check_folder(path)
+    sharded = open_corrupted_shards(str(path), name)
+    if sharded is not None:
+        return sharded
     written = _read_settings(path).get("suite", name)  # of files of our own
     if written != name:
         raise ValueError(f"{path} was made by the suite {written}, not by {name}; open it as {written}:{path}")

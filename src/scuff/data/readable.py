@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
+import PIL
 
 from scuff.data.pixels import count_processors
 from scuff.data.source import Source
-from scuff.data.stored import StoredPictures, StoredRows
+from scuff.data.stored import Encoded, StoredPictures, try_decoding
+from scuff.digests import ask_all, ask_files
 from scuff.pictures import UnreadablePictures
 
 Progress = Callable[[str, int, int], None]
-
-PIECE = 64  # pictures that a thread tries at a time
+QUESTION = f"readable-by-pillow-{PIL.__version__}"
 
 
 def readable(source: Source, skip: bool = False, progress: Progress | None = None) -> Source:
@@ -31,21 +32,30 @@ def readable(source: Source, skip: bool = False, progress: Progress | None = Non
 
 
 def find_unreadable(
-    images: StoredPictures | StoredRows, name: str, skip: bool, progress: Progress | None = None
+    images: StoredPictures | Encoded, name: str, skip: bool, progress: Progress | None = None
 ) -> dict[str, str]:
-    """Try all pictures; those that cannot be read, with the reasons, are refused, or returned with `skip`."""
-    failures: dict[str, str] = {}
-    pieces = [range(start, min(start + PIECE, len(images))) for start in range(0, len(images), PIECE)]
-    with ThreadPoolExecutor(count_processors()) as pool:  # Pillow decodes without holding Python's lock
-        tried = pool.map(lambda piece: [images.try_decoding(position) for position in piece], pieces)
-        for piece, reasons in zip(pieces, tried, strict=True):
-            found = zip(piece, reasons, strict=True)
-            failures |= {_name(images, position): reason for position, reason in found if reason is not None}
-            if progress is not None:
-                progress("checking pictures", piece.stop, len(images))
+    """Try all pictures. Those that cannot be read, with the reasons, are refused, or returned with `skip`."""
+    tell = None if progress is None else partial(progress, "checking pictures")
+    failures = {}
+    for position in np.flatnonzero(~_tried(images, tell)).tolist():
+        reason = images.try_decoding(position)
+        if reason is not None:
+            failures[_name(images, position)] = reason
     if failures and (not skip or len(failures) == len(images)):
         raise UnreadablePictures(name, len(images), failures)
     return failures
+
+
+def _tried(images: StoredPictures | Encoded, tell: Callable[[int, int], None] | None) -> np.ndarray:
+    """Which pictures can be read, bool (n,). Files that could be are remembered, and not tried again."""
+    readers, total = count_processors(), len(images)  # Pillow decodes without holding Python's lock
+    if isinstance(images, StoredPictures):
+        return ask_files(images.root, images.names, QUESTION, _is_readable, readers, tell) != 0
+    return ask_all(lambda position: images.try_decoding(position) is None, range(total), readers, tell) != 0
+
+
+def _is_readable(path: str) -> bool:
+    return try_decoding(lambda: path) is None
 
 
 def without(source: Source, names: Collection[str]) -> Source:
@@ -55,6 +65,6 @@ def without(source: Source, names: Collection[str]) -> Source:
     return source.take(np.array([_name(source.images, position) not in names for position in range(len(source))], bool))
 
 
-def _name(images: StoredPictures | StoredRows, position: int) -> str:
+def _name(images: StoredPictures | Encoded, position: int) -> str:
     """The path of a picture below its folder."""
     return images.names[position] if isinstance(images, StoredPictures) else images.name(position)

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from scuff.arrays import check_images
-from scuff.data.stored import StoredArray, StoredPictures, as_tensor
+from scuff.data.stored import StoredArray, StoredMembers, StoredPictures, as_tensor
 from scuff.pictures import Cut
 from scuff.random import image_id
 from scuff.suites import Levels
@@ -50,7 +50,7 @@ class Source:
     """
 
     name: str
-    images: Any = field(repr=False)  # StoredArray, StoredPictures or StoredRows
+    images: Any = field(repr=False)  # StoredArray, StoredPictures, or one of the Encoded
     labels: np.ndarray = field(repr=False)
     ids: np.ndarray = field(repr=False)
     class_names: tuple[str, ...] = field(repr=False)
@@ -158,13 +158,13 @@ def array_source(name: str, images: np.ndarray, labels: np.ndarray, class_names:
 
 def picture_source(
     name: str,
-    images: StoredPictures,
+    images: StoredPictures | StoredMembers,
     labels: np.ndarray,
     class_names: Sequence[str],
     classes: ClassMap | None = None,
     cut: Cut | None = None,
 ) -> Source:
-    """A source of picture files, known by their paths."""
+    """A source of picture files, or of members of other files, known by their paths."""
     ids = np.fromiter(map(image_id, images.names), np.int64, len(images))
     return Source(name, images, whole_labels(name, labels), ids, tuple(class_names), classes, cut)
 
@@ -174,7 +174,7 @@ def known_by_stems(source: Source) -> Source:
 
     Images that are no files of their own stay as they are.
     """
-    if not isinstance(source.images, StoredPictures):
+    if not isinstance(source.images, (StoredPictures, StoredMembers)):
         return source
     stems = (os.path.splitext(name)[0] for name in source.images.names)
     return replace(source, ids=np.fromiter(map(image_id, stems), np.int64, len(source)))

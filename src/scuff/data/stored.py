@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import warnings
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,10 +17,14 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from scuff.arrays import feed
-from scuff.digests import digest_files
+from scuff.arrays import feed, pieces
+from scuff.digests import READERS, digest_files
 from scuff.images import ImageError
 from scuff.pictures import Cut, failure_reason, read_picture
+from scuff.store.places import explaining, open_place
+
+LARGE = 1 << 30  # bytes of an array whose parts are hashed side by side
+PIECE = 64 << 20  # bytes of such a part
 
 
 def as_tensor(array: np.ndarray) -> Tensor:
@@ -90,10 +96,19 @@ class StoredArray:
         return StoredArray(np.asarray(self.array[positions]))
 
     def feed(self, state: Any) -> None:
-        """Add the pixels to a hash, which takes a second per gigabyte or so."""
+        """Add the pixels to a hash, which takes a second per gigabyte or so; parts of a large array side by side."""
         height, width, *channels = self.array.shape[1:]
         state.update(repr((height, width, *(channels or [1]))).encode())
-        feed(state, self.array)
+        if self.array.nbytes < LARGE:
+            feed(state, self.array)
+            return
+        with ThreadPoolExecutor(READERS) as pool:  # hashing needs no lock of Python's
+            for digest in pool.map(_digest, pieces(self.array, PIECE)):
+                state.update(digest)
+
+
+def _digest(array: np.ndarray) -> bytes:
+    return hashlib.blake2b(np.ascontiguousarray(array)).digest()
 
 
 def _place_in_file(array: np.memmap) -> tuple[str, int, tuple[int, ...]] | None:
@@ -126,6 +141,10 @@ class StoredPictures:
         """What to call a picture in a message: its path."""
         return os.path.join(self.root, self.names[position])
 
+    def content(self, position: int) -> bytes:
+        """The bytes of a file."""
+        return Path(self.name(position)).read_bytes()
+
     def decode(self, position: int, cut: Cut | None) -> np.ndarray:
         """One picture as (H, W, 3)."""
         path = self.name(position)
@@ -145,8 +164,31 @@ class StoredPictures:
         state.update(digest_files(self.root, self.names))
 
 
+class Encoded:
+    """Pictures that are no files of their own, in whatever form files of pictures have."""
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def name(self, position: int) -> str:
+        """What to call a picture in a message."""
+        raise NotImplementedError
+
+    def content(self, position: int) -> bytes:
+        """A picture as a file would hold it."""
+        raise NotImplementedError
+
+    def decode(self, position: int, cut: Cut | None) -> np.ndarray:
+        """One picture as (H, W, 3)."""
+        return decode(lambda: io.BytesIO(self.content(position)), self.name(position), cut)
+
+    def try_decoding(self, position: int) -> str | None:
+        """Why a picture cannot be read; None if it can be."""
+        return try_decoding(lambda: io.BytesIO(self.content(position)))
+
+
 @dataclass(frozen=True, eq=False)
-class StoredRows:
+class StoredRows(Encoded):
     """Pictures in a column of a Hugging Face dataset, encoded as their files were."""
 
     dataset: Any
@@ -159,19 +201,12 @@ class StoredRows:
         """What to call a picture in a message."""
         return f"in row {position}, column {self.column}"
 
-    def decode(self, position: int, cut: Cut | None) -> np.ndarray:
-        """One picture as (H, W, 3)."""
-        return decode(lambda: self._file(position), self.name(position), cut)
-
-    def try_decoding(self, position: int) -> str | None:
-        """Why a picture cannot be read; None if it can be."""
-        return try_decoding(lambda: self._file(position))
-
-    def _file(self, position: int) -> io.BytesIO | str:
+    def content(self, position: int) -> bytes:
+        """A picture as its file has it."""
         encoded = self.dataset[int(position)][self.column]
         if encoded is None:
             raise ImageError("the row is empty; take it out")
-        return encoded["path"] if encoded["bytes"] is None else io.BytesIO(encoded["bytes"])
+        return Path(encoded["path"]).read_bytes() if encoded["bytes"] is None else encoded["bytes"]
 
     def take(self, positions: np.ndarray) -> StoredRows:
         """Some of the rows."""
@@ -182,3 +217,75 @@ class StoredRows:
         for row in self.dataset:
             encoded = row[self.column] or {"bytes": None, "path": None}
             state.update(encoded["bytes"] or str(encoded["path"]).encode())
+
+
+@dataclass(frozen=True, eq=False)
+class StoredBytes(Encoded):
+    """Encoded pictures in memory, one after the other: of a stream, which can be read but once."""
+
+    together: np.ndarray
+    places: np.ndarray  # int64 (N, 2): the first byte of each, and their number
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def name(self, position: int) -> str:
+        """What to call a picture in a message."""
+        return f"in row {position}"
+
+    def content(self, position: int) -> bytes:
+        """A picture as its file has it."""
+        first, size = self.places[position]
+        return self.together[first : first + size].tobytes()
+
+    def take(self, positions: np.ndarray) -> StoredBytes:
+        """Some of the pictures."""
+        return StoredBytes(self.together, self.places[positions])
+
+    def feed(self, state: Any) -> None:
+        """Add the encoded pictures to a hash."""
+        for position in range(len(self)):
+            state.update(self.content(position))
+
+
+@dataclass(frozen=True, eq=False)
+class StoredMembers(Encoded):
+    """Pictures inside of larger files, such as tars, on this machine or wherever fsspec gets."""
+
+    files: tuple[str, ...]
+    names: Sequence[str]
+    places: np.ndarray  # int64 (N, 3): the number of the file, the first byte in it, and how many there are
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def name(self, position: int) -> str:
+        """What to call a picture in a message: its file, and its name in there."""
+        return f"{self.files[self.places[position, 0]]}: {self.names[position]}"
+
+    def content(self, position: int) -> bytes:
+        """A picture as its file has it."""
+        number, first, size = self.places[position].tolist()
+        return read_part(self.files[number], first, size)
+
+    def take(self, positions: np.ndarray) -> StoredMembers:
+        """Some of the pictures."""
+        return StoredMembers(self.files, [self.names[k] for k in positions], self.places[positions])
+
+    def feed(self, state: Any) -> None:
+        """Add names and contents to a hash."""
+        state.update("\n".join(self.names).encode(errors="surrogateescape"))
+        with ThreadPoolExecutor(READERS) as pool:
+            for digest in pool.map(lambda k: hashlib.blake2b(self.content(k)).digest(), range(len(self))):
+                state.update(digest)
+
+
+def read_part(address: str, first: int, size: int) -> bytes:
+    """Some bytes of a file, on this machine or elsewhere."""
+    if "://" in address:
+        files, path = open_place(address)
+        with explaining(address):
+            return files.cat_file(path, start=first, end=first + size)
+    with open(address, "rb") as file:
+        file.seek(first)
+        return file.read(size)

@@ -71,12 +71,14 @@ class EvaluatedImages:
 
     def settings(self) -> Settings:
         """Where they come from, and a hash of what they are."""
+        fingerprint = self.source.fingerprint()
+        of_clean = fingerprint if self.clean is self.source else self.clean and self.clean.fingerprint()
         return {
             **({"unreadable": dict(self.unreadable)} if self.unreadable else {}),
             "source": self.address,
-            "source_fingerprint": self.source.fingerprint(),
+            "source_fingerprint": fingerprint,
             "clean": self.clean_address,
-            "clean_fingerprint": None if self.clean is None else self.clean.fingerprint(),
+            "clean_fingerprint": of_clean,
             "published": self.are_corrupted,
         }
 

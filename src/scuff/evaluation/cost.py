@@ -80,7 +80,7 @@ class Tests:
 
     @cached_property
     def _runner(self) -> Runner:
-        return Runner(self.plan, self.estimate.device, compile=self.compile)
+        return Runner(self.plan, self.estimate.device, 1, self.compile)  # the batch is chosen later
 
     def _some_images(self, cell: Cell) -> tuple[Tensor, Tensor]:
         runner, source = self._runner, self.plan.source(cell)
@@ -99,10 +99,11 @@ class Tests:
         cut = plan.cut(cell)
         if plan.is_sequence and cut is not None and cut.crop is not None:
             images = images[..., : cut.crop, : cut.crop].contiguous()
-        runner.limit.size = suitable_batch(images.shape[1:], runner.device)
+        runner.limit.size = min(len(images), suitable_batch(images.shape[1:], runner.device))
         batch, classifiers = [(slice(0, len(images)), images)], {model: runner.open([model])[model]}
         plain, clock = runner.distort(Cell(CLEAN)), Clock(runner.device)
         source = plan.source(cell)
+        runner.settle([model], source, images.shape[1:])
         return lambda: predict(batch, ids, plain, classifiers, source, runner.limit, clock, plan.is_sequence)
 
     def _count_frames(self, cell: Cell) -> int:

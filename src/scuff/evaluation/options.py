@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from scuff.files import check_out
-from scuff.options import NUMBER, REPEATED, REQUIRED, SWITCH, TEXT, WHOLE, Option
+from scuff.options import EITHER, NUMBER, REPEATED, REQUIRED, SWITCH, TEXT, WHOLE, Option
 from scuff.vocabulary import (
     Device,
     EngineOption,
@@ -29,9 +29,9 @@ MODELS = (
     "Classifier, a list of these, or a mapping from names."
 )
 DATA = (
-    "Images: fashion, cifar10:DIR, folder:DIR, npz:FILE, hf:DIR, imagenet-a:DIR, ..., package.module:object; or "
-    "published corrupted images: cifar10-c:DIR, imagenet-c:DIR. In Python also a Source, a torch Dataset or DataLoader,"
-    " or a pair (images, labels)."
+    "Images: fashion, cifar10:DIR, folder:DIR, npz:FILE, wds:TARS, hf:NAME, imagenet-a:DIR, ..., "
+    "package.module:object; or published corrupted images: cifar10-c:DIR, imagenet-c:DIR. In Python also a Source, a "
+    "torch Dataset or DataLoader, or a pair (images, labels)."
 )
 
 
@@ -130,10 +130,25 @@ class EvaluationOptions:
     std: Std = None
     device: Device = None
     batch_size: Annotated[int | None, Option("Batch size; halved when memory runs out.", WHOLE, "N")] = None
-    compile: Annotated[bool, Option("Compile the models with torch.compile.", SWITCH)] = False
+    compile: Annotated[
+        bool | None,
+        Option(
+            "Compile the models with torch.compile. Default: on a GPU in half precision, where it pays.",
+            EITHER,
+            flag="--compile/--no-compile",
+        ),
+    ] = None
     workers: Annotated[
         int | None, Option("Number of processes that decode pictures; 0 for none but this one.", WHOLE, "N")
     ] = None
+    cache: Annotated[
+        str | os.PathLike[str] | None,
+        Option("Folder for decoded pictures: the next run maps them instead of decoding.", TEXT, "DIR"),
+    ] = None
+    decoder: Annotated[
+        str,
+        Option("Who decodes pictures; nvjpeg is faster, needs a GPU, and gives other pixels.", TEXT, "pillow|nvjpeg"),
+    ] = "pillow"
     engine: EngineOption = None
     progress: ProgressOption = None
 

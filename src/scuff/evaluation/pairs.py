@@ -81,7 +81,9 @@ def _corrupted_alike(
     if kept is None:
         needed = np.unique(np.concatenate(list(places_of.values())))
         source = source.take(needed)
-        pixels, ids = load_pixels(source, cut, runner.device, runner.workers), torch.from_numpy(source.ids)
+        decoder = runner.plan.settings.get("decoder", "pillow")
+        pixels = load_pixels(source, cut, runner.device, runner.workers, decoder=decoder)
+        ids = torch.from_numpy(source.ids)
         runner.kept = pixels.kept
         kept = pixels.images
     if kept is None:

@@ -12,6 +12,7 @@ from typing import Any
 import scuff
 from scuff.corruptions import get
 from scuff.data import Source
+from scuff.data.pixels import DECODERS
 from scuff.evaluation.choices import (
     CLASSIFICATION,
     CLEAN,
@@ -44,7 +45,7 @@ from scuff.suites import Suite
 SETTINGS = "evaluation.json"
 # Data and locks may move: it is their fingerprints that must not change.
 NOTED_ONLY = ("source", "clean", "scuff", "unreadable", "lock_file")
-HOW_TO_RUN = ("device", "batch_size", "compile", "workers", "engine", "progress")
+HOW_TO_RUN = ("device", "batch_size", "compile", "workers", "cache", "engine", "progress")
 MAY_JOIN = ("clean_fingerprint", "clean_cut", "size")  # what may come later: the clean counterpart of published data
 
 
@@ -113,6 +114,7 @@ class Plan:
             depends["pixels"] = self.pixels.get(cell)
             depends |= {"targets": self.settings["targets"]} if self.task != CLASSIFICATION else {}
         depends |= {key: self.settings[key] for key in keys}
+        depends |= {key: self.settings[key] for key in ("decoder",) if key in self.settings}
         digest = hashlib.blake2b(json.dumps(depends, sort_keys=True).encode(), digest_size=6).hexdigest()
         level = "" if cell.severity is None else f"-{cell.severity}"
         return f"rows/{model}/{cell.entry}{level}-{digest}.parquet"
@@ -188,6 +190,10 @@ def plan_evaluation(asked: EvaluationOptions) -> Plan:
         raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {asked.precision!r}")
     if isinstance(asked.seed, bool) or not isinstance(asked.seed, int | None):
         raise ValueError(f"seed must be a whole number, got {asked.seed!r}")
+    if asked.decoder not in DECODERS:
+        raise ValueError(f"decoder must be one of {', '.join(DECODERS)}, got {asked.decoder!r}")
+    if asked.lock is not None and asked.decoder != "pillow":
+        raise ValueError("a lock is about the pixels that Pillow decodes; leave out the decoder")
     if asked.out is None:
         raise ValueError("out must say where the results go")
     images, lock = open_images(asked.data, asked.clean, asked.classes, asked.limit), open_lock(asked.lock)
@@ -201,6 +207,8 @@ def plan_evaluation(asked: EvaluationOptions) -> Plan:
     is_sequence, is_task = are_sequences(suite, levels), asked.task != CLASSIFICATION
     if is_sequence and is_task:
         raise ValueError(f"sequences of frames are for classifiers; {suite.name} cannot be used for {asked.task}")
+    if is_task and (asked.decoder != "pillow" or asked.cache is not None):
+        raise ValueError(f"cache and decoder are for classifiers; leave them out for {asked.task}")
     if is_sequence and asked.as_published:
         raise ValueError("as_published is for single corruptions: ImageNet-P was published as films, not as JPEGs")
     cells = [Cell(entry, severity) for entry, severities in levels.items() for severity in severities]
@@ -239,6 +247,7 @@ def plan_evaluation(asked: EvaluationOptions) -> Plan:
         "clean_cut": clean_cut and asdict(clean_cut),
         "as_published": asked.as_published,
         "precision": asked.precision,
+        **({} if asked.decoder == "pillow" else {"decoder": asked.decoder}),
         **({"task": asked.task, "targets": asked.targets} if is_task else {}),
         **({} if lock is None else {"lock": lock.seal, "lock_file": lock.place}),
         "scuff": scuff.__version__,

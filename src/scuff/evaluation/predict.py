@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -11,6 +12,7 @@ from torch import Tensor
 
 from scuff.data import ClassMap, Source
 from scuff.evaluation.clock import Clock
+from scuff.evaluation.swift import Swift
 from scuff.failures import is_out_of_memory
 from scuff.models import Classifier
 
@@ -37,7 +39,7 @@ def predict(
     batches: Iterable[tuple[slice, Tensor]],
     ids: Tensor,
     distort: Distort,
-    classifiers: Mapping[str, Classifier],
+    classifiers: Mapping[str, Classifier | Swift],
     source: Source,
     limit: BatchLimit,
     clock: Clock,
@@ -47,10 +49,9 @@ def predict(
 
     Nothing here waits for a GPU: it is free to work through a whole cell while the next batches are queued.
     """
+    models = {name: one if isinstance(one, Swift) else Swift(one) for name, one in classifiers.items()}
     pieces: dict[str, list[Tensor]] = {name: [] for name in classifiers}
-    classes = source.classes
-    counted = None if classes is None else torch.tensor(classes.outputs, device=ids.device)
-    ranks = RANKS if is_sequence else 1
+    counted, ranks = counted_outputs(source, ids.device), RANKS if is_sequence else 1
 
     def work(images: Tensor, ids_of_images: Tensor) -> dict[str, Tensor]:
         frames: dict[str, list[Tensor]] = {name: [] for name in classifiers}
@@ -62,16 +63,16 @@ def predict(
             if frame is None:
                 return {name: torch.stack(columns, 1) for name, columns in frames.items()}
             with clock.part("predicting"):
-                for name, classifier in classifiers.items():
-                    logits = classifier(frame)
-                    _check_width(name, logits, source)
-                    frames[name].append(_rank(logits, counted, ranks))
+                for name, model in models.items():
+                    check = partial(check_width, name, source)
+                    frames[name].append(model(frame, counted, ranks, limit.size, check))
 
     for where, images in batches:
         for ranked in _in_parts(work, images, ids[where], limit):
             for name, piece in ranked.items():
                 pieces[name].append(piece)
-    return {name: _columns(torch.cat(parts).cpu().numpy(), classes, is_sequence) for name, parts in pieces.items()}
+    answers = {name: torch.cat(parts).cpu().numpy() for name, parts in pieces.items()}
+    return {name: _columns(answer, source.classes, is_sequence) for name, answer in answers.items()}
 
 
 def _in_parts(
@@ -96,9 +97,13 @@ def _in_parts(
         start = part.stop
 
 
-def _check_width(name: str, logits: Tensor, source: Source) -> None:
+def counted_outputs(source: Source, device: torch.device) -> Tensor | None:
+    """The outputs of a model that count for the classes of a source; None if all do."""
+    return None if source.classes is None else torch.tensor(source.classes.outputs, device=device)
+
+
+def check_width(name: str, source: Source, outputs: int) -> None:
     """Refuse a model that cannot name all classes: its outputs mean something else."""
-    outputs = logits.shape[1]
     last = int(source.labels.max()) if source.classes is None else max(source.classes.outputs)
     if outputs <= last:
         raise ValueError(
@@ -110,16 +115,6 @@ def _check_width(name: str, logits: Tensor, source: Source) -> None:
             f"{name} has {outputs} outputs, but {source.name} has {len(source.class_names)} classes; are they for each "
             "other?"
         )
-
-
-def _rank(logits: Tensor, counted: Tensor | None, ranks: int) -> Tensor:
-    """The best outputs, best first, ties by number, and the probability of the first: float64 (N, ranks + 1)."""
-    if counted is not None:
-        logits = logits[:, counted]
-    order = logits.argmax(1, keepdim=True) if ranks == 1 else logits.argsort(dim=1, descending=True, stable=True)
-    best = order[:, :ranks]
-    confidence = logits.softmax(1).gather(1, best[:, :1])
-    return torch.cat([best.double(), confidence.double()], 1)  # float64 holds both exactly, in one transfer
 
 
 def _columns(outputs: np.ndarray, classes: ClassMap | None, is_sequence: bool) -> Columns:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import tempfile
 import time
 from dataclasses import fields, replace
@@ -63,8 +64,8 @@ def evaluate(asked: EvaluationOptions) -> pd.DataFrame:
 def run_plan(plan: Plan, **options: Any) -> Timing:
     """Carry out what `plan_evaluation` has planned, and say how it went.
 
-    Options about how to run take the place of those that were planned: device, batch_size, compile, workers, engine and
-    progress, as in `evaluate`.
+    Options about how to run take the place of those that were planned: device, batch_size, compile, workers, cache,
+    engine and progress, as in `evaluate`.
     """
     how = {**plan.how, **options}
     for name, least in (("batch_size", 1), ("workers", 0)):
@@ -88,8 +89,9 @@ def run_tests(
     device: torch.device,
     *,
     batch_size: int | None = None,
-    compile: bool = False,
+    compile: bool | None = False,
     workers: int | None = None,
+    cache: str | os.PathLike[str] | None = None,
 ) -> Timing:
     """The tests of a plan as cells of a run, which may have others."""
     missing, started = plan.missing(), time.perf_counter()
@@ -99,7 +101,7 @@ def run_tests(
     if workers is None and not is_here:
         workers = CLUSTER_DECODERS[device.type]
     decoding = partial(run.progress, "decoding") if is_here else None
-    work = runner_of(plan)(plan, device, batch_size, compile, workers, decoding)
+    work = runner_of(plan)(plan, device, batch_size, compile, workers, cache, decoding)
     needs = needs_of(device, cpus=None, memory=_memory_of(plan, device))
     timing = Timing(batch_size=batch_size or 0)
     try:

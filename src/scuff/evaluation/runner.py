@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,21 +19,28 @@ from scuff.engine import Advance
 from scuff.evaluation.choices import CLEAN
 from scuff.evaluation.clock import Clock
 from scuff.evaluation.plan import Cell, Plan
-from scuff.evaluation.predict import BatchLimit, Columns, Distort, predict
+from scuff.evaluation.predict import RANKS, BatchLimit, Columns, Distort, check_width, counted_outputs, predict
+from scuff.evaluation.swift import Swift
+from scuff.failures import is_out_of_memory
 from scuff.locks.recipe import film_cut
 from scuff.locks.use import Witness
-from scuff.models import Classifier
+from scuff.memory import available_on
 from scuff.pictures import Cut
 from scuff.sequences import frames
 from scuff.store import write_rows
 
 LARGEST_BATCH = 2048  # beyond that, small images gain nothing
+ROOMY = 32 << 30  # free bytes on a GPU, from which on compiled networks get larger batches:
+STEPS = 4  # times as large
 SUMMED = ("predictions", "seconds", "corrupting", "predicting")
 
 
 @dataclass(frozen=True)
 class Timing:
-    """How a run or a task went: predictions made, seconds in all and of its parts, and where the pixels were kept."""
+    """How a run or a task went: predictions made, seconds in all and of its parts, and where the pixels were kept.
+
+    `notes` say which models were compiled.
+    """
 
     predictions: int = 0
     seconds: float = 0.0
@@ -39,6 +48,7 @@ class Timing:
     predicting: float = 0.0
     pixels: str = "not needed"
     batch_size: int = 0
+    notes: tuple[str, ...] = ()
 
     @property
     def per_second(self) -> float:
@@ -52,7 +62,7 @@ class Timing:
 
     def __add__(self, later: Timing) -> Timing:
         sums = {name: getattr(self, name) + getattr(later, name) for name in SUMMED}
-        return replace(later, **sums)
+        return replace(later, **sums, notes=tuple(dict.fromkeys(self.notes + later.notes)))
 
 
 class Runner:
@@ -66,19 +76,22 @@ class Runner:
         plan: Plan,
         device: torch.device,
         batch_size: int | None = None,
-        compile: bool = False,
+        compile: bool | None = False,
         workers: int | None = None,
+        cache: str | os.PathLike[str] | None = None,
         decoding: Callable[[int, int], None] | None = None,
     ) -> None:
-        self.plan, self.device, self.compile, self.workers, self.decoding = plan, device, compile, workers, decoding
+        self.plan, self.device, self.compile, self.workers = plan, device, compile, workers
+        self.cache, self.decoding = cache, decoding
         self.clock = Clock(device)
         self.kept = "not needed"
-        self.limit = BatchLimit(batch_size or 0)
-        self._classifiers: dict[str, Classifier] = {}
+        self.limit, self._may_grow = BatchLimit(batch_size or 0), not batch_size
+        self._classifiers: dict[str, Swift] = {}
         self._pixels: tuple[Source, Pixels, Tensor] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (replace(self.plan, how={}), self.device, self.limit.size, self.compile, self.workers)
+        plan = replace(self.plan, how={})
+        return type(self), (plan, self.device, self.limit.size, self.compile, self.workers, self.cache)
 
     def __call__(self, task: Any, advance: Advance) -> Timing:
         """Run a `Task`. Where its models fail together, they run one by one: a bad one takes no other with it."""
@@ -92,7 +105,8 @@ class Runner:
         seconds = time.perf_counter() - started
         after = self.clock.seconds()
         corrupting, predicting = (after.get(part, 0.0) - before.get(part, 0.0) for part in ("corrupting", "predicting"))
-        return Timing(predictions, seconds, corrupting, predicting, self.kept, self.limit.size)
+        notes = tuple(model.note for model in self._classifiers.values() if model.note)
+        return Timing(predictions, seconds, corrupting, predicting, self.kept, self.limit.size, notes)
 
     def _run_each(self, task: Any, advance: Advance) -> int:
         predictions, errors = 0, []
@@ -113,6 +127,7 @@ class Runner:
         source = self.plan.source(cell)
         pixels, ids = self.load(source, self.pixels_cut(cell))
         opened, distort = self.open(models), self.distort(cell)
+        self.settle(lacking, source, self._shown(cell, pixels.shape[1:]))
         witness = self._witness(cell, source)
         columns_of = predict(
             self._watched(pixels, len(source), advance),
@@ -136,20 +151,55 @@ class Runner:
             return None
         return Witness(self.plan.lock, None if cell.entry == CLEAN else (cell.entry, cell.severity), source)
 
-    def open(self, models: Sequence[str]) -> dict[str, Classifier]:
+    def open(self, models: Sequence[str]) -> dict[str, Swift]:
         """These models on the device. They stay there until others are asked for: not all need fit side by side."""
         if not set(models) <= self._classifiers.keys():
             self._classifiers.clear()
-            precision = self.plan.settings["precision"]
+            plan, precision = self.plan, self.plan.settings["precision"]
+            is_left_open = self.compile is None and self.device.type == "cuda" and precision != "float32"
             for name in models:
-                self._classifiers[name] = self.plan.classifiers[name].on(self.device, precision, self.compile)
+                opened = plan.classifiers[name].on(self.device, precision)
+                predictions = plan.settings["images"] * len(plan.cells)
+                self._classifiers[name] = Swift(opened, predictions, None if is_left_open else bool(self.compile))
         return self._classifiers
+
+    def settle(self, models: Sequence[str], source: Source, shape: Sequence[int]) -> None:
+        """Decide by batches of noise which models are compiled; those that are get larger batches, if there is room."""
+        if all(self._classifiers[name].is_settled for name in models):
+            return
+        asked = counted_outputs(source, self.device), RANKS if self.plan.is_sequence else 1
+        steps = STEPS if available_on(self.device) >= ROOMY else 1
+        limit = BatchLimit(suitable_batch(shape, self.device, steps) if self._may_grow else self.limit.size)
+        for name in models:
+            model = self._classifiers[name]
+            while not model.is_settled:
+                try:
+                    model.settle(self._noise(limit.size, shape), *asked, partial(check_width, name, source))
+                except (RuntimeError, MemoryError) as error:
+                    if not is_out_of_memory(error):
+                        raise
+                    limit.halve(limit.size)
+            if model.is_compiled and self._may_grow:
+                self.limit.size = max(self.limit.size, limit.size)
+
+    def _noise(self, count: int, shape: Sequence[int]) -> Tensor:
+        generator = torch.Generator(self.device).manual_seed(0)
+        size = (count, *shape)
+        return torch.randint(0, 256, size, generator=generator, dtype=torch.uint8, device=self.device)
+
+    def _shown(self, cell: Cell, shape: Sequence[int]) -> Sequence[int]:
+        """The shape of what models see: of films, the window that they show."""
+        cut = self.plan.cut(cell)
+        if not self.plan.is_sequence or cut is None or cut.crop is None:
+            return shape
+        return (shape[0], cut.crop, cut.crop)
 
     def load(self, source: Source, cut: Cut | None) -> tuple[Pixels, Tensor]:
         """The pixels of a source: decoded once, and kept until a cell has another source."""
         if self._pixels is None or self._pixels[0] is not source:
             self._pixels = None  # two sources need not fit side by side
-            pixels = load_pixels(source, cut, self.device, self.workers, self.decoding)
+            options = {"cache": self.cache, "decoder": self.plan.settings.get("decoder", "pillow")}
+            pixels = load_pixels(source, cut, self.device, self.workers, self.decoding, **options)
             self._pixels = (source, pixels, torch.from_numpy(source.ids).to(self.device))
             self.kept = pixels.kept
             if not self.limit.size:
@@ -203,7 +253,7 @@ class Runner:
         write_rows(self.plan.store, self.plan.rows_name(model, cell), constant, columns)
 
 
-def suitable_batch(shape: Sequence[int], device: torch.device) -> int:
-    """A batch that keeps a processor busy: the power of two that fills one step of the corruptions."""
-    fits = CHUNK.get(device.type, CHUNK["cpu"]) // max(1, int(np.prod(shape)))
+def suitable_batch(shape: Sequence[int], device: torch.device, steps: int = 1) -> int:
+    """A batch that keeps a processor busy: the power of two that fills so many steps of the corruptions."""
+    fits = steps * CHUNK.get(device.type, CHUNK["cpu"]) // max(1, int(np.prod(shape)))
     return min(LARGEST_BATCH, 1 << max(0, fits.bit_length() - 1))

@@ -233,6 +233,7 @@ def run_sampled(
     started, timing = time.perf_counter(), Timing()
     with Run(how.pop("engine"), plan.store, how.pop("progress"), "evaluate") as run:
         device = run.engine.find_device(how.pop("device"))
+        how["compile"] = False  # a sample is short
         work, needs = SampleRunner(plan, device, **how), needs_of(device, cpus=None)
         plan.save(environment(device))
         save_settings(plan.store, NOTE, {"control": control})

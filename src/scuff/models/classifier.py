@@ -120,6 +120,14 @@ class Classifier:
             output = self.model(x)
         return self._as_logits(output, len(images))
 
+    def graph(self, images: Tensor) -> Tensor:
+        """What a call computes, as torch.compile wants it: without a word about what may be wrong with the model."""
+        dtype = PRECISIONS[self.precision]
+        x = self._as_input(images)
+        with torch.autocast(self.device.type, dtype, enabled=dtype is not None):
+            output = self.model(x)
+        return self._as_logits(output, len(images))
+
     def on(self, device: str | torch.device, precision: str = "float32", compile: bool = False) -> Classifier:
         """A copy on a device, ready for inference; this one stays as it is.
 
