@@ -94,7 +94,7 @@ def test_the_report_is_a_page_in_the_page(results, dark):
     results.page.click("#tabs a[data-view=report]")
     results.wait_for("document.querySelector('#report iframe')")
     frame = results.page.wait_for_selector("#report iframe").content_frame()
-    frame.wait_for_selector(".js-plotly-plot .main-svg")  # the figures are drawn
+    frame.wait_for_selector(".js-plotly-plot .main-svg", state="attached")  # the figures are drawn
     assert "3 models on cifar10-c-bar" in frame.text_content("h1")
     colour = "getComputedStyle(document.body).backgroundColor"
     assert frame.evaluate(colour) == results.run(colour)  # both light, or both dark

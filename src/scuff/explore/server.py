@@ -35,6 +35,7 @@ APART = {  # a report: it holds all that it needs, and is kept from the explorer
     "content-security-policy": "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; "
     "sandbox allow-scripts allow-downloads",
+    "cross-origin-opener-policy": "unsafe-none",  # browsers want no other of a page that is kept apart
     "x-frame-options": "SAMEORIGIN",
 }
 ADDRESS = "127.0.0.1"

@@ -13,9 +13,12 @@ const openers = {
   corruptions: () => openCorruptions(start),
   evaluation: async () => (await import("./evaluation.js")).openEvaluation(start.views.evaluation),
   overlap: async () => (await import("./overlap.js")).openOverlap(start.views.overlap, start),
-  report: () => at("report").replaceChildren(
-    element("p", { class: "note" }, element("a", { href: "report", target: "_blank", rel: "noopener" }, "Open it alone"), " to print or to keep it."),
-    element("iframe", { src: "report", title: "Report" })),
+  report: () => {
+    const link = element("a", { href: "report", target: "_blank", rel: "noopener" }, "Open it alone");
+    const note = element("p", { class: "note", role: "status" }, "The report is being made …");
+    const made = () => note.replaceChildren(link, " to print or to keep it.");
+    at("report").replaceChildren(note, element("iframe", { src: "report", title: "Report", onload: made }));
+  },
 };
 const names = [...Object.keys(start.views), "corruptions"];
 
