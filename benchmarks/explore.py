@@ -60,7 +60,9 @@ def measure(explorer: Explorer, address: str, suite: str, size: int, rounds: int
         if answer.status != 200:
             raise RuntimeError(content.decode())
 
-    print(f"\n{suite}, {size} pixels\n{'corruption':24} {'median ms':>10} {'longest':>8} {'processor':>10} {'alone':>6}")
+    print(
+        f"\n{suite}, {size} pixels\n{'corruption':24} {'median ms':>10} {'longest':>8} {'processor':>10} {'alone':>6}"
+    )
     every: list[tuple[float, float]] = []
     (catalogue,) = [each for each in explorer.start(None)["suites"] if each["name"] == suite]  # type: ignore[arg-type]
     for about in catalogue["entries"]:
