@@ -1,0 +1,199 @@
+"""The reference, written from the package: a page for each public module, and one for each command.
+
+What belongs on the pages of modules is what `__all__` names, so that no public name can be missing. Names get pages of
+their own by autosummary. Commands are read from the app of the command line.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+import shutil
+import typing
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import typer
+from sphinx.util.inspect import stringify_signature
+
+import scuff
+from scuff.cli import VERBS
+from scuff.cli import app as command_line
+
+GENERATED = Path("reference", "generated")
+MODULES = ("scuff", *(f"scuff.{name}" for name in scuff._MODULES))
+
+
+def write_reference(app: Any) -> None:
+    """Write all pages anew; those that have not changed keep their times, and are not read again."""
+    folder = Path(app.srcdir, GENERATED)
+    pages = {f"{module}.rst": module_page(module) for module in MODULES}
+    root = typer.main.get_command(command_line)
+    for path, command in all_commands(root, "scuff"):
+        pages[f"commands/{path.replace(' ', '-')}.rst"] = command_page(path, command)
+    if (folder / "commands").exists():
+        for page in {*(folder / "commands").iterdir()} - {folder / name for name in pages}:
+            page.unlink()
+    for name, text in pages.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+# --- modules --------------------------------------------------------------------------------------------------------
+
+
+def module_page(name: str) -> str:
+    """The docstring of a module, and a table of its public names, each with a page."""
+    module = importlib.import_module(name)
+    about = inspect.getdoc(module) or ""
+    names = public_names(module)
+    lines = [name, "=" * len(name), "", f".. currentmodule:: {name}", "", as_rst(about), ""]
+    for title, members in names.items():
+        lines += [title, "-" * len(title), "", ".. autosummary::", "   :toctree: names", "   :nosignatures:", ""]
+        lines += [f"   {member}" for member in members] + [""]
+    return "\n".join(lines)
+
+
+def public_names(module: Any) -> dict[str, list[str]]:
+    """The names of a module by kind; modules inside it have pages of their own."""
+    groups: dict[str, list[str]] = {"Functions": [], "Classes": [], "Values": []}
+    for name in names_of(module):
+        value = getattr(module, name)
+        if inspect.ismodule(value):
+            continue
+        kind = "Classes" if inspect.isclass(value) else "Functions" if callable(value) else "Values"
+        groups[kind].append(name)
+    return {title: names for title, names in groups.items() if names}
+
+
+def names_of(module: Any) -> list[str]:
+    """What a module declares as public; without a declaration, the functions that it defines."""
+    if hasattr(module, "__all__"):
+        return list(module.__all__)
+    return [n for n, value in vars(module).items() if not n.startswith("_") and defined_in(value, module)]
+
+
+def defined_in(value: Any, module: Any) -> bool:
+    return inspect.isfunction(value) and value.__module__ == module.__name__
+
+
+def plain_signature(
+    app: Any, what: str, name: str, value: Any, options: Any, signature: str | None, returned: str | None
+) -> tuple[str, str] | None:
+    """The signature with types as they were written: what the command line needs to know of an option is left out."""
+    if what not in ("function", "class", "method") or signature is None:
+        return None
+    try:
+        found = inspect.signature(value)
+    except (TypeError, ValueError):
+        return None
+    parameters = [p.replace(annotation=plain_type(p.annotation)) for p in found.parameters.values()]
+    if what == "method" and parameters and parameters[0].name in ("self", "cls"):
+        parameters = parameters[1:]
+    result = found.return_annotation if what != "class" else inspect.Signature.empty
+    found = found.replace(parameters=parameters, return_annotation=plain_type(result))
+    return stringify_signature(found, unqualified_typehints=True).replace("'", "'"), ""
+
+
+def plain_type(annotation: Any) -> Any:
+    if typing.get_origin(annotation) is typing.Annotated:
+        annotation = typing.get_args(annotation)[0]
+    return annotation.__forward_arg__ if isinstance(annotation, typing.ForwardRef) else annotation
+
+
+# --- commands -------------------------------------------------------------------------------------------------------
+
+
+def all_commands(command: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """The command itself, and those below it, with what one types."""
+    yield path, command
+    for name, below in subcommands(command).items():
+        yield from all_commands(below, f"{path} {name}")
+
+
+def subcommands(command: Any) -> dict[str, Any]:
+    """In the order of the help."""
+    found = getattr(command, "commands", {})
+    return {name: found[name] for name in sorted(found, key=lambda n: VERBS.index(n) if n in VERBS else len(VERBS))}
+
+
+def command_page(path: str, command: Any) -> str:
+    """What `COMMAND --help` says, with an anchor for each option."""
+    context = click.Context(command, info_name=path)
+    usage = command.get_usage(context).removeprefix("Usage: ")
+    lines = [path, "=" * len(path), "", ".. code-block:: text", "", *indented(usage), ""]
+    lines += [help_text(command.help or ""), ""]
+    records = [(parameter, parameter.get_help_record(context)) for parameter in command.params]
+    for title, kind in (("Arguments", "argument"), ("Options", "option")):
+        chosen = [(parameter, record) for parameter, record in records if record and parameter.param_type_name == kind]
+        if chosen:
+            lines += [title, "-" * len(title), "", f".. program:: {path}", ""]
+        for _, (names, text) in chosen:
+            about = [escaped(" ".join(text.split())), ""]
+            if kind == "option":
+                lines += [f".. option:: {option_names(names)}", "", *indented("\n".join(about))]
+            else:
+                lines += [f"``{names.removesuffix(' <list[str]>').removesuffix(' <str>')}``", *indented("\n".join(about))]
+            lines.append("")
+    below = subcommands(command)
+    if below:
+        lines += ["Commands", "--------", "", ".. toctree::", "   :maxdepth: 1", ""]
+        lines += [f"   {path} {name} <{path.replace(' ', '-')}-{name}>" for name in below] + [""]
+    return "\n".join(lines)
+
+
+def option_names(names: str) -> str:
+    """`--limit N`, as the help has it, without types that say nothing: `--suite <str>`."""
+    names = re.sub(r" <(str|int|float)>", lambda match: {"str": " TEXT", "int": " N", "float": " X"}[match[1]], names)
+    return names.replace(" / ", ", ")
+
+
+def help_text(text: str) -> str:
+    """Paragraphs of a help text; what keeps its lines there (after \\b) becomes a block."""
+    parts = []
+    for paragraph in re.split(r"\n\s*\n", inspect.cleandoc(text)):
+        if not paragraph.lstrip("\n").startswith("\b") and "\n  " not in paragraph:
+            parts.append(escaped(" ".join(paragraph.split())))
+            continue
+        first, *rest = paragraph.replace("\b", "").strip("\n").splitlines()
+        title = first.strip().removesuffix(":")
+        parts.append(f"{escaped(title)}:")
+        parts.append("\n".join([".. code-block:: text", "", *indented(inspect.cleandoc("\n".join(rest)))]))
+    return "\n\n".join(parts)
+
+
+# --- reStructuredText -----------------------------------------------------------------------------------------------
+
+
+def as_rst(text: str) -> str:
+    """A docstring of plain prose; examples stay as they are."""
+    return "\n\n".join(block if block.startswith(">>>") else starred(block) for block in text.split("\n\n"))
+
+
+def starred(text: str) -> str:
+    """Stars are products and arguments here, never emphasis."""
+    return re.sub(r"(?<!\\)([*|])", r"\\\1", text)
+
+
+def escaped(text: str) -> str:
+    return re.sub(r"([*`|_\\])", r"\\\1", text)
+
+
+def indented(text: str) -> list[str]:
+    return [f"   {line}".rstrip() for line in text.splitlines()]
+
+
+def clean(app: Any, error: Exception | None) -> None:
+    """Nothing is left of names that are gone: autosummary's pages are made again at the next build."""
+    shutil.rmtree(Path(app.srcdir, GENERATED, "names"), ignore_errors=True)
+
+
+def setup(app: Any) -> dict[str, Any]:
+    app.connect("builder-inited", write_reference, priority=100)
+    app.connect("autodoc-process-signature", plain_signature)
+    return {"parallel_read_safe": True}
