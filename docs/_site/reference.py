@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import itertools
 import re
-import shutil
 import typing
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any
 
 import click
 import typer
+from sphinx.addnodes import desc_signature, pending_xref
 from sphinx.util.inspect import stringify_signature
 
 import scuff
@@ -42,6 +43,7 @@ def write_reference(app: Any) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
+    app.env.find_files(app.config, app.builder)  # so that autosummary knows them
 
 
 # --- modules --------------------------------------------------------------------------------------------------------
@@ -51,24 +53,57 @@ def module_page(name: str) -> str:
     """The docstring of a module, and a table of its public names, each with a page."""
     module = importlib.import_module(name)
     about = inspect.getdoc(module) or ""
-    names = public_names(module)
+    names, elsewhere = public_names(module)
     lines = [name, "=" * len(name), "", f".. currentmodule:: {name}", "", as_rst(about), ""]
     for title, members in names.items():
         lines += [title, "-" * len(title), "", ".. autosummary::", "   :toctree: names", "   :nosignatures:", ""]
         lines += [f"   {member}" for member in members] + [""]
+    if elsewhere:
+        links = ", ".join(f":py:obj:`scuff.{member}`" for member in elsewhere)
+        lines += [f"Also here, by their shorter names: {links}.", ""]
     return "\n".join(lines)
 
 
-def public_names(module: Any) -> dict[str, list[str]]:
-    """The names of a module by kind; modules inside it have pages of their own."""
+def public_names(module: Any) -> tuple[dict[str, list[str]], list[str]]:
+    """The names of a module by kind, and those that `scuff` itself has; modules inside it have pages of their own."""
     groups: dict[str, list[str]] = {"Functions": [], "Classes": [], "Values": []}
+    elsewhere = []
     for name in names_of(module):
         value = getattr(module, name)
         if inspect.ismodule(value):
             continue
+        if module is not scuff and name in scuff._PUBLIC and getattr(scuff, name) is value:
+            elsewhere.append(name)
+            continue
         kind = "Classes" if inspect.isclass(value) else "Functions" if callable(value) else "Values"
         groups[kind].append(name)
-    return {title: names for title, names in groups.items() if names}
+    return {title: names for title, names in groups.items() if names}, elsewhere
+
+
+def public_addresses() -> dict[str, str | None]:
+    """The full address of each public name; None of one that stands for several things."""
+    addresses: dict[str, str | None] = {}
+    for name in MODULES:
+        for member in itertools.chain(*public_names(importlib.import_module(name))[0].values()):
+            addresses[member] = None if member in addresses else f"{name}.{member}"
+    return addresses
+
+
+def link_types(app: Any, tree: Any) -> None:
+    """Let the types in signatures lead to our public names, where there is one of that name, and nowhere else."""
+    addresses = public_addresses()
+    for signature in tree.findall(desc_signature):
+        for link in list(signature.findall(pending_xref)):
+            if address := addresses.get(link["reftarget"].rpartition(".")[2]):
+                link["reftarget"] = address
+                link["reftype"] = "obj"
+            else:
+                link.replace_self(link.children)
+
+
+def plain_prose(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+    """Docstrings are plain text: stars are products, and bars are absolute values."""
+    lines[:] = [line if line.lstrip().startswith((">>>", "...", "*")) else starred(line) for line in lines]
 
 
 def names_of(module: Any) -> list[str]:
@@ -97,7 +132,7 @@ def plain_signature(
         parameters = parameters[1:]
     result = found.return_annotation if what != "class" else inspect.Signature.empty
     found = found.replace(parameters=parameters, return_annotation=plain_type(result))
-    return stringify_signature(found, unqualified_typehints=True).replace("'", "'"), ""
+    return stringify_signature(found, unqualified_typehints=True), ""
 
 
 def plain_type(annotation: Any) -> Any:
@@ -176,8 +211,9 @@ def as_rst(text: str) -> str:
 
 
 def starred(text: str) -> str:
-    """Stars are products and arguments here, never emphasis."""
-    return re.sub(r"(?<!\\)([*|])", r"\\\1", text)
+    """Stars and bars as they are, but for those in `code`, which are so anyway."""
+    parts = re.split(r"(`[^`]*`)", text)
+    return "".join(part if part.startswith("`") else re.sub(r"([*|])", r"\\\1", part) for part in parts)
 
 
 def escaped(text: str) -> str:
@@ -188,12 +224,10 @@ def indented(text: str) -> list[str]:
     return [f"   {line}".rstrip() for line in text.splitlines()]
 
 
-def clean(app: Any, error: Exception | None) -> None:
-    """Nothing is left of names that are gone: autosummary's pages are made again at the next build."""
-    shutil.rmtree(Path(app.srcdir, GENERATED, "names"), ignore_errors=True)
-
-
 def setup(app: Any) -> dict[str, Any]:
+    app.setup_extension("sphinx.ext.autodoc")
     app.connect("builder-inited", write_reference, priority=100)
     app.connect("autodoc-process-signature", plain_signature)
+    app.connect("autodoc-process-docstring", plain_prose, priority=100)  # before numpydoc
+    app.connect("doctree-read", link_types)
     return {"parallel_read_safe": True}

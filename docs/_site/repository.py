@@ -1,6 +1,6 @@
 """Links that are meant for readers of the repository, made to work on the site.
 
-Pages name files next to docs/ by their paths. Two of these are pages of the site too; all others can be downloaded.
+Pages name files next to docs/ by their paths. Some of these are pages of the site too; other files can be downloaded.
 """
 
 from __future__ import annotations
@@ -9,37 +9,33 @@ import re
 from pathlib import Path
 from typing import Any
 
-PAGES = {"CONTRIBUTING.md": "contributing", "CHANGELOG.md": "changelog", "README.md": "index"}
-OUTSIDE = re.compile(r"\]\((?P<up>(?:\.\./)+)(?P<path>[\w./-]+)(?P<anchor>#[\w-]*)?\)")
-
-
-def outside_links(text: str, docname: str, docs: Path) -> str:
-    """The text of a page with links to files outside of docs/ as the site has them."""
-
-    def link(match: re.Match[str]) -> str:
-        folder = (docs / docname).parent
-        target = (folder / match["up"] / match["path"]).resolve()
-        if target.is_relative_to(docs):
-            return match[0]
-        page = PAGES.get(target.relative_to(docs.parent).as_posix())
-        if page is not None:
-            return f"](/{page}.rst{match['anchor'] or ''})"
-        return match[0] if target.is_file() else "](/README.md)"
-
-    return OUTSIDE.sub(link, text)
+PAGES = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "README.md": "index.rst"}
+SHOWN = {page.removesuffix(".md"): name for name, page in PAGES.items() if page.endswith(".md")}
+OUTSIDE = re.compile(r"\]\((?P<path>(?:\.\./)+[\w./-]+)(?P<anchor>#[\w-]*)?\)")
 
 
 def read_source(app: Any, docname: str, source: list[str]) -> None:
-    if (Path(app.srcdir) / f"{docname}.md").exists():
-        source[0] = outside_links(source[0], docname, Path(app.srcdir).resolve())
+    """Let a page that only names a file beside docs/ show it, and lead links out of docs/ to what the site has."""
+    docs = Path(app.srcdir).resolve()
+    if docname in SHOWN:
+        path = docs.parent / SHOWN[docname]
+        app.env.note_dependency(str(path))
+        source[0] = path.read_text(encoding="utf-8").replace("](docs/", "](")
+    elif (docs / f"{docname}.md").exists():
+        source[0] = OUTSIDE.sub(lambda link: _inside(link, (docs / docname).parent, docs), source[0])
 
 
-def read_included(app: Any, path: Path, parent: str, content: list[str]) -> None:
-    """CONTRIBUTING.md and CHANGELOG.md lie beside docs/, and their links begin there."""
-    content[0] = content[0].replace("](docs/", "](")
+def _inside(link: re.Match[str], folder: Path, docs: Path) -> str:
+    target = (folder / link["path"]).resolve()
+    if target.is_relative_to(docs) or target.is_file() and target.name not in PAGES:
+        return link[0]
+    name = target.relative_to(docs.parent).as_posix()
+    if name in PAGES:
+        return f"](/{PAGES[name]}{link['anchor'] or ''})"
+    module = name.removeprefix("src/").replace("/", ".")  # a folder of the package
+    return f"](/reference/generated/{module}.rst)"
 
 
 def setup(app: Any) -> dict[str, Any]:
     app.connect("source-read", read_source)
-    app.connect("include-read", read_included)
     return {"parallel_read_safe": True}
