@@ -39,7 +39,6 @@ autodoc_default_options = {"members": True, "inherited-members": False}
 numpydoc_show_class_members = False
 numpydoc_validation_checks: set[str] = set()
 maximum_signature_line_length = 88
-python_use_unqualified_type_names = True
 add_module_names = False
 toc_object_entries = False
 
