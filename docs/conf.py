@@ -48,6 +48,8 @@ html_static_path = ["_site/static"]
 html_css_files = ["site.css"]
 html_copy_source = html_show_sourcelink = False
 html_show_sphinx = False
+html_show_search_summary = False  # which a page from a file must not fetch
+html_context = {"default_mode": "auto"}
 html_theme_options = {
     "logo": {"text": "scuff"},
     "header_links_before_dropdown": 7,
@@ -62,4 +64,4 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
     "back_to_top_button": False,
 }
-html_sidebars = {"index": []}
+html_sidebars = {"index": [], "coming-from": []}  # they have no section

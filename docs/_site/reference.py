@@ -173,7 +173,10 @@ def command_page(path: str, command: Any) -> str:
             if kind == "option":
                 lines += [f".. option:: {option_names(names)}", "", *indented("\n".join(about))]
             else:
-                lines += [f"``{names.removesuffix(' <list[str]>').removesuffix(' <str>')}``", *indented("\n".join(about))]
+                lines += [
+                    f"``{names.removesuffix(' <list[str]>').removesuffix(' <str>')}``",
+                    *indented("\n".join(about)),
+                ]
             lines.append("")
     below = subcommands(command)
     if below:
