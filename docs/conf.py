@@ -1,7 +1,7 @@
 """How Sphinx builds the site from the pages of this folder: `make docs`.
 
-The Markdown files are those that one reads in the repository. Only what cannot be read there is in reStructuredText: the
-pages that lead to others. The reference is written into docs/reference/generated, from the package itself.
+The Markdown files are those that one reads in the repository. Only pages that lead to others are reStructuredText. The
+reference is written into docs/reference/generated, from the package itself.
 """
 
 import sys

@@ -25,6 +25,8 @@ from scuff.cli import VERBS
 from scuff.cli import app as command_line
 
 GENERATED = Path("reference", "generated")
+TYPES = re.compile(r" <(str|int|float|list\[str\])>")  # of options without a word for their values
+PLACES = {"str": " TEXT", "int": " N", "float": " X", "list[str]": ""}
 MODULES = ("scuff", *(f"scuff.{name}" for name in scuff._MODULES))
 
 
@@ -163,21 +165,13 @@ def command_page(path: str, command: Any) -> str:
     usage = command.get_usage(context).removeprefix("Usage: ")
     lines = [path, "=" * len(path), "", ".. code-block:: text", "", *indented(usage), ""]
     lines += [help_text(command.help or ""), ""]
-    records = [(parameter, parameter.get_help_record(context)) for parameter in command.params]
-    for title, kind in (("Arguments", "argument"), ("Options", "option")):
-        chosen = [(parameter, record) for parameter, record in records if record and parameter.param_type_name == kind]
-        if chosen:
+    for title, kind, entry in (("Arguments", "argument", argument_entry), ("Options", "option", option_entry)):
+        parameters = [parameter for parameter in command.params if parameter.param_type_name == kind]
+        records = [record for parameter in parameters if (record := parameter.get_help_record(context))]
+        if records:
             lines += [title, "-" * len(title), "", f".. program:: {path}", ""]
-        for _, (names, text) in chosen:
-            about = [escaped(" ".join(text.split())), ""]
-            if kind == "option":
-                lines += [f".. option:: {option_names(names)}", "", *indented("\n".join(about))]
-            else:
-                lines += [
-                    f"``{names.removesuffix(' <list[str]>').removesuffix(' <str>')}``",
-                    *indented("\n".join(about)),
-                ]
-            lines.append("")
+        for names, text in records:
+            lines += [entry(TYPES.sub(lambda match: PLACES[match[1]], names)), *indented(escaped(text)), ""]
     below = subcommands(command)
     if below:
         lines += ["Commands", "--------", "", ".. toctree::", "   :maxdepth: 1", ""]
@@ -185,10 +179,12 @@ def command_page(path: str, command: Any) -> str:
     return "\n".join(lines)
 
 
-def option_names(names: str) -> str:
-    """`--limit N`, as the help has it, without types that say nothing: `--suite <str>`."""
-    names = re.sub(r" <(str|int|float)>", lambda match: {"str": " TEXT", "int": " N", "float": " X"}[match[1]], names)
-    return names.replace(" / ", ", ")
+def argument_entry(names: str) -> str:
+    return f"``{names}``"
+
+
+def option_entry(names: str) -> str:
+    return f".. option:: {names.replace(' / ', ', ')}\n"
 
 
 def help_text(text: str) -> str:

@@ -27,7 +27,7 @@ def read_source(app: Any, docname: str, source: list[str]) -> None:
 
 def _inside(link: re.Match[str], folder: Path, docs: Path) -> str:
     target = (folder / link["path"]).resolve()
-    if target.is_relative_to(docs) or target.is_file() and target.name not in PAGES:
+    if target.is_relative_to(docs) or (target.is_file() and target.name not in PAGES):
         return link[0]
     name = target.relative_to(docs.parent).as_posix()
     if name in PAGES:
