@@ -27,7 +27,7 @@ extensions = [
 exclude_patterns = ["_site"]
 default_role = "code"  # docstrings have `names` between single backticks
 nitpicky = True
-nitpick_ignore_regex = [("py:.*", r".*")]  # types of others, and our own that are not public
+smartquotes = False  # --limit is no dash
 
 myst_heading_anchors = 4  # as on GitHub
 templates_path = ["_site/templates"]
