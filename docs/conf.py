@@ -27,6 +27,7 @@ extensions = [
 exclude_patterns = ["_site"]
 default_role = "code"  # docstrings have `names` between single backticks
 nitpicky = True
+nitpick_ignore_regex = [("py:class", r"scuff\.studies\..*Settings")]  # of studies, known by their options
 smartquotes = False  # --limit is no dash
 
 myst_heading_anchors = 4  # as on GitHub
@@ -34,6 +35,7 @@ templates_path = ["_site/templates"]
 autosummary_generate = True
 autosummary_imported_members = True
 autosummary_ignore_module_all = False
+autodoc_inherit_docstrings = False  # those of torch are about torch
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True, "inherited-members": False}
 numpydoc_show_class_members = False
