@@ -84,4 +84,4 @@ bench: setup
 	$(BIN)/python benchmarks/explore.py
 
 clean:
-	rm -rf .venv .venv-oldest out build dist
+	rm -rf .venv .venv-oldest out build dist docs/reference/generated

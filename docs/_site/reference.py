@@ -11,7 +11,9 @@ import inspect
 import itertools
 import re
 import typing
+from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +39,9 @@ def write_reference(app: Any) -> None:
     root = typer.main.get_command(command_line)
     for path, command in all_commands(root, "scuff"):
         pages[f"commands/{path.replace(' ', '-')}.rst"] = command_page(path, command)
-    if (folder / "commands").exists():
-        for page in {*(folder / "commands").iterdir()} - {folder / name for name in pages}:
-            page.unlink()
+    known = {folder / name for name in pages} | {folder / f"names/{name}.rst" for name in all_names()}
+    for gone in {*folder.rglob("*.rst")} - known:
+        gone.unlink()
     for name, text in pages.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -82,13 +84,18 @@ def public_names(module: Any) -> tuple[dict[str, list[str]], list[str]]:
     return {title: names for title, names in groups.items() if names}, elsewhere
 
 
-def public_addresses() -> dict[str, str | None]:
-    """The full address of each public name; None of one that stands for several things."""
-    addresses: dict[str, str | None] = {}
-    for name in MODULES:
-        for member in itertools.chain(*public_names(importlib.import_module(name))[0].values()):
-            addresses[member] = None if member in addresses else f"{name}.{member}"
-    return addresses
+@cache
+def all_names() -> list[str]:
+    """The full addresses of all names that have a page."""
+    groups = {name: public_names(importlib.import_module(name))[0].values() for name in MODULES}
+    return [f"{name}.{member}" for name in MODULES for member in itertools.chain(*groups[name])]
+
+
+@cache
+def public_addresses() -> dict[str, str]:
+    """The full address of each public name that stands for one thing only."""
+    names = Counter(address.rpartition(".")[2] for address in all_names())
+    return {name: address for address in all_names() if names[name := address.rpartition(".")[2]] == 1}
 
 
 def link_types(app: Any, tree: Any) -> None:
