@@ -75,7 +75,7 @@ SLOW = {
     "test_costs.py": r"all_studies_of_transform_space",
     "test_package.py": r".",
     "test_site.py": r".",
-    "test_docs.py": r"prints_what_it_says\[docs/(mscr|separation).md\]",
+    "test_docs.py": r"prints_what_it_says\[docs/(coming-from|mscr|separation|tutorials/(?!gate|boxes)\w+).md\]",
     "test_explore.py": r"ctrl_c_ends_it",
     "test_explore_results.py": r"matrix_of_an_overlap_study",
     "test_explore_browser.py": r"::(?!test_it_opens_without_a_complaint)",

@@ -58,14 +58,26 @@ def module_page(name: str) -> str:
     module = importlib.import_module(name)
     about = inspect.getdoc(module) or ""
     names, elsewhere = public_names(module)
-    lines = [name, "=" * len(name), "", f".. currentmodule:: {name}", "", as_rst(about), ""]
+    lines = [name, "=" * len(name), "", f".. module:: {name}", "", as_rst(about), ""]
     for title, members in names.items():
-        lines += [title, "-" * len(title), "", ".. autosummary::", "   :toctree: names", "   :nosignatures:", ""]
-        lines += [f"   {member}" for member in members] + [""]
+        lines += [title, "-" * len(title), ""]
+        if title == "Values":
+            for member in members:
+                lines += [f".. py:data:: {member}", f"   :value: {short_value(getattr(module, member))}", ""]
+        else:
+            lines += [".. autosummary::", "   :toctree: names", "   :nosignatures:", ""]
+            lines += [f"   {member}" for member in members] + [""]
     if elsewhere:
         links = ", ".join(f":py:obj:`scuff.{member}`" for member in elsewhere)
         lines += [f"Also here, by their shorter names: {links}.", ""]
     return "\n".join(lines)
+
+
+def short_value(value: Any) -> str:
+    """What a constant holds, in one line: the names in a table or a set, everything else as it is."""
+    if isinstance(value, str):
+        return repr(value)
+    return ", ".join(sorted(value) if isinstance(value, set) else map(str, value))
 
 
 def public_names(module: Any) -> tuple[dict[str, list[str]], list[str]]:
@@ -86,9 +98,9 @@ def public_names(module: Any) -> tuple[dict[str, list[str]], list[str]]:
 
 @cache
 def all_names() -> list[str]:
-    """The full addresses of all names that have a page."""
-    groups = {name: public_names(importlib.import_module(name))[0].values() for name in MODULES}
-    return [f"{name}.{member}" for name in MODULES for member in itertools.chain(*groups[name])]
+    """The full addresses of all names that have a page: values stand on the page of their module."""
+    groups = {name: public_names(importlib.import_module(name))[0] | {"Values": []} for name in MODULES}
+    return [f"{name}.{member}" for name in MODULES for member in itertools.chain(*groups[name].values())]
 
 
 @cache
