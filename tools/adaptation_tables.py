@@ -33,8 +33,8 @@ A WideResNet-40-2 trained here on CIFAR-10 for 20 epochs, without augmentation b
 corrupted test images ([streams](../streams.md), [methods](../adaptation.md)). Images are made by `cifar10-c`, not read
 from the published files, and the network is not that of the papers, so levels differ; what should agree is the order of
 methods and the size of effects. Errors are percentages, online: of the prediction that was made when the batch came by.
-One network and one order of images. This page and its [tables](streams-cifar10) are made by `tools/adaptation_tables.py`
-from what `tools/experiments.sh adaptation` leaves.
+One network and one order of images. This page and its [tables](streams-cifar10) are made by
+`tools/adaptation_tables.py` from what `tools/experiments.sh adaptation` leaves.
 """
 
 

@@ -254,7 +254,7 @@ def test_what_published_files_do_not_have(published, recipe, reason):
         open_stream(published, recipe)
 
 
-# --- loops of others, in plain torch -----------------------------------------------------------------------------------
+# --- loops of others, in plain torch ----------------------------------------------------------------------------------
 
 LOOP = {"stream": "loop", "corruptions": ["contrast", "brightness"], "run": {"batch": 8}}
 

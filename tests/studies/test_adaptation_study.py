@@ -189,7 +189,7 @@ def test_a_state_that_cannot_be_saved_is_explained(model, tmp_path, monkeypatch)
     monkeypatch.setattr(run, "SAVED_EVERY", 0.0)
     adapt(model, STREAM, "fashion", tmp_path / "a", methods=[Nested], device="cpu")  # it could not go on anyway
     Nested.load_state_dict = lambda self, state: None
-    with pytest.raises(CellsFailed, match="state_dict.. of the method nested must be tensors by name"):
+    with pytest.raises(CellsFailed, match=r"state_dict\(\) of the method nested must be tensors by name"):
         adapt(model, STREAM, "fashion", tmp_path / "b", methods=[Nested], device="cpu")
 
 
