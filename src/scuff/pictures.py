@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -35,7 +35,7 @@ def list_unreadable(failures: Mapping[str, str]) -> str:
 
 
 def read_picture(
-    path: str | os.PathLike[str] | IO[bytes], is_trial: bool = False, formats: Sequence[str] | None = None
+    path: str | os.PathLike[str] | IO[bytes], is_trial: bool = False, formats: tuple[str, ...] | None = None
 ) -> Image.Image:
     """Read a picture as L (grey) or RGB (everything else), upright as its EXIF orientation says; alpha is dropped.
 
