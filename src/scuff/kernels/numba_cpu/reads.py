@@ -27,8 +27,9 @@ def _to_words(pixels, words):
     height, width, channels = pixels.shape
     for i in (0, height + 1, height + 2):
         words[i] = U64(0)
+    lines = pixels.reshape(height, -1)
     for i in range(height):
-        source, target = pixels[i].reshape(-1), words[i + 1]
+        source, target = lines[i], words[i + 1]
         target[0], target[width + 1], target[width + 2] = U64(0), U64(0), U64(0)
         if channels == 1:
             for j in range(INDEX(width)):
@@ -68,14 +69,14 @@ def _to_32nds(at, length, border, out):
 
 
 @compiled
-def _read_line(words, at_y, at_x, border, channels, rows, columns, place, line):
+def _read_line(flat, height, width, at_y, at_x, border, channels, rows, columns, place, line):
     """One row of reads; `rows`, `columns` and `place` are scratch.
 
     A difference may borrow from the next channel; the sum that it becomes part of pays back.
     """
-    stride, flat = words.shape[1], words.reshape(-1)
-    _to_32nds(at_y, words.shape[0] - 3, border, rows)
-    _to_32nds(at_x, stride - 3, border, columns)
+    stride = width + 3
+    _to_32nds(at_y, height, border, rows)
+    _to_32nds(at_x, width, border, columns)
     for j in range(place.size):
         place[j] = ((rows[j] >> FIVE) + I1) * stride + (columns[j] >> FIVE) + I1
         rows[j] &= LAST_FIVE
@@ -97,8 +98,9 @@ def _read_line(words, at_y, at_x, border, channels, rows, columns, place, line):
 @compiled
 def _remap(pixels, rows, columns, border, words, ys, xs, place, out):
     _to_words(pixels, words)
+    flat, lines, (height, width, channels) = words.reshape(-1), out.reshape(len(out), -1), pixels.shape
     for i in range(rows.shape[0]):
-        _read_line(words, rows[i], columns[i], border, pixels.shape[2], ys, xs, place, out[i].reshape(-1))
+        _read_line(flat, height, width, rows[i], columns[i], border, channels, ys, xs, place, lines[i])
 
 
 def _scratch(pixels: Tensor, width: int) -> tuple[np.ndarray, ...]:
@@ -119,7 +121,9 @@ def remap(pixels: Tensor, rows: Tensor, columns: Tensor, border: str) -> Tensor:
 def _project(pixels, matrix, rows, columns, border, at_y, at_x, words, ys, xs, place, out):
     """`at_y` and `at_x` are scratch for one row's coordinates."""
     _to_words(pixels, words)
-    out[rows:] = 0
+    flat, lines, (height, width, channels) = words.reshape(-1), out.reshape(len(out), -1), pixels.shape
+    lines[rows:] = 0
+    ys, xs, place = ys[:columns], xs[:columns], place[:columns]
     a, b, c, d, e, f, g, h, k = matrix.ravel()
     for i in range(rows):
         across, down, away = b * F32(i) + c, e * F32(i) + f, h * F32(i) + k
@@ -127,9 +131,9 @@ def _project(pixels, matrix, rows, columns, border, at_y, at_x, words, ys, xs, p
             near = F32(1.0) / (g * F32(j) + away)
             at_x[j] = (a * F32(j) + across) * near
             at_y[j] = (d * F32(j) + down) * near
-        line = out[i].reshape(-1)
-        line[columns * pixels.shape[2] :] = 0
-        _read_line(words, at_y, at_x, border, pixels.shape[2], ys[:columns], xs[:columns], place[:columns], line)
+        line = lines[i]
+        line[columns * channels :] = 0
+        _read_line(flat, height, width, at_y, at_x, border, channels, ys, xs, place, line)
 
 
 @kernel
@@ -177,8 +181,9 @@ def take_pixels(pixels: Tensor, place: Tensor) -> Tensor:
 @compiled
 def _flip(pixels, down, across, out):
     height, width, channels = pixels.shape
+    sources, targets = pixels.reshape(height, -1), out.reshape(height, -1)
     for i in range(height):
-        source, target = pixels[height - 1 - i if down else i].reshape(-1), out[i].reshape(-1)
+        source, target = sources[height - 1 - i if down else i], targets[i]
         if not across:
             target[:] = source
         elif channels == 1:
@@ -199,16 +204,17 @@ def _mix_byte_windows(pixels, rows, row_weights, columns, column_weights, line, 
     """Rows that repeat are copied whole. `line` is scratch: a mixed row, and its last pixel once more."""
     height, width, channels = pixels.shape
     used = min(columns.max() + 2, width) * channels
+    sources, targets = pixels.reshape(height, -1), out.reshape(len(out), -1)
     for i in range(out.shape[0]):
         first, second = row_weights[i]
         if i > 0 and rows[i] == rows[i - 1] and first == row_weights[i - 1, 0] and second == row_weights[i - 1, 1]:
-            out[i] = out[i - 1]
+            targets[i] = targets[i - 1]
             continue
-        above, below = pixels[min(rows[i], height - 1)].reshape(-1), pixels[min(rows[i] + 1, height - 1)].reshape(-1)
+        above, below = sources[min(rows[i], height - 1)], sources[min(rows[i] + 1, height - 1)]
         for k in range(used):
             line[k] = first * (F32(above[k]) / F32(255.0)) + second * (F32(below[k]) / F32(255.0))
         line[used : used + channels] = line[used - channels : used]
-        target, k, step = out[i].reshape(-1), INDEX(0), INDEX(channels)
+        target, k, step = targets[i], INDEX(0), INDEX(channels)
         for j in range(columns.size):
             a, left, right = INDEX(min(columns[j], width - 1)) * step, column_weights[j, 0], column_weights[j, 1]
             for c in range(step):
