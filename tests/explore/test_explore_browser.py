@@ -125,6 +125,17 @@ def test_a_model_answers_while_the_dial_turns_and_says_where_it_fails(page):
     page.wait_for("/Says (dark|bright)/.test(document.querySelector('.way p').textContent)")
 
 
+def test_where_a_model_fails_is_shown_even_if_it_is_known_first(page, client):
+    held = []
+    page.page.route("**/api/corrupt*", held.append)  # the first answer may take seconds
+    page.open("about:blank")
+    with page.page.expect_response("**/api/failures*"):
+        page.open(f"{client.address}#entry=brightness&severity=2&size=48")
+    page.page.unroute("**/api/corrupt*")
+    held[0].continue_()
+    page.wait_for("document.querySelector('.way svg') && document.querySelectorAll('.model .bars li').length === 2")
+
+
 def test_c_shows_the_clean_picture_while_it_is_held(page):
     seen(page)
     corrupted = page.run("document.getElementById('corrupted').src")
