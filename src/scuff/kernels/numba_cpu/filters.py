@@ -84,25 +84,43 @@ def _width_of_border(columns: Tensor, width: int) -> int:
     return next(int(k) for k in starts if np.array_equal(indices[k : k + width], unpadded))
 
 
-@kernel
-def correlate(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
-    n, channels, height, width = x.shape
-    across, before = columns.numpy(), _width_of_border(columns, width)
-    taps = [per_plane(tap, channels) for tap in (dy, dx, weights)]
+def _filter(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> tuple:
+    """A filter as a function of a plane, taps, scratch and the result; its taps, and how wide the scratch must be."""
+    channels, _, width = x.shape[1:]
+    down, across, before = rows.numpy(), columns.numpy(), _width_of_border(columns, width)
 
-    down = rows.numpy()
-
-    def work(plane, dy, dx, weights, wide, out) -> None:
+    def apply(plane, dy, dx, weights, wide, out) -> None:
         if across.size > width:
             _widen(plane, across, before, wide)
             plane = wide
         _correlate_wide(plane, down, dy, dx, weights, out)
 
-    def scratch() -> tuple[np.ndarray]:
-        return (np.empty((height, across.size), F32),)
+    return apply, [per_plane(tap, channels) for tap in (dy, dx, weights)], across.size
 
-    out = torch.empty(n * channels, height, width)
-    return fill(out, work, x.flatten(0, 1), *taps, scratch=scratch).unflatten(0, (n, channels))
+
+@kernel
+def correlate(x: Tensor, *plan: Tensor) -> Tensor:
+    apply, taps, wide = _filter(x, *plan)
+    out = torch.empty(x.flatten(0, 1).shape)
+    fill(out, apply, x.flatten(0, 1), *taps, scratch=lambda: (np.empty((x.shape[2], wide), F32),))
+    return out.unflatten(0, x.shape[:2])
+
+
+@kernel
+def correlate_twice(x: Tensor, first: tuple[Tensor, ...], second: tuple[Tensor, ...]) -> Tensor:
+    """A plane goes through both filters before the next one: what lies between them stays in the cache."""
+    (before, taps, wide), (after, more_taps, wider) = _filter(x, *first), _filter(x, *second)
+
+    def work(plane, a, b, c, d, e, f, wide, wider, between, out) -> None:
+        before(plane, a, b, c, wide, between)
+        after(between, d, e, f, wider, out)
+
+    def scratch() -> tuple[np.ndarray, ...]:
+        return tuple(np.empty((x.shape[2], width), F32) for width in (wide, wider, x.shape[3]))
+
+    out = torch.empty(x.flatten(0, 1).shape)
+    fill(out, work, x.flatten(0, 1), *taps, *more_taps, scratch=scratch)
+    return out.unflatten(0, x.shape[:2])
 
 
 @kernel
