@@ -38,6 +38,7 @@ LONG = (
     "README.md",
     *(f"docs/{page}.md" for page in ("claims", "evaluation", "report", "samples", "survival")),
 )  # seconds
+COMMAND = typer.main.get_command(app)
 COMMANDS = [(block, words) for block in BLOCKS if block.language == "bash" for words in scuff_commands(block)]
 QUICK_COMMANDS = {  # what runs, and the page whose data it runs on
     "docs/README.md": ("list", "show"),
@@ -148,7 +149,7 @@ def is_ours(target: Any) -> bool:
 def test_commands_are_understood(block: Block, words: list[str]) -> None:
     """Every command, option and value is one that the command line takes; nothing is run."""
     words = [word for word in words if word != "..."]
-    parse(typer.main.get_command(app), words or ["--help"], str(block))
+    parse(COMMAND, words or ["--help"], str(block))
 
 
 def parse(command: click.Command, words: list[str], where: str, parent: click.Context | None = None) -> None:
