@@ -41,7 +41,7 @@ NEEDED = {  # packages that a file of tests cannot do without
 SLOW = {
     # pixels: what every entry must keep is tested fast on CIFAR-10-C, and on one entry of 224 pixels
     "test_golden.py": r"\[(syn2nat-candidates|c-bar-candidates-224)-|\[imagenet-c-(?!fog/3)"
-    r"|\[c-bar-candidates-32-(fish_eye|circular_motion_blur|lines)",
+    r"|\[c-bar-candidates-32-(fish_eye|circular_motion_blur|lines|caustic_noise|cocentric_sine|single_frequency)",
     "test_contract.py": r"without_levels|\[(tiny-)?imagenet-c/|\[c-bar-candidates-32/|\[cifar10-c/(?!brightness|frost)",
     "test_contract_small.py": r"\[c-bar-candidates-32/(fish_eye|circular_motion_blur)",
     "test_painted.py": r"at_every_level",
@@ -105,6 +105,8 @@ SLOW = {
     "test_overlap.py": r"hold_the_truth_as_often",
     "test_design_nonoverlapping.py": r"test_130_corruptions\[0.9|of_which_few_overlap|what_weighing_all_finds",
     "test_design_categories.py": r"the_stopping_rule",
+    "test_design_predictive.py": r"plain_cross_validation|all_benchmarks_are_tried",
+    "test_design_trends.py": r"of_very_many_cells|as_often\[1000\]",
     "test_design_dissimilar.py": r"size_of_the_paper|order_of_lines_either\[0.2\]|plain_version\[1-6\]",
     "test_claims.py": r"all_times_at_once|clear_is_decided_soon|finite_population",
     "test_mscr_metrics.py": r"narrower_than_unpaired|holms_correction",
@@ -114,6 +116,7 @@ SLOW = {
     "test_neighbours.py": r"the_search_is_never_wrong|dimensions_and_norms\[shape[34]-"
     r"|torch_finds_the_same\[\d*[13579]\]",
     "test_metrics_intervals.py": r"hold_the_truth_as_often",
+    "test_training.py": r"squeezes_pictures|size_they_were_trained_at",
     "test_training_schemes.py": r"whatever_the_size_of_blocks\[(augmix-jsd|autoaugment)\]",
 }
 LONG_FILES = {  # they begin first, so that no worker is left with one of them in the end
