@@ -7,6 +7,7 @@ import importlib.util
 import os
 import re
 import signal
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -182,6 +183,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if pattern is not None and re.search(pattern, item.nodeid):
             item.add_marker("slow")
     items.sort(key=lambda item: item.path.name not in LONG_FILES)
+
+
+@pytest.fixture(scope="module")
+def same_means() -> Iterator[None]:
+    """K-means of the same vectors only once, for tests that ask for the same categories in many ways."""
+    from scuff.design.overlap import categories
+
+    known: dict[tuple, tuple] = {}
+    means = categories._k_means
+
+    def remembered(vectors, *settings):
+        key = vectors.tobytes(), *settings
+        if key not in known:
+            known[key] = means(vectors, *settings)
+        return known[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(categories, "_k_means", remembered)
+        yield
 
 
 def pytest_terminal_summary(terminalreporter) -> None:

@@ -27,6 +27,7 @@ from typer.testing import CliRunner
 
 import scuff
 from scuff.cli import app
+from scuff.corruptions import registry
 from scuff.training import RECIPES
 
 BLOCKS = read_blocks()
@@ -55,8 +56,9 @@ QUICK_COMMANDS = {  # what runs, and the page whose data it runs on
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """An empty folder to run in, and the recipes as they were afterwards."""
+    """An empty folder to run in, and the recipes and corruptions as they were afterwards."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry, "_registry", dict(registry._registry))
     before = dict(RECIPES)
     yield tmp_path
     RECIPES.clear()

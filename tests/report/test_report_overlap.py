@@ -16,7 +16,6 @@ from typer.testing import CliRunner
 
 from scuff import design, metrics
 from scuff.cli import app
-from scuff.design.overlap import categories
 from scuff.metrics import Accuracies
 from scuff.report import page as report
 from scuff.report import write_report
@@ -32,22 +31,7 @@ from scuff.words import short_names
 SECTIONS = ["overlap", "categories", "benchmark", "coverage", "balance", "accuracies", "overlap-settings"]
 OF_SEEDS = [*SECTIONS[:3], "stability", *SECTIONS[3:]]
 USELESS = "noc-candidates/hue"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def same_means():
-    """K-means of the same vectors is done once: most of these pages are about the same six corruptions."""
-    with pytest.MonkeyPatch.context() as patch:
-        known, means = {}, categories._k_means
-
-        def remembered(vectors, *settings):
-            key = vectors.tobytes(), *settings
-            if key not in known:
-                known[key] = means(vectors, *settings)
-            return known[key]
-
-        patch.setattr(categories, "_k_means", remembered)
-        yield
+pytestmark = pytest.mark.usefixtures("same_means")
 
 
 @pytest.fixture(scope="module")
