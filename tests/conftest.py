@@ -117,6 +117,7 @@ SLOW = {
     "test_neighbours.py": r"the_search_is_never_wrong|dimensions_and_norms\[shape[34]-"
     r"|torch_finds_the_same\[\d*[13579]\]",
     "test_metrics_intervals.py": r"hold_the_truth_as_often",
+    "test_programs.py": r"torch_export_open\[fixed batch\]",
     "test_training.py": r"squeezes_pictures|size_they_were_trained_at",
     "test_training_schemes.py": r"whatever_the_size_of_blocks\[(augmix-jsd|autoaugment)\]",
 }
