@@ -46,11 +46,10 @@ def gaussian_blur(x: Tensor, sigma: float | tuple[float, float], truncate: float
         return ((rows @ across.mT) * 2.0 ** (-2 * UNIT)).float()
     rows, columns = (padded_index(n, 0, 0, border, x.device) for n in (h, w))
     steps, still, weights = _line(high, tall, x.device)
-    down = (padded_index(h, tall, tall, border, x.device), columns, steps, still, weights)
+    first = (padded_index(h, tall, tall, border, x.device), columns, steps, still, weights)
     steps, still, weights = _line(wide, broad, x.device)
-    return kernels.correlate_twice(
-        x, down, (rows, padded_index(w, broad, broad, border, x.device), still, steps, weights)
-    )
+    second = (rows, padded_index(w, broad, broad, border, x.device), still, steps, weights)
+    return kernels.correlate_twice(x, first, second)
 
 
 WIDEST_TAPS = 40
