@@ -96,7 +96,7 @@ class Augmentation:
         (motion,) = motions(self.name, self.severity, size=size, ids=[number], **options)
         places = tuple({"place": k} for k in range(len(labels)))
         objects = Objects(boxes.reshape(-1, 4).astype(np.float64), labels, np.zeros(len(labels), bool), places)
-        moved = moved_objects(objects, motion)
+        (moved,) = moved_objects([objects], motion)
         kept = [one["place"] for one in moved.more]
         return Target(moved.boxes.astype(np.float32).reshape(-1, 4), labels[kept], scores[kept])
 
