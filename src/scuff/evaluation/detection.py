@@ -22,7 +22,7 @@ from scuff.evaluation.runner import CHUNK, Runner
 from scuff.evaluation.truth import Truth
 from scuff.metrics.tasks.regions import count_pairs
 from scuff.models import Classifier
-from scuff.models.detectors import MISSING, Found, class_table
+from scuff.models.detectors import MISSING, Found, by_class, class_table
 from scuff.store import Store, write_rows
 
 LARGEST_BATCH = 32  # pictures at once
@@ -131,12 +131,9 @@ class TaskRunner(Runner):
 
 def _found(found: Found, objects: Any, marks: Tensor | None, table: np.ndarray | None) -> Columns:
     """What a detector found in one picture, by the classes of the data, and what there is."""
-    ghosts = _on_mirror_images(found.boxes, marks).cpu().numpy()
-    boxes, scores, labels = (value.cpu().numpy() for value in found)
-    if table is not None:
-        known = (labels >= 0) & (labels < len(table))
-        labels = np.where(known, table[np.where(known, labels, 0)], MISSING)
-        boxes, scores, ghosts, labels = (value[labels != MISSING] for value in (boxes, scores, ghosts, labels))
+    found = by_class(found, table)
+    ghosts = _on_mirror_images(found.boxes, marks)
+    boxes, scores, labels, ghosts = (value.cpu().numpy() for value in (*found, ghosts))
     return {
         "boxes": boxes.astype(np.float32).ravel(),
         "scores": scores.astype(np.float32),
