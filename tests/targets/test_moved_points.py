@@ -142,3 +142,15 @@ def test_motions_of_any_kinds_are_joined():
             alone = move_boxes(boxes, motion)
             torch.testing.assert_close(moved[k : k + 1], alone[0], atol=1e-4, rtol=0)
             torch.testing.assert_close(visible[k : k + 1], alone[1], atol=1e-4, rtol=0)
+
+
+def test_boxes_that_no_pixel_is_near_are_lost():
+    size = (20, 30)
+    far = torch.full((1, *size), -500.0)
+    for motion in (
+        Motion(size, rows=far, columns=far),
+        Motion(size, rows=far, columns=far, tiles=torch.zeros(1, *size, dtype=torch.long)),
+    ):
+        moved, visible = move_boxes(torch.tensor([[5.0, 5.0, 9.0, 9.0]]), motion)
+        assert moved.isnan().all()
+        assert visible.tolist() == [0.0]

@@ -132,8 +132,8 @@ class TaskRunner(Runner):
 def _found(found: Found, objects: Any, marks: Tensor | None, table: np.ndarray | None) -> Columns:
     """What a detector found in one picture, by the classes of the data, and what there is."""
     found = by_class(found, table)
-    ghosts = _on_mirror_images(found.boxes, marks)
-    boxes, scores, labels, ghosts = (value.cpu().numpy() for value in (*found, ghosts))
+    values = (*found, _on_mirror_images(found.boxes, marks))
+    boxes, scores, labels, ghosts = (value.cpu().numpy() for value in values)
     return {
         "boxes": boxes.astype(np.float32).ravel(),
         "scores": scores.astype(np.float32),

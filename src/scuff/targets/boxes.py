@@ -134,8 +134,8 @@ def _by_field(boxes: Tensor, motion: Motion, of: Tensor) -> tuple[Tensor, Tensor
     parts = list(zip(*(each.split(AT_ONCE.get(boxes.device.type, 1 << 10)) for each in (which, block)), strict=True))
     looks = _Looks(boxes.float(), motion, of)
     largest = None if motion.tiles is None else looks.largest_tiles(parts)
-    found = [looks.hulls(*part, largest) for part in parts]
-    sides, shown = (torch.cat(each) for each in zip(*found, strict=True)) if found else (boxes[:0], boxes[:0, 0])
+    found = [looks.hulls(pairs, near, largest) for pairs, near in parts]
+    sides, shown = (torch.cat(each) for each in zip(*found, strict=True))
     moved, place = torch.full_like(boxes, torch.inf), which[:, None].expand(-1, 4)
     moved.scatter_reduce_(0, place, sides, "amin")  # those on the right and below are negative here
     moved = torch.cat((moved[:, :2], -moved[:, 2:]), dim=1)
