@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,12 +12,14 @@ from tool_modules import load_tool
 
 import scuff
 from scuff.door import motions
-from scuff.export import export
+from scuff.engine import LocalEngine
+from scuff.export import export as export_by_all
 from scuff.moved import moved_objects
 
 shapes = load_tool("painted_shapes")
 PAINTED = shapes.paint_many(3, sizes=((60, 80), (64, 64)))
 MOVING = "suite: moving\nversion: 1\nsize: 64\nentries:\n  flip: {}\n  brightness: {shift: 0.1}\n"
+export = partial(export_by_all, engine=LocalEngine(1))
 
 
 @pytest.fixture
