@@ -44,7 +44,7 @@ def test_boxes_move_with_their_pictures(place, form) -> None:
     for k, (a, b) in enumerate(zip(moved.objects, before.objects, strict=True)):
         size = tuple(int(side) for side in before.sizes[k])
         (motion,) = motions("flip", None, size=size, ids=[int(before.ids[k])], suite=place / "moving.yaml")
-        np.testing.assert_allclose(a.boxes, moved_objects(b, motion).boxes, atol=2e-3)
+        np.testing.assert_allclose(a.boxes, moved_objects([b], motion)[0].boxes, atol=2e-3)
     assert not list((place / "out").rglob(".annotations/*"))
     assert export(f"{form}:{place}/{form}", place / "out", place / "moving.yaml").written == 0
 
