@@ -127,7 +127,11 @@ def test_a_model_answers_while_the_dial_turns_and_says_where_it_fails(page):
 
 def test_where_a_model_fails_is_shown_even_if_it_is_known_first(page, client):
     held = []
-    page.page.route("**/api/corrupt*", held.append)  # the first answer may take seconds
+
+    def hold(route) -> None:  # the first answer may take seconds
+        held.append(route)
+
+    page.page.route("**/api/corrupt*", hold)
     page.open("about:blank")
     with page.page.expect_response("**/api/failures*"):
         page.open(f"{client.address}#entry=brightness&severity=2&size=48")
