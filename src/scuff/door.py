@@ -201,9 +201,8 @@ def corrupt(
         rules = targets or Rules()
         if len(ids) != 1:
             raise ImageError(f"expected one image with its targets, got {len(ids)}; pass a list with a sample for each")
-        (motion,) = motions_of(
-            plan, sent(ids, opened.batch.device), opened.batch.shape[1:], seed, scale, rules.convention
-        )
+        ids = sent(ids, opened.batch.device)
+        (motion,) = motions_of(plan, ids, opened.batch.shape[1:], seed, scale, rules.convention)
         return sample.moved(made, motion, rules)
 
     sample = open_sample(images)
@@ -254,9 +253,8 @@ def open_each(images: Sequence[Images], ids: Ids, check: bool) -> Iterator[tuple
         yield opened, ids if isinstance(ids, str) else [int(numbers[place])]
 
 
-def _corrupt_batch(batch: Tensor, plan: Resolved, seed: int, ids: Ids, scale: bool, as_published: bool) -> Tensor:
+def _corrupt_batch(batch: Tensor, plan: Resolved, seed: int, ids: Tensor, scale: bool, as_published: bool) -> Tensor:
     """(N, C, H, W), uint8 or float32, in; the same out. Whatever the input, results lie on the 8-bit grid."""
-    ids = given_ids(ids, batch)
     if plan.choices:
         drawn = integers(image_keys(plan.entry, None, ids, seed), "level", low=0, high=len(plan.choices) - 1)
         options: dict[str, Any] = {"seed": seed, "scale": scale, "as_published": as_published}
