@@ -89,10 +89,10 @@ class FusedConvolution(nn.Module):
     def __init__(self, layer: nn.Conv2d) -> None:
         super().__init__()
         self.weight, self.bias = layer.weight, layer.bias
-        self.how = [list(layer.stride), list(layer.padding), list(layer.dilation)]
+        self.how: list[list[int]] = [list(layer.stride), [int(n) for n in layer.padding], list(layer.dilation)]
         self.groups = layer.groups
-        is_first = layer.in_channels <= FEW_CHANNELS and layer.groups == 1
-        self.folded = nn.Parameter(_folded(layer)) if is_first and self.how[::2] == [[2, 2], [1, 1]] else None
+        is_first = layer.in_channels <= FEW_CHANNELS and layer.groups == 1 and self.how[::2] == [[2, 2], [1, 1]]
+        self.folded = nn.Parameter(_folded(layer.weight.detach(), self.how[1])) if is_first else None
 
     def forward(self, x: Tensor, summand: Tensor | None = None) -> Tensor:
         x = x.to(self.weight.dtype)
@@ -100,21 +100,19 @@ class FusedConvolution(nn.Module):
         if self.folded is None or x.shape[2] % 2 or x.shape[3] % 2:
             return fused_convolution(x, self.weight, self.bias, summand, *self.how, self.groups)
         around: list[int] = []
-        for side, taps, padding, most in zip(
-            *(x.shape[:1:-1], self.weight.shape[:1:-1], self.how[1][::-1], self.folded.shape[:1:-1]), strict=True
-        ):
-            first, wanted = (padding + 1) // 2, (side + 2 * padding - taps) // 2 + 1
-            around += [first, wanted + most - 1 - first - side // 2]
+        for axis in (3, 2):  # as F.pad counts them
+            side, padding = x.shape[axis], self.how[1][axis - 2]
+            first, wanted = (padding + 1) // 2, (side + 2 * padding - self.weight.shape[axis]) // 2 + 1
+            around += [first, wanted + self.folded.shape[axis] - 1 - first - side // 2]
         pairs = F.pad(F.pixel_unshuffle(x, 2), [*around, 0, self.folded.shape[1] - 4 * x.shape[1]])
         return fused_convolution(pairs, self.folded, self.bias, summand, [1, 1], [0, 0], [1, 1], 1)
 
 
-def _folded(layer: nn.Conv2d) -> Tensor:
+def _folded(weight: Tensor, padding: Sequence[int]) -> Tensor:
     """The weights of the same convolution with a stride of 1, of pictures whose 2 x 2 pixels have become channels."""
-    weight = layer.weight.detach()
     around = []
-    for taps, padding in zip(weight.shape[:1:-1], layer.padding[::-1], strict=True):  # type: ignore[arg-type]
-        around += [padding % 2, (taps + padding) % 2]
+    for axis in (3, 2):
+        around += [padding[axis - 2] % 2, (weight.shape[axis] + padding[axis - 2]) % 2]
     weight = F.pixel_unshuffle(F.pad(weight, around), 2)
     return F.pad(weight, [0, 0, 0, 0, 0, ALIGNED - weight.shape[1]])
 
