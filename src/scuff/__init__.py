@@ -51,6 +51,7 @@ _MODULES = (
     "locks",
     "metrics",
     "models",
+    "publish",
     "random",
     "streams",
     "studies",

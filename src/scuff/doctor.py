@@ -23,6 +23,8 @@ GAINS = {  # what an extra adds
     "cluster": "--engine ray",
     "s3": "folders like s3://bucket/out",
     "explore": "scuff explore",
+    "figures": "scuff export --as svg, png and pdf",
+    "mlflow": "scuff export --as mlflow",
 }
 VARIABLES = (  # which change what happens; others may hold secrets
     *("CUDA_VISIBLE_DEVICES", "HF_HOME", "NUMBA_CACHE_DIR", "NUMBA_DISABLE_JIT", "NUMBA_NUM_THREADS"),

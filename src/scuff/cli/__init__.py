@@ -17,8 +17,8 @@ from scuff.cli.plugins import accept_plugins
 # In the order in which a newcomer wants them. Each is `VERB_command` of the module of its name, or a group, `VERB_app`.
 VERBS = (
     *("list", "show", "gallery", "corrupt", "lock", "verify", "evaluate", "compare", "survival", "check", "stream"),
-    *("adapt", "train", "overlap", "design", "separation", "mscr", "distance", "validity", "report", "explore"),
-    *("progress", "demo", "doctor"),
+    *("adapt", "train", "overlap", "design", "separation", "mscr", "distance", "validity", "report", "export"),
+    *("explore", "progress", "demo", "doctor"),
 )
 # Verbs whose module is named after their question.
 FILES = {"check": "claims", "mscr": "separation", "distance": "transform_space"}
@@ -109,6 +109,7 @@ def _main(
       scuff validity table.csv --mapping mapping.yaml --out runs/valid
       scuff stream preview gradual --data fashion    corruptions that change over time, drawn
       scuff report runs/mine             write one HTML page about any folder of results
+      scuff export runs/mine --as latex  tables for a paper; also figures, timm's CSV, Hugging Face, MLflow
       scuff explore                      play with corruptions, or walk through a folder of results, in a browser
       scuff doctor                       versions, devices, caches and what is missing, for an issue report
       scuff progress runs/noc --watch    watch a study, from any machine that sees its folder
