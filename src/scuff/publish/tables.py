@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from scuff.publish.evaluations import ALEXNET, describe, place_for, read_classifiers, write_text
 from scuff.report.evaluation.scores import ce_table, measure
 from scuff.report.evaluation.sections import summary_section
 from scuff.report.parts import tables_of
 from scuff.report.write import read_page
-from scuff.tables import Cell, Column, Table
+from scuff.tables import Cell, Column, Table, mark_best
 from scuff.words import entry_name, percent
 
 LATEX = {
@@ -54,17 +55,23 @@ def result_tables(directory: str, baseline: str | None) -> tuple[str, list[Table
         return f"{page.title}. {page.lead}", tables
     scores = measure(evaluation, baseline or ALEXNET)
     (summary,) = tables_of(summary_section(scores))
-    tables = [Table("Scores, with 95 % intervals", summary.columns, summary.rows)]
+    tables = [replace(summary, caption="Scores, with 95 % intervals")]
     if len(scores.means):
-        best = "lowest" if len(scores.models) > 1 else ""
-        error = Column("corruption", "value", percent, interval=True, best=best)  # type: ignore[arg-type]
+        error = Column("corruption", "value", percent, interval=True)
         caption = "Errors in per cent by corruption, over all severities, with 95 % intervals"
-        tables.append(
-            Table.pivot(caption, scores.means, "corruption", "model", error, heads=scores.models, name=entry_name)
-        )
+        means = Table.pivot(caption, scores.means, "corruption", "model", error, heads=scores.models, name=entry_name)
+        tables.append(_mark_models(means))
     if len(scores.ces):
-        tables.append(ce_table(scores.ces, scores.models, baseline or ALEXNET))
+        tables.append(_mark_models(ce_table(scores.ces, scores.models, baseline or ALEXNET)))
     return describe(evaluation), tables
+
+
+def _mark_models(table: Table) -> Table:
+    """Mark the lowest value of each row, where there are several models."""
+    marked = [
+        [row[0], *(cell for (cell,) in mark_best([[cell] for cell in row[1:]], ["lowest"]))] for row in table.rows
+    ]
+    return replace(table, rows=marked)
 
 
 def latex(table: Table, label: str) -> str:

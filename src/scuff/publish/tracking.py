@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from scuff.evaluation import CLEAN, Evaluation
+from scuff.evaluation import Evaluation
 from scuff.packages import need
 from scuff.publish.evaluations import measure_classifiers
 from scuff.report.evaluation.scores import Scores
@@ -26,13 +26,18 @@ def log_runs(directory: str, out: str | None, baseline: str | None) -> list[str]
     """Log every model; one that is there with the same results is left alone. `out` is MLflow's tracking URI."""
     need("an export to MLflow", "mlflow")
     from mlflow import MlflowClient
+    from mlflow.exceptions import MlflowException
 
     evaluation, scores = measure_classifiers(directory, baseline, "mlflow")
-    client = MlflowClient(tracking_uri=out if out is None or "://" in out else Path(out).absolute().as_uri())
     name = f"scuff {evaluation.suite.name}"
-    experiment = client.get_experiment_by_name(name)
-    number = client.create_experiment(name) if experiment is None else experiment.experiment_id
-    return [f"run {_log(client, number, model, evaluation, scores)} ({model}) in {name!r}" for model in scores.models]
+    try:
+        client = MlflowClient(tracking_uri=out if out is None or "://" in out else Path(out).absolute().as_uri())
+        experiment = client.get_experiment_by_name(name)
+        number = client.create_experiment(name) if experiment is None else experiment.experiment_id
+        runs = {model: _log(client, number, model, evaluation, scores) for model in scores.models}
+    except MlflowException as error:
+        raise ValueError(f"MLflow refuses: {error}") from error
+    return [f"{model} as run {run} of the experiment {name!r}" for model, run in runs.items()]
 
 
 def _log(client: Any, experiment: str, model: str, evaluation: Evaluation, scores: Scores) -> str:
@@ -50,7 +55,9 @@ def _log(client: Any, experiment: str, model: str, evaluation: Evaluation, score
     known = client.search_runs([experiment], f"tags.`{TAG}` = '{digest}' and attributes.status = 'FINISHED'")
     if known:
         return known[0].info.run_id
-    run = client.create_run(experiment, run_name=model, tags={TAG: digest, "scuff.version": _version(evaluation)})
+    run = client.create_run(
+        experiment, run_name=model, tags={TAG: digest, "scuff.version": str(evaluation.settings.get("scuff"))}
+    )
     params = [Param(key, str(value)) for key, value in told.items() if value is not None]
     client.log_batch(run.info.run_id, params=params)
     for start in range(0, len(metrics), MOST_AT_ONCE):
@@ -62,20 +69,9 @@ def _log(client: Any, experiment: str, model: str, evaluation: Evaluation, score
 def _metrics(model: str, scores: Scores) -> Iterator[tuple[str, float, int]]:
     """Names, values and steps: scores with their intervals, and errors by corruption with the severity as step."""
     line = scores.summary[scores.summary["model"] == model].iloc[0]
-    yield from ((key, float(line[key]), 0) for key in line.index if key != "model" and _is_number(line[key]))
-    of_model = scores.errors[(scores.errors["model"] == model) & (scores.errors["corruption"] != CLEAN)]
-    for row in of_model.itertuples():
-        yield f"error/{row.corruption}", float(row.value), int(row.severity)
-    for row in scores.means[scores.means["model"] == model].itertuples():
-        yield from (
-            (f"mean_error/{row.corruption}{end}", float(getattr(row, end.lstrip("_") or "value")), 0)
-            for end in ("", "_low", "_high")
-        )
-
-
-def _is_number(value: Any) -> bool:
-    return pd.api.types.is_number(value)
-
-
-def _version(evaluation: Evaluation) -> str:
-    return str(evaluation.settings.get("scuff", ""))
+    yield from ((key, float(value), 0) for key, value in line.items() if pd.api.types.is_number(value))
+    for cell in scores.errors[scores.errors["model"] == model].to_dict("records"):
+        yield f"error/{cell['corruption']}", float(cell["value"]), int(cell["severity"])
+    for line in scores.means[scores.means["model"] == model].to_dict("records"):
+        for column, end in (("value", ""), ("low", "_low"), ("high", "_high")):
+            yield f"mean_error/{line['corruption']}{end}", float(line[column]), 0
