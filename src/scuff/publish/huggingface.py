@@ -48,7 +48,8 @@ def write_dataset(directory: str, out: str | None, baseline: str | None) -> list
 def _parquet(table: pd.DataFrame) -> bytes:
     """Words as words, which every reader knows, and not as numbers in a dictionary."""
     arrow = pa.Table.from_pandas(table, preserve_index=False).replace_schema_metadata()
-    kinds = [pa.string() if pa.types.is_dictionary(field.type) else field.type for field in arrow.schema]
+    words = (pa.types.is_dictionary, pa.types.is_large_string)
+    kinds = [pa.string() if any(check(field.type) for check in words) else field.type for field in arrow.schema]
     file = io.BytesIO()
     pq.write_table(arrow.cast(pa.schema(list(zip(arrow.column_names, kinds, strict=True)))), file, compression="zstd")
     return file.getvalue()

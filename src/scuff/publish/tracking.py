@@ -71,7 +71,7 @@ def _metrics(model: str, scores: Scores) -> Iterator[tuple[str, float, int]]:
     line = scores.summary[scores.summary["model"] == model].iloc[0]
     yield from ((key, float(value), 0) for key, value in line.items() if pd.api.types.is_number(value))
     for cell in scores.errors[scores.errors["model"] == model].to_dict("records"):
-        yield f"error/{cell['corruption']}", float(cell["value"]), int(cell["severity"])
+        yield f"error_of/{cell['corruption']}", float(cell["value"]), int(cell["severity"])
     for line in scores.means[scores.means["model"] == model].to_dict("records"):
         for column, end in (("value", ""), ("low", "_low"), ("high", "_high")):
-            yield f"mean_error/{line['corruption']}{end}", float(line[column]), 0
+            yield f"mean_error_of/{line['corruption']}{end}", float(line[column]), 0
