@@ -64,8 +64,8 @@ def test_the_best_of_a_row_is_the_model_with_the_lowest_error(evaluation):
     (place,) = export_results(folder, "markdown")
     lines = [line for line in Path(place).read_text().splitlines() if line.startswith("| ") and "---" not in line]
     heads = next(line for line in lines if line.startswith("| corruption")).strip("| ").split(" | ")
-    row = next(line for line in lines if line.startswith("| plasma noise")).strip("| ").split(" | ")
-    rows = made.rows[made.rows["corruption"] == "plasma_noise"]
+    row = next(line for line in lines if line.startswith("| brownish noise")).strip("| ").split(" | ")
+    rows = made.rows[made.rows["corruption"] == "brownish_noise"]
     errors = (rows["prediction"] != rows["label"]).groupby(rows["model"], observed=True).mean()
     best = heads[next(place for place, cell in enumerate(row) if cell.startswith("**"))]
     assert best == errors.idxmin()

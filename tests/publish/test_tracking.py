@@ -25,13 +25,14 @@ def test_a_run_per_model_with_scores_and_errors_by_severity(tmp_path, monkeypatc
     rows = made.rows[made.rows["model"] == "mlp"]
     assert runs["mlp"].data.metrics["mean_error"] == pytest.approx(metrics.mean_error(rows).value)
     assert runs["mlp"].data.params["suite"] == "cifar10-c-bar"
-    history = client.get_metric_history(runs["mlp"].info.run_id, "error_of/plasma_noise")
-    noise = rows[rows["corruption"] == "plasma_noise"]
+    history = client.get_metric_history(runs["mlp"].info.run_id, "error_of/brownish_noise")
+    noise = rows[rows["corruption"] == "brownish_noise"]
     errors = (noise["prediction"] != noise["label"]).groupby(noise["severity"]).mean()
+    assert len(errors) == 5
     assert {each.step: each.value for each in history} == pytest.approx(errors.to_dict())
 
 
-def test_what_mlflow_refuses_is_one_line(tmp_path, monkeypatch):
+def test_what_mlflow_refuses_is_one_line(tmp_path):
     folder = save_evaluation(make_evaluation(tmp_path, "cifar10-c-bar", models=("mlp",), images=16), tmp_path)
     with pytest.raises(ValueError, match="MLflow refuses"):
         export_results(folder, "mlflow", "nonsense://place")
