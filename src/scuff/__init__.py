@@ -55,6 +55,7 @@ _MODULES = (
     "random",
     "streams",
     "studies",
+    "suites",
     "targets",
     "training",
 )

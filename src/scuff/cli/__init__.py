@@ -119,7 +119,7 @@ def _main(
       scuff doctor                       versions, devices, caches and what is missing, for an issue report
       scuff progress runs/noc --watch    watch a study, from any machine that sees its folder
 
-    Own corruptions, suites, data, models, metrics and studies: scuff COMMAND --plugin FILE.py, or [tool.scuff] plugins =
+    Own corruptions, suites, data, models, metrics and studies: scuff COMMAND --plugin FILE.py, [tool.scuff] plugins =
     ["FILE.py"] in pyproject.toml, or an installed package; see docs/plugins.md.
 
     Each command explains itself: scuff COMMAND --help. Long ones can be interrupted and run again to resume.
