@@ -36,7 +36,7 @@ RUNNABLE = {
 }
 LONG = (
     "README.md",
-    *(f"docs/{page}.md" for page in ("claims", "evaluation", "report", "samples", "survival")),
+    *(f"docs/{page}.md" for page in ("claims", "evaluation", "export", "report", "samples", "survival")),
 )  # seconds
 COMMANDS = [(block, words) for block in BLOCKS if block.language == "bash" for words in scuff_commands(block)]
 QUICK_COMMANDS = {  # what runs, and the page whose data it runs on

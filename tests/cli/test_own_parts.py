@@ -44,7 +44,12 @@ def clean(tmp_path, monkeypatch):
 def install(monkeypatch, value):
     """As if a package with this entry point were installed."""
     point = importlib.metadata.EntryPoint("mine", value, "scuff.plugins")
-    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [point] if group == "scuff.plugins" else [])
+    real = importlib.metadata.entry_points  # which others ask, too
+
+    def entry_points(**by):
+        return [point] if by == {"group": "scuff.plugins"} else real(**by)
+
+    monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
     monkeypatch.setattr(plugins, "_has_looked", False)
 
 
@@ -113,6 +118,13 @@ def test_python_and_the_gallery_know_it(stripes):
     assert "Dark stripes" in Path("pages/striped-32.md").read_text()
     train, test = scuff.open_source("bars", "train"), scuff.open_source("bars")
     assert train.fingerprint() != test.fingerprint()
+
+
+def test_the_explorer_knows_it(stripes):
+    pytest.importorskip("starlette")
+    from scuff.explore.open import open_explorer
+
+    assert "striped-32" in open_explorer(models=["brightest:20"], data="bars", device="cpu").suites
 
 
 def test_a_study_from_a_plain_file_named_before_or_after_the_verb(stripes, monkeypatch):
