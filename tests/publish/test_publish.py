@@ -13,7 +13,9 @@ from scuff import metrics
 from scuff.cli import app
 from scuff.publish import FORMS, export_results
 from scuff.publish.figures import figures_for_paper
+from scuff.publish.grids import grids_for_paper
 from scuff.publish.tables import latex, markdown
+from scuff.report.evaluation.evaluation import evaluation_page
 from scuff.report.figure import layout_of, line_trace
 from scuff.report.page import Page
 from scuff.report.parts import figures, section
@@ -155,3 +157,19 @@ def test_sequences_have_tables_too(tmp_path):
     assert "flip" in Path(place).read_text()
     with pytest.raises(ValueError, match="no evaluation of classifiers on still images"):
         export_results(tmp_path, "timm-csv")
+
+
+def test_heat_maps_become_figures(evaluation):
+    pytest.importorskip("plotly")
+    folder, made = evaluation
+    page = evaluation_page(made, str(folder), data=None)
+    grids = dict(grids_for_paper(page, 600))
+    assert set(grids) == {"cells-resnet20", "cells-wide-resnet", "cells-mlp"}
+    figure = grids["cells-mlp"]
+    (trace,) = figure["data"]
+    assert figure["layout"]["xaxis"]["ticktext"] == ["1", "2", "3", "4", "5", "mean"]
+    row = figure["layout"]["yaxis"]["ticktext"].index("brownish noise")
+    noise = made.rows[(made.rows["model"] == "mlp") & (made.rows["corruption"] == "brownish_noise")]
+    errors = (noise["prediction"] != noise["label"]).groupby(noise["severity"]).mean()
+    assert trace["text"][row] == [percent(error) for error in (*errors, errors.mean())]
+    assert all(0 <= step < 20 for step in trace["z"][row])

@@ -11,6 +11,7 @@ from typing import Any
 
 from scuff.packages import need
 from scuff.publish.evaluations import write_text
+from scuff.publish.grids import grids_for_paper
 from scuff.report.colours import mark, themes
 from scuff.report.figure import LEGEND, Figure
 from scuff.report.page import Page
@@ -42,7 +43,7 @@ def write_pdf(directory: str, out: str | None, baseline: str | None) -> list[str
 def _write(directory: str, out: str | None, baseline: str | None, form: str) -> list[str]:
     need(f"a figure as {form.upper()}", "playwright", "plotly")
     page = read_page(directory, **({} if baseline is None else {"baseline": baseline}))
-    drawn = dict(figures_for_paper(page))
+    drawn = dict(figures_for_paper(page)) | dict(grids_for_paper(page, WIDTH))
     if not drawn:
         raise ValueError(f"the report of {directory} has no figures")
     folder = out or os.path.join(os.path.dirname(directory) if directory.endswith(".csv") else directory, "figures")
