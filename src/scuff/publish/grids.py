@@ -29,7 +29,7 @@ def grids_for_paper(page: Page, width: int) -> Iterator[tuple[str, dict[str, Any
                 matrices += 1
                 matrix = part["matrix"]
                 names = [name for heads in matrix.columns for name in heads.names]
-                key = section["key"] + (f"-{matrices}" if matrices > 1 else "")
+                key = f"{section['key']}-matrix{matrices if matrices > 1 else ''}"
                 yield key, _grid(matrix.rows, names, matrix.scale, width)
 
 
