@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from scuff.evaluation import Evaluation, read_evaluation
+from scuff.report.evaluation.evaluation import is_sample
 from scuff.report.evaluation.scores import Scores, measure
 from scuff.report.evaluation.settings import suite_words
 from scuff.report.write import EVALUATION
@@ -15,10 +16,8 @@ ALEXNET = "alexnet"
 
 def read_classifiers(directory: str) -> Evaluation | None:
     """An evaluation of classifiers on still images; None if a folder holds anything else."""
-    if directory.endswith(".csv") or not Store(directory).exists(EVALUATION):
+    if directory.endswith(".csv") or not Store(directory).exists(EVALUATION) or is_sample(Store(directory)):
         return None
-    if not Store(directory).names("rows", ".parquet"):
-        return None  # a sample
     evaluation = read_evaluation(directory)
     return None if "task" in evaluation.settings or "frame" in evaluation.rows else evaluation
 

@@ -54,6 +54,7 @@ def _grid(groups: Sequence[Group], columns: Sequence[str], scale: Any, width: in
     }
     axis = {"showgrid": False, "zeroline": False, "automargin": True, "linecolor": muted}
     across = {"tickvals": list(range(len(columns))), "ticktext": list(map(escape, columns)), "side": "top"}
+    across |= {"tickangle": 0 if is_numbered and max(map(len, columns), default=0) < 9 else -90}
     down = {"tickvals": list(range(len(rows))), "ticktext": [escape(row.name) for row in rows], "autorange": "reversed"}
     height = 90 + (ROW if is_numbered else SMALL_ROW) * len(rows)
     layout = {"width": width, "height": height, "font": font, "paper_bgcolor": "#ffffff", "plot_bgcolor": "#ffffff"}
