@@ -50,7 +50,7 @@ SLOW = {
     "test_repository_locks.py": r"candidates|-ccc-|\[[a-z0-9-]+-p-(fashion|pictures)",
     # processes that are killed, stopped and started again, on one machine and on a cluster
     "test_plugins.py": r"workers|worker_processes|modules_are_attributes",
-    "test_own_parts.py": r"installs_with_pip",
+    "test_own_parts.py": r"installs_with_pip|worker_processes",
     "test_cluster.py": r"killed_driver|node_dies|fails_is_tried_elsewhere|far_too_long|placed_by_what_they_need"
     r"|cannot_start",
     "test_engine.py": r"always_ends_its_process|all_processes_die|process_died|sees_one_gpu|leaving_early"

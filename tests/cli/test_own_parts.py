@@ -170,6 +170,35 @@ def test_a_source_with_a_place_and_one_that_fails(clean):
         scuff.open_source("dots:here", "train")
 
 
+MINE = '''
+from pathlib import Path
+import numpy as np
+import scuff
+
+@scuff.register(family="light")
+def veil(x, *, strength):
+    """A veil in front of the lens."""
+    return x * (1 - strength) + strength
+
+scuff.suites.register(Path(__file__).with_name("veils.yaml"))
+
+@scuff.data.register()
+def black():
+    return np.zeros((4, 32, 32, 3), np.uint8), np.arange(4)
+'''
+
+
+def test_worker_processes_know_suites_of_a_plain_file(tmp_path):
+    (tmp_path / "mine.py").write_text(MINE)
+    (tmp_path / "veils.yaml").write_text(
+        "suite: veils\nversion: 1\nsize: 32\nseverities: 2\nentries:\n  veil: {strength: [0.3, 0.6]}\n"
+    )
+    command = ["corrupt", "black", "out", "--suite", "veils", "--workers", "2", "--plugin", "mine.py"]
+    done = subprocess.run([sys.executable, "-m", "scuff", *command], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert np.load(tmp_path / "out" / "veil.npy").max() == 153  # 0.6 of 255
+
+
 def test_the_example_installs_with_pip(tmp_path):
     shutil.copytree(EXAMPLE, tmp_path / "source")
     target = tmp_path / "target"
