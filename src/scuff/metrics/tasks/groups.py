@@ -25,7 +25,7 @@ def jackknife(value: float, left_out: np.ndarray, n: int, note: str = "") -> Sco
     and no less than 0 if the score cannot be.
 
     >>> print(jackknife(0.5, np.array([0.49, 0.5, 0.51]), 30))
-    0.50 [0.42, 0.58] (n = 30; jackknife over 3 groups of images 95 %)
+    0.50 [0.45, 0.55] (n = 30; jackknife over 3 groups of images 95 %)
     """
     count = len(left_out)
     words = f"jackknife over {count} groups of images 95 %"
