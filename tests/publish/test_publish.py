@@ -83,6 +83,14 @@ def test_words_that_mean_something_to_latex_and_markdown():
     assert markdown(table).splitlines()[-2] == "| --- | ---: |"
 
 
+def test_a_long_table_goes_over_pages():
+    table = Table.of_texts(["name", "value"], [[str(number), "1"] for number in range(41)])
+    written = latex(table, "tab:long")
+    assert written.startswith("\\begin{longtable}{lr}\n\\caption{}\\label{tab:long}\\\\\n\\toprule\n")
+    assert "\\midrule\\endhead" in written
+    assert written.endswith("\\bottomrule\n\\end{longtable}\n")
+
+
 def test_timm_csv_has_timms_columns_and_our_numbers(evaluation):
     folder, made = evaluation
     corrupted, clean = export_results(folder, "timm-csv")

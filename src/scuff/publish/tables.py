@@ -26,13 +26,14 @@ LATEX = {
     "\u00a0": "~",
     "\u00d7": r"$\times$",
 }
+MOST_ROWS = 40  # on a page of LaTeX
 MARKDOWN = re.compile(r"([\\|*<>`\[\]]|\b_|_\b)")  # what would be more than itself; an underscore inside a word is not
 
 
 def write_latex(directory: str, out: str | None, baseline: str | None) -> list[str]:
     """All tables in one file, for \\input; each is a `table` that can be cut out."""
     title, tables = result_tables(directory, baseline)
-    head = f"% {title}\n% Needs \\usepackage{{booktabs}} and \\usepackage[T1]{{fontenc}}.\n"
+    head = f"% {title}\n% Needs \\usepackage{{booktabs, longtable}} and \\usepackage[T1]{{fontenc}}.\n"
     floats = [latex(table, f"tab:scuff-{number}") for number, table in enumerate(tables, 1)]
     return [write_text(place_for(directory, out, "scores.tex"), "\n".join([head, *floats]))]
 
@@ -75,7 +76,7 @@ def _mark_models(table: Table) -> Table:
 
 
 def latex(table: Table, label: str) -> str:
-    """A table as a float of booktabs; intervals in brackets, the best in bold.
+    """A table as a float of booktabs, or over several pages; intervals in brackets, the best in bold.
 
     >>> from scuff.words import plain
     >>> lines = [{"model": "a_1", "mce": 76.7, "low": 76.3, "high": 77.1}]
@@ -83,18 +84,21 @@ def latex(table: Table, label: str) -> str:
     >>> print(latex(Table.of("Scores", lines, columns), "tab:1").splitlines()[7])
     a\\_1 & 76.7 {\\scriptsize [76.3, 77.1]} \\\\
     """
+    sides = "".join("r" if head.is_number else "l" for head in table.columns)
+    caption = rf"\caption{{{escape_latex(table.caption)}}}\label{{{label}}}"
+    if len(table.rows) > MOST_ROWS:
+        before, after = [rf"\begin{{longtable}}{{{sides}}}", rf"{caption}\\"], [r"\end{longtable}"]
+    else:
+        before = [r"\begin{table}", r"\centering", caption, rf"\begin{{tabular}}{{{sides}}}"]
+        after = [r"\end{tabular}", r"\end{table}"]
     lines = [
-        r"\begin{table}",
-        r"\centering",
-        rf"\caption{{{escape_latex(table.caption)}}}\label{{{label}}}",
-        rf"\begin{{tabular}}{{{''.join('r' if head.is_number else 'l' for head in table.columns)}}}",
+        *before,
         r"\toprule",
         _row((escape_latex(head.name) for head in table.columns), " & ", "", r" \\"),
-        r"\midrule",
+        r"\midrule" + (r"\endhead" if len(table.rows) > MOST_ROWS else ""),
         *(_row((_cell(cell, escape_latex, LATEX_LOOK) for cell in row), " & ", "", r" \\") for row in table.rows),
         r"\bottomrule",
-        r"\end{tabular}",
-        r"\end{table}",
+        *after,
     ]
     return "\n".join(lines) + "\n"
 
