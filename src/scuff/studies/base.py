@@ -126,9 +126,10 @@ class Study(Generic[R]):
 
 
 _own: dict[str, type[Study[Any]]] = {}
+S = TypeVar("S", bound=Study[Any])
 
 
-def register(cls: C) -> C:
+def register(cls: type[S]) -> type[S]:
     """Give a study of your own its command, `scuff COMMAND`, and its page; decorate the class above `@study`."""
     if not cls.command.isidentifier() or _own.get(cls.command, cls) is not cls:
         raise ValueError(f"the study {cls.__name__} needs a command of its own, in one word, got {cls.command!r}")
