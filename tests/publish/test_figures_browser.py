@@ -1,5 +1,7 @@
 """Figures as files, drawn by a real browser."""
 
+import io
+
 import pytest
 from made_evaluations import make_evaluation, save_evaluation
 from PIL import Image
@@ -26,6 +28,6 @@ def test_every_figure_of_the_report(tmp_path, form, first):
             assert b"mlp" in content or b"brownish noise" in content  # the legend, or the heat map
             assert b"@" not in content
         if form == "png":
-            assert Image.open(place).size[0] == 2040
+            assert Image.open(io.BytesIO(content)).size[0] == 2040
         if form == "pdf":
             assert content.count(b"/Type /Page\n") == 1
