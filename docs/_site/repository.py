@@ -27,11 +27,11 @@ def read_source(app: Any, docname: str, source: list[str]) -> None:
 
 def _inside(link: re.Match[str], folder: Path, docs: Path) -> str:
     target = (folder / link["path"]).resolve()
-    if target.is_relative_to(docs) or (target.is_file() and target.name not in PAGES):
-        return link[0]
     name = target.relative_to(docs.parent).as_posix()
     if name in PAGES:
         return f"](/{PAGES[name]}{link['anchor'] or ''})"
+    if target.is_relative_to(docs) or target.is_file():
+        return link[0]
     module = name.removeprefix("src/").replace("/", ".")  # a folder of the package
     return f"](/reference/generated/{module}.rst)"
 

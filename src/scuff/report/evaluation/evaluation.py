@@ -48,12 +48,16 @@ def page(
     from scuff.report.overlap import overlap as about_overlaps
 
     more = [] if overlap is None else about_overlaps.page(os.fspath(overlap), threshold=threshold).sections
-    store = Store(directory)
-    if store.names("sampled", ".parquet") and all(map(is_clean, store.names("rows", ".parquet"))):
+    if is_sample(Store(directory)):
         if baseline != "alexnet" or data is not None:
             raise ValueError(f"{directory} holds a sample, whose page has no baseline to choose and shows no images")
         return sampled_page(directory).with_sections(more)
     return evaluation_page(read_evaluation(directory), directory, baseline=baseline, data=data).with_sections(more)
+
+
+def is_sample(store: Store) -> bool:
+    """Whether a folder holds a sample of all cells, and no cell but the clean one."""
+    return bool(store.names("sampled", ".parquet")) and all(map(is_clean, store.names("rows", ".parquet")))
 
 
 def evaluation_page(
