@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from scuff.packages import need
@@ -25,22 +26,8 @@ DRAW = "([figure, options]) => Plotly.toImage(figure, options)"
 COLOUR = re.compile(r"color(scale)?$")
 
 
-def write_svg(directory: str, out: str | None, baseline: str | None) -> list[str]:
-    """Every figure as SVG."""
-    return _write(directory, out, baseline, "svg")
-
-
-def write_png(directory: str, out: str | None, baseline: str | None) -> list[str]:
-    """Every figure as PNG, on white."""
-    return _write(directory, out, baseline, "png")
-
-
-def write_pdf(directory: str, out: str | None, baseline: str | None) -> list[str]:
-    """Every figure as a PDF of its own size, in vectors."""
-    return _write(directory, out, baseline, "pdf")
-
-
 def _write(directory: str, out: str | None, baseline: str | None, form: str) -> list[str]:
+    """Every figure as a file of its own: SVG and PDF in vectors, PNG on white."""
     need(f"a figure as {form.upper()}", "playwright", "plotly")
     page = read_page(directory, **({} if baseline is None else {"baseline": baseline}))
     drawn = dict(figures_for_paper(page)) | dict(grids_for_paper(page, WIDTH))
@@ -49,6 +36,9 @@ def _write(directory: str, out: str | None, baseline: str | None, form: str) -> 
     folder = out or os.path.join(os.path.dirname(directory) if directory.endswith(".csv") else directory, "figures")
     contents = zip(drawn, _draw(drawn, form), strict=True)
     return [write_text(os.path.join(folder, f"{key}.{form}"), content) for key, content in contents]
+
+
+write_svg, write_png, write_pdf = (partial(_write, form=form) for form in ("svg", "png", "pdf"))
 
 
 def figures_for_paper(page: Page) -> Iterator[tuple[str, dict[str, Any]]]:
