@@ -9,7 +9,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-PAGES = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "README.md": "index.rst"}
+PAGES = {
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "examples/scuff-stripes/README.md": "plugin-example.md",
+    "README.md": "index.rst",
+}
 SHOWN = {page.removesuffix(".md"): name for name, page in PAGES.items() if page.endswith(".md")}
 OUTSIDE = re.compile(r"\]\((?P<path>(?:\.\./)+[\w./-]+)(?P<anchor>#[\w-]*)?\)")
 
@@ -20,7 +25,7 @@ def read_source(app: Any, docname: str, source: list[str]) -> None:
     if docname in SHOWN:
         path = docs.parent / SHOWN[docname]
         app.env.note_dependency(str(path))
-        source[0] = path.read_text(encoding="utf-8").replace("](docs/", "](")
+        source[0] = re.sub(r"\]\((\.\./)*docs/", "](", path.read_text(encoding="utf-8"))
     elif (docs / f"{docname}.md").exists():
         source[0] = OUTSIDE.sub(lambda link: _inside(link, (docs / docname).parent, docs), source[0])
 
