@@ -191,7 +191,7 @@ def command_page(path: str, command: Any) -> str:
         if records:
             lines += [title, "-" * len(title), "", f".. program:: {path}", ""]
         for names, text in records:
-            lines += [entry(TYPES.sub(lambda match: PLACES[match[1]], names)), *indented(escaped(text)), ""]
+            lines += [entry(names), *indented(escaped(text)), ""]
     below = subcommands(command)
     if below:
         lines += ["Commands", "--------", "", ".. toctree::", "   :maxdepth: 1", ""]
@@ -200,10 +200,11 @@ def command_page(path: str, command: Any) -> str:
 
 
 def argument_entry(names: str) -> str:
-    return f"``{names}``"
+    return f"``{TYPES.sub('', names)}``"
 
 
 def option_entry(names: str) -> str:
+    names = TYPES.sub(lambda match: PLACES[match[1]], names)
     return f".. option:: {names.replace(' / ', ', ')}\n"
 
 
