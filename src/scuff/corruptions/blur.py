@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import partial
+from functools import lru_cache, partial
 
 import torch
 from torch import Tensor
@@ -135,7 +135,9 @@ def motion_blur(pixels: Tensor, angle: Tensor, *, radius: int, sigma: float) -> 
     return filters.imagemagick_bytes(levels).to(torch.uint8)
 
 
+@lru_cache(maxsize=8)
 def _zoom_ramps(shape: Shape, *, steps: int, step: float) -> Tensor:
+    """The same for all pictures of a size, and so made once."""
     return zoom_blur(ramps(shape), steps=steps, step=step)
 
 

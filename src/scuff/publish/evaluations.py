@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from scuff.evaluation import Evaluation, read_evaluation
-from scuff.report.evaluation.evaluation import is_sample
+from scuff.evaluation.sampled import is_sample
 from scuff.report.evaluation.scores import Scores, measure
 from scuff.report.evaluation.settings import suite_words
 from scuff.report.write import EVALUATION

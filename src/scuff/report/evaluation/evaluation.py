@@ -7,7 +7,7 @@ import os
 from scuff.data import CorruptedSource, Source
 from scuff.design.overlap.nonoverlapping import THRESHOLD
 from scuff.evaluation import Evaluation, read_evaluation
-from scuff.evaluation.sampled import is_clean
+from scuff.evaluation.sampled import is_sample
 from scuff.report.evaluation import sections as about
 from scuff.report.evaluation import sequences
 from scuff.report.evaluation.sampled import sampled_page
@@ -53,11 +53,6 @@ def page(
             raise ValueError(f"{directory} holds a sample, whose page has no baseline to choose and shows no images")
         return sampled_page(directory).with_sections(more)
     return evaluation_page(read_evaluation(directory), directory, baseline=baseline, data=data).with_sections(more)
-
-
-def is_sample(store: Store) -> bool:
-    """Whether a folder holds a sample of all cells, and no cell but the clean one."""
-    return bool(store.names("sampled", ".parquet")) and all(map(is_clean, store.names("rows", ".parquet")))
 
 
 def evaluation_page(
