@@ -135,8 +135,9 @@ def test_where_a_model_fails_is_shown_even_if_it_is_known_first(page, client):
     page.open("about:blank")
     with page.page.expect_response("**/api/failures*"):
         page.open(f"{client.address}#entry=brightness&severity=2&size=48")
-    page.page.unroute("**/api/corrupt*")
+    assert page.run("document.querySelectorAll('.model .bars li').length") == 0
     held[0].continue_()
+    page.page.unroute("**/api/corrupt*")
     page.wait_for("document.querySelector('.way svg') && document.querySelectorAll('.model .bars li').length === 2")
 
 
