@@ -41,7 +41,7 @@ NEEDED = {  # packages that a file of tests cannot do without
 # What `make test-slow` runs of files that are for `make test` otherwise, beside tests that are marked one by one. The
 # rest of the file, or test_contract_small.py, covers the same on fewer severities and smaller pictures.
 SLOW = {
-    # pixels: what every entry must keep is tested fast on CIFAR-10-C, and on one entry of 224 pixels
+    # pixels: what every entry must keep is tested fast on small pictures, and on one entry of 224 pixels
     "test_golden.py": r"\[(syn2nat-candidates|c-bar-candidates-224)-|\[imagenet-c-(?!fog/3)"
     r"|\[c-bar-candidates-32-(fish_eye|circular_motion_blur|lines|caustic_noise|cocentric_sine|single_frequency)",
     "test_contract.py": r"without_levels|\[(tiny-)?imagenet-c/|\[c-bar-candidates-32/|\[cifar10-c/(?!brightness|frost)",
