@@ -3,8 +3,8 @@
     make bench        (installs the peer beside us, then runs this)
 
 Both get the same uint8 pictures: the peer one at a time, as it only can, scuff as one batch through its public door.
-Times are the best of several rounds, rounds of the two alternate, and torch, OpenCV and OpenBLAS may use one thread.
-`--memory` prints instead how much memory each corruption takes for a batch of 256.
+Times are CPU times, the best of several rounds, rounds of the two alternate, and torch, OpenCV and OpenBLAS may use one
+thread. `--memory` prints instead how much memory each corruption takes for a batch of 256.
 
 The peer does not import on current numpy, scikit-image or setuptools. `load_peer` gives it back the three names that it
 misses and changes nothing else.
@@ -67,9 +67,9 @@ def pictures() -> np.ndarray:
 
 
 def seconds(call) -> float:
-    start = time.perf_counter()
+    start = time.thread_time()
     call()
-    return time.perf_counter() - start
+    return time.thread_time() - start
 
 
 def compare(x: np.ndarray, rounds: int, only: list[str] | None) -> None:

@@ -3,8 +3,8 @@
     make bench        (installs the peers beside us, then runs this and its siblings)
 
 Both get the same uint8 pictures: the peer one at a time, as it only can, scuff as one batch through its public door.
-Times are the best of several rounds, rounds of the two alternate, and torch and OpenCV may use one thread. The peer's
-results are thrown away at once, which spares it the memory that a batch takes; ours is kept. Current
+Times are CPU times, the best of several rounds, rounds of the two alternate, and torch and OpenCV may use one thread.
+The peer's results are thrown away at once, which spares it the memory that a batch takes; ours is kept. Current
 albumentations is not the version that the benchmark was made with: behaviour and defaults have changed since, so each
 transform below is set to do about the same amount of the same work.
 """
@@ -95,9 +95,9 @@ def pictures() -> np.ndarray:
 
 
 def seconds(call) -> float:
-    start = time.perf_counter()
+    start = time.thread_time()
     call()
-    return time.perf_counter() - start
+    return time.thread_time() - start
 
 
 def drain(transform, images: np.ndarray) -> None:
