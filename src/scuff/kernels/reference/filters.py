@@ -9,7 +9,7 @@ from scuff.kernels.borders import fold
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.portable import divide, fused, mix
 
-__all__ = ["box_mean", "correlate", "correlate_bytes", "median", "resample", "sample_bilinear"]
+__all__ = ["box_mean", "correlate", "correlate_bytes", "mean_zoom", "median", "resample", "sample_bilinear"]
 
 
 @kernel
@@ -18,8 +18,9 @@ def correlate(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, 
 
     out[i, j] = sum over t of weights[t] * x[rows[i + dy[t]], columns[j + dx[t]]], for every image and channel.
     `rows` and `columns` (int64) are the image's indices with a border around them, so that every shift finds a pixel.
-    Offsets are int32 >= 0 and, like the weights, (N, T), or (1, T) when every image shares them. Bit-equal in every
-    back end: each tap is added to the sum of those before it by one fused multiply-add.
+    Offsets are int32 >= 0 and, like the weights, (N, T), or (1, T) when every image shares them; shared taps that fill
+    more than half of their rectangle come row by row, each place once. Bit-equal in every back end: each tap is added
+    to the sum of those before it by one fused multiply-add.
     """
     n, c, h, w = x.shape
     padded = x.index_select(2, rows).index_select(3, columns).flatten(2)
@@ -52,6 +53,18 @@ def resample(x: Tensor, rows: Tensor, row_shares: Tensor, columns: Tensor, colum
     h, w = x.shape[-2:]
     x = mix(x.index_select(2, rows), x.index_select(2, (rows + 1).clamp(max=h - 1)), row_shares[:, None])
     return mix(x.index_select(3, columns), x.index_select(3, (columns + 1).clamp(max=w - 1)), column_shares)
+
+
+@kernel
+def mean_zoom(x: Tensor, rows: Tensor, row_shares: Tensor, columns: Tensor, column_shares: Tensor) -> Tensor:
+    """The mean of an image, which counts twice, and of its zooms: `resample` by each of Z plans (Z, H) and (Z, W).
+
+    Bit-equal in every back end: added one after the other.
+    """
+    total = x + x
+    for plan in zip(rows, row_shares, columns, column_shares, strict=True):
+        total += resample(x, *plan)
+    return divide(total, len(rows) + 2)
 
 
 @kernel

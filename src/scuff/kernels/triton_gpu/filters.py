@@ -11,6 +11,32 @@ from scuff.kernels.dispatch import kernel
 from scuff.kernels.triton_gpu.launching import launch
 
 LANES = 256
+MANY_TAPS = 32  # from here on, rows share what they load
+
+
+@triton.jit
+def _pad_kernel(x, rows, columns, out, height, width, tall, wide, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    plane = tl.program_id(0).to(tl.int64)
+    i = tl.program_id(1) * ROWS + tl.arange(0, ROWS)[:, None]
+    j = tl.program_id(2) * COLUMNS + tl.arange(0, COLUMNS)[None, :]
+    row, column = tl.load(rows + i, mask=i < tall, other=0), tl.load(columns + j, mask=j < wide, other=0)
+    inside = (i < tall) & (j < wide)
+    value = tl.load(x + plane * height * width + row * width + column, mask=inside, other=0.0)
+    tl.store(out + plane * tall * wide + i * wide + j, value, mask=inside)
+
+
+def _padded(x: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
+    """x[:, :, rows][..., columns], in one pass."""
+    x, (n, channels, height, width) = x.contiguous(), x.shape
+    tall, wide = len(rows), len(columns)
+    if (tall, wide) == (height, width):
+        return x
+    out = torch.empty(n, channels, tall, wide, dtype=x.dtype, device=x.device)
+    across = min(256, triton.next_power_of_2(wide))
+    return launch(
+        _pad_kernel, (n * channels, triton.cdiv(tall, 8), triton.cdiv(wide, across)), out,
+        x, rows, columns, out, height, width, tall, wide, ROWS=8, COLUMNS=across,
+    )  # fmt: skip
 
 
 @triton.jit
@@ -28,22 +54,105 @@ def _correlate_kernel(
     for t in range(taps):
         shift = tl.load(dy + list_start + t) * wide + tl.load(dx + list_start + t)
         value = tl.load(source + shift, mask=inside, other=0.0)
-        total = tl.fma(tl.zeros_like(value) + tl.load(weights + list_start + t), value, total)
+        total = tl.fma(tl.broadcast_to(tl.load(weights + list_start + t), (ROWS, COLUMNS)), value, total)
     tl.store(out + plane * height * width + row * width + column, total, mask=inside)
+
+
+@triton.jit
+def _dense_kernel(
+    padded, table, out, height, width, tall, wide, reach, across, COLUMNS: tl.constexpr
+):  # fmt: skip
+    """One warp makes four rows: a value is loaded once and serves all of them, each with a weight of its own.
+
+    Every sum still meets its taps row by row, from the left. Where one has no tap, its weight is 0 and changes nothing.
+    """
+    plane, top = tl.program_id(0).to(tl.int64), tl.program_id(1) * 4
+    column = tl.program_id(2) * COLUMNS + tl.arange(0, COLUMNS)
+    inside = column < width
+    first = tl.zeros((COLUMNS,), tl.float32)
+    second, third, fourth = first, first, first
+    source = padded + (plane * tall + top) * wide + column
+    for y in range(tl.minimum(reach + 3, tall - top)):
+        for x in range(across):
+            value, weights = tl.load(source + (y * wide + x), mask=inside, other=0.0), table + (y * across + x) * 4
+            first = tl.fma(tl.broadcast_to(tl.load(weights), (COLUMNS,)), value, first)
+            second = tl.fma(tl.broadcast_to(tl.load(weights + 1), (COLUMNS,)), value, second)
+            third = tl.fma(tl.broadcast_to(tl.load(weights + 2), (COLUMNS,)), value, third)
+            fourth = tl.fma(tl.broadcast_to(tl.load(weights + 3), (COLUMNS,)), value, fourth)
+    row = tl.zeros_like(column) + top
+    out += (plane * height + row) * width + column
+    tl.store(out, first, mask=inside)
+    tl.store(out + width, second, mask=inside & (row + 1 < height))
+    tl.store(out + 2 * width, third, mask=inside & (row + 2 < height))
+    tl.store(out + 3 * width, fourth, mask=inside & (row + 3 < height))
+
+
+def _dense_table(dy: Tensor, dx: Tensor, weights: Tensor, reach: int, across: int) -> Tensor:
+    """For each row and column of a patch that four rows read: the weights of the four, (reach + 3, across, 4)."""
+    row = torch.arange(4, device=dy.device)[:, None]
+    place = ((dy + row) * across + dx) * 4 + row
+    table = torch.zeros((reach + 3) * across * 4, device=dy.device)
+    return table.scatter_(0, place.flatten(), weights.expand(4, -1).flatten())
 
 
 @kernel
 def correlate(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
     n, channels, height, width = x.shape
-    padded = x if len(rows) == height else x.index_select(2, rows)
-    padded = (padded if len(columns) == width else padded.index_select(3, columns)).contiguous()
+    padded = _padded(x, rows, columns)
     tall, wide = padded.shape[-2:]
     out = torch.empty(x.shape, device=x.device)
-    tile, across = 8, min(256, triton.next_power_of_2(width))
+    tile, lanes, taps = 8, min(256, triton.next_power_of_2(width)), dy.shape[1]
+    reach, across = tall - height + 1, wide - width + 1
+    if len(dy) == 1 and taps >= MANY_TAPS and 2 * taps > reach * across and reach > 1:
+        return launch(
+            _dense_kernel, (n * channels, triton.cdiv(height, 4), triton.cdiv(width, lanes)), out,
+            padded, _dense_table(dy, dx, weights, reach, across), out, height, width, tall, wide, reach, across,
+            COLUMNS=lanes, num_warps=1,
+        )  # fmt: skip
     return launch(
-        _correlate_kernel, (n * channels, triton.cdiv(height, tile), triton.cdiv(width, across)), out,
+        _correlate_kernel, (n * channels, triton.cdiv(height, tile), triton.cdiv(width, lanes)), out,
         padded, dy.contiguous(), dx.contiguous(), weights.contiguous(), out,
-        channels, height, width, tall, wide, dy.shape[1], len(dy) == 1, ROWS=tile, COLUMNS=across,
+        channels, height, width, tall, wide, taps, len(dy) == 1, ROWS=tile, COLUMNS=lanes,
+    )  # fmt: skip
+
+
+@triton.jit
+def _zooms_kernel(
+    x, rows, row_shares, columns, column_shares, out, planes, height, width, zooms,
+    PLANES: tl.constexpr, LANES: tl.constexpr,
+):  # fmt: skip
+    """All zooms of a pixel in registers; several planes share where it is read."""
+    plane = (tl.program_id(1).to(tl.int64) * PLANES + tl.arange(0, PLANES))[:, None]
+    at = (tl.program_id(0) * LANES + tl.arange(0, LANES))[None, :]
+    size = height * width
+    here = at < size
+    inside = here & (plane < planes)
+    i, j = at // width, at % width
+    x += plane * size
+    value = tl.load(x + at, mask=inside, other=0.0)
+    total = value + value
+    for z in range(zooms):
+        top = tl.load(rows + z * height + i, mask=here, other=0).to(tl.int32)
+        left = tl.load(columns + z * width + j, mask=here, other=0).to(tl.int32)
+        down = tl.load(row_shares + z * height + i, mask=here, other=0.0)
+        across = tl.load(column_shares + z * width + j, mask=here, other=0.0)
+        bottom, right = tl.minimum(top + 1, height - 1), tl.minimum(left + 1, width - 1)
+        a = tl.load(x + (top * width + left), mask=inside, other=0.0)
+        b = tl.load(x + (bottom * width + left), mask=inside, other=0.0)
+        c = tl.load(x + (top * width + right), mask=inside, other=0.0)
+        d = tl.load(x + (bottom * width + right), mask=inside, other=0.0)
+        total += mix(mix(a, b, down), mix(c, d, down), across)
+    tl.store(out + plane * size + at, tl.div_rn(total, tl.zeros_like(total) + (zooms + 2.0)), mask=inside)
+
+
+@kernel
+def mean_zoom(x: Tensor, rows: Tensor, row_shares: Tensor, columns: Tensor, column_shares: Tensor) -> Tensor:
+    x, (n, channels, height, width) = x.contiguous(), x.shape
+    out = torch.empty_like(x)
+    return launch(
+        _zooms_kernel, (triton.cdiv(height * width, 128), triton.cdiv(n * channels, 4)), out,
+        x, rows, row_shares, columns, column_shares, out, n * channels, height, width, len(rows),
+        PLANES=4, LANES=128,
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Philox words and distributions, four values per lane, written in one contiguous piece; Poisson quantiles."""
+"""Philox words and distributions, four values per lane, written in one contiguous piece; Poisson quantiles; clouds."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import triton.language as tl
 from torch import Tensor
 
 from scuff.kernels import portable
+from scuff.kernels.constants import constant
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.triton_gpu.functions import exponential, logarithm
 from scuff.kernels.triton_gpu.launching import launch
@@ -189,3 +190,73 @@ def poisson_quantile(u: Tensor, rate: Tensor) -> Tensor:
     u, rate = u.contiguous(), rate.contiguous()
     out = torch.empty_like(rate)
     return launch(_quantile_kernel, (triton.cdiv(out.numel(), LANES),), out, u, rate, out, out.numel(), LANES=LANES)
+
+
+@triton.jit
+def _plasma_kernel(noise, powers, height, side, levels, LANES: tl.constexpr):
+    """A program per image; its map stays in the caches of one processor while the grid is halved, again and again."""
+    start = tl.program_id(0).to(tl.int64) * side * side
+    noise += start
+    height += start
+    tl.store(height, 0.0)
+    low, high = tl.zeros((LANES,), tl.float32), tl.zeros((LANES,), tl.float32)  # the place just set is 0
+    wrap, step = side - 1, side  # a power of two less one: `& wrap` is the remainder
+    for level in range(levels):
+        half, power = step // 2, tl.load(powers + level)
+        count = 1 << (2 * level)
+        tl.debug_barrier()  # all have set what is read here
+        for first in range(0, count, LANES):
+            k = first + tl.arange(0, LANES)
+            inside = k < count
+            i, j = (k >> level) * step, (k & ((1 << level) - 1)) * step
+            below, right = (i + step) & wrap, (j + step) & wrap
+            total = tl.load(height + i * side + j, mask=inside, other=0.0)
+            total += tl.load(height + below * side + j, mask=inside, other=0.0)
+            total += tl.load(height + i * side + right, mask=inside, other=0.0)
+            total += tl.load(height + below * side + right, mask=inside, other=0.0)
+            low, high = _set(noise, height, (i + half) * side + j + half, total, power, inside, low, high)
+        tl.debug_barrier()
+        for first in range(0, count, LANES):
+            k = first + tl.arange(0, LANES)
+            inside = k < count
+            i, j = (k >> level) * step, (k & ((1 << level) - 1)) * step
+            below, right, up, left = (i + step) & wrap, (j + step) & wrap, (i - half) & wrap, (j - half) & wrap
+            centre = tl.load(height + (i + half) * side + j + half, mask=inside, other=0.0)
+            corner = tl.load(height + i * side + j, mask=inside, other=0.0)
+            total = centre + tl.load(height + up * side + j + half, mask=inside, other=0.0) + corner
+            total += tl.load(height + i * side + right, mask=inside, other=0.0)
+            low, high = _set(noise, height, i * side + j + half, total, power, inside, low, high)
+            total = centre + tl.load(height + (i + half) * side + left, mask=inside, other=0.0) + corner
+            total += tl.load(height + below * side + j, mask=inside, other=0.0)
+            low, high = _set(noise, height, (i + half) * side + j, total, power, inside, low, high)
+        step = half
+    tl.debug_barrier()
+    least, most = tl.min(low, axis=0), tl.max(high, axis=0)
+    for first in range(0, side * side, LANES):
+        at = first + tl.arange(0, LANES)
+        value = tl.load(height + at, mask=at < side * side, other=0.0) - least
+        tl.store(height + at, tl.div_rn(value, value - value + (most - least)), mask=at < side * side)
+
+
+@triton.jit
+def _set(noise, height, at, total, power, inside, low, high):
+    """The mean of four neighbours and a place's own noise; see the reference."""
+    value = total * 0.25 + power * tl.load(noise + at, mask=inside, other=0.0)
+    tl.store(height + at, value, mask=inside)
+    value = tl.where(inside, value, 0.0)
+    return tl.minimum(low, value), tl.maximum(high, value)
+
+
+@kernel
+def plasma(noise: Tensor, decay: float) -> Tensor:
+    noise, side = noise.contiguous(), noise.shape[-1]
+    height = torch.empty_like(noise)
+    levels, amplitudes = side.bit_length() - 1, [100.0]
+    for _ in range(levels):
+        amplitudes.append(amplitudes[-1] / decay)
+    powers = constant(tuple(a * a for a in amplitudes), noise.device)
+    lanes = min(2048, max(64, side * side // 4))
+    return launch(
+        _plasma_kernel, (len(noise),), height,
+        noise, powers, height, side, levels, LANES=lanes, num_warps=max(1, lanes // 128),
+    )  # fmt: skip
