@@ -12,6 +12,7 @@ from scuff.kernels.reference.pixels import windows
 from scuff.kernels.triton_gpu.launching import launch
 
 LANES, BOXES = 1024, 128
+WARP_LANES = 128  # of a single warp, whose lanes agree on the end of a loop without waiting for others
 
 
 @triton.jit
@@ -170,6 +171,6 @@ def local_copies(pixels: Tensor, dy: Tensor, dx: Tensor, reach: int) -> Tensor:
         dy, dx = dy.contiguous(), dx.contiguous()
     out = torch.empty_like(pixels)
     return launch(
-        _local_copies_kernel, (triton.cdiv(height * width, LANES), n), out,
-        pixels, dy, dx, out, channels, height, width, reach, dy.stride(0), LANES=LANES,
+        _local_copies_kernel, (triton.cdiv(height * width, WARP_LANES), n), out,
+        pixels, dy, dx, out, channels, height, width, reach, dy.stride(0), LANES=WARP_LANES, num_warps=1,
     )  # fmt: skip

@@ -14,6 +14,7 @@ from scuff.kernels.triton_gpu.functions import exponential, logarithm
 from scuff.kernels.triton_gpu.launching import launch
 
 LANES = 1024
+WARP_LANES = 128  # of a single warp, whose lanes agree on the end of a loop without waiting for others
 
 
 @triton.jit
@@ -178,10 +179,11 @@ def _quantile_kernel(uniforms, rates, out, count, LANES: tl.constexpr):
     total = mass
     active = (u > total) & ((number < rate) | (mass > 1e-10))
     while tl.max(active.to(tl.int32), axis=0) > 0:
-        number = tl.where(active, number + 1.0, number)
-        mass = tl.where(active, tl.div_rn(mass * rate, tl.maximum(number, 1.0)), mass)
-        total = tl.where(active, total + mass, total)
-        active = (u > total) & ((number < rate) | (mass > 1e-10))
+        for _ in tl.static_range(4):  # steps of lanes that are done change nothing
+            number = tl.where(active, number + 1.0, number)
+            mass = tl.where(active, tl.div_rn(mass * rate, tl.maximum(number, 1.0)), mass)
+            total = tl.where(active, total + mass, total)
+            active = active & (u > total) & ((number < rate) | (mass > 1e-10))
     tl.store(out + at, number, mask=inside)
 
 
@@ -189,7 +191,10 @@ def _quantile_kernel(uniforms, rates, out, count, LANES: tl.constexpr):
 def poisson_quantile(u: Tensor, rate: Tensor) -> Tensor:
     u, rate = u.contiguous(), rate.contiguous()
     out = torch.empty_like(rate)
-    return launch(_quantile_kernel, (triton.cdiv(out.numel(), LANES),), out, u, rate, out, out.numel(), LANES=LANES)
+    return launch(
+        _quantile_kernel, (triton.cdiv(out.numel(), WARP_LANES),), out,
+        u, rate, out, out.numel(), LANES=WARP_LANES, num_warps=1,
+    )  # fmt: skip
 
 
 @triton.jit
