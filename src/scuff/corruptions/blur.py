@@ -131,8 +131,7 @@ def motion_blur(pixels: Tensor, angle: Tensor, *, radius: int, sigma: float) -> 
     One-sided: a half Gaussian of deviation `sigma` that starts at the pixel and is cut after 2 radius + 1 taps. Bytes
     are made as ImageMagick makes them, which the original called.
     """
-    levels = filters.motion_blur(pixels.float(), angle, radius, sigma)
-    return filters.imagemagick_bytes(levels).to(torch.uint8)
+    return filters.motion_bytes(pixels, angle, radius, sigma)
 
 
 def _zoom_ramps(shape: Shape, *, steps: int, step: float) -> Tensor:

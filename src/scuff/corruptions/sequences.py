@@ -110,7 +110,7 @@ def motion_blur_frames(pixels: Tensor, *, frames: int, first: float, step: float
     """
     levels = pixels.float()
     for angle in _values(frames, first, step):
-        yield filters.imagemagick_bytes(filters.motion_blur(levels, angle, radius, sigma)).to(torch.uint8)
+        yield filters.motion_bytes(levels, angle, radius, sigma)
 
 
 def _about_middle(shape: Shape, back: warp.Matrix2) -> Motion:

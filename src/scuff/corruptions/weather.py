@@ -14,7 +14,6 @@ from scuff.corruptions.draws import Shape
 from scuff.corruptions.motion import Motion
 from scuff.corruptions.registry import HENDRYCKS, Parameters, register
 from scuff.kernels.constants import constant
-from scuff.kernels.portable import divide
 from scuff.ops import edges, filters
 from scuff.ops.colour import luma, shift_value
 from scuff.ops.resize import clipped_zoom, resample_bilinear
@@ -73,7 +72,7 @@ def snowflakes(layer: Tensor, zoom: float, threshold: float) -> Tensor:
 
 def falling_snow(scene: Tensor, flakes: Tensor, angle: Tensor | float, radius: int, sigma: float) -> Tensor:
     """Add flakes, smeared along their fall, to a scene: once as they are and once rotated by half a turn."""
-    streaks = divide(filters.imagemagick_bytes(filters.motion_blur(flakes, angle, radius, sigma)), 255.0)
+    streaks = kernels.bytes_to_unit(filters.motion_bytes(flakes, angle, radius, sigma))
     return scene + streaks + streaks.flip((-2, -1))
 
 

@@ -9,7 +9,9 @@ from scuff.kernels.borders import fold
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.portable import divide, fused, mix
 
-__all__ = ["box_mean", "correlate", "correlate_bytes", "mean_zoom", "median", "resample", "sample_bilinear"]
+__all__ = [
+    "box_mean", "correlate", "correlate_bytes", "mean_zoom", "median", "resample", "sample_bilinear", "smear_bytes",
+]  # fmt: skip
 
 
 @kernel
@@ -41,6 +43,13 @@ def correlate_bytes(pixels: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, d
     """
     levels = correlate(pixels.float(), rows, columns, dy, dx, weights)
     return torch.floor(levels + 0.5).clamp_(0, 255).to(torch.uint8)
+
+
+@kernel
+def smear_bytes(levels: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
+    """`correlate` from levels, uint8 or float32, to bytes by ImageMagick's rule: round to 16 bits, truncate to 8."""
+    sums = correlate(levels.float(), rows, columns, dy, dx, weights)
+    return torch.floor(divide(torch.floor(257.0 * sums + 0.5), 257.0)).clamp(0, 255).to(torch.uint8)
 
 
 @kernel

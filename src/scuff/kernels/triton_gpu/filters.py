@@ -21,7 +21,7 @@ def _pad_kernel(x, rows, columns, out, height, width, tall, wide, ROWS: tl.const
     j = tl.program_id(2) * COLUMNS + tl.arange(0, COLUMNS)[None, :]
     row, column = tl.load(rows + i, mask=i < tall, other=0), tl.load(columns + j, mask=j < wide, other=0)
     inside = (i < tall) & (j < wide)
-    value = tl.load(x + plane * height * width + row * width + column, mask=inside, other=0.0)
+    value = tl.load(x + plane * height * width + row * width + column, mask=inside, other=0)
     tl.store(out + plane * tall * wide + i * wide + j, value, mask=inside)
 
 
@@ -42,7 +42,7 @@ def _padded(x: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
 @triton.jit
 def _correlate_kernel(
     padded, dy, dx, weights, out, channels, height, width, tall, wide, taps, shared,
-    ROWS: tl.constexpr, COLUMNS: tl.constexpr,
+    ROUNDING: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
 ):  # fmt: skip
     plane = tl.program_id(0).to(tl.int64)
     list_start = tl.where(shared, 0, plane // channels * taps)
@@ -53,9 +53,17 @@ def _correlate_kernel(
     total = tl.zeros((ROWS, COLUMNS), tl.float32)
     for t in range(taps):
         shift = tl.load(dy + list_start + t) * wide + tl.load(dx + list_start + t)
-        value = tl.load(source + shift, mask=inside, other=0.0)
+        value = tl.load(source + shift, mask=inside, other=0).to(tl.float32)
         total = tl.fma(tl.broadcast_to(tl.load(weights + list_start + t), (ROWS, COLUMNS)), value, total)
-    tl.store(out + plane * height * width + row * width + column, total, mask=inside)
+    if ROUNDING == "nearest":
+        total = tl.floor(total + 0.5)
+    elif ROUNDING == "imagemagick":
+        total = tl.floor(tl.div_rn(tl.floor(257.0 * total + 0.5), tl.zeros_like(total) + 257.0))
+    out += plane * height * width + row * width + column
+    if ROUNDING == "none":
+        tl.store(out, total, mask=inside)
+    else:
+        tl.store(out, tl.minimum(tl.maximum(total, 0.0), 255.0).to(tl.int32).to(tl.uint8), mask=inside)
 
 
 @triton.jit
@@ -97,13 +105,29 @@ def _dense_table(dy: Tensor, dx: Tensor, weights: Tensor, reach: int, across: in
 
 @kernel
 def correlate(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
+    return _correlate("none", x, rows, columns, dy, dx, weights)
+
+
+@kernel
+def correlate_bytes(pixels: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
+    return _correlate("nearest", pixels, rows, columns, dy, dx, weights)
+
+
+@kernel
+def smear_bytes(levels: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
+    return _correlate("imagemagick", levels, rows, columns, dy, dx, weights)
+
+
+def _correlate(
+    rounding: str, x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor
+) -> Tensor:
     n, channels, height, width = x.shape
     padded = _padded(x, rows, columns)
     tall, wide = padded.shape[-2:]
-    out = torch.empty(x.shape, device=x.device)
+    out = torch.empty(x.shape, dtype=torch.float32 if rounding == "none" else torch.uint8, device=x.device)
     tile, lanes, taps = 8, min(256, triton.next_power_of_2(width)), dy.shape[1]
     reach, across = tall - height + 1, wide - width + 1
-    if len(dy) == 1 and taps >= MANY_TAPS and 2 * taps > reach * across and reach > 1:
+    if rounding == "none" and len(dy) == 1 and taps >= MANY_TAPS and 2 * taps > reach * across and reach > 1:
         return launch(
             _dense_kernel, (n * channels, triton.cdiv(height, 4), triton.cdiv(width, lanes)), out,
             padded, _dense_table(dy, dx, weights, reach, across), out, height, width, tall, wide, reach, across,
@@ -112,7 +136,8 @@ def correlate(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, 
     return launch(
         _correlate_kernel, (n * channels, triton.cdiv(height, tile), triton.cdiv(width, lanes)), out,
         padded, dy.contiguous(), dx.contiguous(), weights.contiguous(), out,
-        channels, height, width, tall, wide, taps, len(dy) == 1, ROWS=tile, COLUMNS=lanes,
+        channels, height, width, tall, wide, taps, len(dy) == 1,
+        ROUNDING=rounding, ROWS=tile, COLUMNS=lanes,
     )  # fmt: skip
 
 
