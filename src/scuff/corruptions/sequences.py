@@ -13,7 +13,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from scuff import random
+from scuff import kernels, random
 from scuff.corruptions import noise, weather
 from scuff.corruptions.draws import Shape
 from scuff.corruptions.motion import Motion, matrix_motion, ramps, shifted
@@ -156,7 +156,7 @@ def snow_frames(
 
     Degrees, clockwise from the right. Flakes and scene are those of snow.
     """
-    flakes, scene = weather.snowflakes(layer, zoom, threshold), weather.whitened(x, keep)
+    flakes, scene = weather.snowflakes(layer, zoom, threshold), kernels.whiten(x, keep)
     for angle in _values(frames, first, step):
         yield weather.falling_snow(scene, flakes, angle, radius, sigma)
 

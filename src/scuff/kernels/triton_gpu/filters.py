@@ -79,10 +79,10 @@ def _dense_kernel(
     inside = column < width
     first = tl.zeros((COLUMNS,), tl.float32)
     second, third, fourth = first, first, first
-    source = padded + (plane * tall + top) * wide + column
+    source = padded + (plane * tall + top) * wide + tl.minimum(column, width - 1)
     for y in range(tl.minimum(reach + 3, tall - top)):
         for x in range(across):
-            value, weights = tl.load(source + (y * wide + x), mask=inside, other=0.0), table + (y * across + x) * 4
+            value, weights = tl.load(source + (y * wide + x)), table + (y * across + x) * 4
             first = tl.fma(tl.broadcast_to(tl.load(weights), (COLUMNS,)), value, first)
             second = tl.fma(tl.broadcast_to(tl.load(weights + 1), (COLUMNS,)), value, second)
             third = tl.fma(tl.broadcast_to(tl.load(weights + 2), (COLUMNS,)), value, third)
@@ -142,32 +142,35 @@ def _correlate(
 
 
 @triton.jit
+def mix(a, b, share):
+    """See `scuff.kernels.portable`."""
+    return a + share * (b - a)
+
+
+@triton.jit
 def _zooms_kernel(
     x, rows, row_shares, columns, column_shares, out, planes, height, width, zooms,
-    PLANES: tl.constexpr, LANES: tl.constexpr,
+    PLANES: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
 ):  # fmt: skip
-    """All zooms of a pixel in registers; several planes share where it is read."""
-    plane = (tl.program_id(1).to(tl.int64) * PLANES + tl.arange(0, PLANES))[:, None]
-    at = (tl.program_id(0) * LANES + tl.arange(0, LANES))[None, :]
-    size = height * width
-    here = at < size
-    inside = here & (plane < planes)
-    i, j = at // width, at % width
-    x += plane * size
-    value = tl.load(x + at, mask=inside, other=0.0)
+    """All zooms of a pixel in registers. A tile reads tiles, which the caches hold; planes share where they read."""
+    plane = tl.program_id(2).to(tl.int64) * PLANES + tl.arange(0, PLANES)[:, None]
+    lane = tl.arange(0, ROWS * COLUMNS)[None, :]
+    row, column = tl.program_id(1) * ROWS + lane // COLUMNS, tl.program_id(0) * COLUMNS + lane % COLUMNS
+    used = (row < height) & (column < width) & (plane < planes)
+    i, j = tl.minimum(row, height - 1), tl.minimum(column, width - 1)  # what is not used reads somewhere harmless
+    start = tl.minimum(plane, planes - 1) * height * width
+    value = tl.load(x + (start + i * width + j))
     total = value + value
     for z in range(zooms):
-        top = tl.load(rows + z * height + i, mask=here, other=0).to(tl.int32)
-        left = tl.load(columns + z * width + j, mask=here, other=0).to(tl.int32)
-        down = tl.load(row_shares + z * height + i, mask=here, other=0.0)
-        across = tl.load(column_shares + z * width + j, mask=here, other=0.0)
-        bottom, right = tl.minimum(top + 1, height - 1), tl.minimum(left + 1, width - 1)
-        a = tl.load(x + (top * width + left), mask=inside, other=0.0)
-        b = tl.load(x + (bottom * width + left), mask=inside, other=0.0)
-        c = tl.load(x + (top * width + right), mask=inside, other=0.0)
-        d = tl.load(x + (bottom * width + right), mask=inside, other=0.0)
-        total += mix(mix(a, b, down), mix(c, d, down), across)
-    tl.store(out + plane * size + at, tl.div_rn(total, tl.zeros_like(total) + (zooms + 2.0)), mask=inside)
+        top, left = tl.load(rows + (z * height + i)).to(tl.int32), tl.load(columns + (z * width + j)).to(tl.int32)
+        down, across = tl.load(row_shares + (z * height + i)), tl.load(column_shares + (z * width + j))
+        above, below = top * width, tl.minimum(top + 1, height - 1) * width
+        right = tl.minimum(left + 1, width - 1)
+        near = mix(tl.load(x + (start + above + left)), tl.load(x + (start + below + left)), down)
+        far = mix(tl.load(x + (start + above + right)), tl.load(x + (start + below + right)), down)
+        total += mix(near, far, across)
+    mean = tl.div_rn(total, tl.zeros_like(total) + (zooms + 2.0))
+    tl.store(out + (plane * height * width + row * width + column), mean, mask=used)
 
 
 @kernel
@@ -175,16 +178,10 @@ def mean_zoom(x: Tensor, rows: Tensor, row_shares: Tensor, columns: Tensor, colu
     x, (n, channels, height, width) = x.contiguous(), x.shape
     out = torch.empty_like(x)
     return launch(
-        _zooms_kernel, (triton.cdiv(height * width, 128), triton.cdiv(n * channels, 4)), out,
+        _zooms_kernel, (triton.cdiv(width, 32), triton.cdiv(height, 16), triton.cdiv(n * channels, 2)), out,
         x, rows, row_shares, columns, column_shares, out, n * channels, height, width, len(rows),
-        PLANES=4, LANES=128,
+        PLANES=2, ROWS=16, COLUMNS=32,
     )  # fmt: skip
-
-
-@triton.jit
-def mix(a, b, share):
-    """See `scuff.kernels.portable`."""
-    return a + share * (b - a)
 
 
 @triton.jit

@@ -17,7 +17,7 @@ from scuff.kernels.dispatch import kernel
 from scuff.kernels.reference.jpeg import dct_matrix
 from scuff.kernels.triton_gpu.launching import launch
 
-BLOCKS, LANES = 8, 1024
+BLOCKS, LANES = 4, 1024
 
 
 @triton.jit
@@ -134,7 +134,7 @@ def through_jpeg(pixels: Tensor, luma: Tensor, chroma: Tensor, swapped: bool = F
         launch(
             _blocks_kernel, (n, triton.cdiv(down * across, BLOCKS), count), plane,
             pixels, tables.contiguous(), matrix, plane, height, width, *size, down, across, first,
-            64 if len(tables) > 1 else 0, CHROMA=count == 2, BLOCKS=BLOCKS,
+            64 if len(tables) > 1 else 0, CHROMA=count == 2, BLOCKS=BLOCKS, num_warps=1,
         )  # fmt: skip
         planes.append(plane)
     out = torch.empty_like(pixels)

@@ -93,8 +93,9 @@ def _box_kernel(
     at = tl.program_id(1) * LANES + tl.arange(0, LANES)
     inside = at < rows * columns
     i, j = at // columns, at % columns
-    left, wide = tl.load(firsts + j, mask=inside, other=0), tl.load(counts + j, mask=inside, other=0)
-    top, tall = tl.load(row_firsts + i, mask=inside, other=0), tl.load(row_counts + i, mask=inside, other=0)
+    left, top = tl.load(firsts + j, mask=inside, other=0), tl.load(row_firsts + i, mask=inside, other=0)
+    wide = tl.load(counts + j, mask=inside, other=0).to(tl.int32)
+    tall = tl.load(row_counts + i, mask=inside, other=0).to(tl.int32)
     pixels += plane * height * width
     total = tl.zeros((LANES,), tl.int32)
     for down in range(tl.max(tall, axis=0)):
