@@ -54,10 +54,22 @@ def _words_kernel(keys, stream, out, count, LANES: tl.constexpr):
     _store(out, count, a.to(tl.int64), b.to(tl.int64), c.to(tl.int64), d.to(tl.int64), LANES)
 
 
+@triton.jit
+def _stretch(value, factor, offset):
+    return value * factor + offset
+
+
+@triton.jit
+def _store_stretched(out, count, a, b, c, d, factor, offset, LANES: tl.constexpr):
+    a, b = _stretch(a, factor, offset), _stretch(b, factor, offset)
+    c, d = _stretch(c, factor, offset), _stretch(d, factor, offset)
+    _store(out, count, a, b, c, d, LANES)
+
+
 @triton.jit(do_not_specialize=["stream"])
-def _uniform_kernel(keys, stream, out, count, LANES: tl.constexpr):
+def _uniform_kernel(keys, stream, out, count, factor, offset, LANES: tl.constexpr):
     a, b, c, d = _words(keys, stream, LANES)
-    _store(out, count, _unit(a), _unit(b), _unit(c), _unit(d), LANES)
+    _store_stretched(out, count, _unit(a), _unit(b), _unit(c), _unit(d), factor, offset, LANES)
 
 
 @triton.jit
@@ -106,11 +118,11 @@ def _box_muller(first, second):
 
 
 @triton.jit(do_not_specialize=["stream"])
-def _normal_kernel(keys, stream, out, count, LANES: tl.constexpr):
+def _normal_kernel(keys, stream, out, count, factor, offset, LANES: tl.constexpr):
     a, b, c, d = _words(keys, stream, LANES)
     p, q = _box_muller(a, b)
     r, s = _box_muller(c, d)
-    _store(out, count, p, q, r, s, LANES)
+    _store_stretched(out, count, p, q, r, s, factor, offset, LANES)
 
 
 @triton.jit
@@ -125,7 +137,7 @@ def _integers_kernel(keys, stream, out, count, low, span, LANES: tl.constexpr):
     _store(out, count, a, b, c, d, LANES)
 
 
-def _generate(generator, dtype: torch.dtype, keys: Tensor, stream: int, count: int, *arguments: int) -> Tensor:
+def _generate(generator, dtype: torch.dtype, keys: Tensor, stream: int, count: int, *arguments: float) -> Tensor:
     out = torch.empty(len(keys), count, dtype=dtype, device=keys.device)
     # Images first: CUDA allows 65535 blocks along the second axis, and far more along the first.
     grid = (len(keys), triton.cdiv(count, 4 * LANES))
@@ -145,13 +157,13 @@ def words(keys: Tensor, stream: int, count: int) -> Tensor:
 
 
 @kernel
-def uniform(keys: Tensor, stream: int, count: int) -> Tensor:
-    return _generate(_uniform_kernel, torch.float32, keys, stream, count)
+def uniform(keys: Tensor, stream: int, count: int, low: float = 0.0, high: float = 1.0) -> Tensor:
+    return _generate(_uniform_kernel, torch.float32, keys, stream, count, float(high - low), float(low))
 
 
 @kernel
-def normal(keys: Tensor, stream: int, count: int) -> Tensor:
-    return _generate(_normal_kernel, torch.float32, keys, stream, count)
+def normal(keys: Tensor, stream: int, count: int, mean: float = 0.0, std: float = 1.0) -> Tensor:
+    return _generate(_normal_kernel, torch.float32, keys, stream, count, float(std), float(mean))
 
 
 @kernel
