@@ -10,7 +10,8 @@ from scuff.kernels.dispatch import kernel
 from scuff.kernels.portable import divide, fused, mix
 
 __all__ = [
-    "box_mean", "correlate", "correlate_bytes", "mean_zoom", "median", "resample", "sample_bilinear", "smear_bytes",
+    "box_mean", "correlate", "correlate_bytes", "mean_zoom", "median", "resample", "sample_affine", "sample_bilinear",
+    "sample_displaced", "smear_bytes",
 ]  # fmt: skip
 
 
@@ -102,6 +103,35 @@ def sample_bilinear(x: Tensor, rows: Tensor, columns: Tensor, border: str) -> Te
             inside = ((i >= 0) & (i < h) & (j >= 0) & (j < w))[:, None]
             total = total + torch.where(inside, (row_share * column_share) * read(i, j), 0.0)
     return total
+
+
+@kernel
+def sample_affine(x: Tensor, maps: Tensor, border: str) -> Tensor:
+    """`sample_bilinear` where maps (N, 2, 3) send the column and row of each pixel: a column + b row + c.
+
+    Bit-equal in every back end: products and sums are rounded, from the left.
+    """
+    return sample_bilinear(x, *affine_reads(maps, *pixel_grid(x)), border)
+
+
+def affine_reads(maps: Tensor, rows: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
+    """Rows and columns, sent through (N, 2, 3) maps."""
+    to_column, to_row = maps[:, :, :, None, None].unbind(1)
+    row, column = (to[:, 0] * columns + to[:, 1] * rows + to[:, 2] for to in (to_row, to_column))
+    return row, column
+
+
+@kernel
+def sample_displaced(x: Tensor, field: Tensor, amount: float, border: str) -> Tensor:
+    """`sample_bilinear` where `amount` times a field (N, 2, H, W), down and across, moves each pixel."""
+    rows, columns = pixel_grid(x)
+    return sample_bilinear(x, rows + amount * field[:, 0], columns + amount * field[:, 1], border)
+
+
+def pixel_grid(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Row and column of each pixel of (N, C, H, W), as float32 (H, 1) and (1, W)."""
+    rows, columns = (torch.arange(n, device=x.device, dtype=torch.float32) for n in x.shape[-2:])
+    return rows[:, None], columns[None]
 
 
 def _fold(at: Tensor, length: int, border: str) -> Tensor:

@@ -230,14 +230,24 @@ def _share(image, i, j, share, height, width):
 
 @triton.jit
 def _sample_kernel(
-    x, rows, columns, out, channels, height, width, count, tall_period, wide_period,
-    ZEROS: tl.constexpr, EDGE: tl.constexpr, LANES: tl.constexpr,
+    x, places, more, out, channels, height, width, count, amount, tall_period, wide_period,
+    AT: tl.constexpr, ZEROS: tl.constexpr, EDGE: tl.constexpr, LANES: tl.constexpr,
 ):  # fmt: skip
+    """AT says what `places` are: rows, with columns as `more`; maps; or a field."""
     image = tl.program_id(1).to(tl.int64)
     at = tl.program_id(0) * LANES + tl.arange(0, LANES)
     inside = at < count
-    y = tl.load(rows + image * count + at, mask=inside, other=0.0)
-    z = tl.load(columns + image * count + at, mask=inside, other=0.0)
+    i, j = (at // width).to(tl.float32), (at % width).to(tl.float32)
+    if AT == "reads":
+        y = tl.load(places + image * count + at, mask=inside, other=0.0)
+        z = tl.load(more + image * count + at, mask=inside, other=0.0)
+    elif AT == "maps":
+        m = places + image * 6
+        z = tl.load(m) * j + tl.load(m + 1) * i + tl.load(m + 2)
+        y = tl.load(m + 3) * j + tl.load(m + 4) * i + tl.load(m + 5)
+    else:
+        y = i + amount * tl.load(places + 2 * image * count + at, mask=inside, other=0.0)
+        z = j + amount * tl.load(places + (2 * image + 1) * count + at, mask=inside, other=0.0)
     if ZEROS:
         y = tl.minimum(tl.maximum(y, -1.0), height * 1.0)
         z = tl.minimum(tl.maximum(z, -1.0), width * 1.0)
@@ -264,15 +274,32 @@ def _sample_kernel(
 
 @kernel
 def sample_bilinear(x: Tensor, rows: Tensor, columns: Tensor, border: str) -> Tensor:
+    return _sample("reads", x, rows.contiguous(), columns.contiguous(), rows.shape[1:], border)
+
+
+@kernel
+def sample_affine(x: Tensor, maps: Tensor, border: str) -> Tensor:
+    maps = maps.contiguous()
+    return _sample("maps", x, maps, maps, x.shape[-2:], border)
+
+
+@kernel
+def sample_displaced(x: Tensor, field: Tensor, amount: float, border: str) -> Tensor:
+    field = field.contiguous()
+    return _sample("field", x, field, field, x.shape[-2:], border, amount)
+
+
+def _sample(
+    at: str, x: Tensor, places: Tensor, more: Tensor, size: torch.Size, border: str, amount: float = 1.0
+) -> Tensor:
     x, (n, channels, height, width) = x.contiguous(), x.shape
-    out = torch.empty(n, channels, *rows.shape[1:], device=x.device)
-    count = rows.shape[1:].numel()
+    out, count = torch.empty(n, channels, *size, device=x.device), size.numel()
     edge = 0.5 if border == "reflect" else 0.0
     periods = [max(2.0 * (length - 1 + 2.0 * edge), 1.0) for length in (height, width)]
     return launch(
         _sample_kernel, (triton.cdiv(count, LANES), n), out,
-        x, rows.contiguous(), columns.contiguous(), out, channels, height, width, count, *periods,
-        ZEROS=border == "zeros", EDGE=edge, LANES=LANES,
+        x, places, more, out, channels, height, width, count, float(amount), *periods,
+        AT=at, ZEROS=border == "zeros", EDGE=edge, LANES=LANES,
     )  # fmt: skip
 
 
