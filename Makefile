@@ -7,7 +7,7 @@ PIP = $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 # many workers as cores, so one thread each: more would only wait for each other.
 PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder
 
-.PHONY: setup demo demo-overlap test test-slow test-oldest test-real lint format gallery locks bench clean
+.PHONY: setup demo demo-overlap test test-slow test-oldest test-real lint format docs gallery locks bench clean
 
 setup: .venv/.ready
 
@@ -61,6 +61,10 @@ format: setup
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+docs: setup
+	$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --jobs auto --quiet docs build/site
+	@echo "The site: build/site/index.html"
+
 gallery: setup
 	rm -rf docs/gallery
 	$(BIN)/scuff gallery docs/gallery --no-large
@@ -80,4 +84,4 @@ bench: setup
 	$(BIN)/python benchmarks/explore.py
 
 clean:
-	rm -rf .venv .venv-oldest out build dist
+	rm -rf .venv .venv-oldest out build dist docs/reference/generated

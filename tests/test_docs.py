@@ -12,6 +12,8 @@ import ast
 import inspect
 import itertools
 import re
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import click
@@ -20,7 +22,7 @@ import pytest
 import torch
 import typer
 import yaml
-from doc_blocks import PRELUDES, ROOT, Block, read_blocks, scuff_commands
+from doc_blocks import FENCE, PAGES, PRELUDES, ROOT, Block, read_blocks, scuff_commands
 from typer.testing import CliRunner
 
 import scuff
@@ -36,7 +38,8 @@ RUNNABLE = {
 }
 LONG = (
     "README.md",
-    *(f"docs/{page}.md" for page in ("claims", "evaluation", "report", "samples", "survival")),
+    *(f"docs/{page}.md" for page in ("claims", "coming-from", "evaluation", "report", "samples", "survival")),
+    *(f"docs/tutorials/{page}.md" for page in ("adapt", "benchmark", "compare", "evaluate")),
 )  # seconds
 COMMANDS = [(block, words) for block in BLOCKS if block.language == "bash" for words in scuff_commands(block)]
 QUICK_COMMANDS = {  # what runs, and the page whose data it runs on
@@ -69,6 +72,29 @@ def test_reasons_stand_right_above_their_blocks() -> None:
         text = (ROOT / page).read_text(encoding="utf-8")
         marked = [block for block in BLOCKS if block.page == page and block.reason]
         assert text.count("<!-- not run:") == len(marked), page
+
+
+# --- links ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    """To files of the repository, and to headings, by the names that GitHub gives them."""
+    broken = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", FENCE.sub("", page.read_text(encoding="utf-8"))):
+        path, _, anchor = link.partition("#")
+        if re.match(r"\w+:", link):
+            continue
+        target = page.parent / path if path else page
+        if not target.exists() or (anchor and anchor not in headings(target)):
+            broken.append(link)
+    assert broken == []
+
+
+@cache
+def headings(page: Path) -> set[str]:
+    titles = re.findall(r"^#+ (.+)$", FENCE.sub("", page.read_text(encoding="utf-8")), re.M)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
 # --- Python ----------------------------------------------------------------------------------------------------------

@@ -10,10 +10,10 @@
 #   tools/experiments.sh augmentation SCHEME SEED    CIFAR-10-C and -C-bar with none, autoaugment, patch-gaussian,
 #                                                    augmix-jsd or ant: WideResNet-40-2, 100 epochs
 #   tools/experiments.sh mscr RUNS                   WideResNet-28-10 at the eight training radii
-#   tools/experiments.sh adapt-continual             WideResNet-28-10 and CIFAR-10-C at severity 5, with all methods of
-#                                                    test-time adaptation; then tools/adaptation_tables.py
-#   tools/experiments.sh adapt-long [CCC-MATRIX]     WideResNet-40-2 on streams of a million images, and with correlated
-#                                                    labels; with a matrix of scuff stream calibrate: on a walk of CCC
+#   tools/experiments.sh walk [IMAGES]               how hard pairs of corruptions are for a network: the matrix of CCC
+#   tools/experiments.sh adaptation [MATRIX]         WideResNet-40-2 with all methods of test-time adaptation on CIFAR-10-C
+#                                                    at severity 5, on a walk of CCC of a million images, with correlated
+#                                                    labels and on a gradual stream; then tools/adaptation_tables.py
 #   tools/experiments.sh plane NOISE RUNS            effect of the number of copies at 0.001 or 1x (epsilon_min), or, with
 #                                                    the noise L2, the paper's radii in that norm; on CPU cores
 #   tools/experiments.sh lite MODEL                  lite0, lite1 or lite2 over five benchmarks of ImageNet
@@ -37,8 +37,10 @@ trap '[ -n "$name" ] && [ -d "$RUNS/$name" ] && tar czf "$SMALL/$name.tgz" -C "$
 scuff() { timeout -s INT $((ends > SECONDS ? ends - SECONDS : 1)) "$PYTHON" -m scuff "$@"; }
 
 recipe=(--recipe cifar-fast) wide=(--architecture wide_resnet40_2) long=(--recipe cifar-augmentation) few=() draws=()
+length=,length=1000000
 if [ -n "$TRY" ]; then
   recipe=(--recipe fashion --epochs 1) wide=() long=(--recipe fashion --epochs 1) few=(--limit 40)
+  length=,length=3000,speed=100
   draws=(--images 10 --samples 3 --augmentations 20 --severity 3 --only fog,contrast)
 fi
 
@@ -111,21 +113,20 @@ print(','.join(f'powerset:{number}' for number in chosen))")
     timeout -s INT "$LIMIT" "$PYTHON" tools/mscr_wide.py "$DATA" "$RUNS/$name" --runs "$2" \
       ${TRY:+--epochs 1 --architecture small_cnn}
     ;;
-  adapt-continual)
-    name=adapt-continual unpacked+=("*/partial/*" "*/net.safetensors")  # which has 146 MB
-    network wide_resnet28_10 20
-    adapt continual continual:order=file bn,bn-prior,bn-ema,tent,eta,eata
-    adapt continual continual:order=file cotta${TRY:+:copies=2}
+  walk)
+    name=walk unpacked+=("*/cells/*")
+    scuff train --data "$DATA" "${recipe[@]}" --out "$RUNS/$name/net.safetensors"
+    scuff stream calibrate "$RUNS/$name/net.safetensors" --data "$DATA" --images "${2:-1000}" ${TRY:+--step 1} \
+      --out "$RUNS/$name"
     ;;
-  adapt-long)
-    name=adapt-long unpacked+=("*/partial/*" "*/long/rows/*" "*/ccc/rows/*")
-    network wide_resnet40_2 40
-    adapt long gradual_cotta:corruptions=cotta-0 bn,tent,rdumb
+  adaptation)
+    name=adaptation unpacked+=("*/partial/*" "*/long/rows/*" "*/ccc/rows/*")
+    network wide_resnet40_2 20
+    adapt continual continual:order=file bn,bn-prior,bn-ema,tent,eta,eata
+    adapt ccc "ccc-easy:batch=200$length${2:+,matrix=$2}" bn,tent,rdumb
     adapt correlated continual:order=chunks bn,bn-prior,tent,rdumb
-    if [ -n "${2:-}" ]; then
-      adapt ccc "ccc-easy:suite=cifar10-ccc,matrix=$2,length=1000000,as_published=false,view=none" bn,tent,rdumb
-    fi
-    adapt long gradual_cotta:corruptions=cotta-0 eta
+    adapt continual continual:order=file cotta${TRY:+:copies=2}
+    adapt long gradual_cotta:corruptions=cotta-0 bn,tent,rdumb
     ;;
   plane)
     name=plane-$2

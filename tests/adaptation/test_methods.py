@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from scuff.adaptation import METHODS, ask_method, ask_methods, similar_benchmark
+from scuff.adaptation import METHODS, Method, ask_method, ask_methods, similar_benchmark
 from scuff.adaptation.cotta import CoTTA, augment, consistency
 from scuff.adaptation.entropy import Eata, Eta, RDumb, Tent, entropy
 from scuff.adaptation.norm import BatchNorm, PriorNorm, RunningNorm, Source
@@ -299,18 +299,7 @@ UNCHANGED |= {"hue": 0, "right": 0, "down": 0, "sigma": 0.001, "mirror": 0.9}
 
 
 def test_augmentation_without_any_change_leaves_noise_only(monkeypatch):
-    same = {
-        "brightness": 1,
-        "contrast": 1,
-        "saturation": 1,
-        "hue": 0,
-        "gamma": 1,
-        "angle": 0,
-        "scale": 1,
-        "right": 0,
-        "down": 0,
-    }
-    same |= {"sigma": 0.001, "mirror": 0.9}
+    same = {**UNCHANGED, "angle": 0}
     monkeypatch.setattr("scuff.adaptation.cotta._number", lambda key, name, low, high: same[name])
     x = 0.1 + 0.8 * torch.rand(4, 3, 9, 12, generator=torch.Generator().manual_seed(0))
     noise = augment(x, torch.tensor([3])) - x
@@ -322,18 +311,7 @@ def test_augmentation_without_any_change_leaves_noise_only(monkeypatch):
 
 
 def test_augmentation_turns_by_the_angle(monkeypatch):
-    same = {
-        "brightness": 1,
-        "contrast": 1,
-        "saturation": 1,
-        "hue": 0,
-        "gamma": 1,
-        "angle": 90,
-        "scale": 1,
-        "right": 0,
-        "down": 0,
-    }
-    same |= {"sigma": 0.001, "mirror": 0.9}
+    same = {**UNCHANGED, "angle": 90}
     monkeypatch.setattr("scuff.adaptation.cotta._number", lambda key, name, low, high: same[name])
     x = torch.rand(1, 3, 8, 8, generator=torch.Generator().manual_seed(0))
     close(augment(x, torch.tensor([1])), x.rot90(-1, (2, 3)), atol=0.03)
@@ -379,6 +357,12 @@ def test_options_are_those_published_for_similar_data():
     assert ask_method("eta").options("cifar100")["margin"] == 0.1
 
 
+def test_a_method_that_draws_has_the_seed_of_the_run_or_its_own():
+    assert ask_method("cotta").options("cifar10", seed=3)["seed"] == 3
+    assert ask_method("cotta:seed=5").options("cifar10", seed=3)["seed"] == 5
+    assert "seed" not in ask_method("tent").options("cifar10", seed=3)
+
+
 OWN = """
 class Mine:
     def __init__(self, network, factor=2.0):
@@ -403,7 +387,20 @@ def test_a_method_of_ones_own_is_a_class_in_a_file(network, tmp_path, monkeypatc
     (x,) = batches(1)
     close(asked["mine:factor=3"].open(network, "cifar10").adapt(x), 3 * network(x))
     given = ask_method(Source)
-    assert given.name == "source"
+    assert (given.name, given.code) == ("source", "")
+    assert len(asked["mine:factor=3"].code) == 16
+    with pytest.raises(ValueError, match="module own_adaptation has no 'Yours'"):
+        ask_method(f"{tmp_path}/own_adaptation.py:Yours")
+
+
+class NeedsMore:
+    def __init__(self, network, anchor, *others, **options):
+        pass
+
+
+class Chooses:
+    def __init__(self, network, limit=None):
+        pass
 
 
 @pytest.mark.parametrize(
@@ -415,6 +412,10 @@ def test_a_method_of_ones_own_is_a_class_in_a_file(network, tmp_path, monkeypatc
         (["tent", "tent"], "asked for twice"),
         ([], "expected a method"),
         (3, "expected the class of a method"),
+        ("math:pi", "expected the class of a method, which is called with a network; got 3.14"),
+        (type("Tent", (), {}), "tent is a method of scuff's own; call yours by another name"),
+        (NeedsMore, "made with a network alone, so anchor of needsmore needs a default"),
+        (f"{__name__}:Chooses:limit=3", "limit of the method .* cannot be '3'"),
     ],
 )
 def test_mistakes_are_explained(method, message):
@@ -431,3 +432,7 @@ def test_networks_and_classes_that_cannot_adapt_are_refused(network):
         )
     with pytest.raises(ValueError, match="optimiser must be one of"):
         Tent(network, "lion")
+    with pytest.raises(ValueError, match="no scales and shifts"):
+        Tent(nn.Sequential(nn.BatchNorm2d(3, affine=False)))
+    with pytest.raises(TypeError, match="adapt"):
+        Method(network)

@@ -1,9 +1,11 @@
 """Samples of an evaluation: the rows of the full run, some of them, and more whenever one goes on."""
 
+import json
 import shutil
 from importlib import resources
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from torch import nn
@@ -162,13 +164,20 @@ def test_the_command_and_its_page(tmp_path):
     told = CliRunner().invoke(app, [*command, "--dry-run"])
     assert told.exit_code == 0, told.output
     assert "60 passes of each model; of all 240, 0 are there" in told.output
-    for more, said in [(["--passes", "0"], "at least 1"), (["--json", str(tmp_path / "x.json")], "leave out")]:
+    for more, said in [(["--passes", "0"], "at least 1"), (["--baseline", "none"], "leave out --baseline")]:
         refused = CliRunner().invoke(app, [*command, *more])
         assert refused.exit_code == 2, refused.output
         assert said in refused.output
-    done = CliRunner().invoke(app, command)
+    files = tmp_path / "scores.json", tmp_path / "scores.csv"
+    done = CliRunner().invoke(app, [*command, "--json", str(files[0]), "--csv", str(files[1])])
     assert done.exit_code == 0, done.output
     assert "mean error %" in done.output
+    numbers, table = json.loads(files[0].read_text()), pd.read_csv(files[1])
+    assert numbers["evaluation"]["all_passes"] == 240
+    assert [line["score"] for line in numbers["scores"]] == ["clean_error", "mean_error", "mce", "contrast"]
+    mean = table.set_index("score").loc["mean_error"]
+    assert mean["low"] < mean["value"] < mean["high"]
+    assert f"{100 * mean['value']:.1f} [{100 * mean['low']:.1f}, {100 * mean['high']:.1f}]" in done.output
     page = scuff.write_report(tmp_path)
     with open(page, encoding="utf-8") as file:
         text = file.read()

@@ -46,6 +46,17 @@ def test_errors_of_segments_and_of_corruptions():
     assert stream_error(some, by="corruption").value == pytest.approx(0.5)
 
 
+def test_a_segment_of_several_corruptions_is_called_mixed():
+    some = rows([1, 0, 1, 0], [2, 2])
+    some["corruption"] = pd.Categorical(["fog", "snow", "fog", "fog"])
+    some["severity"] = [5, 5, 5, 3]
+    for given in (some, some[::-1]):
+        errors = segment_errors(given)
+        assert errors["position"].tolist() == [0, 2]
+        assert errors["corruption"].tolist() == ["mixed", "fog"]
+        assert errors["severity"].tolist() == [5, "mixed"]
+
+
 def test_the_interval_of_the_error_is_that_of_images_with_all_their_appearances():
     drawn = np.random.default_rng(0)
     right = drawn.random((3, 400)) < drawn.random(400)  # images differ, so that their appearances are alike
@@ -73,6 +84,13 @@ def test_negative_flips_are_images_that_the_source_gets_right():
     assert shuffled == score
     with pytest.raises(ValueError, match="the same stream"):
         negative_flips(adapted, source[:3])
+    once, thrice = (
+        negative_flips(
+            *(rows(right * 3, images=images, method=m) for m, right in (("tent", [1, 0] * 50), ("source", [1] * 100)))
+        )
+        for images in (None, np.tile(np.arange(100), 3))
+    )
+    assert (thrice.high - thrice.low) / (once.high - once.low) == pytest.approx(3**0.5)  # of 100 images, not of 300
 
 
 def test_a_collapse_is_the_first_of_ten_windows_in_a_row():
@@ -96,6 +114,7 @@ def test_a_line_for_each_method():
     assert scores["method"].tolist() == ["source", "tent"]
     assert scores["error"].tolist() == [0.5, 0.25]
     assert scores["last_error"].tolist() == [1, 0]
+    assert adaptation_scores(both, size=3)["last_error"].tolist() == [2 / 3, 1 / 3]  # and not of one image alone
     assert np.isnan(scores["negative_flips"][0])
     assert scores["negative_flips"][1] == 0.25
     assert scores["collapse"].isna().all()

@@ -38,8 +38,8 @@ def made_folder(folder, methods):
 
 
 def test_the_page_has_our_numbers_beside_the_published_ones(tmp_path):
-    made_folder(tmp_path / "runs/adapt-continual/continual", {"source": 0.4, "bn": 0.2, "cotta": 0.1})
-    made_folder(tmp_path / "runs/adapt-long/long", {"source": 0.3, "bn": 0.2, "tent": 0.5})
+    made_folder(tmp_path / "runs/adaptation/continual", {"source": 0.4, "bn": 0.2, "cotta": 0.1})
+    made_folder(tmp_path / "runs/adaptation/long", {"source": 0.3, "bn": 0.2, "tent": 0.5})
     TOOL.main(tmp_path / "runs", tmp_path / "streams.md")
     page = (tmp_path / "streams.md").read_text()
     assert "| bn | " + "20.0 | " * 15 + "20.0 |" in page

@@ -72,6 +72,13 @@ def test_imbalance_draws_one_class_after_the_other():
     assert {np.bincount(turn).argmax() for turn in drawn} == set(range(10))
 
 
+def test_imbalance_draws_as_many_as_it_is_asked_for_even_if_these_are_all(source):
+    stream = scuff.stream(source, f"label_shift:samples={IMAGES}", device="cpu")
+    assert len(stream) == 15 * IMAGES
+    assert len(stream.table()) == len(stream)
+    assert stream.table(0, IMAGES)["image_id"].duplicated().any()
+
+
 def test_too_few_images_for_chunks_are_refused():
     with pytest.raises(ValueError, match="too few for chunks"):
         make_order("chunks", np.arange(90) % 10, 10, 0, 0)

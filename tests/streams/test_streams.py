@@ -1,5 +1,6 @@
 """Streams: what is at a position depends on nothing but recipe, source, seed and the position."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 import torch
 
 import scuff
+from scuff.models.architectures import build
 from scuff.streams import list_recipes, load_recipe
 
 IMAGES = 24
@@ -106,6 +108,9 @@ def test_pairs_are_images_and_labels(source):
         ("continual_orders", 150, 10),
         ("gradual_cotta", 131, 1),
         ("gradual", 135, 1),
+        ("severity_walk", 135, 1),
+        ("two_at_once", 15, 1),
+        ("constant_speed", 15, 15),
         ("mixed_domains", 1, 1),
         ("lifelong", 30, 0),
         ("recurring", 300, 1),
@@ -138,6 +143,7 @@ def test_recipes_are_read_back_from_their_text(tmp_path):
         ("continual:ordr=file", "did you mean order"),
         ("continual:order=up", "order must be file or shared"),
         ("continual:batch=0", "at least 1"),
+        ("continual:limit=[3", "limit="),
         ("continual:corruptions=fogg", "did you mean fog"),
         ("continual:severities=6", "severities 1 to 5"),
         ("mixed_domains:clean=true", "leave one out"),
@@ -159,6 +165,15 @@ def test_the_fingerprint_tells_streams_apart(source):
     }
     assert len(prints) == 6
     assert open_stream(source, "continual").fingerprint in prints
+    renamed = {**load_recipe("continual").to_dict(), "stream": "mine", "about": "", "suite": "cifar10-c"}
+    assert open_stream(source, renamed).fingerprint in prints
+
+
+def test_segments_as_a_table(source):
+    stream = open_stream(source, "gradual:corruptions=fog")
+    table = stream.segment_table()
+    assert table["stop"].tolist() == [*table["start"][1:], len(stream)]
+    assert table["severity"].tolist() == list("123454321")
 
 
 def test_severity_walks_go_up_and_down_a_level_at_a_time(source):
@@ -239,24 +254,62 @@ def test_what_published_files_do_not_have(published, recipe, reason):
         open_stream(published, recipe)
 
 
-def test_loops_of_others_run_on_pairs(source):
-    """CoTTA's, reduced: a teacher that follows the student, and weights that return to their start."""
+# --- loops of others, in plain torch ----------------------------------------------------------------------------------
+
+LOOP = {"stream": "loop", "corruptions": ["contrast", "brightness"], "run": {"batch": 8}}
+
+
+@pytest.fixture
+def net():
     torch.manual_seed(0)
-    net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.BatchNorm1d(784), torch.nn.Linear(784, 10))
-    teacher = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.BatchNorm1d(784), torch.nn.Linear(784, 10))
-    teacher.load_state_dict(net.state_dict())
-    optimizer = torch.optim.Adam(net.parameters(), lr=1e-3)
-    seen = 0
-    for x, y in open_stream(source, "continual:corruptions=contrast;brightness").pairs(8):
-        with torch.no_grad():
-            target = teacher(x).softmax(1)
-        loss = -(target * net(x).log_softmax(1)).sum(1).mean()
+    return build("small_cnn", classes=10, channels=1).eval()
+
+
+def normalise_by_batches(net):
+    """As the authors of TENT and CoTTA configure their networks."""
+    norms = [module for module in net.modules() if isinstance(module, torch.nn.BatchNorm2d)]
+    for norm in norms:
+        norm.track_running_stats = False
+        norm.running_mean = norm.running_var = None
+    return [parameter for norm in norms for parameter in norm.parameters()]
+
+
+def check_rows(source, net, method, outputs, tmp_path):
+    """What a loop has found is what `scuff adapt` finds."""
+    rows = scuff.studies.adapt(net, LOOP, source, tmp_path, methods=method, device="cpu")
+    confidence, prediction = torch.cat(outputs).softmax(1).max(1)
+    ours = rows[rows["method"] == method]
+    assert np.array_equal(ours["prediction"], prediction)
+    assert np.allclose(ours["confidence"], confidence, atol=1e-5)
+    before = rows[rows["method"] == "source"]["confidence"].to_numpy()
+    assert not np.allclose(before, confidence, atol=1e-3)
+
+
+def test_the_loop_of_tent_runs_unchanged(source, net, tmp_path):
+    start, outputs = copy.deepcopy(net), []
+    optimizer = torch.optim.Adam(normalise_by_batches(net), lr=1e-3)
+    for x, _ in open_stream(source, LOOP).pairs():
+        output = net(x)
+        loss = -(output.softmax(1) * output.log_softmax(1)).sum(1).mean(0)
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()
-        with torch.no_grad():
-            for old, new in zip(teacher.parameters(), net.parameters(), strict=True):
-                old.mul_(0.999).add_(new, alpha=0.001)
-        seen += len(y)
-        assert torch.isfinite(loss)
-    assert seen == 2 * IMAGES
+        outputs.append(output.detach())
+    check_rows(source, start, "tent", outputs, tmp_path)
+
+
+def test_the_loop_of_cotta_runs_unchanged(source, net, tmp_path):
+    """Without its augmented copies and its random restoring, whose draws are our own."""
+    start, outputs = copy.deepcopy(net), []
+    normalise_by_batches(net)
+    teacher, optimizer = copy.deepcopy(net), torch.optim.Adam(net.parameters(), lr=1e-3)
+    for x, _ in open_stream(source, LOOP).pairs():
+        taught = teacher(x).detach()
+        loss = -(taught.softmax(1) * net(x).log_softmax(1)).sum(1).mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        for old, new in zip(teacher.parameters(), net.parameters(), strict=True):
+            old.data = 0.999 * old.data + 0.001 * new.data
+        outputs.append(taught)
+    check_rows(source, start, "cotta:unsure=0,restore=0", outputs, tmp_path)

@@ -143,6 +143,12 @@ def test_a_joined_walk_goes_on_where_it_was(source, matrix):
             assert abs(before.steps[0][1] - after.steps[0][1]) <= 1
 
 
+def test_grey_images_with_an_axis_of_channels_have_random_views(source, matrix):
+    with_axis = scuff.data.array_source("axis", source.images.array[..., None], source.labels)
+    views = [open_walk(s, matrix, view="random", as_published=False)[5].image for s in (source, with_axis)]
+    assert torch.equal(*views)
+
+
 def test_random_views_are_drawn_by_position(source, matrix):
     stream = open_walk(source, matrix, "ccc-easy:speed=40,length=80", view="random", as_published=False)
     both = torch.cat([batch.images for batch in stream.batches(64)])

@@ -96,8 +96,9 @@ def test_a_ratio_lets_the_stream_flow_on(model, tmp_path, monkeypatch):
     assert Counting.asked == ["reset", 10, 4, 10]
     how = json.loads((tmp_path / "b/runs/counting.json").read_text())
     assert (how["measured_ratio"], how["period"], how["batches"], how["adapted"]) == (1.2, 2, 6, 3)
-    with pytest.raises(ValueError, match="ratio must be a number above 0"):
-        adapt(model, STREAM, "fashion", tmp_path / "c", ratio=0)
+    for ratio in (0, float("inf"), "fast"):
+        with pytest.raises(ValueError, match="ratio must be a number above 0"):
+            adapt(model, STREAM, "fashion", tmp_path / "c", ratio=ratio)
 
 
 def test_a_ratio_can_be_measured(model, tmp_path):
@@ -153,6 +154,43 @@ def test_methods_join_a_folder_and_other_settings_are_refused(model, tmp_path):
     assert read_adaptation(tmp_path).equals(rows)
     with pytest.raises(ValueError, match="seed was 0, is now 1"):
         adapt(model, STREAM, "fashion", tmp_path, methods="bn", seed=1, device="cpu")
+
+
+def test_what_a_method_is_made_with_and_its_code_are_noted(model, tmp_path):
+    def first():
+        class Chosen(Counting):
+            def __init__(self, network, optimiser=torch.optim.SGD, factor=2):
+                super().__init__(network)
+
+        return Chosen
+
+    def second():
+        class Chosen(Counting):
+            """The same in other words."""
+
+        return Chosen
+
+    adapt(model, STREAM, "fashion", tmp_path, methods=first(), device="cpu")
+    how = json.loads((tmp_path / "runs/chosen.json").read_text())
+    assert how["options"]["factor"] == 2
+    adapt(model, STREAM, "fashion", tmp_path, methods=first(), device="cpu")
+    with pytest.raises(ValueError, match=r"the code of chosen is not what it was .*; delete .*chosen.parquet"):
+        adapt(model, STREAM, "fashion", tmp_path, methods=second(), device="cpu")
+    (tmp_path / "rows/chosen.parquet").unlink()
+    adapt(model, STREAM, "fashion", tmp_path, methods=second(), device="cpu")
+    assert json.loads((tmp_path / "runs/chosen.json").read_text())["options"] == {}
+
+
+def test_a_state_that_cannot_be_saved_is_explained(model, tmp_path, monkeypatch):
+    class Nested(Counting):
+        def state_dict(self):
+            return {"network": self.network.state_dict()}
+
+    monkeypatch.setattr(run, "SAVED_EVERY", 0.0)
+    adapt(model, STREAM, "fashion", tmp_path / "a", methods=[Nested], device="cpu")  # it could not go on anyway
+    Nested.load_state_dict = lambda self, state: None
+    with pytest.raises(CellsFailed, match=r"state_dict\(\) of the method nested must be tensors by name"):
+        adapt(model, STREAM, "fashion", tmp_path / "b", methods=[Nested], device="cpu")
 
 
 def test_a_network_that_breaks_down_is_wrong(model, tmp_path):

@@ -30,6 +30,8 @@ class Tent(Method):
     def __init__(self, network: nn.Module, optimiser: str = "adam", rate: float = 1e-3) -> None:
         norms = use_batch_statistics(network)
         learned = [parameter for norm in norms for parameter in (norm.weight, norm.bias) if parameter is not None]
+        if not learned:
+            raise ValueError("the normalisations of the network have no scales and shifts, which this method learns")
         super().__init__(network, learned, optimiser, rate)
 
     def adapt(self, images: Tensor) -> Tensor:
@@ -46,12 +48,7 @@ class Eta(Tent):
     """
 
     def __init__(
-        self,
-        network: nn.Module,
-        optimiser: str = "adam",
-        rate: float = 1e-3,
-        sure: float = 0.4,
-        margin: float = 0.4,
+        self, network: nn.Module, optimiser: str = "adam", rate: float = 1e-3, sure: float = 0.4, margin: float = 0.4
     ) -> None:
         super().__init__(network, optimiser, rate)
         self.sure, self.margin = sure, margin

@@ -11,12 +11,13 @@
             ...
 
 `Method` is what those of the papers share: the parameters that they change, an optimiser, and a state that can be
-saved. A class of your own may do without. With `state_dict` and `load_state_dict` a run of it goes on where it was
-cut; with `prepare(batches)` it is shown clean images first.
+saved. A class of your own may do without. With `state_dict`, tensors by name, and `load_state_dict` a run of it goes on
+where it was cut; with `prepare(batches)` it is shown clean images first.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -45,7 +46,7 @@ class Network(nn.Module):
         return logits if self.outputs is None else logits[:, self.outputs]
 
 
-class Method:
+class Method(ABC):
     """Adapts `network`. A subclass says what happens with a batch.
 
     Parameters
@@ -69,9 +70,9 @@ class Method:
         self._start = {name: value.clone() for name, value in network.state_dict().items()}
         self.reset()
 
+    @abstractmethod
     def adapt(self, images: Tensor) -> Tensor:
         """Predict a batch, and learn from it: the logits, as they were before that."""
-        raise NotImplementedError
 
     def reset(self) -> None:
         """Return to the network as it came, with a new optimiser and nothing in mind."""

@@ -6,6 +6,7 @@ for others what `PUBLISHED` says.
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import re
 from collections.abc import Iterable, Mapping
@@ -67,21 +68,29 @@ class AskedMethod:
     make: Any = field(repr=False)
     given: Mapping[str, Any] = field(default_factory=dict)
 
-    def options(self, benchmark: str) -> dict[str, Any]:
-        """All its options on one of the benchmarks of `PUBLISHED`."""
+    def options(self, benchmark: str, seed: int = 0) -> dict[str, Any]:
+        """All its options on one of the benchmarks of `PUBLISHED`; if it draws, its seed is that of the run."""
         kind = next((kind for kind, known in METHODS.items() if known is self.make), "")
-        return {**_defaults(self.make), **PUBLISHED[benchmark].get(kind, {}), **self.given}
+        defaults = _defaults(self.make)
+        draws = {"seed": seed} if "seed" in defaults else {}
+        return {**defaults, **PUBLISHED[benchmark].get(kind, {}), **draws, **self.given}
 
     def open(self, network: nn.Module, benchmark: str, seed: int = 0) -> Adapts:
         """The method, about to adapt a network, which is its own."""
-        options = self.options(benchmark)
-        if "seed" in options and "seed" not in self.given:
-            options["seed"] = seed
-        method = self.make(network, **options)
+        method = self.make(network, **self.options(benchmark, seed))
         missing = [name for name in ("adapt", "reset") if not callable(getattr(method, name, None))]
         if missing:
             raise ValueError(f"the method {self.name} has no function {missing[0]}; it needs adapt(images) and reset()")
         return method
+
+    @property
+    def code(self) -> str:
+        """A hash of the text of a user's own class, if it can be found; nothing for the methods of this package."""
+        try:
+            text = "" if self.make in METHODS.values() else inspect.getsource(self.make)
+        except (OSError, TypeError):
+            text = ""
+        return text and hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
     @property
     def file_name(self) -> str:
@@ -118,8 +127,6 @@ def ask_method(method: Any) -> AskedMethod:
     {'optimiser': 'sgd', 'rate': 0.01}
     """
     if not isinstance(method, str):
-        if not callable(method):
-            raise ValueError(f"expected the class of a method, which is called with a network; got {method!r}")
         return AskedMethod(_called(method), method)
     kind, _, options = method.partition(":")
     if kind in METHODS:
@@ -141,7 +148,17 @@ def similar_benchmark(side: int, classes: int) -> str:
 
 
 def _called(made: Any) -> str:
-    return address_of(made).rpartition(":")[2].lower()
+    """The name of a class, in small letters, if it may be a method."""
+    if not callable(made):
+        raise ValueError(f"expected the class of a method, which is called with a network; got {made!r}")
+    name = address_of(made).rpartition(":")[2].lower()
+    if METHODS.get(name, made) is not made:
+        raise ValueError(f"{name} is a method of scuff's own; call yours by another name")
+    others = list(inspect.signature(made).parameters.values())[1:]
+    for other in others:
+        if other.default is other.empty and other.kind not in (other.VAR_POSITIONAL, other.VAR_KEYWORD):
+            raise ValueError(f"a method is made with a network alone, so {other.name} of {name} needs a default")
+    return name
 
 
 def _defaults(made: Any) -> dict[str, Any]:
@@ -160,6 +177,6 @@ def _parse(method: str, made: Any, text: str) -> dict[str, Any]:
         kind = type(defaults[name])
         try:
             options[name] = {"true": True, "false": False}[value.lower()] if kind is bool else kind(value)
-        except (ValueError, KeyError) as error:
+        except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{name} of the method {method!r} cannot be {value!r}") from error
     return options

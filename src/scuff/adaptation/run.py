@@ -23,6 +23,7 @@ from scuff.adaptation.methods import Adapts, AskedMethod, similar_benchmark
 from scuff.engine import Advance
 from scuff.engine.cost import time_once
 from scuff.models import Classifier, close_model
+from scuff.options import describe
 from scuff.store import Store, write_rows
 from scuff.streams import Recipe, Stream
 from scuff.tensors import read_tensors, write_tensors
@@ -76,6 +77,25 @@ class Job:
     def rows_name(self, method: str) -> str:
         return f"rows/{self.methods[method].file_name}.parquet"
 
+    def run_name(self, method: str) -> str:
+        return f"runs/{self.methods[method].file_name}.json"
+
+    def partial_name(self, method: str) -> str:
+        return f"partial/{self.methods[method].file_name}.safetensors"
+
+    def missing(self) -> list[str]:
+        """The methods that have no rows yet."""
+        there = self.store.names("rows", ".parquet")
+        return [name for name in self.methods if self.rows_name(name) not in there]
+
+    def check_code(self) -> None:
+        """Refuse to take rows for those of a class that has been changed since."""
+        for name in self.methods.keys() - self.missing():
+            code = self.methods[name].code
+            if code and json.loads(self.store.read(self.run_name(name)))["code"] != code:
+                again = f"delete {self.store.address(self.rows_name(name))}, or take another folder, to run it again"
+                raise ValueError(f"the code of {name} is not what it was when its rows were made; {again}")
+
     def open(self, name: str) -> tuple[Adapts, Network]:
         """A method and the network that it adapts, both new."""
         classes = self.stream.pixels.example.classes
@@ -112,13 +132,14 @@ class Job:
 
         C is 1 where the stream waits for the method.
         """
-        eta = self.recipe.eta or float(self.ratio is not None)
-        if not eta:
+        recipe = self.recipe
+        if self.ratio is not None:
+            known = None if self.ratio == MEASURED else self.ratio
+            recipe = recipe.replace(eta=recipe.eta or 1.0, speed_ratio=known)
+        if not recipe.eta:
             return 1, None
-        ratio = self.recipe.speed_ratio if self.ratio is None else self.ratio
-        if ratio is None or isinstance(ratio, str):
-            ratio = self.measure_ratio(name)
-        return max(1, math.ceil(eta * ratio)), float(ratio)
+        ratio = recipe.speed_ratio or self.measure_ratio(name)
+        return recipe.period(ratio), ratio
 
     def measure_ratio(self, name: str) -> float:
         """The time of the method on the first batch, in units of that of a prediction: medians of ten warm calls."""
@@ -156,9 +177,10 @@ class Partial:
 
     def __init__(self, job: Job, name: str) -> None:
         self.job, self.name, asked = job, name, job.methods[name]
-        self.file = job.store.address(f"partial/{asked.file_name}.safetensors")
+        self.file = job.store.address(job.partial_name(name))
         asks = {"stream": job.stream.fingerprint, "model": job.classifier.fingerprint(), "batch_size": job.size}
-        self.origin = {**asks, "options": asked.options(job.benchmark), "ratio": job.ratio, "seed": job.seed}
+        options = describe(asked.options(job.benchmark, job.seed))
+        self.origin = {**asks, "options": options, "code": asked.code, "ratio": job.ratio, "seed": job.seed}
         self.outputs: list[Tensor] = []  # (N, 2) each: the best class and its probability
         self.batches = self.period = 0
         self.ratio: float | None = None
@@ -172,8 +194,10 @@ class Partial:
         """Write the file, if the method can say what it remembers."""
         now = time.monotonic()
         self.seconds, self.saved = self.seconds + now - self.saved, now
-        if hasattr(method, "state_dict"):
+        if hasattr(method, "state_dict") and hasattr(method, "load_state_dict"):
             state = {STATE + key: value for key, value in method.state_dict().items()}
+            if not all(isinstance(value, Tensor) for value in state.values()):
+                raise ValueError(f"state_dict() of the method {self.name} must be tensors by name, and nothing else")
             at = {key: getattr(self, key) for key in ("batches", "period", "ratio", "seconds", "origin")}
             write_tensors(self.file, {**state, "outputs": self._gather()}, {"at": json.dumps(at, sort_keys=True)})
 
@@ -195,10 +219,9 @@ class Partial:
         adapted = math.ceil(self.batches / self.period)
         how = {"method": self.name, **self.origin, "batches": self.batches, "adapted": adapted, "seconds": seconds}
         how |= {"measured_ratio": self.ratio, "period": self.period}
-        store, file_name = self.job.store, self.job.methods[self.name].file_name
-        store.write(f"runs/{file_name}.json", (json.dumps(how, indent=2) + "\n").encode())
+        self.job.store.write(self.job.run_name(self.name), (json.dumps(how, indent=2) + "\n").encode())
         self.job.write(self.name, positions, self._gather())
-        store.remove(f"partial/{file_name}.safetensors")
+        self.job.store.remove(self.job.partial_name(self.name))
 
     def _gather(self) -> Tensor:
         self.outputs = [torch.cat([part.cpu() for part in self.outputs])] if self.outputs else [torch.zeros(0, 2)]

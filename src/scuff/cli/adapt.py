@@ -20,8 +20,8 @@ def adapt_command(plan: Any, rows: Any) -> None:
     adapt(images) and reset(): FILE.py:CLASS.
 
     Printed are the error as the mean over segments and over images, the error of the last 1000 images, negative flips
-    (images that the model itself gets right) and the position at which a method becomes worse than no method for
-    10 000 images.
+    (images that the model gets right as it came and wrong as it was adapted), and the position from which on a method
+    is worse than none for 10 000 images.
 
     A run that is cut goes on from its last minute; methods may be added later. With --ratio 3 a method that takes three
     times as long as a prediction misses two batches of three, which the model then predicts as it is.

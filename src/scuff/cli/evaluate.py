@@ -14,6 +14,7 @@ from scuff.cli.study import options_command
 from scuff.evaluation.options import EvaluationOptions
 
 if TYPE_CHECKING:
+    from scuff.cli.scores import Numbers
     from scuff.evaluation import Plan, Timing
 
 Baseline = Annotated[
@@ -64,8 +65,8 @@ def evaluate_command(
 
     options["control"] = _absolute(options.get("control"))
     sampled = is_sampled(options.get("passes"), options.get("half_width"), options["control"])
-    if sampled and (as_json or as_csv or baseline != "alexnet"):
-        raise ValueError("a sample is relative to AlexNet and goes to a report: leave out --baseline, --json and --csv")
+    if sampled and baseline != "alexnet":
+        raise ValueError("the corruption errors of a sample are relative to AlexNet: leave out --baseline")
     place = chosen_engine(engine, address, None)
     if repair:
         remove_damaged_cells(options["out"], dry_run)
@@ -74,7 +75,9 @@ def evaluate_command(
     _check_baseline(plan, baseline)
     _announce(plan)
     if sampled:
-        _sample(plan, options, place, dry_run)
+        numbers = _sample(plan, options, place, dry_run)
+        if numbers is not None:
+            write_files(*numbers, as_json, as_csv)
         return
     if dry_run:
         _estimate(plan, engine)
@@ -139,10 +142,11 @@ def _estimate(plan: Plan, engine: str) -> None:
     print_costs(estimate(plan, plan.how["device"], compile=bool(plan.how["compile"])), engine)
 
 
-def _sample(plan: Plan, options: dict[str, Any], engine: Any, dry_run: bool) -> None:
-    """Take a sample of all passes, and print what it says of the whole."""
+def _sample(plan: Plan, options: dict[str, Any], engine: Any, dry_run: bool) -> Numbers | None:
+    """Take a sample of all passes, print what it says of the whole, and return its numbers; none of a dry run."""
     from scuff.cli.console import print_table
     from scuff.cli.jobs import resumable_job
+    from scuff.cli.scores import sample_numbers
     from scuff.evaluation.sampled import Sampling, run_sampled
     from scuff.report.evaluation.sampled import control_words, sampled_table
 
@@ -154,14 +158,16 @@ def _sample(plan: Plan, options: dict[str, Any], engine: Any, dry_run: bool) -> 
     if control is not None:
         typer.echo(f"Control: {control_words(control)}")
     if dry_run:
-        return
+        return None
     wanted = options.get("passes"), options.get("half_width"), control
     with resumable_job() as advance:
         timing = run_sampled(plan, *wanted, engine=engine, progress=advance)
     _tell_timing(timing)
-    print_table(sampled_table({model: sampling.scores(model) for model in plan.classifiers}))
+    scores = {model: sampling.scores(model) for model in plan.classifiers}
+    print_table(sampled_table(scores))
     typer.echo("In brackets: 95 % intervals for what all passes over these images would give.")
     typer.echo(f"A page of them: scuff report {shlex.quote(plan.store.root)}")
+    return sample_numbers(sampling, scores)
 
 
 def _tell_timing(timing: Timing) -> None:

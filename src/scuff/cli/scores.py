@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -13,7 +14,11 @@ from scuff.words import decimals, entry_name, fine, percent
 
 if TYPE_CHECKING:
     from scuff.evaluation import Evaluation
+    from scuff.evaluation.sampled import Sampling
+    from scuff.metrics.score import Score
+    from scuff.suites import Suite
 
+Numbers = tuple[dict[str, Any], pd.DataFrame]  # everything for JSON, and a table for CSV
 SCORES = ("clean_error", "mean_error", "mce", "relative_mce", "robustness_score", "ece_corrupted")
 
 
@@ -66,13 +71,32 @@ def _still_table(evaluation: Evaluation, baseline: str) -> Table:
     return Table.of("", lines, columns)
 
 
-def score_numbers(evaluation: Evaluation, baseline: str) -> tuple[dict[str, Any], pd.DataFrame]:
+def sample_numbers(sampling: Sampling, scores: Mapping[str, Mapping[str, Score]]) -> Numbers:
+    """All numbers of a sample for scripts: what it was, and the scores of each model with their intervals."""
+    lines = pd.DataFrame(
+        {"model": model, "score": name, "value": s.value, "low": s.low, "high": s.high, "passes": s.n, "note": s.note}
+        for model, of_model in scores.items()
+        for name, s in of_model.items()
+    )
+    about = _about(sampling.plan.suite, sampling.plan.settings)
+    return {
+        "evaluation": {**about, "all_passes": len(sampling.order), "control": sampling.control},
+        "scores": lines,
+    }, lines
+
+
+def _about(suite: Suite, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What was evaluated."""
+    about = {key: settings[key] for key in ("source", "images", "seed", "precision")}
+    return {"suite": suite.name, "suite_version": suite.version, **about}
+
+
+def score_numbers(evaluation: Evaluation, baseline: str) -> Numbers:
     """All numbers of an evaluation for scripts: what it was, the scores of each model, and the errors of each cell."""
     from scuff.metrics import by_model, summary
     from scuff.report.evaluation.scores import counted_suite, find_baseline, measure_sequences
 
-    about = {key: evaluation.settings[key] for key in ("source", "images", "seed", "precision")}
-    about = {"suite": evaluation.suite.name, "suite_version": evaluation.suite.version, **about}
+    about = _about(evaluation.suite, evaluation.settings)
     if "task" in evaluation.settings:
         from scuff.report.evaluation.tasks import measure_tasks, task_numbers
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import torch
@@ -39,7 +39,8 @@ class StreamPixels:
         self.example = whole if recipe.limit is None else whole.take(self.places)
         if not len(whole):
             raise ValueError(f"{whole.name} has no images")
-        default = "none" if not whole.has_pictures or whole.cut is not None else "random" if recipe.walk else "centre"
+        is_walk = recipe.walk is not None and recipe.draws == "position"
+        default = "none" if not whole.has_pictures or whole.cut is not None else "random" if is_walk else "centre"
         view = recipe.view or default
         if view == "centre" and not whole.has_pictures:
             raise ValueError(f"the view centre is for pictures; {whole.name} is an array: set view: none")
@@ -54,7 +55,7 @@ class StreamPixels:
         """The suite of published files, or the one for the size of images."""
         if self.published is not None:
             return self.published.suite
-        return next(name for most, name in (WALKS if self.recipe.walk else SUITES) if min(self.shape[1:]) <= most)
+        return suite_for(min(self.shape[1:]), WALKS if self.recipe.walk else SUITES)
 
     def check(self, suite: Suite, domains: Iterable[Steps]) -> None:
         """Refuse what published files do not have."""
@@ -112,6 +113,11 @@ class StreamPixels:
     def _read_published(self, steps: Steps, indices: np.ndarray) -> Tensor:
         assert self.published is not None
         return self._read(self.published.cell(*steps[0]), self.places[indices])  # type: ignore[arg-type]
+
+
+def suite_for(side: int, suites: Sequence[tuple[int, str]]) -> str:
+    """The suite for images of so many pixels."""
+    return next(name for most, name in suites if side <= most)
 
 
 def send(numbers: np.ndarray, device: torch.device) -> Tensor:

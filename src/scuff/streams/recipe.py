@@ -85,7 +85,8 @@ class Recipe:
         "image": an image is corrupted alike whenever it comes. "position": each time anew.
     view
         "none": images as they are. "centre": pictures at 256 pixels, the middle 224 of them. "random": a random resized
-        crop to the suite's size, half of them mirrored. By default "centre" for pictures, and "none" for arrays.
+        crop, of pictures to 224 pixels, of arrays to their own size, half of them mirrored. By default "none" for
+        arrays; for pictures "random" on a walk, else "centre".
     as_published
         Send every image through a JPEG of quality 85 in the end.
     reset
@@ -226,8 +227,8 @@ def _option(part: str, address: str) -> tuple[str, Any]:
     if key == "corruptions" and ";" in value:
         return key, value.split(";")
     if key == "severities":
-        return key, [yaml.safe_load(level) for level in value.split(";")]
-    return key, yaml.safe_load(value)
+        return key, [read_yaml(level, part, Any) for level in value.split(";")]
+    return key, read_yaml(value, part, Any)
 
 
 def recipe_from_dict(content: Mapping[str, Any], where: str) -> Recipe:

@@ -18,7 +18,7 @@ from scuff import kernels
 from scuff.data import CorruptedSource, Source, open_source
 from scuff.environment import find_device
 from scuff.streams.batches import Grid, LoaderDataset, StreamLoader
-from scuff.streams.orders import make_order
+from scuff.streams.orders import SHARED, make_order
 from scuff.streams.pixels import StreamPixels, send
 from scuff.streams.recipe import Recipe, load_recipe
 from scuff.streams.segments import Segment, Steps, corruption_label, plan_segments, severity_label
@@ -139,11 +139,11 @@ class Stream:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of everything that determines the images."""
-        recipe = self.recipe.to_dict()
+        """A hash of everything that determines the images; what a stream is called, or where a file lies, does not."""
+        recipe = {key: value for key, value in self.recipe.to_dict().items() if key not in ("stream", "about", "suite")}
         if self.recipe.walk is not None:
-            recipe["walk"]["matrix"] = self.matrix.digest()  # and not where it lies
-        content = [recipe, self.suite.fingerprint(), self.pixels.fingerprint(), self.seed]
+            recipe["walk"]["matrix"] = self.matrix.digest()
+        content = [recipe, self.suite.fingerprint(), self.pixels.view, self.pixels.fingerprint(), self.seed]
         return hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=8).hexdigest()
 
     # --- what is where --------------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ class Stream:
     def _make_order(self, number: int) -> np.ndarray:
         segment, recipe = self.segments[number], self.recipe
         labels = self.labels if len(segment.domains) == 1 else np.tile(self.labels, len(segment.domains))
-        length = segment.length if segment.length != len(labels) else None
+        length = segment.length if recipe.order == "imbalance" or segment.length != len(labels) else None
         options = {"concentration": recipe.concentration, "ratio": recipe.ratio}
         return make_order(recipe.order, labels, self.classes, number, self.seed, length, **options)
 
@@ -170,7 +170,7 @@ class Stream:
 
     def _order_of(self, number: int) -> int:
         """The segment whose order this one has: orders that all share are made once."""
-        shared = self.recipe.order in ("file", "shared", "class", "chunks") and self.recipe.walk is None
+        shared = self.recipe.order in ("file", *SHARED) and self.recipe.walk is None
         return 0 if shared else int(number)
 
     def at(self, position: int) -> Moment:
@@ -213,7 +213,7 @@ class Stream:
         """The segments as a table: the truth about changes, for drift detectors."""
         import pandas as pd
 
-        names = ("number", "start", "length", "run", "visit", "corruption", "severity", "reset", "expected")
+        names = ("number", "start", "stop", "length", "run", "visit", "corruption", "severity", "reset", "expected")
         return pd.DataFrame({name: [getattr(segment, name) for segment in self.segments] for name in names})
 
     def _groups(self, facts: Facts) -> Iterator[tuple[Steps, float, np.ndarray]]:

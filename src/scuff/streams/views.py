@@ -35,7 +35,10 @@ def random_views(source: Source, indices: np.ndarray, positions: np.ndarray, siz
 
 
 def _pixels(source: Source, index: int) -> np.ndarray:
-    return source.images.array[index] if isinstance(source.images, StoredArray) else source.images.decode(index, None)
+    if not isinstance(source.images, StoredArray):
+        return source.images.decode(index, None)
+    pixels = source.images.array[index]
+    return pixels[..., 0] if pixels.shape[2:] == (1,) else pixels
 
 
 def _box(width: int, height: int, areas: np.ndarray, ratios: np.ndarray, tops: np.ndarray, lefts: np.ndarray) -> tuple:

@@ -1,7 +1,8 @@
 """How a model fares on a stream of corrupted images, as it is and as methods of test-time adaptation change it."""
 
+import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
@@ -73,7 +74,7 @@ def plan_adaptation(study: AdaptationStudy) -> "Plan[pd.DataFrame]":
     from scuff.store import Store
     from scuff.streams import load_recipe
 
-    if study.ratio not in (None, MEASURED) and (isinstance(study.ratio, str) or not study.ratio > 0):
+    if study.ratio not in (None, MEASURED) and (isinstance(study.ratio, str) or not 0 < study.ratio < math.inf):
         raise ValueError(f"ratio must be a number above 0, or {MEASURED!r}; got {study.ratio!r}")
     given = [study.methods] if isinstance(study.methods, str) or callable(study.methods) else list(study.methods)
     methods = ask_methods(given if "source" in given else ["source", *given])
@@ -93,6 +94,7 @@ def plan_adaptation(study: AdaptationStudy) -> "Plan[pd.DataFrame]":
     before = check_folder(study, store, settings)
     if before is not None:
         settings["methods"] = join(before["methods"], list(methods))
+        job.check_code()
     return Plan(study, settings, AdaptationWork(job), store, engine)
 
 
@@ -102,19 +104,15 @@ class AdaptationWork:
 
     job: "Job"
 
-    def missing(self) -> list[str]:
-        there = self.job.store.names("rows", ".parquet")
-        return [name for name in self.job.methods if self.job.rows_name(name) not in there]
-
     def run(self, run: "Run") -> None:
         """Run the methods that are left; the rows of each are saved when it is through, and its state on the way."""
         import torch
 
         from scuff.engine import needs_of
 
-        missing, needs = self.missing(), needs_of(torch.device(self.job.device), cpus=None)
+        missing, needs = self.job.missing(), needs_of(torch.device(self.job.device), cpus=None)
         run.expect("adapt", len(self.job.methods), len(self.job.methods) - len(missing))
-        self.job.store.write("segments.csv", segment_table(self.job).to_csv(index=False).encode())
+        self.job.store.write("segments.csv", self.job.stream.segment_table().to_csv(index=False).encode())
         for _ in run.cells("adapt", self.job, missing, needs=needs):
             pass
 
@@ -139,15 +137,16 @@ class AdaptationWork:
         from scuff.engine.cost import Estimate
 
         estimate, job = Estimate(torch.device(self.job.device)), self.job
-        for name in self.missing():
-            estimate.add("adapt", partial(_seconds, estimate, job, name), _bytes(job), name)
+        size = _bytes(job)
+        for name in job.missing():
+            estimate.add("adapt", partial(_seconds, estimate, job, name), size, name)
         return estimate.total()
 
     def describe(self) -> Iterator[str]:
         """Stream, model and methods."""
         from scuff.words import count, grouped
 
-        stream, job, done = self.job.stream, self.job, len(self.job.methods) - len(self.missing())
+        stream, job, done = self.job.stream, self.job, len(self.job.methods) - len(self.job.missing())
         segments, batches = count(len(stream.segments), "segment"), len(stream.grid(job.batch_size))
         images = f"{grouped(len(stream))} images of {stream.pixels.example.name}"
         yield f"Stream: {stream.recipe.name}, {images} in {segments}"
@@ -177,14 +176,6 @@ def read_segments(directory: str | os.PathLike[str]) -> "pd.DataFrame":
 
     store = open_results(directory, AdaptationStudy.file, "scuff adapt")
     return pd.read_csv(io.BytesIO(store.read("segments.csv")), dtype={"severity": str}, keep_default_na=False)
-
-
-def segment_table(job: "Job") -> "pd.DataFrame":
-    """The segments of a stream, as a table."""
-    import pandas as pd
-
-    kept: Sequence[str] = ("number", "start", "stop", "corruption", "severity", "reset", "run", "visit")
-    return pd.DataFrame([{key: getattr(segment, key) for key in kept} for segment in job.stream.segments])
 
 
 def _seconds(estimate: Any, job: "Job", name: str) -> float:

@@ -32,7 +32,6 @@ SOME = "Number of images, evenly spread."
 STEP = "Step between severities: 0.25, 0.5 or 1. What is left out lies on straight lines between its neighbours."
 STEPS = {0.25: 1, 0.5: 2, 1.0: 4}  # in levels
 LEVELS = 20
-SMALL = 64  # pixels
 MATRIX = "matrix.csv"
 Pair = tuple[str, int]  # a first corruption and its level; ("", 0) is none
 
@@ -65,13 +64,14 @@ calibrate_walk = as_function(WalkStudy, "calibrate_walk")
 def plan_walks(study: WalkStudy) -> "Plan[pd.DataFrame]":
     """Open the model and the images, and find out which cells are left."""
     from scuff.store import Store
+    from scuff.streams.pixels import WALKS, suite_for
     from scuff.suites import Suite, load_suite
 
     if study.step not in STEPS:
         raise ValueError(f"step must be {', '.join(map(str, STEPS))}, got {study.step}")
     engine, device = open_engine_of(study)
     bench = study.plan_bench(device)
-    named = study.suite or _suite_for(bench)
+    named = study.suite or suite_for(min(bench.source.read([0], bench.cut).shape[-2:]), WALKS)
     suite = named if isinstance(named, Suite) else load_suite(named)
     if suite.severities != LEVELS:
         raise ValueError(
@@ -86,11 +86,6 @@ def plan_walks(study: WalkStudy) -> "Plan[pd.DataFrame]":
     store = Store(study.out)
     check_folder(study, store, settings)
     return Plan(study, settings, WalkWork(study, store, bench, suite, entries), store, engine)
-
-
-def _suite_for(bench: "ClosedBench") -> str:
-    sides = bench.source.read([0], bench.cut).shape[-2:]
-    return "cifar10-ccc" if min(sides) <= SMALL else "imagenet-ccc"
 
 
 @dataclass(frozen=True, eq=False)
