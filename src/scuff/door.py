@@ -260,11 +260,10 @@ def _corrupt_batch(batch: Tensor, plan: Resolved, seed: int, ids: Ids, scale: bo
         options: dict[str, Any] = {"seed": seed, "scale": scale, "as_published": as_published}
         return each_its_way(batch, ids, drawn, [partial(_corrupt_batch, plan=p, **options) for p in plan.choices])
     terms = weighted_parameters(plan, min(batch.shape[-2:]), scale)
-    for _, parameters in terms:
-        if parameters is not None:
-            check_memory(plan.corruption, parameters, batch)
+    for parameters in [p for _, p in terms if p is not None]:
+        check_memory(plan.corruption, parameters, batch)
     keys = image_keys(plan.entry, plan.level, ids, seed)
-    pieces = [_step(plan.corruption, terms, batch[p], keys[p], as_published) for p in pieces_of(batch)]
+    pieces = [_step(plan.corruption, terms, batch[p], keys[p], as_published) for p in pieces_of(batch, plan.corruption)]
     return pieces[0] if len(pieces) == 1 else torch.cat(pieces)
 
 
@@ -308,7 +307,7 @@ def weighted_parameters(plan: Resolved, side: int, scale: bool) -> list[Term]:
 
 def check_memory(corruption: Corruption, parameters: Parameters, batch: Tensor) -> None:
     """Refuse what would take more memory than there is: three copies of the images, and what the corruption needs."""
-    piece = batch[pieces_of(batch)[0]]
+    piece = batch[pieces_of(batch, corruption)[0]]
     beyond = corruption.memory(len(piece), tuple(batch.shape[1:]), parameters) if corruption.memory else 0.0
     needed = 4.0 * (3 * piece.numel() + beyond)
     if needed < ALWAYS_THERE:
@@ -322,9 +321,10 @@ def check_memory(corruption: Corruption, parameters: Parameters, batch: Tensor) 
         )
 
 
-def pieces_of(batch: Tensor) -> list[slice]:
-    """Slices that cover the batch; a batch of none is one empty slice."""
-    count = min(max(1, CHUNK.get(batch.device.type, 1 << 24) // max(batch[:1].numel(), 1)), MOST_IMAGES)
+def pieces_of(batch: Tensor, corruption: Corruption | None = None) -> list[slice]:
+    """Slices that cover the batch; a batch of none is one empty slice. On a CPU, bytes come four times as many."""
+    more = 4 if batch.device.type == "cpu" and corruption is not None and corruption.domain == "byte" else 1
+    count = min(max(1, more * CHUNK.get(batch.device.type, 1 << 24) // max(batch[:1].numel(), 1)), MOST_IMAGES)
     return [slice(start, start + count) for start in range(0, max(len(batch), 1), count)]
 
 

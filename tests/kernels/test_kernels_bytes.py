@@ -168,6 +168,30 @@ def test_take_pixels(height: int, width: int, channels: int) -> None:
     assert fast[1, 0, 2, 3] == (0 if k < 0 else x[1, 0, k // width, k % width])
 
 
+@pytest.mark.parametrize(("height", "width"), SIZES)
+@pytest.mark.parametrize("channels", [1, 3])
+def test_flip_pixels(height: int, width: int, channels: int) -> None:
+    x = _bytes(height, width, 4)[:, :channels]
+    down, across = torch.tensor([False, True, False, True]), torch.tensor([False, False, True, True])
+    expected, fast = _both(lambda: kernels.flip_pixels(x, down, across))
+    assert torch.equal(fast, expected)
+    assert torch.equal(fast, torch.stack([x[0], x[1].flip(1), x[2].flip(2), x[3].flip(1, 2)]))
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_mix_byte_windows(channels: int) -> None:
+    x = _bytes(9, 14)[:, :channels]
+    rows = torch.tensor([[0, 0, 0, 4, 8], [7, 7, 8, 8, 8]], dtype=torch.int32)  # some repeat, some are at the end
+    columns = torch.arange(14, dtype=torch.int32).expand(2, -1)
+    generator = torch.Generator().manual_seed(2)
+    down, across = (torch.rand(2, n, 1, generator=generator) for n in (5, 14))
+    down[0, :2] = 0.0
+    down, across = (torch.cat((1.0 - share, share), dim=2) for share in (down, across))
+    expected, fast = _both(lambda: kernels.mix_byte_windows(x, rows, down, columns, across))
+    assert torch.equal(fast, expected)
+    assert torch.equal(fast[0, :, 0], fast[0, :, 1])
+
+
 @pytest.mark.parametrize("channels", [1, 3])
 def test_paint(channels: int) -> None:
     x, page = _bytes(9, 14)[:, :channels], _numbers(2, 9, 14, low=0, high=3)

@@ -187,11 +187,7 @@ def _flip_motion(shape: Shape, way: Tensor) -> Motion:
 @syn2nat(draw=lambda keys, shape: {"way": random.integers(keys, "way", low=0, high=2)}, motion=_flip_motion)
 def flip(pixels: Tensor, way: Tensor) -> Tensor:
     """Top and bottom exchanged, or left and right, or both."""
-    height, width = pixels.shape[-2:]
-    rows, columns = (torch.arange(n, dtype=torch.int32, device=pixels.device) for n in (height, width))
-    rows = torch.where(way[:, None] != 1, height - 1 - rows, rows)
-    columns = torch.where(way[:, None] != 0, width - 1 - columns, columns)
-    return kernels.take_pixels(pixels, (rows * width)[:, :, None] + columns[:, None])
+    return kernels.flip_pixels(pixels, way != 1, way != 0)
 
 
 @syn2nat(

@@ -160,11 +160,10 @@ def perspective(pixels: Tensor, inset: Tensor) -> Tensor:
     matrix = (quadrangle * grid[:, None]).float()
     side = math.ceil(math.hypot(height, width)) + 3  # no quadrangle has a longer one, even opened
     extent = torch.stack((tall, wide), dim=1).to(torch.int32)
-    straight = kernels.bytes_to_unit(kernels.project(pixels, matrix, extent, side, side, "zeros"))
+    straight = kernels.project(pixels, matrix, extent, side, side, "zeros")
     enlarged = ((wide < width) | (tall < height))[:, None]
-    straight = kernels.mix_windows(straight, *_opencv_windows(tall, height, enlarged), axis=2)
-    straight = kernels.mix_windows(straight, *_opencv_windows(wide, width, enlarged), axis=3)
-    return kernels.unit_to_bytes(straight, torch.empty_like(pixels), nearest=True)
+    down, across = _opencv_windows(tall, height, enlarged), _opencv_windows(wide, width, enlarged)
+    return kernels.mix_byte_windows(straight, *down, *across)
 
 
 def _ordered_corners(inset: Tensor, height: int, width: int) -> Tensor:

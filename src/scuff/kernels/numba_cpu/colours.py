@@ -42,10 +42,19 @@ def _lookup_by_words(pixels, red, green, blue, out):
 
 
 @compiled
-def _is_identity(table):
-    for level in range(256):  # noqa: SIM110  (numba compiles loops, not generators)
-        if table[level] != level:
-            return False
+def _bits(tables, words):
+    """Whether every table keeps some bits of a level and turns others around; if so, which, for three words."""
+    for t in range(len(tables)):
+        turned = tables[t, 0]
+        kept = tables[t, 255] ^ turned
+        for level in range(256):
+            if tables[t, level] != (U64(level) & kept) ^ turned:
+                return False
+    for k in range(24):
+        t = k % 3 % len(tables)
+        turned, place, shift = tables[t, 0], k // 8, U64(8 * (k % 8))
+        words[0, place] |= (tables[t, 255] ^ turned) << shift
+        words[1, place] |= turned << shift
     return True
 
 
@@ -54,8 +63,14 @@ def _lookup_all(pixels, tables, out, start, stop):
     """Images `start` to `stop` of (N, words); the table of several channels may be one and the same."""
     last = tables.shape[1] - 1
     for i in range(start, stop):
-        if last == 0 and _is_identity(tables[i, 0]):
-            out[i] = pixels[i]
+        words = np.zeros((2, 3), U64)
+        if _bits(tables[i], words):
+            (a, b, c), (d, e, f) = words
+            source, target = pixels[i], out[i]
+            for k in range(INDEX(0), INDEX(source.size), INDEX(3)):
+                target[k] = source[k] & a ^ d
+                target[k + INDEX(1)] = source[k + INDEX(1)] & b ^ e
+                target[k + INDEX(2)] = source[k + INDEX(2)] & c ^ f
         else:
             _lookup_by_words(pixels[i], tables[i, 0], tables[i, min(1, last)], tables[i, last], out[i])
 
@@ -155,22 +170,25 @@ def mix_grey(pixels: Tensor, share: Tensor) -> Tensor:
 
 
 @compiled
-def _mix_channels(pixels, mixture, red, green, blue, out):
-    a, b, c, d, e, f, g, h, k = mixture.ravel()
-    for i in range(pixels.shape[0]):
-        _part(pixels[i].reshape(-1), red, green, blue)
-        for j in range(red.size):
-            r, s, t = red[j], green[j], blue[j]
-            red[j] = _level(a * r + b * s + c * t)
-            green[j] = _level(d * r + e * s + f * t)
-            blue[j] = _level(g * r + h * s + k * t)
-        _join(red, green, blue, out[i].reshape(-1))
+def _mix_channels(pixels, mixture, out):
+    """Shares in 1024ths: all sums are exact."""
+    a, b, c, d, e, f, g, h, m = mixture.ravel()
+    for j in range(INDEX(pixels.size // 3)):
+        k = INDEX(3) * j
+        red, green, blue = F32(pixels[k]), F32(pixels[k + INDEX(1)]), F32(pixels[k + INDEX(2)])
+        out[k] = np.uint8(np.int32(_level(a * red + b * green + c * blue)))
+        out[k + INDEX(1)] = np.uint8(np.int32(_level(d * red + e * green + f * blue)))
+        out[k + INDEX(2)] = np.uint8(np.int32(_level(g * red + h * green + m * blue)))
 
 
 @kernel
 def mix_channels(pixels: Tensor, mixture: Tensor) -> Tensor:
     shares = mixture.numpy().astype(F32) * F32(1 / 1024)
-    return fill_pixels(pixels, _mix_channels, shares, scratch=lambda: _three_rows(pixels))
+
+    def work(image, out) -> None:
+        _mix_channels(image.reshape(-1), shares, out.reshape(-1))
+
+    return fill_pixels(pixels, work)
 
 
 # for each of 180 hues: which channel is high, which low, which between them, and how far, in 30ths

@@ -12,8 +12,19 @@ from torch import Tensor
 from scuff.kernels.constants import constant
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.portable import mix, square_root
+from scuff.kernels.reference.pixels import bytes_to_unit, unit_to_bytes
 
-__all__ = ["crop_windows", "mix_windows", "project", "refract_drops", "remap", "sum_spline_reads", "take_pixels"]
+__all__ = [
+    "crop_windows",
+    "flip_pixels",
+    "mix_byte_windows",
+    "mix_windows",
+    "project",
+    "refract_drops",
+    "remap",
+    "sum_spline_reads",
+    "take_pixels",
+]
 
 
 FAR = 1e6  # beyond any image, and safe to multiply and to convert to a whole number
@@ -89,6 +100,16 @@ def take_pixels(pixels: Tensor, place: Tensor) -> Tensor:
 
 
 @kernel
+def flip_pixels(pixels: Tensor, down: Tensor, across: Tensor) -> Tensor:
+    """Top and bottom exchanged in images `down`, left and right in images `across`; bool (N,) each."""
+    height, width = pixels.shape[-2:]
+    rows, columns = (torch.arange(n, dtype=torch.int32, device=pixels.device) for n in (height, width))
+    rows = torch.where(down[:, None], height - 1 - rows, rows)
+    columns = torch.where(across[:, None], width - 1 - columns, columns)
+    return take_pixels(pixels, (rows * width)[:, :, None] + columns[:, None])
+
+
+@kernel
 def mix_windows(x: Tensor, first: Tensor, weights: Tensor, axis: int) -> Tensor:
     """Rows (axis 2) or columns (axis 3) of float32 (N, C, H, W) as weighted windows, each image by its own plan.
 
@@ -103,6 +124,15 @@ def mix_windows(x: Tensor, first: Tensor, weights: Tensor, axis: int) -> Tensor:
         place = (first + tap).clamp(max=width - 1).long()[:, None, None, :].expand(n, channels, height, -1)
         total = total + weights[:, None, None, :, tap] * x.gather(3, place)
     return total
+
+
+@kernel
+def mix_byte_windows(
+    pixels: Tensor, rows: Tensor, row_weights: Tensor, columns: Tensor, column_weights: Tensor
+) -> Tensor:
+    """`mix_windows` of two pixels each, along both axes, from bytes to the nearest bytes; rows first."""
+    mixed = mix_windows(mix_windows(bytes_to_unit(pixels), rows, row_weights, axis=2), columns, column_weights, axis=3)
+    return unit_to_bytes(mixed, torch.empty_like(mixed, dtype=torch.uint8), nearest=True)
 
 
 @kernel
