@@ -11,6 +11,7 @@ from scuff import kernels, random
 from scuff.corruptions.draws import Shape, largest, pick, pick_whole
 from scuff.corruptions.motion import Motion, field_motion, shifted
 from scuff.corruptions.registry import HENDRYCKS, MICHAELIS, NOC, SYN2NAT, register
+from scuff.kernels import portable
 from scuff.kernels.constants import constant
 from scuff.kernels.portable import divide
 from scuff.kernels.reference.filters import affine_reads
@@ -43,7 +44,8 @@ syn2nat = partial(register, family="digital", domain="byte", reference=SYN2NAT, 
 @hendrycks()
 def contrast(x: Tensor, *, gain: float) -> Tensor:
     """Flat light: the distance of each channel from its own mean over the image shrinks to `gain`."""
-    return kernels.scale_about_mean(x, gain)
+    mean = portable.mean(x).float()[..., None, None]
+    return (x - mean).mul_(gain).add_(mean)
 
 
 @hendrycks(colour=True)

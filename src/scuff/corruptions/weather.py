@@ -15,6 +15,7 @@ from scuff.corruptions.motion import Motion
 from scuff.corruptions.registry import HENDRYCKS, Parameters, register
 from scuff.kernels.constants import constant
 from scuff.ops import edges, filters
+from scuff.ops.colour import shift_value
 from scuff.ops.resize import clipped_zoom, resample_bilinear
 from scuff.ops.textures import plasma_size
 from scuff.ranges import Range
@@ -115,7 +116,7 @@ def fog(x: Tensor, cloud: Tensor, *, strength: float) -> Tensor:
 @hendrycks()
 def brightness(x: Tensor, *, shift: float) -> Tensor:
     """Daylight that varies: the value of HSV moves by `shift`, hue and saturation stay."""
-    return kernels.shift_value(x, shift)
+    return shift_value(x, shift)
 
 
 WATER = (175.0 / 255.0, 238.0 / 255.0, 238.0 / 255.0)

@@ -15,6 +15,16 @@ def luma(x: Tensor) -> Tensor:
     return 0.299 * x[:, :1] + 0.587 * x[:, 1:2] + 0.114 * x[:, 2:]
 
 
+def shift_value(x: Tensor, shift: float) -> Tensor:
+    """Add `shift` to the V of HSV and clip it.
+
+    Hue and saturation stay, so every channel scales by V'/V; black has no hue and becomes the grey V'.
+    """
+    value = x.amax(1, keepdim=True)
+    shifted = (value + shift).clamp_(0.0, 1.0)
+    return torch.where(value > 0, x * (shifted / value), shifted)
+
+
 def scale_saturation(x: Tensor, gain: float, shift: float) -> Tensor:
     """Replace the S of HSV by clip(gain * S + shift, 0, 1).
 

@@ -8,11 +8,11 @@ from torch import Tensor
 
 from scuff.kernels.constants import constant
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.portable import divide, mean
+from scuff.kernels.portable import divide
 
 __all__ = [
     "add_streaks", "dither_rows", "lookup", "map_colours", "mean_grey", "mix_bytes", "mix_channels", "mix_grey",
-    "scale_about_mean", "shift_value", "whiten",
+    "whiten",
 ]  # fmt: skip
 
 
@@ -210,24 +210,3 @@ def add_streaks(scene: Tensor, streaks: Tensor) -> Tensor:
     """Add uint8 (N, 1, H, W), as shares of 255, to float32 (N, C, H, W): as they are, then rotated by half a turn."""
     unit = divide(streaks.float(), 255.0)
     return scene + unit + unit.flip((-2, -1))
-
-
-@kernel
-def scale_about_mean(x: Tensor, gain: float) -> Tensor:
-    """Scale the distance of float32 (N, C, H, W) in [0, 1] from the mean of its own channel by `gain`.
-
-    Bit-equal in every back end: the mean is a sum of whole numbers, in any order, and every step after it is rounded.
-    """
-    middle = mean(x).float()[..., None, None]
-    return (x - middle).mul_(gain).add_(middle)
-
-
-@kernel
-def shift_value(x: Tensor, shift: float) -> Tensor:
-    """Add `shift` to the V of HSV of float32 (N, C, H, W), grey or RGB, and clip it.
-
-    Hue and saturation stay, so every channel scales by V'/V; black has no hue and becomes the grey V'.
-    """
-    value = x.amax(1, keepdim=True)
-    shifted = (value + shift).clamp_(0.0, 1.0)
-    return torch.where(value > 0, x * (shifted / value), shifted)

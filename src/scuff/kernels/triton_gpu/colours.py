@@ -1,4 +1,4 @@
-"""Colours through a colour space and back, in registers; dither; light and snow."""
+"""Colours through a colour space and back, in registers; dither; snow."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def whiten(x: Tensor, keep: float) -> Tensor:
     out, size = torch.empty_like(x), height * width
     return launch(
         _whiten_kernel, (n, triton.cdiv(size, LANES)), out,
-        x, out, size, float(keep), float(1.0 - keep), CHANNELS=channels, LANES=LANES,
+        x, out, size, keep, 1.0 - keep, CHANNELS=channels, LANES=LANES,
     )  # fmt: skip
 
 
@@ -155,51 +155,4 @@ def add_streaks(scene: Tensor, streaks: Tensor) -> Tensor:
     return launch(
         _streaks_kernel, (n, triton.cdiv(size, LANES)), out,
         scene, streaks.contiguous(), out, size, CHANNELS=channels, LANES=LANES,
-    )  # fmt: skip
-
-
-@triton.jit
-def _mean_kernel(x, out, size, gain, LANES: tl.constexpr):
-    """A program per channel: it sums whole 2**-32ths, in any order, and reads the channel again from caches."""
-    start = tl.program_id(0).to(tl.int64) * size
-    total = tl.zeros((LANES,), tl.int64)
-    for first in range(0, size, LANES):
-        at = first + tl.arange(0, LANES)
-        total += (tl.load(x + start + at, mask=at < size, other=0.0) * 4294967296.0).to(tl.int64)
-    count = (tl.program_id(0) * 0 + size).to(tl.float64)  # a size of 1 is no tensor
-    mean = (tl.sum(total, axis=0).to(tl.float64) / (count * 4294967296.0)).to(tl.float32)
-    for first in range(0, size, LANES):
-        at = first + tl.arange(0, LANES)
-        away = tl.load(x + start + at, mask=at < size, other=0.0) - mean
-        tl.store(out + start + at, away * gain + mean, mask=at < size)
-
-
-@kernel
-def scale_about_mean(x: Tensor, gain: float) -> Tensor:
-    x, (n, channels, height, width) = x.contiguous(), x.shape
-    out = torch.empty_like(x)
-    return launch(_mean_kernel, (n * channels,), out, x, out, height * width, float(gain), LANES=2048, num_warps=8)
-
-
-@triton.jit
-def _value_kernel(x, out, size, shift, CHANNELS: tl.constexpr, LANES: tl.constexpr):
-    at = tl.program_id(1) * LANES + tl.arange(0, LANES)
-    start = tl.program_id(0).to(tl.int64) * CHANNELS * size
-    value = tl.load(x + start + at, mask=at < size, other=0.0)
-    for c in tl.static_range(1, CHANNELS):
-        value = tl.maximum(value, tl.load(x + start + c * size + at, mask=at < size, other=0.0))
-    shifted = tl.minimum(tl.maximum(value + shift, 0.0), 1.0)
-    factor = tl.div_rn(shifted, tl.where(value > 0.0, value, 1.0))
-    for c in tl.static_range(CHANNELS):
-        level = factor * tl.load(x + start + c * size + at, mask=at < size, other=0.0)
-        tl.store(out + start + c * size + at, tl.where(value > 0.0, level, shifted), mask=at < size)
-
-
-@kernel
-def shift_value(x: Tensor, shift: float) -> Tensor:
-    x, (n, channels, height, width) = x.contiguous(), x.shape
-    out, size = torch.empty_like(x), height * width
-    return launch(
-        _value_kernel, (n, triton.cdiv(size, LANES)), out,
-        x, out, size, float(shift), CHANNELS=channels, LANES=LANES,
     )  # fmt: skip
