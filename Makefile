@@ -4,8 +4,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP = $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 # A file of tests stays with one worker, which shares its fixtures; tests/conftest.py puts long files first. There are as
-# many workers as cores, so one thread each: more would only wait for each other.
-PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder
+# many workers as cores, so one thread each: more would only wait for each other. Compiled files are kept, whatever the
+# environment says: without them every worker and every process that a test starts compiles all over again.
+PYTEST = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder
 
 .PHONY: setup demo demo-overlap test test-slow test-oldest test-real lint format docs gallery locks bench clean
 

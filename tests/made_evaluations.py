@@ -71,8 +71,9 @@ def make_evaluation(
     if clean and frames is None:
         cells.insert(0, ("clean", 0))
     hardness = np.random.default_rng(1).normal(0.0, 1.5, images)
-    rows = [_cell(model, suite, cell, labels, hardness, frames, len(class_names)) for model in models for cell in cells]
-    frame = pd.concat(rows, ignore_index=True)
+    frame = _table(
+        [_cell(model, suite, cell, labels, hardness, frames, len(class_names)) for model in models for cell in cells]
+    )
     for column in ("model", "source", "suite", "corruption"):
         frame[column] = frame[column].astype("category")
     address = f"npz:{folder / 'images.npz'}"
@@ -117,8 +118,20 @@ def _levels(suite: scuff.Suite, entry: str, frames: int | None) -> tuple[int | N
     return suite.levels(entry) if frames is None else suite.levels(entry)[:1]
 
 
-def _cell(model, suite, cell, labels, hardness, frames, classes) -> pd.DataFrame:
-    """The rows of one cell; `frames` rows per image for sequences."""
+def _table(cells: list[dict]) -> pd.DataFrame:
+    """The columns of all cells below each other: one frame, since to make hundreds takes long."""
+    lengths = [len(cell["label"]) for cell in cells]
+
+    def column(parts: list) -> np.ndarray:
+        if isinstance(parts[0], np.ndarray):
+            return np.concatenate(parts)
+        return np.repeat(np.array(parts, object if isinstance(parts[0], str) else None), lengths)
+
+    return pd.DataFrame({name: column([cell[name] for cell in cells]) for name in cells[0]})
+
+
+def _cell(model, suite, cell, labels, hardness, frames, classes) -> dict:
+    """The columns of one cell, a value or one for each row; `frames` rows per image for sequences."""
     corruption, severity = cell
     number = list(suite.entries).index(corruption) if corruption in suite.entries else -1
     random = np.random.default_rng([number + 1, severity, len(model)])
@@ -144,7 +157,7 @@ def _cell(model, suite, cell, labels, hardness, frames, classes) -> pd.DataFrame
         columns["frame"] = np.tile(np.arange(frames, dtype=np.int16), len(labels))
         for rank in (2, 3, 4, 5):
             columns[f"rank{rank}"] = ((prediction + rank - 1) % classes).astype(np.int32)
-    return pd.DataFrame(columns)
+    return columns
 
 
 def _about(model: str) -> dict:

@@ -27,6 +27,7 @@ from typer.testing import CliRunner
 
 import scuff
 from scuff.cli import app
+from scuff.corruptions import registry
 from scuff.training import RECIPES
 
 BLOCKS = read_blocks()
@@ -41,6 +42,7 @@ LONG = (
     *(f"docs/{page}.md" for page in ("claims", "coming-from", "evaluation", "report", "samples", "survival")),
     *(f"docs/tutorials/{page}.md" for page in ("adapt", "benchmark", "compare", "evaluate")),
 )  # seconds
+COMMAND = typer.main.get_command(app)
 COMMANDS = [(block, words) for block in BLOCKS if block.language == "bash" for words in scuff_commands(block)]
 QUICK_COMMANDS = {  # what runs, and the page whose data it runs on
     "docs/README.md": ("list", "show"),
@@ -54,8 +56,9 @@ QUICK_COMMANDS = {  # what runs, and the page whose data it runs on
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """An empty folder to run in, and the recipes as they were afterwards."""
+    """An empty folder to run in, and the recipes and corruptions as they were afterwards."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry, "_registry", dict(registry._registry))
     before = dict(RECIPES)
     yield tmp_path
     RECIPES.clear()
@@ -174,7 +177,7 @@ def is_ours(target: Any) -> bool:
 def test_commands_are_understood(block: Block, words: list[str]) -> None:
     """Every command, option and value is one that the command line takes; nothing is run."""
     words = [word for word in words if word != "..."]
-    parse(typer.main.get_command(app), words or ["--help"], str(block))
+    parse(COMMAND, words or ["--help"], str(block))
 
 
 def parse(command: click.Command, words: list[str], where: str, parent: click.Context | None = None) -> None:

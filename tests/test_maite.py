@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import get_args
 
 import numpy as np
@@ -16,7 +18,7 @@ from maite.tasks import evaluate
 from tool_modules import load_tool
 
 import scuff
-from scuff.maite import Augmentation, Dataset, Metric, Model, Target, datum_id, sweep
+from scuff.maite import Augmentation, Dataset, Metric, Model, Perturber, Target, datum_id, sweep
 from scuff.metrics import mean_error, performance, task_scores
 
 shapes = load_tool("painted_shapes")
@@ -148,3 +150,28 @@ def test_what_is_no_dataset_is_told(coco) -> None:
         dataset[6]
     assert len(list(dataset)) == IMAGES
     assert dataset.metadata["index2label"] == dict(enumerate(shapes.SHAPES))
+
+
+@dataclass
+class Vertices:
+    """A box of nrtk's."""
+
+    min_vertex: Sequence[float]
+    max_vertex: Sequence[float]
+
+
+def test_a_perturber_is_called_as_those_of_nrtk() -> None:
+    image = np.random.default_rng(0).integers(0, 256, (60, 80, 3), dtype=np.uint8)
+    flip = Perturber("syn2nat-candidates/flip", seed=3)
+    boxes = [(Vertices((10, 20), (30, 45)), {"cat": 0.5}), (Vertices((90, 0), (95, 9)), {"dog": 0.25})]
+    made, moved = flip(image=image, boxes=iter(boxes), id="a")
+    expected = {"image": image, "boxes": np.array([[10.0, 20.0, 30.0, 45.0]])}
+    expected = scuff.corrupt(expected, "syn2nat-candidates/flip", seed=3, ids=[datum_id({"id": "a"})])
+    np.testing.assert_array_equal(made, expected["image"])
+    ((box, scores),) = moved  # the other one is outside
+    assert [*box.min_vertex, *box.max_vertex] == expected["boxes"][0].tolist()
+    assert scores == {"cat": 0.5}
+    again, nothing = flip(image=image)
+    assert nothing is None
+    np.testing.assert_array_equal(again, scuff.corrupt(image, "syn2nat-candidates/flip", seed=3))
+    assert Perturber(**flip.get_config()).name == flip.name

@@ -9,6 +9,7 @@ no section.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -26,6 +27,7 @@ PUBLISHED = {
 PUBLISHED_GRADUAL = {"source": 24.8, "bn": 13.7, "tent": 30.7, "cotta": 10.4}  # the same paper, mean of ten orders
 PARTS = ("continual", "ccc", "long", "correlated")
 QUARTERS = 4
+WIDE = 10_000  # images of a window, in tables of long streams
 
 HEAD = """# Streams of CIFAR-10-C: does adaptation help, and for how long?
 
@@ -50,11 +52,20 @@ def main(runs: str, page: str) -> None:
     for name, folder in there.items():
         scores, errors, windows = (pd.read_csv(folder / f"{table}.csv") for table in ("scores", "errors", "windows"))
         scores.to_csv(out.with_suffix("") / f"{name}.csv", index=False)
-        kept = errors if name in ("continual", "correlated") else windows
-        kept.to_csv(out.with_suffix("") / f"{name}-{'errors' if kept is errors else 'windows'}.csv", index=False)
+        if name in ("continual", "correlated"):
+            errors.to_csv(out.with_suffix("") / f"{name}-errors.csv", index=False)
+        else:
+            wider(windows).to_csv(out.with_suffix("") / f"{name}-windows.csv", index=False)
         section = continual if name == "continual" else stream
         sections.append(section(name, read_settings(folder), scores, errors, windows, read_seconds(folder)))
     out.write_text("\n".join(sections), encoding="utf-8")
+
+
+def wider(windows: pd.DataFrame) -> pd.DataFrame:
+    """Windows of ten thousand images."""
+    wrong = windows.assign(position=windows["position"] // WIDE * WIDE, wrong=windows["error"] * windows["n"])
+    sums = wrong.groupby(["method", "position"], sort=False)[["n", "wrong"]].sum()
+    return sums.assign(error=(sums["wrong"] / sums["n"]).round(4)).drop(columns="wrong").reset_index()
 
 
 def read_settings(folder: Path) -> dict:
@@ -126,6 +137,7 @@ Error by quarters of the stream:
 def about(settings: dict) -> str:
     """What ran."""
     images, recipe = f"{settings['images']:,}".replace(",", " "), settings["options"]["stream"]
+    recipe = re.sub("matrix=[^,]*/", "matrix=", recipe)
     device = settings["environment"].get("device", settings["device"])
     return (
         f"{images} images, stream `{recipe}`, batches of {settings['batch_size']}, seed {settings['seed']}; {device}. "

@@ -84,8 +84,8 @@ def outline(box: list[float], label: int) -> list[float]:
     return [x0, y1, x1, y1, (x0 + x1) / 2, y0]
 
 
-def write_coco(folder: Path, painted: list[Painted], outlines: bool = False) -> Path:
-    """Pictures in images/, and annotations.json, with outlines if asked for."""
+def write_coco(folder: Path, painted: list[Painted], outlines: bool = False, names: tuple[str, ...] = SHAPES) -> Path:
+    """Pictures in images/, and annotations.json, with outlines if asked for; shapes may go by other names."""
     images, annotations = [], []
     for k, one in enumerate(painted):
         height, width = one.classes.shape
@@ -96,7 +96,7 @@ def write_coco(folder: Path, painted: list[Painted], outlines: bool = False) -> 
             about = {"id": len(annotations) + 1, "image_id": k + 1, "category_id": label + 1, "iscrowd": 0}
             about |= {"bbox": [x0, y0, x1 - x0, y1 - y0], "area": (x1 - x0) * (y1 - y0)}
             annotations.append({**about, "segmentation": [outline(box, label)]} if outlines else about)
-    categories = [{"id": k + 1, "name": name} for k, name in enumerate(SHAPES)]
+    categories = [{"id": k + 1, "name": name} for k, name in enumerate(names)]
     content = {"images": images, "annotations": annotations, "categories": categories}
     (folder / "annotations.json").write_text(json.dumps(content))
     return folder

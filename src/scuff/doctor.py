@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
 
@@ -22,6 +22,8 @@ GAINS = {  # what an extra adds
     "hf": "data of the form hf:DIR",
     "cluster": "--engine ray",
     "s3": "folders like s3://bucket/out",
+    "detection": "scores of detectors (AP)",
+    "maite": "tasks of MAITE on corrupted data",
     "explore": "scuff explore",
 }
 VARIABLES = (  # which change what happens; others may hold secrets
@@ -36,16 +38,24 @@ Fact = tuple[str, str]
 def diagnose() -> dict[str, list[Fact]]:
     """Facts by section. Nothing here raises: what cannot be found out is said to be so."""
     sections = {
-        "scuff": list(_versions()),
-        "machine": list(_machine()),
-        "packages": [(name, _version(name) or "missing") for name in PACKAGES],
-        "optional parts": [(extra, _parts(extra)) for extra in EXTRAS],
-        "caches": list(_caches()),
-        "plug-ins": [(file, "loaded") for file in plugin_files()],
-        "environment": [(name, _at_home(os.environ[name])) for name in VARIABLES if name in os.environ],
-        "trial": list(_trial()),
+        "scuff": _versions(),
+        "machine": _machine(),
+        "packages": ((name, _version(name) or "missing") for name in PACKAGES),
+        "optional parts": ((extra, _parts(extra)) for extra in EXTRAS),
+        "caches": _caches(),
+        "plug-ins": ((file, "loaded") for file in plugin_files()),
+        "environment": ((name, _at_home(os.environ[name])) for name in VARIABLES if name in os.environ),
+        "trial": _trial(),
     }
-    return {title: facts for title, facts in sections.items() if facts}
+    found = {title: list(_as_far_as_possible(facts)) for title, facts in sections.items()}
+    return {title: facts for title, facts in found.items() if facts}
+
+
+def _as_far_as_possible(facts: Iterable[Fact]) -> Iterator[Fact]:
+    try:
+        yield from facts
+    except Exception as error:  # a torch that cannot be imported, for one, is what is asked about
+        yield "the rest", f"FAILED: {type(error).__name__}: {error}"
 
 
 def missing_parts() -> dict[str, str]:
@@ -94,7 +104,7 @@ def _caches() -> Iterator[Fact]:
         f"{count(sum(1 for _ in compiled.rglob('*.nbi')), 'function')} in {_at_home(str(compiled))}",
     )
     for name, folder in folders.items():
-        files = [path for path in folder.rglob("*") if path.is_file()] if folder.is_dir() else []
+        files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
         size = sum(path.stat().st_size for path in files) / 1e6
         yield name, f"{count(len(files), 'file')}, {size:.1f} MB in {_at_home(str(folder))}" if files else "none"
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from scuff.batches import each_its_way, from_pixels, like, to_pixels
 from scuff.corruptions import Corruption, get
-from scuff.corruptions.motion import Motion, mixed
+from scuff.corruptions.motion import Motion, joined, mixed
 from scuff.corruptions.registry import HENDRYCKS, MICHAELIS
 from scuff.images import ImageError, Images, OpenedImages, open_images
 from scuff.memory import available_memory, available_on
@@ -270,23 +270,31 @@ def _corrupt_batch(batch: Tensor, plan: Resolved, seed: int, ids: Ids, scale: bo
 def motions_of(
     plan: Resolved, ids: Tensor, shape: Sequence[int], seed: int, scale: bool, convention: str
 ) -> list[Motion]:
-    """What happens to places in the images (C, H, W) that a plan makes, by the same draws."""
+    """What happens to places in the images (C, H, W) that a plan makes, by the same draws: one for each."""
+    motion = motion_of(plan, ids, shape, seed, scale, convention)
+    return [motion[i] for i in range(len(ids))]
+
+
+def motion_of(
+    plan: Resolved, ids: Tensor, shape: Sequence[int], seed: int, scale: bool, convention: str = "content"
+) -> Motion:
+    """What happens to places in the images, of all of them together."""
     size = (shape[-2], shape[-1])
     if plan.choices:
         drawn = integers(image_keys(plan.entry, None, ids, seed), "level", low=0, high=len(plan.choices) - 1)
         rest = (shape, seed, scale, convention)
-        return [motions_of(plan.choices[k], ids[i : i + 1], *rest)[0] for i, k in enumerate(drawn.tolist())]
+        each = [motion_of(plan.choices[k], ids[i : i + 1], *rest) for i, k in enumerate(drawn.tolist())]
+        return joined(each) if each else Motion(size)
     stays = convention == "published" and plan.corruption.reference in (HENDRYCKS, MICHAELIS)
     if plan.corruption.motion is None or stays:
-        return [Motion(size)] * len(ids)
+        return Motion(size)
     keys = image_keys(plan.entry, plan.level, ids, seed)
     shape = (3, *size) if plan.corruption.colour else tuple(shape)
     terms = [
         (weight, Motion(size) if parameters is None else plan.corruption.motion_of(keys, shape, parameters))
         for weight, parameters in weighted_parameters(plan, min(size), scale)
     ]
-    motion = mixed(terms).to(ids.device)
-    return [motion[i] for i in range(len(ids))]
+    return mixed(terms).to(ids.device)
 
 
 def scaled_parameters(plan: Resolved, side: int, parameters: Parameters | None = None) -> Parameters:

@@ -1,13 +1,14 @@
 """Adapters for MAITE, the protocols of test-and-evaluation tools: corruptions, data, models and metrics.
 
 They have the shape of `maite.protocols.image_classification` and `maite.protocols.object_detection`, and need no
-package of that name; only `sweep` calls `maite.tasks.evaluate`. Images are (C, H, W).
+package of that name; only `sweep` calls `maite.tasks.evaluate`. Images are (C, H, W). `Perturber` has the shape of
+nrtk's perturbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,12 @@ from scuff.data import AnnotatedSource, Objects, Source, open_source
 from scuff.door import corrupt, motions, resolve_still
 from scuff.metrics import accuracy, performance
 from scuff.models import open_model
-from scuff.models.detectors import Detector, class_table, open_task_model
+from scuff.models.detectors import Detector, by_class, class_table, open_task_model
 from scuff.moved import moved_objects
 from scuff.packages import need
 from scuff.random import image_id
 from scuff.suites import Suite, load_suite
+from scuff.targets import Rules
 
 Images = Sequence[Any]
 Batch = tuple[Images, Sequence[Any], Sequence[Any]]
@@ -96,9 +98,46 @@ class Augmentation:
         (motion,) = motions(self.name, self.severity, size=size, ids=[number], **options)
         places = tuple({"place": k} for k in range(len(labels)))
         objects = Objects(boxes.reshape(-1, 4).astype(np.float64), labels, np.zeros(len(labels), bool), places)
-        moved = moved_objects(objects, motion)
+        (moved,) = moved_objects([objects], motion)
         kept = [one["place"] for one in moved.more]
         return Target(moved.boxes.astype(np.float32).reshape(-1, 4), labels[kept], scores[kept])
+
+
+@dataclass(eq=False)
+class Perturber:
+    """An entry of a suite as nrtk's perturbers are called, with an image (H, W, C) and perhaps boxes.
+
+    `id` keys the randomness, as nrtk's wrapper for MAITE passes it on; without one, the pixels do.
+    """
+
+    name: str
+    severity: float | None = None
+    seed: int = 0
+
+    def __call__(self, *, image: np.ndarray, boxes: Any = None, **kwargs: Any) -> tuple[np.ndarray, Any]:
+        return self.perturb(image=image, boxes=boxes, **kwargs)
+
+    def perturb(self, *, image: np.ndarray, boxes: Any = None, **kwargs: Any) -> tuple[np.ndarray, Any]:
+        """The corrupted image, and those boxes, pairs of one and its scores, that can still be seen, where they are."""
+        ids = [datum_id(kwargs)] if "id" in kwargs else None
+        given = [] if boxes is None else list(boxes)
+        corners = np.array([[*box.min_vertex, *box.max_vertex] for box, _ in given], np.float64).reshape(-1, 4)
+        sample, rules = {"image": image, "boxes": corners}, Rules(bad="drop")
+        made = corrupt(sample, self.name, self.severity, seed=self.seed, ids=ids, targets=rules)
+        if boxes is None:
+            return made["image"], None
+        places = zip(made["boxes"].tolist(), [given[k] for k in made["kept"]], strict=True)
+        moved = [(type(old)(min_vertex=at[:2], max_vertex=at[2:]), dict(scores)) for at, (old, scores) in places]
+        return made["image"], moved
+
+    def get_config(self) -> dict[str, Any]:
+        """What makes such a one again."""
+        return asdict(self)
+
+    @classmethod
+    def get_type_string(cls) -> str:
+        """The name by which configurations know it."""
+        return f"{cls.__module__}.{cls.__name__}"
 
 
 class Dataset:
@@ -159,10 +198,7 @@ class Model:
         return [self._target(found) for batch in answers for found in batch]  # type: ignore[attr-defined]
 
     def _target(self, found: Any) -> Target:
-        boxes, scores, labels = (value.cpu().numpy() for value in found)
-        if self.table is not None:
-            labels = self.table[labels]
-            boxes, scores, labels = (value[labels >= 0] for value in (boxes, scores, labels))
+        boxes, scores, labels = (value.cpu().numpy() for value in by_class(found, self.table))
         return Target(boxes, labels, scores)
 
 

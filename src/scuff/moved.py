@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from scuff.corruptions.motion import Motion
 from scuff.data import Objects
-from scuff.door import motions_of, resolve_still
+from scuff.door import motion_of, resolve_still
 from scuff.suites import Suite
 from scuff.targets.boxes import move_boxes
 from scuff.targets.points import COVERED, LOST, move_points
@@ -19,83 +19,95 @@ from scuff.targets.points import COVERED, LOST, move_points
 LEAST_SIDE = 1.0  # pixels of a box that is still one
 
 
-def cell_motions(
+def cell_motion(
     suite: Suite, entry: str, severity: int | None, ids: Tensor, size: tuple[int, int], seed: int
-) -> Sequence[Motion] | None:
+) -> Motion | None:
     """How pictures of `size` (height, width) move in a cell, on the device of their ids; None if none does."""
-    resolved = resolve_still(entry, severity, suite=suite)
-    found = motions_of(resolved, ids, (3, *size), seed, True, "content")
-    return None if all(motion.stays for motion in found) else found
+    motion = motion_of(resolve_still(entry, severity, suite=suite), ids, (3, *size), seed, True)
+    return None if motion.stays else motion
 
 
-def moved_objects(objects: Objects, motion: Motion) -> Objects:
-    """Objects as they are seen after a motion; those of which less than a pixel is left are gone.
+def moved_objects(pictures: Sequence[Objects], motion: Motion) -> list[Objects]:
+    """The objects of pictures as they are seen after a motion; those of which less than a pixel is left are gone.
 
-    The box of an object whose outline is known is that of the moved outline: tight, where a moved box only grows.
+    The box of an object whose outline is known is that of the moved outline: tight, where a moved box only grows. All
+    boxes move at once, and so do all points.
     """
-    if motion.stays or not len(objects):
-        return objects
-    boxes, _ = move_boxes(torch.from_numpy(objects.boxes).to(motion.device), motion)
-    found = boxes.cpu().numpy()
-    for place, box in _outlined(objects, motion).items():
+    if motion.stays or not any(map(len, pictures)):
+        return list(pictures)
+    counts = [len(objects) for objects in pictures]
+    boxes = torch.from_numpy(np.concatenate([objects.boxes for objects in pictures])).to(motion.device)
+    of = torch.repeat_interleave(torch.arange(len(pictures)), torch.tensor(counts)).to(motion.device)
+    found = move_boxes(boxes, motion, of=of)[0].cpu().numpy()
+    more = [dict(one) for objects in pictures for one in objects.more or ({},) * len(objects)]
+    for place, box in _move_more(more, motion, of).items():
         found[place] = box
-    kept = np.flatnonzero(np.nan_to_num(found[:, 2:] - found[:, :2], nan=0.0).min(axis=1) >= LEAST_SIDE)
-    more = tuple(_moved_more(objects.more[k], motion) for k in kept) if objects.more else ()
-    return Objects(found[kept], objects.labels[kept], objects.crowd[kept], more)
-
-
-def _outlined(objects: Objects, motion: Motion) -> dict[int, np.ndarray]:
-    """The boxes of those objects that have outlines, all points of which move at once."""
-    outlines = {
-        place: np.concatenate([_dense(np.asarray(one, np.float64)) for one in more["segmentation"]])
-        for place, more in enumerate(objects.more)
-        if isinstance(more.get("segmentation"), list) and more["segmentation"]
-    }
-    if not outlines:
-        return {}
-    points = torch.from_numpy(np.concatenate(list(outlines.values())) - 0.5).to(motion.device)
-    places, seen = move_points(points, motion)
-    ends = np.cumsum([len(one) for one in outlines.values()])[:-1]
-    moved, visible = (np.split(value.cpu().numpy(), ends) for value in (places + 0.5, seen != LOST))
-    far = np.array([motion.size[1], motion.size[0]], np.float64)
-    boxes = {}
-    for place, corners, is_seen in zip(outlines, moved, visible, strict=True):
-        if is_seen.any():
-            low, high = corners[is_seen].min(0), corners[is_seen].max(0)
-            boxes[place] = np.concatenate([np.clip(low, 0, far), np.clip(high, 0, far)])
-    return boxes
-
-
-def _dense(outline: np.ndarray) -> np.ndarray:
-    """The corners of a polygon (n, 2), and points between them, at most two pixels apart."""
-    corners = outline.reshape(-1, 2)
-    steps = np.roll(corners, -1, axis=0) - corners
-    counts = np.maximum(1, np.ceil(np.linalg.norm(steps, axis=1) / 2).astype(np.int64))
-    whose = np.repeat(np.arange(len(corners)), counts)
-    share = np.concatenate([np.arange(count) / count for count in counts])
-    return corners[whose] + share[:, None] * steps[whose]
-
-
-def _moved_more(more: Mapping[str, Any], motion: Motion) -> dict[str, Any]:
-    """Outlines and keypoints of COCO; outlines that are runs of pixels are left out, and so are points out of sight."""
-    moved = {key: value for key, value in more.items() if key not in ("segmentation", "keypoints", "num_keypoints")}
-    outlines = more.get("segmentation")
-    if isinstance(outlines, list):
-        polygons = [_moved_outline(np.asarray(one, np.float64), motion) for one in outlines]
-        moved["segmentation"] = [polygon for polygon in polygons if len(polygon) >= 6]
-    if "keypoints" in more:
-        points = np.asarray(more["keypoints"], np.float64).reshape(-1, 3)
-        places, seen = move_points(torch.from_numpy(points[:, :2]).to(motion.device), motion)
-        gone = (seen.cpu().numpy() == LOST) | (points[:, 2] == 0)
-        level = np.where(seen.cpu().numpy() == COVERED, np.minimum(points[:, 2], 1), points[:, 2])
-        kept = np.column_stack([places.cpu().numpy(), level])
-        moved["keypoints"] = np.where(gone[:, None], 0.0, kept).round(2).ravel().tolist()
-        moved["num_keypoints"] = int((~gone).sum())
+    is_left = np.nan_to_num(found[:, 2:] - found[:, :2], nan=0.0).min(axis=1) >= LEAST_SIDE
+    ends = np.cumsum([0, *counts])
+    moved = []
+    for objects, start, end in zip(pictures, ends[:-1], ends[1:], strict=True):
+        kept = np.flatnonzero(is_left[start:end])
+        own = tuple(more[start + k] for k in kept) if objects.more else ()
+        moved.append(Objects(found[start:end][kept], objects.labels[kept], objects.crowd[kept], own))
     return moved
 
 
-def _moved_outline(outline: np.ndarray, motion: Motion) -> list[float]:
-    """The corners of a polygon that are in sight. They count from the first pixel's corner, points from its middle."""
-    corners = torch.from_numpy(outline.reshape(-1, 2) - 0.5).to(motion.device)
-    places, seen = move_points(corners, motion)
-    return (places[seen != LOST].cpu().numpy() + 0.5).round(2).ravel().tolist()
+def _move_more(more: list[dict[str, Any]], motion: Motion, of: Tensor) -> dict[int, np.ndarray]:
+    """Move outlines and keypoints of COCO in their places; and say which boxes moved outlines have.
+
+    Outlines that are runs of pixels are left out, and so are points out of sight. Outlines count from the first pixel's
+    corner, points from its middle.
+    """
+    points: list[np.ndarray] = []
+    owners: list[tuple[int, str]] = []
+    for place, one in enumerate(more):
+        outlines = one.pop("segmentation", None)
+        for outline in outlines if isinstance(outlines, list) else ():
+            points.append(_dense(outline) - 0.5)
+            owners.append((place, "segmentation"))
+        if isinstance(outlines, list):
+            one["segmentation"] = []
+        if "keypoints" in one:
+            points.append(np.asarray(one["keypoints"], np.float64).reshape(-1, 3)[:, :2])
+            owners.append((place, "keypoints"))
+    if not points:
+        return {}
+    whose = np.repeat([place for place, _ in owners], [len(some) for some in points])
+    given = torch.from_numpy(np.concatenate(points)).to(motion.device)
+    places, seen = move_points(given, motion, of[torch.from_numpy(whose).to(of.device)])
+    ends = np.cumsum([len(some) for some in points])[:-1]
+    boxes: dict[int, np.ndarray] = {}
+    far = np.array([motion.size[1], motion.size[0]], np.float64)
+    for (place, kind), where, how in zip(
+        owners, np.split(places.cpu().numpy(), ends), np.split(seen.cpu().numpy(), ends), strict=True
+    ):
+        if kind == "keypoints":
+            more[place].update(_coco_keypoints(more[place]["keypoints"], where, how))
+            continue
+        corners = (where + 0.5)[how != LOST]
+        if len(corners) >= 3:
+            more[place]["segmentation"].append(corners.round(2).ravel().tolist())
+        if len(corners):
+            low, high = np.clip(corners.min(0), 0, far), np.clip(corners.max(0), 0, far)
+            old = boxes.get(place, np.concatenate([low, high]))
+            boxes[place] = np.concatenate([np.minimum(old[:2], low), np.maximum(old[2:], high)])
+    return boxes
+
+
+def _dense(outline: Any) -> np.ndarray:
+    """The corners of a polygon, and points between them, at most two pixels apart: (n, 2)."""
+    corners = np.asarray(outline, np.float64).reshape(-1, 2)
+    steps = np.roll(corners, -1, axis=0) - corners
+    counts = np.maximum(1, np.ceil(np.linalg.norm(steps, axis=1) / 2).astype(np.int64))
+    whose = np.repeat(np.arange(len(corners)), counts)
+    share = (np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)) / counts[whose]
+    return corners[whose] + share[:, None] * steps[whose]
+
+
+def _coco_keypoints(given: Any, places: np.ndarray, seen: np.ndarray) -> dict[str, Any]:
+    """Keypoints (x, y, v) where they are seen now, 0, 0, 0 for those that are not; and how many are."""
+    level = np.asarray(given, np.float64).reshape(-1, 3)[:, 2]
+    gone = (seen == LOST) | (level == 0)
+    level = np.where(seen == COVERED, np.minimum(level, 1), level)
+    kept = np.where(gone[:, None], 0.0, np.column_stack([places, level]))
+    return {"keypoints": kept.round(2).ravel().tolist(), "num_keypoints": int((~gone).sum())}

@@ -34,13 +34,15 @@ def list_unreadable(failures: Mapping[str, str]) -> str:
     return "\n".join(f"  {name}: {reason}" for name, reason in sorted(failures.items()))
 
 
-def read_picture(path: str | os.PathLike[str] | IO[bytes], is_trial: bool = False) -> Image.Image:
+def read_picture(
+    path: str | os.PathLike[str] | IO[bytes], is_trial: bool = False, formats: tuple[str, ...] | None = None
+) -> Image.Image:
     """Read a picture as L (grey) or RGB (everything else), upright as its EXIF orientation says; alpha is dropped.
 
     Of an animation the first frame is read. A trial reads the whole file, but makes a small picture of a large JPEG,
-    which takes less time.
+    which takes less time. `formats` are those of Pillow that are tried; by default all.
     """
-    with Image.open(path) as file:
+    with Image.open(path, formats=formats) as file:
         if is_trial:
             file.draft(None, (1, 1))  # type: ignore[arg-type]
         image = ImageOps.exif_transpose(file)

@@ -22,6 +22,7 @@ from scuff.suites import load_suite
 ENTRIES = ("fog", "frost", "snow", "zoom_blur", "glass_blur", "shot_noise", "impulse_noise")
 NAMES = tuple(f"imagenet-c/{entry}" for entry in ENTRIES)
 KINDS = np.array([0, 0, 0, 1, 1, 2, 2])
+pytestmark = pytest.mark.usefixtures("same_means")
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """`scuff doctor`: what it says about an installation, and that it keeps secrets."""
 
+import sys
 from importlib import metadata
 
 import pytest
@@ -39,6 +40,14 @@ def test_it_says_what_is_missing_and_how_to_get_it(monkeypatch):
 
 def test_extras_that_say_what_they_are_good_for_exist():
     assert doctor.GAINS.keys() <= doctor.EXTRAS.keys()
+
+
+def test_what_is_broken_does_not_hide_the_rest(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)  # as where its libraries are missing
+    result = CliRunner().invoke(app, ["doctor"])
+    assert result.exit_code == 1
+    assert "FAILED: ModuleNotFoundError: import of torch halted" in result.output
+    assert [line for line in result.output.splitlines() if line in SECTIONS] == list(SECTIONS)
 
 
 @pytest.mark.parametrize("wrong", ["pixels", "error"])

@@ -11,10 +11,11 @@ from scuff.corruptions import registry
 from scuff.corruptions.motion import cover, shifted
 
 DRAWN = scuff.list_corruptions("noc-candidates") + scuff.list_corruptions("syn2nat-candidates")
+CLASSIC = scuff.list_corruptions("cifar10-c")
 LEVELLED = ["caustic_refraction", "circular_motion_blur", "fish_eye", "plasma_noise"]
 
 
-@pytest.mark.parametrize("address", [*DRAWN, *(f"c-bar-candidates-32/{name}" for name in LEVELLED)])
+@pytest.mark.parametrize("address", [*DRAWN, *CLASSIC, *(f"c-bar-candidates-32/{name}" for name in LEVELLED)])
 def test_the_contract_on_small_pictures(address: str) -> None:
     scuff.check_corruption(address, sizes=[(1, 1), (20, 31)], images=2)
 

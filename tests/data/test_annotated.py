@@ -110,6 +110,23 @@ def test_boxes_that_cannot_be_meant_are_dropped_and_counted(tmp_path, bbox, word
     assert dropped_words(source) == f"Of all annotations, 1 were dropped: {words}"
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "left", "words"),
+    [
+        ("segmentation", [[1, 2, 3, 4, 5], [1, 2, 9, 2, 9, 9]], [[1, 2, 9, 2, 9, 9]], "outlines that are no polygons"),
+        ("segmentation", [[1, 2, 3, float("nan"), 5, 6]], [], "outlines that are no polygons"),
+        ("segmentation", ["a"], [], "outlines that are no polygons"),
+        ("keypoints", [1, 2], None, "keypoints that are no points"),
+        ("keypoints", "none", None, "keypoints that are no points"),
+    ],
+)
+def test_outlines_and_keypoints_that_cannot_be_meant_are_dropped_and_counted(tmp_path, key, value, left, words) -> None:
+    source = open_source(_coco(tmp_path, **{key: value}))
+    assert len(source.objects[0]) == len(PAINTED[0].labels)
+    assert source.objects[0].more[0].get(key) == left
+    assert source.dropped == {words: 1}
+
+
 def test_boxes_that_reach_out_are_clipped(tmp_path) -> None:
     source = open_source(_coco(tmp_path, bbox=[-5, -5, 500, 20]))
     assert source.objects[0].boxes[0].tolist() == [0, 0, 80, 15]
@@ -159,6 +176,7 @@ def test_bad_lines_of_yolo(tmp_path) -> None:
     for line, message in (
         ("0 much", "expected numbers"),
         ("0 1 2", "expected a class and x, y"),
+        ("nan .5 .5 1 1", "expected a class and x, y"),
         ("7 .5 .5 1 1", "class 7"),
     ):
         text.write_text(line)

@@ -10,6 +10,7 @@ from torchvision import tv_tensors
 from torchvision.transforms import v2
 
 import scuff
+from scuff.random import content_ids
 
 
 def _pictures() -> list[Image.Image]:
@@ -82,16 +83,60 @@ def test_tvtensors_move_as_a_dictionary_does(name):
     assert moved["labels"] is target["labels"]
 
 
-@pytest.mark.parametrize("form", ["XYWH", "CXCYWH", "XYWHR", "CXCYWHR", "XYXYXYXY"])
-def test_all_formats_of_boxes_are_alike(form):
+def _rotated(boxes):
+    """The same boxes with a format of those that may be turned; torchvision converts only among these."""
+    corners = boxes.as_subclass(torch.Tensor)[:, [0, 1, 2, 1, 2, 3, 0, 3]]
+    return tv_tensors.BoundingBoxes(corners, format="XYXYXYXY", canvas_size=boxes.canvas_size)
+
+
+def _hull(boxes):
+    if boxes.format.value in ("XYXY", "XYWH", "CXCYWH"):
+        return v2.functional.convert_bounding_box_format(boxes, new_format="XYXY").as_subclass(torch.Tensor)
+    corners = v2.functional.convert_bounding_box_format(boxes, new_format="XYXYXYXY").as_subclass(torch.Tensor)
+    return torch.cat((corners.view(-1, 4, 2).amin(1), corners.view(-1, 4, 2).amax(1)), dim=1)
+
+
+FORMATS = ["XYWH", "CXCYWH", "XYWHR", "CXCYWHR", "XYXYXYXY"]
+FLIP = "syn2nat-candidates/flip"
+
+
+@pytest.mark.parametrize("seed", range(4))  # flips all ways
+@pytest.mark.parametrize("form", FORMATS)
+def test_all_formats_of_boxes_are_alike(form, seed):
     image, target = torch.zeros(3, 60, 80, dtype=torch.uint8), _target()
-    boxes = v2.functional.convert_bounding_box_format(target["boxes"], new_format=form)
-    turn = scuff.Corrupt("syn2nat-candidates/flip")
+    given = _rotated(target["boxes"]) if form in FORMATS[2:] else target["boxes"]
+    boxes = v2.functional.convert_bounding_box_format(given, new_format=form)
+    turn = scuff.Corrupt(FLIP, seed=seed)
     plain, other = turn(tv_tensors.Image(image), target["boxes"])[1], turn(tv_tensors.Image(image), boxes)[1]
     assert other.format.value == form
-    corners = v2.functional.convert_bounding_box_format(other, new_format="XYXYXYXY").as_subclass(torch.Tensor)
-    hull = torch.cat((corners.view(-1, 4, 2).amin(1), corners.view(-1, 4, 2).amax(1)), dim=1)
-    torch.testing.assert_close(hull, plain.as_subclass(torch.Tensor), atol=1e-3, rtol=0)
+    torch.testing.assert_close(_hull(other), plain.as_subclass(torch.Tensor), atol=1e-3, rtol=0)
+    if form == "XYXYXYXY":  # the corners go round as torchvision wants them
+        again = v2.functional.convert_bounding_box_format(other, new_format="XYWHR")
+        torch.testing.assert_close(_hull(again), plain.as_subclass(torch.Tensor), atol=1e-3, rtol=0)
+
+
+@pytest.mark.parametrize("form", FORMATS[2:])
+def test_rotated_boxes_turn_with_the_picture(form):
+    at = torch.tensor([[40.0, 30.0, 20.0, 10.0, 25.0]])
+    given = tv_tensors.BoundingBoxes(at, format="CXCYWHR", canvas_size=(60, 80))
+    image, name = tv_tensors.Image(torch.zeros(3, 60, 80, dtype=torch.uint8)), "noc-candidates/rotation"
+    boxes = v2.functional.convert_bounding_box_format(given, new_format=form)
+    moved = scuff.Corrupt(name, 12)(image, boxes)[1]
+    assert moved.format.value == form
+    moved = v2.functional.convert_bounding_box_format(moved, new_format="CXCYWHR").as_subclass(torch.Tensor)
+    (motion,) = scuff.motions(name, 12, size=(60, 80), ids=content_ids(image[None]))
+    turned = torch.rad2deg(torch.atan2(motion.matrix[0, 0, 1], motion.matrix[0, 0, 0]))
+    torch.testing.assert_close(moved[0, 2:4], at[0, 2:4], atol=1e-3, rtol=0)
+    assert abs(abs(float(moved[0, 4]) - 25.0) - abs(float(turned))) < 1e-2
+
+
+@pytest.mark.parametrize("row", [[40, 30, -20, 10, 0], [40, 30, torch.nan, 10, 0], [400, 30, 20, 10, 0]])
+def test_bad_rotated_boxes_are_named_or_emptied(row):
+    boxes = tv_tensors.BoundingBoxes(torch.tensor([row], dtype=torch.float32), format="CXCYWHR", canvas_size=(60, 80))
+    image = tv_tensors.Image(torch.zeros(3, 60, 80, dtype=torch.uint8))
+    with pytest.raises(scuff.targets.TargetError, match="box 0"):
+        scuff.Corrupt(FLIP)(image, boxes)
+    assert not scuff.Corrupt(FLIP, targets=scuff.targets.Rules(bad="drop"))(image, boxes)[1].any()
 
 
 def test_pil_images_trees_and_wrong_sizes():

@@ -11,7 +11,7 @@ from tool_modules import load_tool
 
 import scuff
 from scuff.evaluation import plan_evaluation, read_evaluation, run_plan
-from scuff.evaluation.detection import _on_mirror_images
+from scuff.evaluation.detection import _on_mirror_images, _sums
 from scuff.metrics import performance, task_scores
 from scuff.models.detectors import class_table, open_task_model
 from scuff.report import write_report
@@ -178,7 +178,8 @@ def test_boxes_on_what_was_filled_are_ghosts() -> None:
     filled = torch.zeros(10, 20, dtype=torch.bool)
     filled[:, 10:] = True
     boxes = np.array([[0, 0, 10, 10], [12, 0, 20, 10], [4, 0, 15, 4], [6, 0, 15, 4.0]])
-    assert _on_mirror_images(boxes, filled).tolist() == [False, True, False, True]
+    boxes = torch.from_numpy(boxes)
+    assert _on_mirror_images(boxes, _sums(filled[None])[0]).tolist() == [False, True, False, True]
     assert _on_mirror_images(boxes, None).tolist() == [False] * 4
 
 

@@ -4,9 +4,11 @@ import asyncio
 import base64
 import io
 import signal
+import struct
 import subprocess
 import sys
 import urllib.request
+import zlib
 
 import numpy as np
 import pytest
@@ -127,6 +129,12 @@ def test_a_difference_is_centred_and_amplified_and_a_spectrum_shows_its_frequenc
     assert np.unique(np.asarray(spectrum(flat, flat)).reshape(-1, 3), axis=0).shape == (1, 3)
 
 
+def test_a_dial_beyond_a_sequence_stays_at_its_ends(client):
+    asked = {"picture": "cat", "size": 16, "suite": "cifar10-p", "entry": "translate"}
+    shown = [client.ask("corrupt", **asked, severity=severity)[1]["pictures"] for severity in ("-inf", 0, 10**6, "inf")]
+    assert shown[0] == shown[1] != shown[2] == shown[3]
+
+
 # --- models -----------------------------------------------------------------------------------------------------------
 
 
@@ -191,6 +199,31 @@ def test_what_is_no_picture_is_refused_with_a_sentence(client, content):
     assert answer["error"].startswith("this file cannot be used: ")
 
 
+def test_pictures_that_other_programs_would_open_are_refused(client):
+    """Pillow hands PostScript to Ghostscript."""
+    file = io.BytesIO()
+    photo(16).save(file, "EPS")
+    assert Image.open(file).format == "EPS"
+    assert client.drop(file.getvalue()) == (400, {"error": "this file cannot be used: not a picture"})
+
+
+@pytest.mark.parametrize("form", ["PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP"])
+def test_usual_pictures_are_taken(client, form):
+    assert client.drop(file_of(photo(32), form))[0] == 200
+
+
+def test_a_bomb_is_refused_before_it_is_read(client):
+    """A file of a few bytes that says that it has 50000 x 50000 pixels."""
+    head = struct.pack(">IIBBBBB", 50_000, 50_000, 8, 2, 0, 0, 0)
+    chunks = ((b"IHDR", head), (b"IDAT", zlib.compress(bytes(1000))), (b"IEND", b""))
+    pieces = [
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
+    ]
+    status, answer = client.drop(b"\x89PNG\r\n\x1a\n" + b"".join(pieces))
+    assert status == 400
+    assert answer["error"] == "this file cannot be used: it has far too many pixels; at most 60 million are taken"
+
+
 def test_huge_pictures_are_bounded(client, monkeypatch):
     wide = Image.new("L", (20_000, 4_000))
     status, answer = client.drop(file_of(wide))
@@ -236,6 +269,8 @@ def test_a_picture_that_is_gone_has_a_status_of_its_own(client):
         ({"seed": "1.5"}, "seed must be a whole number, got '1.5'"),
         ({"size": "100000"}, "size must be from 8 to 1024 pixels, got 100000"),
         ({"size": "-3"}, "size must be from 8 to 1024 pixels, got -3"),
+        ({"severity": "inf"}, "cifar10-c/fog needs a severity from 0 to 5, got inf"),
+        ({"seed": "9" * 5000}, "seed must be a whole number, got '999"),
     ],
 )
 def test_a_wrong_question_is_answered_with_a_sentence(client, words, message):

@@ -1,17 +1,24 @@
-"""What the explorer answers about the folders of evaluations and of overlap studies."""
+"""What the explorer answers about folders of results: evaluations, overlap studies, and the reports of all others."""
 
 import io
+import json
 
 import numpy as np
 import pytest
+import torch
 from made_evaluations import make_evaluation, save_evaluation
 from made_explorer import running
 from made_overlaps import make_accuracies, save_study
 from PIL import Image
 
 import scuff
+from scuff import packages
+from scuff.data import array_source
+from scuff.explore import report
+from scuff.explore.corruptions import Turn
 from scuff.explore.evaluation import AT_ONCE
 from scuff.explore.open import open_explorer
+from scuff.models import Classifier
 
 IMAGES = 60
 
@@ -173,9 +180,121 @@ def test_the_matrix_of_an_overlap_study(tmp_path):
         assert Image.open(io.BytesIO(client.picture("picture", **words, **turn))).size == (32, 32)
 
 
-def test_folders_that_it_cannot_show_are_refused(tmp_path):
-    with pytest.raises(ValueError, match="neither an evaluation nor an overlap study"):
+# --- reports ----------------------------------------------------------------------------------------------------------
+
+
+def greys(count=6):
+    """Grey pictures of two classes, and a model that tells them apart by their brightness."""
+    shades = np.linspace(90, 170, count).astype(np.uint8)
+    images = np.broadcast_to(shades[:, None, None, None], (count, 12, 12, 3)).copy()
+    source = array_source("greys", images, (shades > 128).astype(int), ("dark", "bright"))
+    return source, Classifier(lambda x: torch.stack((0.5 - (m := x.mean((1, 2, 3))), m - 0.5), 1), name="threshold")
+
+
+def sequences(folder):
+    save_evaluation(make_evaluation(folder, "cifar10-p", ("mlp",), images=4), folder)
+
+
+def sample(folder):
+    source, model = greys()
+    scuff.evaluate(model, "cifar10-c", source, folder, passes=20, only=["contrast"], severities=[1, 5])
+
+
+def survival(folder):
+    source, model = greys()
+    scuff.studies.survival(model, "cifar10-c", source, folder, only=["contrast"])
+
+
+def started(folder):
+    """A study that has only just begun."""
+    run = {"run": "a", "title": "overlap", "engine": "local", "state": "interrupted", "seconds": 1.0, "workers": 1}
+    time = dict.fromkeys(("started", "updated"), "2026-01-31T12:00:00+00:00")
+    (folder / "progress").mkdir()
+    more = {"reason": "", "cells": {}, "failures": [], "retries": [], "timeline": []}
+    (folder / "progress" / "0.json").write_text(json.dumps(run | time | more))
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (sequences, "mlp on cifar10-p"),
+        (sample, "A sample of cifar10-c"),
+        (survival, "When threshold fails"),
+        (started, "overlap"),
+    ],
+)
+def test_any_results_have_their_report(tmp_path, make, words):
+    make(tmp_path)
+    with running(open_explorer(str(tmp_path))) as client:
+        assert list(client.ask("start")[1]["views"]) == ["report"]
+        status, headers, page = client.send(client.below("report"))
+    assert (status, headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert words in page.decode().partition("<h1")[2].partition("</h1>")[0]
+    policy = headers["content-security-policy"]
+    assert "default-src 'none'" in policy  # nothing is loaded, and nobody is asked
+    assert "connect-src" not in policy
+    assert "sandbox allow-scripts allow-downloads" in policy  # so that its origin is not that of the explorer
+    assert (headers["x-frame-options"], headers["cache-control"]) == ("SAMEORIGIN", "no-store")
+
+
+def test_an_evaluation_has_its_report_beside_its_view(client):
+    assert list(client.ask("start")[1]["views"]) == ["evaluation", "report"]
+
+
+def test_a_report_that_cannot_be_made_says_why(tmp_path):
+    sequences(tmp_path)
+    with running(open_explorer(str(tmp_path))) as client:
+        (tmp_path / "evaluation.json").write_text("{")
+        status, _, page = client.send(client.below("report"))
+    assert status == 200
+    assert "There is no report" in page.decode()
+    assert "evaluation.json" in page.decode()
+
+
+def test_without_what_draws_there_is_no_report(tmp_path, evaluation, monkeypatch):
+    monkeypatch.setattr(packages, "find_spec", lambda name: None)
+    monkeypatch.setattr(report, "find_spec", lambda name: None)
+    assert list(open_explorer(str(evaluation[1])).views) == ["evaluation"]
+    sequences(tmp_path)
+    with pytest.raises(ValueError, match=r"a report needs the packages jinja2 and plotly, .* pip install"):
         open_explorer(str(tmp_path))
-    save_evaluation(make_evaluation(tmp_path, "cifar10-p", ("mlp",), images=4), tmp_path)
-    with pytest.raises(ValueError, match="an evaluation of sequences, which scuff report shows"):
+
+
+def test_a_table_of_accuracies_is_an_overlap_study(tmp_path):
+    file = tmp_path / "accuracies.csv"
+    make_accuracies(("cifar10-c",), images=50, most=3).to_frame().to_csv(file, index=False)
+    views = open_explorer(str(file)).views
+    assert list(views) == ["overlap", "report"]
+    assert len(views["overlap"].start()["corruptions"]) == 3
+
+
+def test_folders_without_results_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"neither an evaluation nor a study: there is no evaluation\.json in it"):
         open_explorer(str(tmp_path))
+
+
+# --- suites that are not bundled --------------------------------------------------------------------------------------
+
+
+def test_the_line_of_python_comes_by_a_suite_of_ones_own(tmp_path):
+    suite = scuff.Suite("mine", 1, 32, {"pale": {"shift": [0.1, 0.2], "corruption": "brightness"}}, 2)
+    file, folder = suite.save(tmp_path / "mine.yaml"), tmp_path / "run"
+    source, model = greys()
+    scuff.evaluate(model, suite, source, folder)
+    asked = {"picture": "cat", "size": 32, "suite": "mine", "entry": "pale", "severity": 1.5}
+    for explorer in (open_explorer(suites=[str(file)]), open_explorer(str(folder))):
+        with running(explorer) as client:
+            assert client.ask("start")[1]["suites"][0]["name"] == "mine"
+            line = client.ask("corrupt", **asked)[1]["line"]
+            image = Image.open(io.BytesIO(client.picture("picture", picture="cat", size=32)))
+            shown = Image.open(io.BytesIO(client.picture("picture", **asked)))
+        names = {"scuff": scuff, "image": image}
+        exec(line, names)
+        assert np.array_equal(np.asarray(names["corrupted"]), np.asarray(shown))
+
+
+def test_a_suite_that_only_has_the_name_of_a_bundled_one_is_not_taken_for_it():
+    bundled = scuff.load_suite("cifar10-c")
+    other = scuff.Suite("cifar10-c", 1, 32, {"fog": {"shift": [0.1], "corruption": "brightness"}}, 1)
+    assert Turn(bundled, "fog", 1).line() == 'corrupted = scuff.corrupt(image, "cifar10-c/fog", 1, draws="shared")'
+    assert Turn(other, "fog", 1).line() == 'corrupted = scuff.corrupt(image, "fog", 1, draws="shared", suite=suite)'

@@ -70,6 +70,30 @@ def test_one_picture_through_all_cells_and_on_to_play(results):
     assert results.complaints() == []
 
 
+def test_the_report_is_a_page_in_the_page(results):
+    results.window(1280)
+    results.page.click("#tabs a[data-view=report]")
+    frame = results.page.wait_for_selector("#report iframe").content_frame()
+    frame.wait_for_selector(".js-plotly-plot .main-svg", state="attached")  # the figures are drawn
+    assert "3 models on cifar10-c-bar" in frame.text_content("h1")
+    colour = "getComputedStyle(document.body).backgroundColor"
+    for dark in (False, True):
+        results.window(1280, dark=dark)
+        assert frame.evaluate(colour) == results.run(colour)
+    assert results.complaints() == []
+    asked = "fetch('api/start').then(() => 'answered', () => 'refused')"
+    assert frame.evaluate(asked) == "refused"  # whatever is in a report cannot drive the explorer
+
+
+def test_a_report_alone_is_there_to_print(results):
+    with results.page.expect_popup() as opened:
+        results.page.click("#report .note a")
+    alone = opened.value
+    alone.wait_for_selector("h1")
+    assert alone.url.endswith("/report")
+    alone.close()
+
+
 def test_a_pair_of_an_overlap_study_shows_both_corruptions(browser, tmp_path):
     save_study(make_accuracies(("cifar10-c", "noc-candidates"), images=50, most=4), tmp_path)
     page = browser
@@ -82,7 +106,7 @@ def test_a_pair_of_an_overlap_study_shows_both_corruptions(browser, tmp_path):
         names = page.run(heads)
         shown = "[...document.querySelectorAll('#pair figcaption strong')].map(e => e.textContent)"
         page.wait_for(f"{shown}.join() === {json.dumps(f'{names[0]},{names[3]}')}")
-        page.wait_for("[...document.querySelectorAll('#pair img')].some(image => image.naturalWidth === 128)")
+        page.wait_for("[...document.querySelectorAll('#pair img')].some(image => image.naturalWidth === 32)")
         page.page.click("#pair a")
         page.wait_for("!document.getElementById('corruptions').hidden && document.documentElement.dataset.seen")
         assert page.complaints() == []

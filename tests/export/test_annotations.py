@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,12 +12,14 @@ from tool_modules import load_tool
 
 import scuff
 from scuff.door import motions
-from scuff.export import export
+from scuff.engine import LocalEngine
+from scuff.export import export as export_by_all
 from scuff.moved import moved_objects
 
 shapes = load_tool("painted_shapes")
 PAINTED = shapes.paint_many(3, sizes=((60, 80), (64, 64)))
 MOVING = "suite: moving\nversion: 1\nsize: 64\nentries:\n  flip: {}\n  brightness: {shift: 0.1}\n"
+export = partial(export_by_all, engine=LocalEngine(1))
 
 
 @pytest.fixture
@@ -41,7 +44,7 @@ def test_boxes_move_with_their_pictures(place, form) -> None:
     for k, (a, b) in enumerate(zip(moved.objects, before.objects, strict=True)):
         size = tuple(int(side) for side in before.sizes[k])
         (motion,) = motions("flip", None, size=size, ids=[int(before.ids[k])], suite=place / "moving.yaml")
-        np.testing.assert_allclose(a.boxes, moved_objects(b, motion).boxes, atol=2e-3)
+        np.testing.assert_allclose(a.boxes, moved_objects([b], motion)[0].boxes, atol=2e-3)
     assert not list((place / "out").rglob(".annotations/*"))
     assert export(f"{form}:{place}/{form}", place / "out", place / "moving.yaml").written == 0
 

@@ -53,6 +53,32 @@ def test_correlate(height: int, width: int, border: str, shared: bool) -> None:
 
 
 @pytest.mark.parametrize(("height", "width"), SIZES)
+def test_correlate_twice(height: int, width: int) -> None:
+    """Equal bits: along columns, where nothing is added to rows, then with taps on all sides."""
+    generator = torch.Generator().manual_seed(1)
+    steps, still = torch.arange(13, dtype=torch.int32)[None], torch.zeros(1, 13, dtype=torch.int32)
+    down = (padded_index(height, 6, 6, "edge", CPU), padded_index(width, 0, 0, "edge", CPU), steps, still)
+    rows, columns = (padded_index(n, 5, 5, "mirror", CPU) for n in (height, width))
+    offsets = (torch.randint(0, 11, (2, 7), dtype=torch.int32, generator=generator) for _ in range(2))
+    first, second = (
+        (*down, torch.rand(1, 13, generator=generator)),
+        (rows, columns, *offsets, torch.rand(2, 7, generator=generator)),
+    )
+    expected, fast = _both(lambda: kernels.correlate_twice(_unit(height, width), first, second))
+    assert torch.equal(fast, expected)
+
+
+@pytest.mark.parametrize(("height", "width"), SIZES)
+def test_perlin_turbulence(height: int, width: int) -> None:
+    generator = torch.Generator().manual_seed(0)
+    gradients = torch.randn(2, 256, 2, generator=generator)
+    order = torch.stack([torch.randperm(256, generator=generator) for _ in range(2)])
+    expected, fast = _both(lambda: kernels.perlin_turbulence(gradients, order, height, width))
+    assert torch.equal(fast, expected)
+    assert (fast[:, 0, 0] == 0.0).all()  # a node of the lattice in every octave
+
+
+@pytest.mark.parametrize(("height", "width"), SIZES)
 def test_resample(height: int, width: int) -> None:
     generator = torch.Generator().manual_seed(0)
     rows, columns = (torch.randint(0, n, (13,), generator=generator) for n in (height, width))

@@ -40,6 +40,15 @@ def test_lookup(height: int, width: int, shared: bool) -> None:
     assert expected[1, 2, -1, 0] == tables[1, 0 if shared else 2, x[1, 2, -1, 0].long()]
 
 
+def test_lookup_of_tables_that_keep_and_turn_bits() -> None:
+    levels = torch.arange(256)
+    tables = torch.stack((levels, 0 * levels, 255 - levels, levels & 192, levels + 1 & 255)).to(torch.uint8)
+    x = _bytes(8, 8).contiguous(memory_format=torch.channels_last)
+    for chosen in ([[0, 1, 0], [2, 3, 0]], [[0, 4, 2], [4, 4, 4]], [[2], [3]]):
+        expected, fast = _both(lambda chosen=chosen: kernels.lookup(x, tables[torch.tensor(chosen)]))
+        assert torch.equal(fast, expected)
+
+
 ALL_COLOURS = torch.cartesian_prod(*[torch.arange(0, 256, 5)] * 3).to(torch.uint8).T.reshape(1, 3, -1, 52)
 
 

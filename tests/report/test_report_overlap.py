@@ -31,6 +31,7 @@ from scuff.words import short_names
 SECTIONS = ["overlap", "categories", "benchmark", "coverage", "balance", "accuracies", "overlap-settings"]
 OF_SEEDS = [*SECTIONS[:3], "stability", *SECTIONS[3:]]
 USELESS = "noc-candidates/hue"
+pytestmark = pytest.mark.usefixtures("same_means")
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +55,11 @@ def page(accuracies, scores):
 def few():
     """Six corruptions of one suite, with three seeds."""
     return make_accuracies(("cifar10-c",), seeds=3, most=6)
+
+
+@pytest.fixture(scope="module")
+def page_of_few(few):
+    return Page(rendered(overlap_page, few, {}))
 
 
 def cells_of(page: Page, section: str) -> list[tuple[str, dict[str, str], list[str]]]:
@@ -115,8 +121,8 @@ def test_rows_and_columns_are_ordered_by_category(page, scores):
     assert page.texts("th", scope="colgroup")[: len(groups)] == list(groups)
 
 
-def test_few_corruptions_have_numbers_that_are_shown(few, page):
-    small = Page(rendered(overlap_page, few, {}))
+def test_few_corruptions_have_numbers_that_are_shown(few, page_of_few, page):
+    small = page_of_few
     assert [a["class"] for _, a, _ in small.find("table") if "matrix" in a["class"]] == ["heat matrix numbered"] * 2
     assert [a["class"] for _, a, _ in page.find("table") if "matrix" in a["class"]] == ["heat matrix"] * 2
     values = metrics.overlaps(few).values
@@ -124,8 +130,8 @@ def test_few_corruptions_have_numbers_that_are_shown(few, page):
     np.testing.assert_allclose(shown, np.sort(values.ravel()), atol=0.005001)  # two digits
 
 
-def test_intervals_over_seeds_say_so(few):
-    page = Page(rendered(overlap_page, few, {}))
+def test_intervals_over_seeds_say_so(few, page_of_few):
+    page = page_of_few
     assert "Student t over seeds 95 %, 3 seeds." in page.section("overlap-settings")
     tips = [attributes["data-tip"] for _, attributes, _ in cells_of(page, "accuracies")]
     values = few.of("standard", "cifar10-c/shot_noise")

@@ -480,11 +480,12 @@ def test_the_commands_are_those_that_the_command_line_takes(distances, errors, t
         "distance mixing": save_mixing(tmp_path / "mixing", make_mixing()),
         "design dissimilar": save_dissimilar(tmp_path / "new", make_dissimilar()),
     }
+    groups = get_command(app).commands
     for name, folder in folders.items():
         page = Page(Path(write_report(folder)).read_text(encoding="utf-8"))
         group, verb, *words = shlex.split(page.texts("pre")[0])[1:]
         assert f"{group} {verb}" == name
-        command = get_command(app).commands[group].commands[verb]
+        command = groups[group].commands[verb]
         context = command.make_context(verb, words)  # parses; refuses what it does not know
         assert str(context.params["out"]) == str(folder)
         assert "Given as Python objects, so put files or addresses in their place" in page.section("settings")

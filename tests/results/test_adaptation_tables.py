@@ -51,6 +51,11 @@ def test_the_page_has_our_numbers_beside_the_published_ones(tmp_path):
     assert {file.name for file in (tmp_path / "streams").iterdir()} == {
         *("continual.csv", "continual-errors.csv", "long.csv", "long-windows.csv"),
     }
+    windows = pd.read_csv(tmp_path / "streams/long-windows.csv")
+    assert windows[windows["method"] == "tent"][["position", "n", "error"]].to_numpy().tolist() == [
+        [0, 10_000, 0.5],
+        [10_000, 5_000, 0.5],
+    ]
     for numbers in TOOL.PUBLISHED.values():
         *cells, mean = map(float, numbers.split())
         assert abs(sum(cells) / 15 - mean) < 0.1  # as printed: rounded

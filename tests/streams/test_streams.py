@@ -6,6 +6,8 @@ import pickle
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import scuff
 from scuff.models.architectures import build
@@ -50,6 +52,39 @@ def test_seeking_equals_iterating_for_any_size_of_batches(source, recipe):
         assert torch.equal(torch.cat([batch.positions for batch in batches]), torch.arange(len(stream)))
     rest = list(stream.batches(7, start=45, stop=60))
     assert torch.equal(torch.cat([batch.images for batch in rest]), whole[45:60])
+
+
+SETTINGS = st.fixed_dictionaries(
+    {
+        "corruptions": st.sampled_from([("contrast", "brightness"), ("contrast", "brightness+fog", "pixelate")]),
+        "severities": st.sampled_from([[2], [1, 5], {"outer": [5, 3]}, {"walk": 2}]),
+        "order": st.sampled_from(["file", "shared", "fresh", "class", "slots"]),
+        "mixed": st.booleans(),
+        "visits": st.integers(1, 2),
+        "draws": st.sampled_from(["image", "position"]),
+        "limit": st.sampled_from([None, 1, 13]),
+        "across": st.booleans(),
+    }
+)
+
+
+@settings(max_examples=15)
+@given(SETTINGS, st.integers(0, 99), st.data())
+def test_any_stream_is_the_same_by_seeking_iterating_and_sharing(source, changes, seed, data):
+    stream = open_stream(source, load_recipe("continual").replace(**changes), seed=seed)
+    whole = next(stream.batches(len(stream), across=True))
+    assert whole.positions.tolist() == list(range(len(stream)))
+    position, start = (data.draw(st.integers(0, len(stream) - 1)) for _ in range(2))
+    there = stream[position]
+    assert torch.equal(there.image, whole.images[position])
+    assert (there.label, there.id) == (whole.labels[position], whole.ids[position])
+    assert there.steps == stream.at(position).steps == stream.steps(whole)[position]
+    size, ranks = data.draw(st.integers(1, 40)), data.draw(st.integers(1, 3))
+    rest = list(stream.batches(size, start))
+    assert all(torch.equal(torch.cat(parts), each[start:]) for *parts, each in zip(*rest, whole, strict=True))
+    shares = [torch.cat([b.positions for b in stream.loader(size, rank=r, ranks=ranks)] or [torch.empty(0)])
+              for r in range(ranks)]  # fmt: skip
+    assert sorted(torch.cat(shares).tolist()) == list(range(len(stream)))
 
 
 def test_batches_stay_inside_segments_unless_they_may_cross_them(source):

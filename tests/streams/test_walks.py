@@ -175,6 +175,37 @@ def test_what_a_walk_cannot_be(source, matrix, changes, reason):
         open_walk(source, matrix, **changes)
 
 
+def test_a_walk_goes_together_with_other_settings(source, matrix):
+    for changes in (
+        *({"order": order} for order in ("file", "shared", "fresh", "class", "slots", "imbalance")),
+        *({"draws": "image"}, {"view": "random"}, {"view": "none"}, {"as_published": False}, {"limit": 30}),
+        *({"reset": reset} for reset in ("corruption", "segment", "never")),
+        *({"batch": 7}, {"across": False}, {"least": 3}, {"eta": 1.0}, {"chain": "keyed"}, {"join": True}),
+    ):
+        stream = open_walk(source, matrix, **changes)
+        assert len(stream) == 300
+        position = stream.at(299)
+        assert position.label == source.labels[position.place]
+        assert position.segment == 29
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"\x7fELF\xd0\xff", "is no matrix of accuracies"),
+        (b"", "is no matrix of accuracies"),
+        (b"a,b\n1,2\n", "is no matrix of accuracies"),
+        (b"first,second,severity,0,5\nfog,snow,0,1,x\n", "is no matrix of accuracies"),
+        (b"first,second,severity,0,4\nfog,snow,0,1,2\n", "go from 0 to 5, got 0 to 4"),
+        (b"first,second,severity,0,5\nfog,snow,0,1,\nfog,snow,5,1,2\n", "expected 21 x 21 accuracies"),
+    ],
+)
+def test_a_damaged_matrix_is_named(source, tmp_path, content, reason):
+    (tmp_path / "bad.csv").write_bytes(content)
+    with pytest.raises(ValueError, match=f"bad.csv.* {reason}"):
+        open_walk(source, tmp_path / "bad.csv")
+
+
 def test_a_walk_without_a_matrix_says_how_to_make_one(source):
     with pytest.raises(ValueError, match="scuff stream calibrate MODEL --suite imagenet-ccc"):
         scuff.stream(source, "ccc-easy:suite=imagenet-ccc", device="cpu")

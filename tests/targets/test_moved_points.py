@@ -7,7 +7,10 @@ import pytest
 import torch
 
 import scuff
-from scuff.corruptions.motion import Motion
+from scuff.corruptions.motion import Motion, joined, matrix_motion
+from scuff.door import motion_of
+from scuff.ops.warp import pixel_grid
+from scuff.suites import load_suite
 from scuff.targets import move_boxes, move_flow, move_map, move_points
 
 SUITES = ("imagenet-c", "c-bar-candidates-32", "noc-candidates", "syn2nat-candidates")
@@ -90,3 +93,64 @@ def test_flow_between_two_motions():
     both = move_flow(flow, shift)
     assert torch.equal(both.isnan().any(2), shift.filled()[0])
     assert not both.nan_to_num(0.0).any()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "imagenet-c/elastic_transform",  # a field with mirror images
+        "imagenet-c/zoom_blur",  # one field for all
+        "c-bar-candidates-224/fish_eye",
+        "noc-candidates/rotation",  # matrices
+        "syn2nat-candidates/perspective",
+        "syn2nat-candidates/random_grid_shuffle",  # tiles
+        "noc-candidates/obstruction",  # a cover
+    ],
+)
+def test_many_pictures_at_once_are_as_one_at_a_time(name):
+    size, ids = (45, 60), torch.arange(5)
+    plan = scuff.door.resolve(name, load_suite(name.split("/")[0]).levels(name.split("/")[1])[-1])
+    together = motion_of(plan, ids, (3, *size), 0, True)
+    low = torch.rand(17, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0)) * 40
+    boxes, of = torch.cat((low - 3, low + 12), dim=1), torch.arange(17) % 5
+    for clip in (True, False):
+        moved, visible = move_boxes(boxes, together, clip, of=of)
+        for k, motion in enumerate(scuff.door.motions_of(plan, ids, (3, *size), 0, True, "content")):
+            alone = move_boxes(boxes[of == k], motion, clip)
+            torch.testing.assert_close(moved[of == k], alone[0], atol=1e-9, rtol=0, equal_nan=True)
+            torch.testing.assert_close(visible[of == k], alone[1], atol=1e-9, rtol=0)
+            points = move_points(low[of == k], motion)
+            torch.testing.assert_close(move_points(low, together, of)[0][of == k], points[0], equal_nan=True)
+            assert torch.equal(move_points(low, together, of)[1][of == k], points[1])
+
+
+def test_motions_of_any_kinds_are_joined():
+    size = (30, 40)
+    rows, columns = (at.expand(1, *size) + 1.0 for at in pixel_grid(*size, torch.device("cpu")))
+    covered = torch.zeros(1, *size, dtype=torch.bool)
+    covered[:, :, :20] = True
+    kinds = [
+        Motion(size),
+        matrix_motion((3, *size), (1.0, 0.0, -5.0, 0.0, 1.0, 0.0)),
+        Motion(size, rows=rows, columns=columns),
+        Motion(size, covered=covered),
+    ]
+    boxes = torch.tensor([[10.0, 10.0, 30.0, 20.0]]).double()
+    for some in (kinds, kinds[1:2] * 2, kinds[:1] * 2, kinds[::3]):
+        moved, visible = move_boxes(boxes.repeat(len(some), 1), joined(some), of=torch.arange(len(some)))
+        for k, motion in enumerate(some):
+            alone = move_boxes(boxes, motion)
+            torch.testing.assert_close(moved[k : k + 1], alone[0], atol=1e-4, rtol=0)
+            torch.testing.assert_close(visible[k : k + 1], alone[1], atol=1e-4, rtol=0)
+
+
+def test_boxes_that_no_pixel_is_near_are_lost():
+    size = (20, 30)
+    far = torch.full((1, *size), -500.0)
+    for motion in (
+        Motion(size, rows=far, columns=far),
+        Motion(size, rows=far, columns=far, tiles=torch.zeros(1, *size, dtype=torch.long)),
+    ):
+        moved, visible = move_boxes(torch.tensor([[5.0, 5.0, 9.0, 9.0]]), motion)
+        assert moved.isnan().all()
+        assert visible.tolist() == [0.0]

@@ -9,7 +9,7 @@ import typer
 from scuff.cli.options import Device
 
 Folder = Annotated[
-    str | None, typer.Argument(metavar="[FOLDER]", help="Folder of an evaluation or an overlap study; any fsspec path.")
+    str | None, typer.Argument(metavar="[FOLDER]", help="Folder of an evaluation or of any study; any fsspec path.")
 ]
 Models = Annotated[
     list[str] | None,
@@ -21,6 +21,10 @@ Data = Annotated[
         metavar="SOURCE", help="Pictures to choose from, as for scuff evaluate; of an evaluation, its images."
     ),
 ]
+Suites = Annotated[
+    list[str] | None,
+    typer.Option("--suite", metavar="FILE.yaml", help="Suite of your own to pick from. May be repeated."),
+]
 Port = Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="Port on this machine. Default: any free one.")]
 Browser = Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")]
 
@@ -29,6 +33,7 @@ def explore_command(
     folder: Folder = None,
     model: Models = None,
     data: Data = None,
+    suite: Suites = None,
     device: Device = None,
     port: Port = 0,
     browser: Browser = True,
@@ -41,7 +46,8 @@ def explore_command(
 
     With the FOLDER of an evaluation: its heat map; a click on a cell shows the pictures behind it with prediction and
     confidence, by class, by what went wrong, or where two models disagree; and one picture through all cells. With that
-    of an overlap study: the matrix, and pictures of both corruptions of a pair.
+    of an overlap study: the matrix, and pictures of both corruptions of a pair. With any, also of a study that is still
+    running: the page that scuff report makes of it.
 
     Only this machine can open the page, at the address that is printed, which holds a secret. Nothing comes from the
     network. Ctrl-C ends it.
@@ -59,7 +65,7 @@ def explore_command(
     from scuff.explore.open import open_explorer
     from scuff.explore.server import open_server
 
-    serving = open_server(open_explorer(folder, model or [], data, device), port)
+    serving = open_server(open_explorer(folder, model or [], data, device, suite or []), port)
     typer.echo(f"Explorer: {serving.address}\nCtrl-C ends it.")
     if browser:
         import webbrowser

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -25,12 +26,18 @@ Plugins = Annotated[
 
 def accept_plugins(command: Any) -> None:
     """Give --plugin to a command and to all below it."""
+    command.params.append(_option())
+    for below in getattr(command, "commands", {}).values():
+        accept_plugins(below)
+
+
+@cache
+def _option() -> Any:
+    """The option as typer makes it."""
 
     def option_alone(plugin: Plugins = []) -> None:  # noqa: B006  (typer's way of an option that is repeated)
         """Never called."""
 
     alone = typer.Typer()
     alone.command()(option_alone)
-    command.params.append(typer.main.get_command(alone).params[0])
-    for below in getattr(command, "commands", {}).values():
-        accept_plugins(below)
+    return typer.main.get_command(alone).params[0]

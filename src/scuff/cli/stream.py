@@ -40,7 +40,7 @@ def _stream() -> None:
     Examples:
       scuff stream list
       scuff stream show gradual --data cifar10:data
-      scuff stream preview ccc-easy --data cifar10:data --out ccc.png
+      scuff stream preview recurring:visits=2 --data fashion --out recurring.png
     """
 
 
@@ -102,7 +102,7 @@ def preview_command(
     \b
     Examples:
       scuff stream preview gradual --data fashion
-      scuff stream preview ccc-hard --data cifar10:data --pictures 16 --out hard.png
+      scuff stream preview ccc-hard:matrix=runs/ccc/matrix.csv --data cifar10:data --pictures 16 --out hard.png
     """
     if out.suffix.lower() != ".png":
         raise ValueError(f"--out must end in .png, got {out}")
@@ -132,7 +132,7 @@ def export_command(
     \b
     Examples:
       scuff stream export recurring --data cifar10:data --out truth.parquet
-      scuff stream export ccc-easy --data cifar10:data --segments --out segments.csv
+      scuff stream export gradual --data cifar10:data --segments --out segments.csv
     """
     if out.suffix.lower() not in (".csv", ".parquet"):
         raise ValueError(f"--out must end in .csv or .parquet, got {out}")

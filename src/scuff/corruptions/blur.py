@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import partial
+from functools import lru_cache, partial
 
 import torch
 from torch import Tensor
@@ -134,7 +134,9 @@ def motion_blur(pixels: Tensor, angle: Tensor, *, radius: int, sigma: float) -> 
     return filters.motion_bytes(pixels, angle, radius, sigma)
 
 
+@lru_cache(maxsize=8)
 def _zoom_ramps(shape: Shape, *, steps: int, step: float) -> Tensor:
+    """The same for all pictures of a size, and so made once."""
     return zoom_blur(ramps(shape), steps=steps, step=step)
 
 

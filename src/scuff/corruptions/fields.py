@@ -112,7 +112,7 @@ def _draw_perlin(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
 @mintun(draw=_draw_perlin)
 def perlin_noise(x: Tensor, gradients: Tensor, order: Tensor, *, amount: float) -> Tensor:
     """Clouds of Perlin turbulence, mixed in by a twentieth per unit. They are light, so dark parts fade."""
-    clouds = (0.5 * textures.perlin_turbulence(gradients, order, *x.shape[-2:]) + 0.5).clamp(0.0, 1.0)
+    clouds = (0.5 * kernels.perlin_turbulence(gradients, order, *x.shape[-2:]) + 0.5).clamp(0.0, 1.0)
     return x + (0.05 * amount) * (clouds[:, None] - x)
 
 

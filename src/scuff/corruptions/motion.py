@@ -175,3 +175,21 @@ def mixed(terms: Sequence[tuple[float, Motion]]) -> Motion:
     read = [(weight, motion.sources(heaviest.device)) for weight, motion in terms]
     rows, columns = (functools.reduce(operator.add, [weight * at[k] for weight, at in read]) for k in (0, 1))
     return replace(heaviest, matrix=None, rows=rows, columns=columns)
+
+
+def joined(motions: Sequence[Motion]) -> Motion:
+    """One motion of many pictures, from those of each: by matrices if all have one, else by fields."""
+    held: dict[str, Any] = {}
+    matrices = [motion.matrix for motion in motions if motion.matrix is not None]
+    device = next((motion.device for motion in motions if not motion.stays), None)
+    if len(matrices) == len(motions):
+        held["matrix"] = torch.cat(matrices)
+    elif device is not None:
+        read = [motion.sources(device) for motion in motions]
+        held["rows"], held["columns"] = (torch.cat([at[k] for at in read]) for k in (0, 1))
+    for name in ("tiles", "ghosts", "covered"):
+        values = [getattr(motion, name) for motion in motions]
+        like = next((value for value in values if value is not None), None)
+        if like is not None:
+            held[name] = torch.cat([torch.zeros_like(like) if value is None else value for value in values])
+    return Motion(motions[0].size, **held)

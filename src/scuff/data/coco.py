@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
+
+import numpy as np
 
 from scuff.data.annotated import AnnotatedSource, Collector, picture_size
 from scuff.readers import read_json
@@ -67,9 +70,31 @@ def open_coco(path: Path) -> AnnotatedSource:
             [(x, y, x + wide, y + tall) for x, y, wide, tall in (one["bbox"] for one in given)],
             [numbers[one["category_id"]] for one in given],
             [bool(one.get("iscrowd")) for one in given],
-            [{key: one[key] for key in KEPT if key in one} for one in given],
+            [_more(one, found.dropped) for one in given],
         )
     return found.source()
+
+
+def _more(annotation: Any, dropped: Counter[str]) -> dict[str, Any]:
+    """Outline and keypoints of an object, without those that cannot be meant."""
+    more = {key: annotation[key] for key in KEPT if key in annotation}
+    if isinstance(more.get("segmentation"), list):
+        given = more.pop("segmentation")
+        more["segmentation"] = [outline for outline in given if _are_places(outline, 2, 6)]
+        dropped["outlines that are no polygons"] += len(given) - len(more["segmentation"])
+    if "keypoints" in more and not _are_places(more["keypoints"], 3, 3):
+        more = {key: value for key, value in more.items() if "keypoints" not in key}
+        dropped["keypoints that are no points"] += 1
+    return more
+
+
+def _are_places(values: Any, step: int, least: int) -> bool:
+    """Whether it is a list of finite numbers, `step` for each place."""
+    try:
+        numbers = np.asarray(values, np.float64)
+    except (TypeError, ValueError):
+        return False
+    return numbers.ndim == 1 and len(numbers) >= least and len(numbers) % step == 0 and bool(np.isfinite(numbers).all())
 
 
 def _find_file(path: Path) -> Path:

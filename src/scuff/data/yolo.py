@@ -52,7 +52,7 @@ def _read(file: Path) -> list[tuple[int, tuple[float, float, float, float]]]:
             raise ValueError(f"{file}, line {number}: expected numbers, got {line!r}") from error
         if not values:
             continue
-        if values[0] != int(values[0]) or len(values) < 5 or (len(values) > 5 and len(values) % 2 == 0):
+        if not values[0].is_integer() or len(values) < 5 or (len(values) > 5 and len(values) % 2 == 0):
             raise ValueError(f"{file}, line {number}: expected a class and x, y, width, height, got {line!r}")
         if len(values) == 5:
             x, y, wide, tall = values[1:]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from scuff.data.annotated import AnnotatedSource, annotated
 from scuff.data.sized import SizedPixels, load_sized
@@ -21,7 +22,7 @@ from scuff.evaluation.runner import CHUNK, Runner
 from scuff.evaluation.truth import Truth
 from scuff.metrics.tasks.regions import count_pairs
 from scuff.models import Classifier
-from scuff.models.detectors import MISSING, Found, class_table
+from scuff.models.detectors import MISSING, Found, by_class, class_table
 from scuff.store import Store, write_rows
 
 LARGEST_BATCH = 32  # pictures at once
@@ -101,10 +102,9 @@ class TaskRunner(Runner):
     ) -> list[Columns]:
         if self.task == "segmentation":
             return _regions(model(images), true.maps, table, len(source.class_names))
-        return [
-            _found(found, table, objects, ghosts)
-            for found, objects, ghosts in zip(model(images), true.objects, true.ghosts(), strict=True)
-        ]
+        answers, ghosts = model(images), true.ghosts()
+        marks = [None] * len(answers) if ghosts is None else _sums(ghosts)
+        return [_found(*one, table) for one in zip(answers, true.objects, marks, strict=True)]
 
     def write(
         self,
@@ -129,31 +129,36 @@ class TaskRunner(Runner):
         write_rows(store or self.plan.store, file or self.plan.rows_name(model, cell), constant, columns)
 
 
-def _found(found: Found, table: np.ndarray | None, objects: Any, filled: Tensor | None) -> Columns:
+def _found(found: Found, objects: Any, marks: Tensor | None, table: np.ndarray | None) -> Columns:
     """What a detector found in one picture, by the classes of the data, and what there is."""
-    boxes, scores, labels = (value.cpu().numpy() for value in found)
-    if table is not None:
-        known = (labels >= 0) & (labels < len(table))
-        labels = np.where(known, table[np.where(known, labels, 0)], MISSING)
-        boxes, scores, labels = (value[labels != MISSING] for value in (boxes, scores, labels))
+    found = by_class(found, table)
+    values = (*found, _on_mirror_images(found.boxes, marks))
+    boxes, scores, labels, ghosts = (value.cpu().numpy() for value in values)
     return {
         "boxes": boxes.astype(np.float32).ravel(),
         "scores": scores.astype(np.float32),
         "labels": labels.astype(np.int32),
-        "ghosts": _on_mirror_images(boxes, filled),
+        "ghosts": ghosts,
         "true_boxes": objects.boxes.astype(np.float32).ravel(),
         "true_labels": objects.labels.astype(np.int32),
         "true_crowd": objects.crowd,
     }
 
 
-def _on_mirror_images(boxes: np.ndarray, filled: Tensor | None) -> np.ndarray:
+def _sums(marks: Tensor) -> Tensor:
+    """How many pixels of (N, H, W) are marked above and left of each corner of a pixel: (N, H + 1, W + 1)."""
+    return F.pad(marks.int().cumsum(1, dtype=torch.int32).cumsum(2, dtype=torch.int32), (1, 0, 1, 0))
+
+
+def _on_mirror_images(boxes: Tensor, sums: Tensor | None) -> Tensor:
     """Which boxes lie by more than half on what does not come from the picture, or a second time."""
-    if filled is None or not len(boxes):
-        return np.zeros(len(boxes), bool)
-    sums = np.pad(filled.cpu().numpy().astype(np.int64).cumsum(0).cumsum(1), ((1, 0), (1, 0)))
-    height, width = filled.shape
-    x0, y0, x1, y1 = np.clip(np.round(boxes), 0, [width, height, width, height]).astype(np.int64).T
+    if sums is None:
+        return torch.zeros(len(boxes), dtype=torch.bool)
+    height, width = (side - 1 for side in sums.shape)
+    x0, y0, x1, y1 = (
+        at.round().nan_to_num(0.0).clamp(0, far).long()
+        for at, far in zip(boxes.to(sums.device).unbind(1), (width, height) * 2, strict=True)
+    )
     inside = sums[y1, x1] - sums[y0, x1] - sums[y1, x0] + sums[y0, x0]
     return inside > 0.5 * (x1 - x0) * (y1 - y0)
 

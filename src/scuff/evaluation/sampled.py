@@ -122,6 +122,11 @@ def read_control(control: str | None, store: Store, model: str, settings: Settin
     return rows
 
 
+def is_sample(store: Store) -> bool:
+    """Whether a folder holds a sample of an evaluation, and no more than the clean cells of a whole one."""
+    return bool(store.names(FOLDER, ".parquet")) and all(map(is_clean, store.names("rows", ".parquet")))
+
+
 def is_clean(name: str) -> bool:
     """Whether a file of rows is that of a clean cell."""
     return name.rpartition("/")[2].startswith(f"{CLEAN}-")

@@ -15,7 +15,7 @@ from scuff.data.annotated import IGNORED, AnnotatedSource, Objects
 from scuff.data.sized import with_sizes
 from scuff.evaluation.choices import CLEAN
 from scuff.evaluation.plan import Cell, Plan
-from scuff.moved import cell_motions, moved_objects
+from scuff.moved import cell_motion, moved_objects
 from scuff.targets.maps import move_map
 
 
@@ -25,13 +25,11 @@ class Seen:
 
     objects: Sequence[Objects]
     maps: Tensor | None
-    motions: Sequence[Motion] | None
+    motion: Motion | None
 
-    def ghosts(self) -> list[Tensor | None]:
-        """Of every picture, which pixels do not come from it, or a second time; None if all come once."""
-        if self.motions is None:
-            return [None] * len(self.objects)
-        return [None if motion.stays else motion.filled()[0] for motion in self.motions]
+    def ghosts(self) -> Tensor | None:
+        """Which pixels do not come from their pictures, or a second time: (N, H, W); None if all come once."""
+        return None if self.motion is None else self.motion.filled().expand(len(self.objects), -1, -1)
 
 
 class Truth:
@@ -44,23 +42,21 @@ class Truth:
     def after(self, cell: Cell, places: np.ndarray, ids: Tensor, images: Tensor) -> Seen:
         """What is true of some pictures after a cell has corrupted them, on the device of `images`."""
         size = (images.shape[-2], images.shape[-1])
-        moved = self._motions(cell, ids, size)
+        motion = self._motion(cell, ids, size)
         if self.source.objects is not None:
             objects = [self.source.objects[place] for place in places]
-            if moved is not None:
-                objects = [moved_objects(of, motion) for of, motion in zip(objects, moved, strict=True)]
-            return Seen(objects, None, moved)
+            return Seen(objects if motion is None else moved_objects(objects, motion), None, motion)
         maps = torch.from_numpy(np.stack(self._read(places, size))).to(images.device)
-        if moved is not None:
-            maps = torch.stack([move_map(one, motion, IGNORED) for one, motion in zip(maps, moved, strict=True)])
-        return Seen((), maps, moved)
+        if motion is not None:
+            maps = torch.stack([move_map(one, motion[k], IGNORED) for k, one in enumerate(maps)])
+        return Seen((), maps, motion)
 
-    def _motions(self, cell: Cell, ids: Tensor, size: tuple[int, int]) -> Sequence[Motion] | None:
+    def _motion(self, cell: Cell, ids: Tensor, size: tuple[int, int]) -> Motion | None:
         """How pictures of a cell moved; None if nothing did."""
         settings = self.plan.settings
         if cell.entry == CLEAN or settings["targets"] == "still":
             return None
-        return cell_motions(self.plan.suite, cell.entry, cell.severity, ids, size, settings["seed"])
+        return cell_motion(self.plan.suite, cell.entry, cell.severity, ids, size, settings["seed"])
 
     def _read(self, places: np.ndarray, size: tuple[int, int]) -> list[np.ndarray]:
         maps = self.source.maps

@@ -15,7 +15,7 @@ from scuff.door import Resolved, corrupt, resolve_still, weighted_parameters
 from scuff.pool import threads_limited
 from scuff.ranges import Range
 from scuff.sequences import resolve_sequence, sequence
-from scuff.suites import Suite, list_suites
+from scuff.suites import Suite, list_suites, load_suite
 from scuff.words import entry_name, percent
 
 FINE_STEPS = 100  # of a range of severities
@@ -44,6 +44,7 @@ class Turn:
     severity: float | None = None
     seed: int = 0
     shared: bool = True
+    origin: str = "suite"  # how Python comes by a suite that is not bundled
 
     @property
     def is_sequence(self) -> bool:
@@ -62,13 +63,17 @@ class Turn:
         with _alone():
             if self.is_sequence:
                 film = self._film(image)
-                return film[min(max(int(self.severity or 0), 0), len(film) - 1)]
+                return film[self._frame(len(film))]
             return corrupt(image, self.entry, self._severity, suite=self.suite, **self._options)
 
     def frames(self, image: Image.Image) -> int | None:
         """How many frames a sequence has."""
         with _alone():
             return len(self._film(image)) if self.is_sequence else None
+
+    def _frame(self, count: int = 1000) -> int:
+        """Which frame of a sequence the dial is at."""
+        return int(min(max(self.severity or 0, 0), count - 1))
 
     def _film(self, image: Image.Image) -> list[Image.Image]:
         """All frames. The last film is kept, since a dial asks for one frame of it after the other."""
@@ -85,17 +90,23 @@ class Turn:
 
     def line(self) -> str:
         """The line of Python that does the same to a picture `image`."""
-        is_bundled = self.suite.name in list_suites()
+        is_bundled = self._is_bundled
         name = f"{self.suite.name}/{self.entry}" if is_bundled else self.entry
-        options = {**self._options, **({} if is_bundled else {"suite": "suite"})}
+        options = {**self._options, **({} if is_bundled else {"suite": self.origin})}
         words = [f'"{name}"']
         if self.severity is not None and not self.is_sequence:
             words.append(f"{self._severity:g}" if isinstance(self._severity, float) else str(self._severity))
         for key, value in options.items():
             words.append(f'{key}="{value}"' if key == "draws" else f"{key}={value}")
         if self.is_sequence:
-            return f"frame = scuff.sequence(image, {', '.join(words)})[{int(self.severity or 0)}]"
+            return f"frame = scuff.sequence(image, {', '.join(words)})[{self._frame()}]"
         return f"corrupted = scuff.corrupt(image, {', '.join(words)})"
+
+    @property
+    def _is_bundled(self) -> bool:
+        """Whether the suite is what its name stands for; an evaluation may have had an earlier version of it."""
+        name = self.suite.name
+        return name in list_suites() and load_suite(name).fingerprint() == self.suite.fingerprint()
 
     def explain(self, side: int) -> dict[str, Any]:
         """What the severity means, in sentences, and all parameters with their values for pictures of this side."""

@@ -6,15 +6,16 @@ page can be.
 
 from __future__ import annotations
 
+import json
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from scuff.data import Source
-from scuff.evaluation import CLEAN, Evaluation, read_evaluation
+from scuff.evaluation import CLEAN, Evaluation
 from scuff.explore.pictures import as_image, to_png
+from scuff.explore.view import View
 from scuff.metrics import by_model, cell_errors
 from scuff.report.evaluation.evaluation import evaluation_title
 from scuff.report.evaluation.pictures import DataUnavailable, SeenImages, open_seen
@@ -34,13 +35,11 @@ KINDS = {
 }
 
 
-class EvaluationView:
-    """What a page may ask about an evaluation in a folder; `data` is where its images are now, if they have moved."""
+class EvaluationView(View):
+    """What a page may ask about the evaluation of a folder; `data` is where its images are, if they have moved."""
 
-    def __init__(self, directory: str, data: str | None = None) -> None:
-        self.evaluation = read_evaluation(directory)
-        if "frame" in self.evaluation.rows:
-            raise ValueError(f"{directory} is an evaluation of sequences, which scuff report shows")
+    def __init__(self, evaluation: Evaluation, directory: str, data: str | None = None) -> None:
+        self.evaluation = evaluation
         self.images, self.note = _open(self.evaluation, data)
         rows = self.evaluation.rows
         groups = rows.groupby(["model", "corruption", "severity"], observed=True, sort=False)
@@ -49,11 +48,9 @@ class EvaluationView:
             for (model, entry, severity), cell in groups
         }
         self.models = list(by_model(rows))
-
-    @property
-    def source(self) -> Source | None:
-        """The clean images, where there are any."""
-        return None if self.images is None else self.images.images.clean
+        self.source = None if self.images is None else self.images.images.clean
+        suite, read = self.evaluation.suite, f"scuff.evaluation.read_evaluation({json.dumps(directory)})"
+        self.suites = [(suite, f"{read}.suite")] if suite.entries else []
 
     def start(self) -> dict[str, Any]:
         """The heat maps, and what pictures can be chosen by."""

@@ -20,7 +20,8 @@ App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 NAMES = ("127.0.0.1", "localhost")
 ON_ANSWERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
-    "img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "img-src 'self' data: blob:; connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "referrer-policy": "no-referrer",
@@ -82,9 +83,10 @@ class Guard:
 def _with_headers(send: Send) -> Send:
     async def answer(message: Message) -> None:
         if message["type"] == "http.response.start":
-            given = message.get("headers", [])
-            kept = {"cache-control": "no-store"} if all(key != b"cache-control" for key, _ in given) else {}
-            message["headers"] = [*given, *_encoded(ON_ANSWERS | kept)]
+            given = list(message.get("headers", []))
+            own = {key for key, _ in given}  # an answer may have its own
+            usual = _encoded(ON_ANSWERS | {"cache-control": "no-store"})
+            message["headers"] = given + [(key, value) for key, value in usual if key not in own]
         await send(message)
 
     return answer

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from scuff.design.overlap.nonoverlapping import THRESHOLD
+from scuff.explore.view import View
 from scuff.report.overlap.figures import overlap_matrix
+from scuff.report.overlap.overlap import read_table
 from scuff.report.overlap.scores import measure_overlap
+from scuff.report.write import TABLE
 from scuff.studies.overlap.results import read_overlap
-from scuff.suites import Suite
 
 
-class OverlapView:
-    """What a page may ask about an overlap study in a folder."""
+class OverlapView(View):
+    """What a page may ask about an overlap study in a folder, or about a CSV table of accuracies."""
 
     def __init__(self, directory: str) -> None:
-        self.scores = measure_overlap(read_overlap(directory), THRESHOLD)
-
-    @property
-    def suites(self) -> dict[str, Suite]:
-        """The suites of the corruptions that were compared."""
-        return {suite.name: suite for suite in self.scores.accuracies.suites}
+        accuracies = read_table(directory) if directory.endswith(TABLE) else read_overlap(directory)
+        self.scores = measure_overlap(accuracies, THRESHOLD)
+        read = f"scuff.studies.read_overlap({json.dumps(directory)})"
+        self.suites = [(suite, f"{read}.suites[{k}]") for k, suite in enumerate(accuracies.suites)]
 
     def start(self) -> dict[str, Any]:
         """The matrix, with the corruption of every row and column."""
@@ -35,14 +36,8 @@ class OverlapView:
             "corruptions": [self._corruption(name) for name in names],
         }
 
-    def answers(self) -> dict[str, Any]:
-        return {}
-
-    def pictures(self) -> dict[str, Any]:
-        return {}
-
     def _corruption(self, address: str) -> dict[str, Any]:
         suite, _, entry = address.rpartition("/")
-        known = self.suites.get(suite)
+        known = next((each for each, _ in self.suites if each.name == suite), None)
         levels = len(known.listed_levels(entry)) if known is not None and entry in known.entries else 0
         return {"title": self.scores.shown[address], "suite": suite, "entry": entry, "levels": levels}

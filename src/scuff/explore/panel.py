@@ -89,11 +89,11 @@ class Panel:
     def _wanted(self, classifier: Classifier, clean: Picture) -> tuple[int, np.ndarray]:
         """The class that is right, and the answer to the clean picture."""
         key = (classifier.name, clean.image.tobytes())
-        if key not in self._clean:
+        before = self._clean.get(key)
+        if before is None:
             if len(self._clean) >= REMEMBERED:
                 self._clean.clear()
-            self._clean[key] = self._shares(classifier, clean.image)
-        before = self._clean[key]
+            before = self._clean[key] = self._shares(classifier, clean.image)
         return self._class(int(before.argmax())) if clean.label is None else clean.label, before
 
     def _shares(self, classifier: Classifier, image: Image.Image) -> np.ndarray:

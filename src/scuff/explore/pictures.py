@@ -22,8 +22,10 @@ from scuff.pictures import bundled_picture, failure_reason, fit_square, read_pic
 
 MOST_BYTES = 32 << 20  # of a file
 MOST_PIXELS = 60_000_000  # of a picture, before it is made smaller
+AT_MOST = f"at most {MOST_PIXELS // 1_000_000} million are taken"
 LONGEST = 1024  # pixels of a side that is kept or asked for
 SHORTEST = 8
+FORMATS = ("BMP", "GIF", "JPEG", "PNG", "TIFF", "WEBP")  # Pillow knows more, and runs other programs for some of them
 KEPT = 24  # dropped pictures
 
 CAT = "cat"
@@ -51,11 +53,12 @@ class Shelf:
         self.first = f"{OF_DATA}0" if source is not None else CAT
         self._dropped: OrderedDict[str, Image.Image] = OrderedDict()
         self._last: tuple[tuple[str, int | None], Picture] | None = None  # which a dial asks for again and again
-        self._lock = threading.Lock()
+        self._lock, self._reading = threading.Lock(), threading.Lock()
 
     def drop(self, content: bytes) -> str:
         """Keep a picture from the bytes of its file, and return its name; what is no picture is refused."""
-        image = _read(content)
+        with self._reading:  # one at a time: a large picture takes much memory while it is read
+            image = _read(content)
         name = DROPPED + hashlib.blake2b(image.tobytes(), digest_size=8).hexdigest()
         with self._lock:
             self._dropped[name] = image
@@ -102,12 +105,13 @@ def _read(content: bytes) -> Image.Image:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Pillow warns of large ones, whose size is looked at here
-            with Image.open(io.BytesIO(content)) as file:
+            with Image.open(io.BytesIO(content), formats=FORMATS) as file:
                 width, height = file.size
             if width * height > MOST_PIXELS:
-                most = MOST_PIXELS // 1_000_000
-                raise ImageError(f"it has {width} x {height} pixels; at most {most} million are taken")
-            image = read_picture(io.BytesIO(content))
+                raise ImageError(f"it has {width} x {height} pixels; {AT_MOST}")
+            image = read_picture(io.BytesIO(content), formats=FORMATS)
+    except Image.DecompressionBombError as error:  # so many that Pillow does not even tell
+        raise ImageError(f"this file cannot be used: it has far too many pixels; {AT_MOST}") from error
     except Exception as error:  # decoders raise whatever they like
         raise ImageError(f"this file cannot be used: {failure_reason(error)}") from error
     return fit_square(image, min(*image.size, LONGEST))  # of which squares of all sizes are made

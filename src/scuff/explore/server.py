@@ -24,12 +24,20 @@ from scuff.explore.guard import App, Guard
 from scuff.explore.looks import difference, root_mean_square, spectrum
 from scuff.explore.panel import Panel
 from scuff.explore.pictures import MOST_BYTES, Gone, Shelf, to_bmp, to_png
+from scuff.explore.view import View
 from scuff.report.colours import colour_rules
 from scuff.suites import Suite
 
 STATIC = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 COLOURS, LOOK = "colours.css", "report.css"  # of the report, under names of their own
 UNCHANGING = {"cache-control": "private, max-age=3600"}
+APART = {  # a report: it holds all that it needs, and is kept from the explorer by an origin of its own
+    "content-security-policy": "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "img-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; "
+    "sandbox allow-scripts allow-downloads",
+    "cross-origin-opener-policy": "unsafe-none",  # browsers want no other of a page that is kept apart
+    "x-frame-options": "SAMEORIGIN",
+}
 ADDRESS = "127.0.0.1"
 
 
@@ -40,7 +48,8 @@ class Explorer:
     suites: dict[str, Suite]
     shelf: Shelf
     panel: Panel
-    views: dict[str, Any] = field(default_factory=dict)  # by name: start() for the page, routes() of its own
+    views: dict[str, View] = field(default_factory=dict)  # by name, first that with which the page begins
+    origins: dict[str, str] = field(default_factory=dict)  # how Python comes by suites that are not bundled
 
     def start(self, ask: Ask) -> dict[str, Any]:
         """What a page needs first."""
@@ -91,7 +100,8 @@ class Explorer:
         if suite is None:
             raise ValueError(f"there is no suite {ask.text('suite')!r} here")
         entry = suite.find(ask.text("entry"))
-        return Turn(suite, entry, ask.number("severity"), ask.whole("seed") or 0, ask.text("draws", "") == "shared")
+        shared, origin = ask.text("draws", "") == "shared", self.origins.get(suite.name, "suite")
+        return Turn(suite, entry, ask.number("severity"), ask.whole("seed") or 0, shared, origin)
 
 
 class Ask:
@@ -132,6 +142,9 @@ def build(explorer: Explorer, token: str, port: int) -> App:
     def pictures(function: Callable[[Ask], bytes]) -> Callable[[Request], Response]:
         return lambda request: Response(function(Ask(request.query_params)), media_type="image/png", headers=UNCHANGING)
 
+    def pages(function: Callable[[], str]) -> Callable[[Request], Response]:
+        return lambda request: Response(function(), media_type="text/html", headers=APART)
+
     async def drop(request: Request) -> Response:
         from starlette.concurrency import run_in_threadpool
 
@@ -141,7 +154,6 @@ def build(explorer: Explorer, token: str, port: int) -> App:
 
     routes = [
         Route("/", lambda request: _static("index.html")),
-        Route("/{name}", lambda request: _static(request.path_params["name"])),
         Route("/api/start", answers(explorer.start)),
         Route("/api/corrupt", answers(explorer.corrupt)),
         Route("/api/failures", answers(explorer.failures)),
@@ -149,8 +161,10 @@ def build(explorer: Explorer, token: str, port: int) -> App:
         Route("/api/pictures", drop, methods=["POST"]),
     ]
     for name, view in explorer.views.items():
+        routes += [Route(f"/{path}", pages(function)) for path, function in view.pages().items()]
         routes += [Route(f"/api/{name}/{path}", answers(function)) for path, function in view.answers().items()]
         routes += [Route(f"/api/{name}/{path}", pictures(function)) for path, function in view.pictures().items()]
+    routes.append(Route("/{name}", lambda request: _static(request.path_params["name"])))
     mistakes: dict[Any, Any] = dict.fromkeys((ValueError, LookupError, OSError), _explain) | {Exception: _confess}
     return Guard(Starlette(routes=routes, exception_handlers=mistakes), token, port, MOST_BYTES)
 

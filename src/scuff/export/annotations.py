@@ -20,7 +20,7 @@ from scuff.data.annotated import IGNORED, AnnotatedSource, Objects
 from scuff.data.sized import with_sizes
 from scuff.export.folder import cell_folder
 from scuff.export.images import Batch, PictureJob, output_name
-from scuff.moved import cell_motions, moved_objects
+from scuff.moved import cell_motion, moved_objects
 from scuff.readers import read_json
 from scuff.targets.maps import move_map
 
@@ -45,16 +45,16 @@ class AnnotatedJob(PictureJob):
         for place in places:
             self.annotated.check_size(place, *size)
         ids = torch.tensor([self.images.id(name) for name, _ in batch])
-        motions = cell_motions(self.suite, entry, severity, ids, size, self.seed)
+        motion = cell_motion(self.suite, entry, severity, ids, size, self.seed)
         if self.annotated.maps is not None:
             maps = [torch.from_numpy(self.annotated.maps.read(place, size)) for place in places]
-            if motions is not None:
-                maps = [move_map(one, motion, IGNORED) for one, motion in zip(maps, motions, strict=True)]
+            if motion is not None:
+                maps = [move_map(one, motion[k], IGNORED) for k, one in enumerate(maps)]
             return {self._map(name): _png(one.numpy()) for (name, _), one in zip(batch, maps, strict=True)}
-        if motions is None:
+        if motion is None:
             return {}
         assert self.annotated.objects is not None
-        moved = [moved_objects(self.annotated.objects[p], m) for p, m in zip(places, motions, strict=True)]
+        moved = moved_objects([self.annotated.objects[place] for place in places], motion)
         return {f"{PARTS}/{name}.json": _pack(one) for (name, _), one in zip(batch, moved, strict=True)}
 
     def _map(self, name: str) -> str:

@@ -24,4 +24,5 @@ from scuff.kernels.reference.operations import *
 from scuff.kernels.reference.pixels import *
 from scuff.kernels.reference.random import *
 from scuff.kernels.reference.shapes import *
+from scuff.kernels.reference.textures import *
 from scuff.kernels.reference.warps import *

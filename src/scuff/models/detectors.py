@@ -183,5 +183,15 @@ def class_table(model: Classifier, class_names: Sequence[str]) -> np.ndarray | N
     return table
 
 
+def by_class(found: Found, table: np.ndarray | None) -> Found:
+    """What was found, with the classes of the data as labels; what they do not have is left out."""
+    if table is None:
+        return found
+    classes = torch.from_numpy(table).to(found.labels.device)
+    known = (found.labels >= 0) & (found.labels < len(classes))
+    labels = torch.where(known, classes[torch.where(known, found.labels, 0)], MISSING)
+    return Found(*(value[labels != MISSING] for value in (found.boxes, found.scores, labels)))
+
+
 def _plain(name: str) -> str:
     return BACKGROUND[1] if name in BACKGROUND else name.lower().replace(" ", "").replace("_", "")

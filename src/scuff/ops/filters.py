@@ -46,9 +46,10 @@ def gaussian_blur(x: Tensor, sigma: float | tuple[float, float], truncate: float
         return ((rows @ across.mT) * 2.0 ** (-2 * UNIT)).float()
     rows, columns = (padded_index(n, 0, 0, border, x.device) for n in (h, w))
     steps, still, weights = _line(high, tall, x.device)
-    x = kernels.correlate(x, padded_index(h, tall, tall, border, x.device), columns, steps, still, weights)
+    first = (padded_index(h, tall, tall, border, x.device), columns, steps, still, weights)
     steps, still, weights = _line(wide, broad, x.device)
-    return kernels.correlate(x, rows, padded_index(w, broad, broad, border, x.device), still, steps, weights)
+    second = (rows, padded_index(w, broad, broad, border, x.device), still, steps, weights)
+    return kernels.correlate_twice(x, first, second)
 
 
 WIDEST_TAPS = 40
@@ -111,8 +112,9 @@ def separable(x: Tensor, offsets: Tensor, weights: Tensor, border: str) -> Tenso
     reach = weights.shape[1] // 2
     steps, still = offsets + reach, torch.zeros_like(offsets)
     rows, columns = (padded_index(n, 0, 0, border, x.device) for n in (height, width))
-    x = kernels.correlate(x, rows, padded_index(width, reach, reach, border, x.device), still, steps, weights)
-    return kernels.correlate(x, padded_index(height, reach, reach, border, x.device), columns, steps, still, weights)
+    across = (rows, padded_index(width, reach, reach, border, x.device), still, steps, weights)
+    down = (padded_index(height, reach, reach, border, x.device), columns, steps, still, weights)
+    return kernels.correlate_twice(x, across, down)
 
 
 NINE_TAPS = (4.0, 13.0, 30.0, 51.0, 60.0, 51.0, 30.0, 13.0, 4.0)  # OpenCV keeps these for size 9

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib import resources
 from typing import Any
 
@@ -68,9 +69,8 @@ def render_page(page: Page) -> str:
     """The text of the file."""
     sections = [section for section in page.sections if section is not None]
     drawn = {f.key: {"data": f.traces, "layout": f.layout} for section in sections for f in figures_of(section)}
-    environment, plotly = _drawing_packages()
-    style, script = (_read(name) for name in ("style.css", "script.js"))
-    return environment.from_string(_read("template.html")).render(
+    template, same = _template()
+    return template.render(
         title=page.title,
         lead=page.lead,
         verdicts=page.verdicts,
@@ -80,9 +80,7 @@ def render_page(page: Page) -> str:
         marks=[{"model": m} | mark(p) | {"dashes": DASHES[mark(p)["dash"]]} for p, m in enumerate(page.models)],
         data={"figures": drawn, "colours": themes()},
         version=scuff.__version__,
-        style=_inside("style", f"{colour_rules()}\n{style}"),
-        script=_inside("script", script),
-        plotly=_inside("script", plotly),
+        **same,
     )
 
 
@@ -91,12 +89,18 @@ def need_drawing_packages() -> None:
     need("a report", "jinja2", "plotly")
 
 
-def _drawing_packages() -> tuple[Any, str]:
-    """A template environment that escapes everything, and the text of plotly.js."""
+@cache  # compiling the template takes longer than filling it in
+def _template() -> tuple[Any, dict[str, Any]]:
+    """The template, which escapes everything, and what is the same on every page."""
     from jinja2 import Environment, StrictUndefined
     from plotly.offline import get_plotlyjs
 
-    return Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True), get_plotlyjs()
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    return environment.from_string(_read("template.html")), {
+        "style": _inside("style", f"{colour_rules()}\n{_read('style.css')}"),
+        "script": _inside("script", _read("script.js")),
+        "plotly": _inside("script", get_plotlyjs()),
+    }
 
 
 def _read(name: str) -> str:

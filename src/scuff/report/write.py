@@ -71,20 +71,11 @@ def read_page(directory: str, **options: Any) -> Page:
         build = importlib.import_module("scuff.report.overlap.overlap").page
         _check_options(build, directory, options)
         return build(directory, **options)
-    store = Store(directory)
-    statuses = read_statuses(store)
-    pages = page_modules()
-    kind = next((file for file in pages if store.exists(file)), None)
-    if kind is None and not statuses:
-        _, *studies, last = pages
-        raise ValueError(
-            f"{directory} is the folder of neither an evaluation nor a study: there is no {EVALUATION} in it, and no "
-            f"{', '.join(studies)} or {last}"
-        )
+    kind, statuses = kind_of(directory), read_statuses(Store(directory))
     if kind is None:
         _check_options(page_of_runs, f"{directory} (progress only)", options)
         return page_of_runs(statuses, command_again(directory, statuses[-1].title))
-    build = importlib.import_module(pages[kind]).page
+    build = importlib.import_module(page_modules()[kind]).page
     _check_options(build, f"{directory} ({kind})", options)
     try:
         page = build(directory, **options)
@@ -95,6 +86,21 @@ def read_page(directory: str, **options: Any) -> Page:
         return replace(runs, note=f"There are no results yet ({error})")
     is_over = kind == EVALUATION and bool(statuses) and statuses[-1].state == "finished"
     return page.with_sections([progress_section(statuses)] if statuses and not is_over else [])
+
+
+def kind_of(directory: str) -> str | None:
+    """The settings file that says what a folder holds; None if it is a table, or has nothing but runs in it."""
+    if directory.endswith(TABLE):
+        return None
+    store, pages = Store(directory), page_modules()
+    kind = next((file for file in pages if store.exists(file)), None)
+    if kind is None and not read_statuses(store):
+        _, *studies, last = pages
+        raise ValueError(
+            f"{directory} is the folder of neither an evaluation nor a study: there is no {EVALUATION} in it, and no "
+            f"{', '.join(studies)} or {last}"
+        )
+    return kind
 
 
 def page_modules() -> dict[str, str]:

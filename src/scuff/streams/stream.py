@@ -37,12 +37,16 @@ SMALL = 64  # pixels: up to here batches have 200 images by default
 
 
 class StreamBatch(NamedTuple):
-    """float32 images (N, C, H, W) in [0, 1] and int64 labels on the device; the rest, int64 (N,), on the CPU."""
+    """float32 images (N, C, H, W) in [0, 1] and int64 labels on the device; the rest, int64 (N,), on the CPU.
+
+    `domains` says which of the corruptions of its segment an image has, 0 where they are not mixed.
+    """
 
     images: Tensor
     labels: Tensor
     positions: Tensor
     segments: Tensor
+    domains: Tensor
     ids: Tensor
 
 
@@ -272,6 +276,11 @@ class Stream:
     def __iter__(self) -> Iterator[StreamBatch]:
         return self.batches()
 
+    def steps(self, batch: StreamBatch) -> list[Steps]:
+        """What each image of a batch went through."""
+        places = zip(batch.segments.tolist(), batch.domains.tolist(), strict=True)
+        return [self.segments[segment].domains[domain] for segment, domain in places]
+
     def pairs(self, batch_size: int | None = None) -> Iterator[tuple[Tensor, Tensor]]:
         """Plain (images, labels), as training loops take them."""
         return ((batch.images, batch.labels) for batch in self.batches(batch_size))
@@ -310,15 +319,12 @@ class Stream:
         facts = self.facts(np.concatenate([np.arange(*span) for span in ranges]))
         images, example = self._images(facts), self.pixels.example
         labels = send(example.labels[facts.indices], self.device)
-        ids = torch.from_numpy(example.ids[facts.indices])
-        positions, segments = torch.from_numpy(facts.positions), torch.from_numpy(facts.segments)
+        known = (facts.positions, facts.segments, facts.domains, example.ids[facts.indices])
         at = 0
         for start, stop in ranges:
             here = slice(at, at + stop - start)
             unit = kernels.bytes_to_unit(images[here])
-            yield StreamBatch(
-                unit, labels[here].clone(), positions[here].clone(), segments[here].clone(), ids[here].clone()
-            )
+            yield StreamBatch(unit, labels[here].clone(), *(torch.from_numpy(each[here].copy()) for each in known))
             at = here.stop
 
 

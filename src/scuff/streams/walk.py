@@ -68,25 +68,26 @@ def read_matrix(place: str | None, suite: Suite) -> Matrix:
                 f"a walk over {suite.name} needs a matrix of accuracies, walk: {{matrix: DIR/matrix.csv}}; make one "
                 f"by scuff stream calibrate MODEL --suite {suite.name} --data DATA --out DIR"
             )
-        return _read_table(bundled.read_text(encoding="utf-8"), bundled.name)
+        return _read_table(bundled.read_bytes(), bundled.name)
     path = Path(place).expanduser()
     if path.suffix != ".npz":
-        return _read_table(path.read_text(encoding="utf-8"), place)
+        return _read_table(path.read_bytes(), place)
     with reading_arrays(path), np.load(path, allow_pickle=False) as arrays:
         pairs = {name: tuple(name.removeprefix("n1_").split("_n2_")) for name in arrays.files}
         return Matrix({pair: _on_grid(arrays[name], place) for name, pair in pairs.items() if len(pair) == 2})
 
 
 @lru_cache(maxsize=4)
-def _read_table(text: str, where: str) -> Matrix:
+def _read_table(content: bytes, where: str) -> Matrix:
     """A row for each first corruption at a severity and each second one; a column for each severity of the second."""
     import pandas as pd
 
     try:
-        table = pd.read_csv(io.StringIO(text))
+        table = pd.read_csv(io.BytesIO(content))
         columns = [name for name in table if name not in KEYS]
         severities = np.array([float(name) for name in columns])
-        pairs = {pair: rows.set_index("severity")[columns] for pair, rows in table.groupby(["first", "second"])}
+        groups = table.groupby(["first", "second"])
+        pairs = {pair: rows.set_index("severity")[columns].astype(float) for pair, rows in groups}
     except (KeyError, ValueError) as error:
         raise ValueError(f"{where} is no matrix of accuracies as scuff stream calibrate writes it: {error}") from error
     return Matrix({pair: _between(rows.sort_index(), severities, where) for pair, rows in pairs.items()})
@@ -98,7 +99,7 @@ def _between(rows: pd.DataFrame, severities: np.ndarray, where: str) -> np.ndarr
     for given in (severities, rows.index.to_numpy()):
         if given[0] != 0 or given[-1] != 5:
             raise ValueError(f"{where}: severities of a matrix go from 0 to 5, got {given[0]:g} to {given[-1]:g}")
-    along = np.array([np.interp(grid, severities, row) for row in rows.to_numpy(float)])
+    along = np.array([np.interp(grid, severities, row) for row in rows.to_numpy()])
     return _on_grid(np.array([np.interp(grid, rows.index, column) for column in along.T]).T, where)
 
 

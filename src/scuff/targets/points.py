@@ -12,31 +12,33 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from scuff.corruptions.motion import Motion
+from scuff.targets.blocks import BLOCK, blocks_of, of_each
 
-TEAR = 8.0  # neighbouring pixels that are read farther apart show nothing of what lies between
-BLOCK = 16  # pixels of a side: points are looked for in blocks first
 AT_ONCE = 4096  # points
 
 LOST, COVERED, SEEN = 0, 1, 2  # as COCO counts the visibility of keypoints
 
 
-def move_points(points: Tensor, motion: Motion) -> tuple[Tensor, Tensor]:
+def move_points(points: Tensor, motion: Motion, of: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """Points (K, 2), x and y counted from the centre of the first pixel, in the corrupted picture; and how visible.
 
-    The motion is that of one picture. Places are float64, NaN for a point that is nowhere; 0 in the second tensor is a
-    point that cannot be seen, 1 one behind something, 2 one in plain sight.
+    The motion is that of one picture, or of several, and then `of` (K,) says in which of them each point lies. Places
+    are float64, NaN for a point that is nowhere; 0 in the second tensor is a point that cannot be seen, 1 one behind
+    something, 2 one in plain sight.
     """
     points = points.double()
+    of = torch.zeros(len(points), dtype=torch.long, device=points.device) if of is None else of
     if motion.stays:
         moved = points
     elif motion.matrix is not None:
-        moved = project(points, inverted(motion.matrix[0]))
+        moved = project(points[:, None], of_each(inverted(motion.matrix), of))[:, 0]
     elif motion.tiles is not None:
-        moved = _among_tiles(points, motion)
+        moved = _among_tiles(points, motion, of)
     else:
-        moved = torch.cat([_in_field(part, motion) for part in points.split(AT_ONCE)] or [points])
-    is_seen = _inside(points, motion.size) & _inside(moved, motion.size) & ~_marked(moved, motion.ghosts)
-    return moved, torch.where(is_seen, torch.where(_marked(moved, motion.covered), COVERED, SEEN), LOST)
+        parts = zip(points.split(AT_ONCE), of.split(AT_ONCE), strict=True)
+        moved = torch.cat([_in_field(part, motion, its) for part, its in parts] or [points])
+    is_seen = _inside(points, motion.size) & _inside(moved, motion.size) & ~_marked(moved, motion.ghosts, of)
+    return moved, torch.where(is_seen, torch.where(_marked(moved, motion.covered, of), COVERED, SEEN), LOST)
 
 
 def _inside(points: Tensor, size: tuple[int, int]) -> Tensor:
@@ -44,28 +46,29 @@ def _inside(points: Tensor, size: tuple[int, int]) -> Tensor:
     return (x >= -0.5) & (x <= size[1] - 0.5) & (y >= -0.5) & (y <= size[0] - 0.5)
 
 
-def _marked(points: Tensor, marks: Tensor | None) -> Tensor:
-    """Whether the nearest pixel is marked in (1, H, W)."""
+def _marked(points: Tensor, marks: Tensor | None, of: Tensor) -> Tensor:
+    """Whether the nearest pixel is marked in (N, H, W), of the picture that each point lies in."""
     if marks is None:
         return torch.zeros(len(points), dtype=torch.bool, device=points.device)
     x, y = (
         torch.round(at.nan_to_num(0.0)).clamp(0, side - 1).long()
         for at, side in zip(points.unbind(1), (marks.shape[2], marks.shape[1]), strict=True)
     )
-    return marks[0, y, x]
+    return marks[of if len(marks) > 1 else 0, y, x]
 
 
 # --- matrices -------------------------------------------------------------------------------------------------------
 
 
 def inverted(matrix: Tensor) -> Tensor:
-    """The inverse (3, 3), scaled so that depths stay positive where they are; NaN if there is none."""
+    """The inverses of (N, 3, 3), scaled so that depths stay positive where they are; NaN if there is none."""
     inverse, failed = torch.linalg.inv_ex(matrix.double())
-    return torch.where(failed.bool() | (torch.linalg.det(matrix.double()).abs() < 1e-6), torch.nan, inverse)
+    is_flat = failed.bool() | (torch.linalg.det(matrix.double()).abs() < 1e-6)
+    return torch.where(is_flat[:, None, None], torch.nan, inverse)
 
 
 def project(points: Tensor, matrix: Tensor) -> Tensor:
-    """Points (..., 2) sent through a matrix (3, 3); NaN beyond the horizon."""
+    """Points (n, k, 2) sent through matrices (n, 3, 3); NaN beyond the horizon."""
     across, down, depth = (pad(points, (0, 1), value=1.0) @ matrix.mT).unbind(-1)
     depth = torch.where(depth > 1e-9, depth, torch.nan)
     return torch.stack((across / depth, down / depth), dim=-1)
@@ -74,16 +77,19 @@ def project(points: Tensor, matrix: Tensor) -> Tensor:
 # --- tiles ----------------------------------------------------------------------------------------------------------
 
 
-def _among_tiles(points: Tensor, motion: Motion) -> Tensor:
+def _among_tiles(points: Tensor, motion: Motion, of: Tensor) -> Tensor:
     """A point keeps its place relative to its pixel."""
     height, width = motion.size
     rows, columns = motion.sources()
-    place = (rows[0] * width + columns[0]).long().flatten()
-    goes_to = torch.empty_like(place).scatter_(0, place, torch.arange(len(place), device=place.device))
+    place = (rows * width + columns).long().flatten(1)
+    goes_to = torch.empty_like(place).scatter_(
+        1, place, torch.arange(height * width, device=place.device).expand_as(place)
+    )
     pixel = torch.floor(points + 0.5)
     x, y = pixel.unbind(1)
     known = _inside(points, motion.size)
-    at = goes_to[torch.where(known, y.clamp(0, height - 1) * width + x.clamp(0, width - 1), 0).long()]
+    at = torch.where(known, y.clamp(0, height - 1) * width + x.clamp(0, width - 1), 0).long()
+    at = goes_to[of if len(goes_to) > 1 else 0, at]
     corner = torch.stack((at % width, torch.div(at, width, rounding_mode="floor")), dim=1)
     return torch.where(known[:, None], corner + (points - pixel), torch.nan)
 
@@ -91,36 +97,9 @@ def _among_tiles(points: Tensor, motion: Motion) -> Tensor:
 # --- fields ---------------------------------------------------------------------------------------------------------
 
 
-def extended(motion: Motion) -> Tensor:
-    """Where pixels are read, x and y, with one more pixel on each side: (2, H + 2, W + 2), float32."""
-    rows, columns = motion.sources()
-    field = torch.stack((columns[0], rows[0])).float()
-    for axis in (1, 2):  # x is the second axis of a picture
-        first, last = field.narrow(axis, 0, 1), field.narrow(axis, -1, 1)
-        if field.shape[axis] > 1:
-            before = 2.0 * first - field.narrow(axis, 1, 1)
-            after = 2.0 * last - field.narrow(axis, field.shape[axis] - 2, 1)
-        else:
-            step = torch.tensor([float(axis == 2), float(axis == 1)], device=field.device)[:, None, None]
-            before, after = first - step, last + step
-        field = torch.cat((before, field, after), dim=axis)
-    return field
-
-
-def is_torn(field: Tensor) -> Tensor:
-    """Which cells between four pixels of an extended field show nothing of what lies between: (H + 1, W + 1)."""
-    across, down = (field.diff(dim=axis).abs().amax(0) > TEAR for axis in (2, 1))
-    return across[1:] | across[:-1] | down[:, 1:] | down[:, :-1]
-
-
-def _in_field(points: Tensor, motion: Motion) -> Tensor:
-    field = extended(motion)
-    which, cell = _candidates(points.float(), field)
-    wide = field.shape[2]
-    top, left = torch.div(cell, wide - 1, rounding_mode="floor"), cell % (wide - 1)
-    flat, corner = field.flatten(1).double(), top * wide + left
-    nw, ne, sw, se = (flat[:, corner + step].mT for step in (0, 1, wide, wide + 1))
-    torn = is_torn(field).flatten()[cell]
+def _in_field(points: Tensor, motion: Motion, of: Tensor) -> Tensor:
+    which, values, top, left, torn = _candidates(points, motion, of)
+    nw, ne, sw, se = (values[:, :, i, j].double() for i in (0, 1) for j in (0, 1))
     found = []
     for origin, across, down, sign in ((nw, ne, sw, 1.0), (se, sw, ne, -1.0)):
         u, w = across - origin, down - origin
@@ -132,7 +111,7 @@ def _in_field(points: Tensor, motion: Motion) -> Tensor:
         holds = (a >= -1e-6) & (b >= -1e-6) & (a + b <= 1.0 + 1e-6) & ~torn
         start = torch.stack((left, top), dim=1) - 1.0 + (0.0 if sign > 0 else 1.0)
         place = start + sign * torch.stack((a, b), dim=1)
-        holds &= _inside(place, motion.size) & ~_marked(place, motion.ghosts)
+        holds &= _inside(place, motion.size) & ~_marked(place, motion.ghosts, of[which])
         found.append((which[holds], place[holds], det[holds]))
     which, place, det = (torch.cat(parts) for parts in zip(*found, strict=True))
     return _best(points, which, place, det)
@@ -151,29 +130,21 @@ def _best(points: Tensor, which: Tensor, place: Tensor, det: Tensor) -> Tensor:
     return moved
 
 
-def _candidates(points: Tensor, field: Tensor) -> tuple[Tensor, Tensor]:
-    """Pairs of a point and a cell whose bounding box holds it; cells lie between four pixels, counted row by row."""
-    most = torch.cat((-field, field))  # less the least, and the greatest
-    most = torch.maximum(most[:, 1:], most[:, :-1])
-    most = torch.maximum(most[..., 1:], most[..., :-1])
-    tall, wide = most.shape[1:]
-    down, across = (-(-side // BLOCK) for side in (tall, wide))
-    room = (0, across * BLOCK - wide, 0, down * BLOCK - tall)
-    extents = pad(most, room, value=-torch.inf)  # an empty cell holds nothing
-    grouped = extents.unflatten(2, (across, BLOCK)).unflatten(1, (down, BLOCK)).permute(1, 3, 0, 2, 4)
-    cells = grouped.flatten(3).flatten(0, 1)
-    which, block = _holding(points, cells.amax(2).mT[:, None])
-    pair, inner = _holding(points[which], cells[block].permute(1, 0, 2))
-    which, block = which[pair], block[pair]
-    row = torch.div(block, across, rounding_mode="floor") * BLOCK + torch.div(inner, BLOCK, rounding_mode="floor")
-    return which, row * wide + block % across * BLOCK + inner % BLOCK
-
-
-def _holding(points: Tensor, extents: Tensor) -> tuple[Tensor, Tensor]:
-    """Pairs of a point of (K, 2) and a box of (4, K or 1, B): less the least x and y, and the greatest ones."""
-    x, y = (at[:, None] for at in points.unbind(1))
-    slack = 1e-3
-    holds = (x >= -extents[0] - slack) & (y >= -extents[1] - slack)
-    holds &= (x <= extents[2] + slack) & (y <= extents[3] + slack)
-    which, box = holds.nonzero(as_tuple=True)
-    return which, box
+def _candidates(points: Tensor, motion: Motion, of: Tensor) -> tuple[Tensor, ...]:
+    """Pairs of a point and a cell, between four pixels, whose bounding box holds it: the point, where the cell's pixels
+    are read (n, 2, 2, 2), its row and column, and whether it is torn.
+    """
+    blocks, slack = blocks_of(motion), 1e-3
+    which, block = blocks.near(points, points, of, slack)
+    values = blocks.take(of[which], block)
+    most = torch.cat((-values, values), dim=1)  # less the least, and the greatest
+    most = torch.maximum(most[:, :, 1:], most[:, :, :-1])
+    most = torch.maximum(most[..., 1:], most[..., :-1])[..., :BLOCK, :BLOCK]  # the others belong to the next blocks
+    wanted = torch.cat((-points, points), dim=1).float()[which, :, None, None] - slack
+    pair, row, column = (wanted <= most).all(1).nonzero(as_tuple=True)
+    cells = torch.stack([values[pair, :, row + i, column + j] for i in (0, 1) for j in (0, 1)], dim=2)
+    first, start = (at[pair] for at in blocks.starts(block))
+    which, top, left = which[pair], first + row, start + column
+    height, width = blocks.torn.shape[1:]
+    torn = blocks.torn[of[which] if len(blocks.torn) > 1 else 0, top.clamp(max=height - 1), left.clamp(max=width - 1)]
+    return which, cells.unflatten(2, (2, 2)), top, left, torn

@@ -1,7 +1,8 @@
 """Targets as torchvision's TVTensors, anywhere in tuples, lists and dictionaries, as its v2 transforms take them.
 
 As there, boxes are never left out: one that cannot be seen, or not enough of it, becomes empty, and
-`v2.SanitizeBoundingBoxes` removes it with its label.
+`v2.SanitizeBoundingBoxes` removes it with its label. Of rotated boxes the corners move, and a rectangle is fitted to
+them again: its angle is that of their upper and lower sides, its sides are as long as theirs are on average.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def _moved(leaf: Any, motion: Motion, rules: Rules) -> Any:
     elif isinstance(leaf, tv_tensors.BoundingBoxes):
         form, boxes = leaf.format.value.lower(), leaf.as_subclass(Tensor)
         places = boxes.double().to(motion.device)
-        placed = _upright(places, form, motion, rules) if form in FORMATS else _turned(places, form, motion)
+        placed = (_upright if form in FORMATS else _turned)(places, form, motion, rules)
         is_whole = not boxes.is_floating_point() and bool((placed % 1 == 0).all())
         dtype = boxes.dtype if is_whole or boxes.is_floating_point() else torch.float32
         moved = placed.to(device=boxes.device, dtype=dtype)
@@ -89,29 +90,50 @@ def _upright(boxes: Tensor, form: str, motion: Motion, rules: Rules) -> Tensor:
     return from_xyxy(placed, form)
 
 
-def _turned(boxes: Tensor, form: str, motion: Motion) -> Tensor:
-    """Boxes with an angle, counter-clockwise in degrees, or as four corners: their corners move; 0 if one is lost."""
-    if form == "xyxyxyxy":
-        corners = boxes.view(-1, 4, 2)
-    else:
-        place, size, angle = boxes[:, :2], boxes[:, 2:4], torch.deg2rad(boxes[:, 4])
-        right, down = _axes(angle)
-        half = right * size[:, :1] / 2, down * size[:, 1:] / 2
-        middle = place + half[0] + half[1] if form == "xywhr" else place
-        corners = torch.stack([middle + a * half[0] + b * half[1] for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))], 1)
+def _turned(boxes: Tensor, form: str, motion: Motion, rules: Rules) -> Tensor:
+    """Boxes with an angle, counter-clockwise in degrees, or as four corners; 0 if one of the corners is lost."""
+    corners = _corners(boxes, form)
+    hulls = torch.cat((corners.amin(1), corners.amax(1)), dim=1)
+    if form != "xyxyxyxy":  # sides that are negative or 0 are no box
+        hulls[:, 2:] = torch.where((boxes[:, 2:4] > 0).all(1, keepdim=True), hulls[:, 2:], hulls[:, :2])
+    good = check_boxes(hulls, boxes, motion.size, rules)[0]
+    went_round = _sides(corners)[2]
     moved, _ = move_points(corners.reshape(-1, 2) - 0.5, motion)
     corners = (moved + 0.5).view(-1, 4, 2)
+    mirrored = (_sides(corners)[2] * went_round < 0)[:, None, None]
+    corners = torch.where(mirrored, corners[:, [1, 0, 3, 2]], corners)  # as torchvision flips them
     if form == "xyxyxyxy":
-        return corners.reshape(-1, 8).nan_to_num(0.0) * corners.isfinite().all(2).all(1)[:, None]
+        placed = corners.flatten(1)
+    else:
+        across, down, _ = _sides(corners)
+        angle = torch.atan2(-across[:, 1], across[:, 0])
+        size = torch.stack((across.norm(dim=1), down.norm(dim=1)), dim=1)
+        place = corners.mean(1)
+        if form == "xywhr":
+            right, below = _axes(angle)
+            place = place - right * size[:, :1] / 2 - below * size[:, 1:] / 2
+        placed = torch.cat((place, size, torch.rad2deg(angle)[:, None]), dim=1)
+    return torch.where((good & corners.isfinite().flatten(1).all(1))[:, None], placed, 0.0)
+
+
+def _corners(boxes: Tensor, form: str) -> Tensor:
+    """Top left, top right, bottom right and bottom left of rotated boxes, (n, 4, 2)."""
+    if form == "xyxyxyxy":
+        return boxes.view(-1, 4, 2)
+    place, size = boxes[:, :2], boxes[:, 2:4]
+    right, down = (
+        axis * side for axis, side in zip(_axes(torch.deg2rad(boxes[:, 4])), size.split(1, dim=1), strict=True)
+    )
+    first = place if form == "xywhr" else place - (right + down) / 2
+    return torch.stack((first, first + right, first + right + down, first + down), dim=1)
+
+
+def _sides(corners: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The mean of the upper and lower side, that of the others, and the area: negative if the corners go round left."""
     top_left, top_right, bottom_right, bottom_left = corners.unbind(1)
-    across, upright = (top_right - top_left + bottom_right - bottom_left) / 2, bottom_left - top_left
-    angle = torch.atan2(-across[:, 1], across[:, 0])
-    right, down = _axes(angle)
-    size = torch.stack((across.norm(dim=1), (upright + bottom_right - top_right).norm(dim=1) / 2), dim=1)
-    place = corners.mean(1)
-    if form == "xywhr":
-        place = place - right * size[:, :1] / 2 - down * size[:, 1:] / 2
-    return torch.cat((place, size, torch.rad2deg(angle)[:, None]), dim=1).nan_to_num(0.0)
+    across = (top_right - top_left + bottom_right - bottom_left) / 2
+    down = (bottom_left - top_left + bottom_right - top_right) / 2
+    return across, down, across[:, 0] * down[:, 1] - across[:, 1] * down[:, 0]
 
 
 def _axes(angle: Tensor) -> tuple[Tensor, Tensor]:

@@ -2,7 +2,7 @@
 import { ask, at, complain, element, remember, remembered } from "./shared.js";
 import { openCorruptions } from "./corruptions.js";
 
-const TITLES = { corruptions: "Corruptions", evaluation: "Evaluation", overlap: "Overlaps" };
+const TITLES = { corruptions: "Corruptions", evaluation: "Evaluation", overlap: "Overlaps", report: "Report" };
 
 const start = await ask("api/start");
 at("version").textContent = start.version;
@@ -13,6 +13,12 @@ const openers = {
   corruptions: () => openCorruptions(start),
   evaluation: async () => (await import("./evaluation.js")).openEvaluation(start.views.evaluation),
   overlap: async () => (await import("./overlap.js")).openOverlap(start.views.overlap, start),
+  report: () => {
+    const link = element("a", { href: "report", target: "_blank", rel: "noopener" }, "Open it alone");
+    const note = element("p", { class: "note", role: "status" }, "The report is being made …");
+    const made = () => note.replaceChildren(link, " to print or to keep it.");
+    at("report").replaceChildren(note, element("iframe", { src: "report", title: "Report", onload: made }));
+  },
 };
 const names = [...Object.keys(start.views), "corruptions"];
 

@@ -2,7 +2,9 @@
 import { addressOf, at, choosable, colourScale, element, mark, remember, remembered } from "./shared.js";
 
 const DRAWS = 5;
-const SIZE = 128;
+const SIZE = 128; // pixels on the page
+const LARGEST = 224; // of a picture
+const SMALL = 96; // up to that size, pixels are to be seen one by one
 
 export const openOverlap = (study, start) => {
   const heads = study.groups.flatMap((group, number) => group.names.map((name, place) => ({ name, number, isFirst: place === 0 })));
@@ -26,8 +28,10 @@ export const openOverlap = (study, start) => {
     }))));
 
   const strip = (corruption) => {
-    const about = { picture: start.picture, size: SIZE, suite: corruption.suite, entry: corruption.entry };
-    const known = start.suites.some((suite) => suite.name === corruption.suite && suite.entries.some((entry) => entry.name === corruption.entry));
+    const known = start.suites.find(({ name }) => name === corruption.suite)?.entries.find(({ name }) => name === corruption.entry);
+    // At the size that the suite is made for, since corruptions look another way at others; images of a source as they are.
+    const size = start.data ? null : Math.min(known?.size ?? SIZE, LARGEST);
+    const about = { picture: start.picture, size, suite: corruption.suite, entry: corruption.entry };
     const turns = corruption.levels
       ? [...Array(corruption.levels).keys()].map((level) => ({ severity: level + 1, draws: "shared" }))
       : [...Array(DRAWS).keys()].map((seed) => ({ seed }));
@@ -37,6 +41,7 @@ export const openOverlap = (study, start) => {
         known ? element("a", { href: `#view=corruptions&suite=${corruption.suite}&entry=${corruption.entry}` }, "Play with it") : ""),
       element("div", { class: "strip" }, ...(known ? turns.map((turn) => element("img", {
         src: addressOf("picture", { ...about, ...turn }), width: SIZE, height: SIZE, loading: "lazy",
+        onload: (event) => event.target.classList.toggle("small", event.target.naturalWidth <= SMALL),
         alt: `${corruption.title}, ${corruption.levels ? `severity ${turn.severity}` : `draw ${turn.seed + 1}`}`,
       })) : [element("p", { class: "note" }, "Its suite is not here, so that there are no pictures of it.")])));
   };

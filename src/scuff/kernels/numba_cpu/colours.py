@@ -14,7 +14,7 @@ from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill, fill_p
 from scuff.kernels.reference.colours import HUE_STEPS, SATURATION_STEPS
 from scuff.kernels.threads import each_image, over_images
 
-U64, BYTE = np.uint64, np.uint64(255)
+I32, U32, U64, BYTE = np.int32, np.uint32, np.uint64, np.uint64(255)
 
 
 @compiled
@@ -116,23 +116,6 @@ def mean_grey(pixels: Tensor, active: Tensor) -> Tensor:
     return out
 
 
-@compiled
-def _part(line, red, green, blue):
-    """A row's channels into arrays of their own, as float32: arithmetic on those works on several pixels at once."""
-    for j in range(INDEX(red.size)):
-        k = INDEX(3) * j
-        red[j], green[j], blue[j] = line[k], line[k + INDEX(1)], line[k + INDEX(2)]
-
-
-@compiled
-def _join(red, green, blue, line):
-    """Three channels in [0, 256) into a row of pixels; fractions are dropped."""
-    for j in range(INDEX(red.size)):
-        k = INDEX(3) * j
-        line[k], line[k + INDEX(1)] = np.uint8(np.int32(red[j])), np.uint8(np.int32(green[j]))
-        line[k + INDEX(2)] = np.uint8(np.int32(blue[j]))
-
-
 @inlined
 def _level(v):
     """A real level as one whose fraction can be dropped."""
@@ -141,32 +124,27 @@ def _level(v):
 
 
 @compiled
-def _mix_grey(pixels, share, red, green, blue, out):
-    for i in range(pixels.shape[0]):
-        _part(pixels[i].reshape(-1), red, green, blue)
-        for j in range(red.size):
-            # in 65536ths, whole and below 2**24, so exact
-            grey = F32(19595.0) * red[j] + F32(38470.0) * green[j] + F32(7471.0) * blue[j] + F32(32768.0)
-            grey = np.floor(grey * F32(2.0**-16))
-            red[j] = _level(red[j] + share * (grey - red[j]))
-            green[j] = _level(green[j] + share * (grey - green[j]))
-            blue[j] = _level(blue[j] + share * (grey - blue[j]))
-        _join(red, green, blue, out[i].reshape(-1))
-
-
-def _three_rows(pixels: Tensor) -> tuple[np.ndarray, ...]:
-    return tuple(np.empty(pixels.shape[3], F32) for _ in range(3))
+def _mix_grey(pixels, share, out):
+    for j in range(INDEX(pixels.size // 3)):
+        k = INDEX(3) * j
+        red, green, blue = F32(pixels[k]), F32(pixels[k + INDEX(1)]), F32(pixels[k + INDEX(2)])
+        # in 65536ths, whole and below 2**24, so exact
+        grey = F32(19595.0) * red + F32(38470.0) * green + F32(7471.0) * blue + F32(32768.0)
+        grey = np.floor(grey * F32(2.0**-16))
+        out[k] = np.uint8(np.int32(_level(red + share * (grey - red))))
+        out[k + INDEX(1)] = np.uint8(np.int32(_level(green + share * (grey - green))))
+        out[k + INDEX(2)] = np.uint8(np.int32(_level(blue + share * (grey - blue))))
 
 
 @kernel
 def mix_grey(pixels: Tensor, share: Tensor) -> Tensor:
-    def mix(image, share, red, green, blue, out) -> None:
+    def mix(image, share, out) -> None:
         if share == 0.0:
             out[:] = image
         else:
-            _mix_grey(image, share, red, green, blue, out)
+            _mix_grey(image.reshape(-1), share, out.reshape(-1))
 
-    return fill_pixels(pixels, mix, share, scratch=lambda: _three_rows(pixels))
+    return fill_pixels(pixels, mix, share)
 
 
 @compiled
@@ -200,48 +178,65 @@ CLIMB = np.where(_SIXTH % 2 == 0, np.arange(256) % 30, 30 - np.arange(256) % 30)
 HUES = (HUE_STEPS, SATURATION_STEPS, HIGH, LOW, BETWEEN, CLIMB)
 
 
+# Numbers of 32 bits stay such only if they are told so, sum by sum; and a choice between two numbers that are there
+# already costs no jump.
+
+
 @inlined
 def _half_degrees(red, green, blue, top, spread, steps):
     """The hue, 0..179; grey has hue 0."""
-    hue = green - blue if top == red else blue - red + 2 * spread if top == green else red - green + 4 * spread
-    hue = (hue * steps[INDEX(spread)] + 2048) >> 12
-    return INDEX(hue + 180 if hue < 0 else hue)
+    first, second, third = I32(green - blue), I32(blue - red + 2 * spread), I32(red - green + 4 * spread)
+    hue = second if top == green else third
+    hue = first if top == red else hue
+    hue = I32(I32(hue * steps[INDEX(spread)] + 2048) >> 12)
+    turned = I32(hue + 180)
+    return INDEX(turned if hue < 0 else hue)
+
+
+@inlined
+def _ends(red, green, blue):
+    """The greatest and the least."""
+    top, bottom = red if red > green else green, red if red < green else green
+    return top if top > blue else blue, bottom if bottom < blue else blue
 
 
 @inlined
 def _put_colour(out, k, hue, low, high, highs, lows, betweens, climb):
     """Channels between `low` and `high`, in 255ths: in each sixth of the circle one is low, one high, one between."""
-    out[k + highs[hue]] = (high + 127) // 255
-    out[k + lows[hue]] = (low + 127) // 255
-    out[k + betweens[hue]] = (30 * low + (high - low) * climb[hue] + 3825) // 7650
+    out[k + highs[hue]] = U32(high + U32(127)) // U32(255)
+    out[k + lows[hue]] = U32(low + U32(127)) // U32(255)
+    out[k + betweens[hue]] = U32(U32(30) * low + U32(high - low) * U32(climb[hue]) + U32(3825)) // U32(7650)
 
 
 @compiled
 def _map_hsv(pixels, tables, hue_steps, saturation_steps, highs, lows, betweens, climb, out):
     hues, saturations, values = tables[0], tables[1], tables[2]
     for k in range(INDEX(0), INDEX(pixels.size), INDEX(3)):
-        red, green, blue = np.int32(pixels[k]), np.int32(pixels[k + INDEX(1)]), np.int32(pixels[k + INDEX(2)])
-        top, bottom = max(max(red, green), blue), min(min(red, green), blue)
-        spread = top - bottom
+        red, green, blue = I32(pixels[k]), I32(pixels[k + INDEX(1)]), I32(pixels[k + INDEX(2)])
+        top, bottom = _ends(red, green, blue)
+        spread = I32(top - bottom)
         hue = INDEX(hues[_half_degrees(red, green, blue, top, spread, hue_steps)])
-        value = np.uint32(values[INDEX(top)])
-        saturation = np.uint32(saturations[INDEX((spread * saturation_steps[INDEX(top)] + 2048) >> 12)])
-        _put_colour(out, k, hue, value * (255 - saturation), 255 * value, highs, lows, betweens, climb)
+        value = U32(values[INDEX(top)])
+        saturation = U32(saturations[INDEX(I32(spread * saturation_steps[INDEX(top)] + 2048) >> 12)])
+        low = U32(value * U32(U32(255) - saturation))
+        _put_colour(out, k, hue, low, U32(U32(255) * value), highs, lows, betweens, climb)
 
 
 @compiled
 def _map_hls(pixels, tables, hue_steps, saturation_steps, highs, lows, betweens, climb, out):
     hues, lights, saturations = tables[0], tables[1], tables[2]
     for k in range(INDEX(0), INDEX(pixels.size), INDEX(3)):
-        red, green, blue = np.int32(pixels[k]), np.int32(pixels[k + INDEX(1)]), np.int32(pixels[k + INDEX(2)])
-        top, bottom = max(max(red, green), blue), min(min(red, green), blue)
-        spread, total = top - bottom, top + bottom
-        room = total if total < 255 else 510 - total
+        red, green, blue = I32(pixels[k]), I32(pixels[k + INDEX(1)]), I32(pixels[k + INDEX(2)])
+        top, bottom = _ends(red, green, blue)
+        spread, total = I32(top - bottom), I32(top + bottom)
+        rest = I32(510 - total)
+        room = total if total < rest else rest
         hue = INDEX(hues[_half_degrees(red, green, blue, top, spread, hue_steps)])
-        light = np.uint32(lights[INDEX((total + 1) >> 1)])
-        saturation = np.uint32(saturations[INDEX((spread * saturation_steps[INDEX(room)] + 2048) >> 12)])
-        high = 255 * light + min(light, 255 - light) * saturation
-        _put_colour(out, k, hue, 510 * light - high, high, highs, lows, betweens, climb)
+        light = U32(lights[INDEX(I32(total + 1) >> 1)])
+        saturation = U32(saturations[INDEX(I32(spread * saturation_steps[INDEX(room)] + 2048) >> 12)])
+        dark = U32(U32(255) - light)
+        high = U32(U32(255) * light + U32(light if light < dark else dark) * saturation)
+        _put_colour(out, k, hue, U32(U32(510) * light - high), high, highs, lows, betweens, climb)
 
 
 @inlined

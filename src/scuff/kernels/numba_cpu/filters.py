@@ -12,12 +12,43 @@ from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill, fill_p
 
 
 @compiled
-def _correlate_plane(plane, rows, columns, before, dy, dx, weights, wide, out):
-    """`wide` is scratch: the plane with its border columns; border rows need no copy, `rows` points to them.
+def _add_taps(wide, rows, i, dy, dx, weights, row):
+    """One row of sums: eight taps for each load and store of a sum, then four, then one."""
+    row[:] = F32(0.0)
+    taps = dy.size
+    eights, fours = taps - taps % 8, taps - taps % 4
+    for t in range(0, eights, 8):
+        a, wa = wide[rows[i + dy[t]], dx[t] :], weights[t]
+        b, wb = wide[rows[i + dy[t + 1]], dx[t + 1] :], weights[t + 1]
+        c, wc = wide[rows[i + dy[t + 2]], dx[t + 2] :], weights[t + 2]
+        d, wd = wide[rows[i + dy[t + 3]], dx[t + 3] :], weights[t + 3]
+        e, we = wide[rows[i + dy[t + 4]], dx[t + 4] :], weights[t + 4]
+        f, wf = wide[rows[i + dy[t + 5]], dx[t + 5] :], weights[t + 5]
+        g, wg = wide[rows[i + dy[t + 6]], dx[t + 6] :], weights[t + 6]
+        h, wh = wide[rows[i + dy[t + 7]], dx[t + 7] :], weights[t + 7]
+        for j in range(row.size):
+            total = fma(wd, d[j], fma(wc, c[j], fma(wb, b[j], fma(wa, a[j], row[j]))))
+            row[j] = fma(wh, h[j], fma(wg, g[j], fma(wf, f[j], fma(we, e[j], total))))
+    for t in range(eights, fours, 4):
+        a, wa = wide[rows[i + dy[t]], dx[t] :], weights[t]
+        b, wb = wide[rows[i + dy[t + 1]], dx[t + 1] :], weights[t + 1]
+        c, wc = wide[rows[i + dy[t + 2]], dx[t + 2] :], weights[t + 2]
+        d, wd = wide[rows[i + dy[t + 3]], dx[t + 3] :], weights[t + 3]
+        for j in range(row.size):
+            row[j] = fma(wd, d[j], fma(wc, c[j], fma(wb, b[j], fma(wa, a[j], row[j]))))
+    for t in range(fours, taps):
+        a, wa = wide[rows[i + dy[t]], dx[t] :], weights[t]
+        for j in range(row.size):
+            row[j] = fma(wa, a[j], row[j])
+
+
+@compiled
+def _widen(plane, columns, before, wide):
+    """A plane with its border columns; border rows need no copy, `rows` points to them.
 
     From place `before` on, `columns` counts through the plane, and columns are copied together.
     """
-    height, width = out.shape
+    height, width = plane.shape
     for i in range(height):
         line, source = wide[i], plane[i]
         for k in range(before):
@@ -27,27 +58,23 @@ def _correlate_plane(plane, rows, columns, before, dy, dx, weights, wide, out):
             middle[j] = source[j]
         for k in range(before + width, columns.size):
             line[k] = source[columns[k]]
-    taps = dy.size
-    eights = taps - taps % 8
-    for i in range(height):
-        row = out[i]
-        row[:] = F32(0.0)
-        for t in range(0, eights, 8):  # eight taps for each load and store of the sum
-            a, wa = wide[rows[i + dy[t]], dx[t] :], weights[t]
-            b, wb = wide[rows[i + dy[t + 1]], dx[t + 1] :], weights[t + 1]
-            c, wc = wide[rows[i + dy[t + 2]], dx[t + 2] :], weights[t + 2]
-            d, wd = wide[rows[i + dy[t + 3]], dx[t + 3] :], weights[t + 3]
-            e, we = wide[rows[i + dy[t + 4]], dx[t + 4] :], weights[t + 4]
-            f, wf = wide[rows[i + dy[t + 5]], dx[t + 5] :], weights[t + 5]
-            g, wg = wide[rows[i + dy[t + 6]], dx[t + 6] :], weights[t + 6]
-            h, wh = wide[rows[i + dy[t + 7]], dx[t + 7] :], weights[t + 7]
-            for j in range(width):
-                total = fma(wd, d[j], fma(wc, c[j], fma(wb, b[j], fma(wa, a[j], row[j]))))
-                row[j] = fma(wh, h[j], fma(wg, g[j], fma(wf, f[j], fma(we, e[j], total))))
-        for t in range(eights, taps):
-            a, wa = wide[rows[i + dy[t]], dx[t] :], weights[t]
-            for j in range(width):
-                row[j] = fma(wa, a[j], row[j])
+
+
+@compiled
+def _correlate_wide(wide, rows, dy, dx, weights, out):
+    for i in range(out.shape[0]):
+        _add_taps(wide, rows, i, dy, dx, weights, out[i])
+
+
+@compiled
+def _correlate_wide_to_bytes(wide, rows, dy, dx, weights, line, out):
+    for i in range(out.shape[0]):
+        _add_taps(wide, rows, i, dy, dx, weights, line)
+        target = out[i]
+        for k in range(line.size):
+            v = line[k] + F32(0.5)
+            v = v if v > F32(0.0) else F32(0.0)
+            target[k] = np.uint8(np.int32(v if v < F32(255.0) else F32(255.0)))
 
 
 def _width_of_border(columns: Tensor, width: int) -> int:
@@ -57,26 +84,43 @@ def _width_of_border(columns: Tensor, width: int) -> int:
     return next(int(k) for k in starts if np.array_equal(indices[k : k + width], unpadded))
 
 
+def _filter(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> tuple:
+    """A filter as a function of a plane, taps, scratch and the result; its taps, and how wide the scratch must be."""
+    channels, _, width = x.shape[1:]
+    down, across, before = rows.numpy(), columns.numpy(), _width_of_border(columns, width)
+
+    def apply(plane, dy, dx, weights, wide, out) -> None:
+        if across.size > width:
+            _widen(plane, across, before, wide)
+            plane = wide
+        _correlate_wide(plane, down, dy, dx, weights, out)
+
+    return apply, [per_plane(tap, channels) for tap in (dy, dx, weights)], across.size
+
+
 @kernel
-def correlate(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
-    n, channels, height, width = x.shape
-    across, before = columns.numpy(), _width_of_border(columns, width)
-    taps = [per_plane(tap, channels) for tap in (dy, dx, weights)]
-
-    def scratch() -> tuple[np.ndarray]:
-        return (np.empty((height, across.size), F32),)
-
-    out = torch.empty(n * channels, height, width)
-    fill(out, _correlate_plane, x.flatten(0, 1), rows.numpy(), across, before, *taps, scratch=scratch)
-    return out.unflatten(0, (n, channels))
+def correlate(x: Tensor, *plan: Tensor) -> Tensor:
+    apply, taps, wide = _filter(x, *plan)
+    out = torch.empty(x.flatten(0, 1).shape)
+    fill(out, apply, x.flatten(0, 1), *taps, scratch=lambda: (np.empty((x.shape[2], wide), F32),))
+    return out.unflatten(0, x.shape[:2])
 
 
-@compiled
-def _round_to_bytes(levels, out):
-    for k in range(levels.size):
-        v = levels[k] + F32(0.5)
-        v = v if v > F32(0.0) else F32(0.0)
-        out[k] = np.uint8(np.int32(v if v < F32(255.0) else F32(255.0)))
+@kernel
+def correlate_twice(x: Tensor, first: tuple[Tensor, ...], second: tuple[Tensor, ...]) -> Tensor:
+    """A plane goes through both filters before the next one: what lies between them stays in the cache."""
+    (before, taps, wide), (after, more_taps, wider) = _filter(x, *first), _filter(x, *second)
+
+    def work(plane, a, b, c, d, e, f, wide, wider, between, out) -> None:
+        before(plane, a, b, c, wide, between)
+        after(between, d, e, f, wider, out)
+
+    def scratch() -> tuple[np.ndarray, ...]:
+        return tuple(np.empty((x.shape[2], width), F32) for width in (wide, wider, x.shape[3]))
+
+    out = torch.empty(x.flatten(0, 1).shape)
+    fill(out, work, x.flatten(0, 1), *taps, *more_taps, scratch=scratch)
+    return out.unflatten(0, x.shape[:2])
 
 
 @kernel
@@ -86,12 +130,12 @@ def correlate_bytes(pixels: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, d
     down, before = rows.numpy(), channels * _width_of_border(columns, width)
     across = (columns.numpy()[:, None] * channels + np.arange(channels)).ravel()
 
-    def work(image, dy, dx, weights, wide, levels, out) -> None:
-        _correlate_plane(image.reshape(levels.shape), down, across, before, dy, dx, weights, wide, levels)
-        _round_to_bytes(levels.reshape(-1), out.reshape(-1))
+    def work(image, dy, dx, weights, wide, line, out) -> None:
+        _widen(image.reshape(height, -1), across, before, wide)
+        _correlate_wide_to_bytes(wide, down, dy, dx, weights, line, out.reshape(height, -1))
 
     def scratch() -> tuple[np.ndarray, np.ndarray]:
-        return np.empty((height, across.size), F32), np.empty((height, width * channels), F32)
+        return np.empty((height, across.size), F32), np.empty(width * channels, F32)
 
     return fill_pixels(pixels, work, dy, dx * channels, weights, scratch=scratch)
 
@@ -197,38 +241,36 @@ def _running_totals(values, channels, totals):
 
 
 @compiled
-def _box_mean(pixels, size, rows, columns, reach, down, wide, along, out):
+def _box_mean(pixels, size, rows, columns, reach, channels, wide, along, out):
     """Sums over the window's rows, for a whole row of values, slide down; sums along them are differences of totals.
 
-    `rows` and `columns` are the image's indices with `reach` mirrored ones on either side; a window begins size // 2
-    before its pixel. `down`, `wide` (with the mirrored ends) and `along` are scratch.
+    `pixels` and `out` are (H, W * C). `rows` and `columns` are the image's indices with `reach` mirrored ones on either
+    side; a window begins size // 2 before its pixel. `wide`, with the mirrored ends, and `along` are scratch.
     """
-    height, width, channels = pixels.shape
-    count, ends = width * channels, reach * channels
+    height, count = pixels.shape
+    width, ends = count // channels, reach * channels
     first, begin, step = reach - size // 2, (reach - size // 2) * channels, size * channels
     # sums are whole, so a quarter more never lifts one over the next boundary, and makes up for the division's rounding
     half, inverse = F32(size * size / 2 + 0.25), F32(1.0 / (size * size))
+    down = wide[ends : ends + count]
     down[:] = 0
-    for t in range(size - 1):
-        line = pixels[rows[first + t]].reshape(-1)
+    for t in range(size):
+        line = pixels[rows[first + t]]
         for k in range(count):
             down[k] += line[k]
     for i in range(height):
-        line = pixels[rows[first + i + size - 1]].reshape(-1)
-        for k in range(count):
-            down[k] += line[k]
-        wide[ends : ends + count] = down
+        if i > 0:
+            enters, leaves = pixels[rows[first + i + size - 1]], pixels[rows[first + i - 1]]
+            for k in range(count):
+                down[k] += np.int32(enters[k]) - np.int32(leaves[k])
         for j in range(reach):
             for c in range(channels):
                 wide[j * channels + c] = down[columns[j] * channels + c]
                 wide[ends + count + j * channels + c] = down[columns[reach + width + j] * channels + c]
         _running_totals(wide, channels, along)
-        target, low, high = out[i].reshape(-1), along[begin : begin + count], along[begin + step : begin + step + count]
+        target, low, high = out[i], along[begin : begin + count], along[begin + step : begin + step + count]
         for k in range(count):
             target[k] = np.uint8(np.int32((F32(np.int32(high[k] - low[k])) + half) * inverse))
-        line = pixels[rows[first + i]].reshape(-1)
-        for k in range(count):
-            down[k] -= line[k]
 
 
 @kernel
@@ -237,10 +279,14 @@ def box_mean(pixels: Tensor, size: Tensor, largest: int) -> Tensor:
     reach = largest // 2
     rows, columns = (fold(torch.arange(-reach, n + reach), n, "mirror").numpy() for n in (height, width))
 
-    def scratch() -> tuple[np.ndarray, ...]:
-        return tuple(np.empty((width + more) * channels, np.int32) for more in (0, 2 * reach, 2 * reach + 1))
+    def work(image, size, wide, along, out) -> None:
+        shape = (height, width * channels)
+        _box_mean(image.reshape(shape), size, rows, columns, reach, channels, wide, along, out.reshape(shape))
 
-    return fill_pixels(pixels, _box_mean, size.long(), rows, columns, reach, scratch=scratch)
+    def scratch() -> tuple[np.ndarray, ...]:
+        return tuple(np.empty((width + 2 * reach + more) * channels, np.int32) for more in (0, 1))
+
+    return fill_pixels(pixels, work, size.long(), scratch=scratch)
 
 
 @compiled

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from scuff.kernels import portable
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import compiled, inlined
+from scuff.kernels.numba_cpu.compiling import INDEX, compiled, inlined
 from scuff.kernels.reference.functions import EXPONENT, HALF_PI, LEAST, MOST, PI, QUARTER_PI, QUARTERS, SPLIT
 from scuff.kernels.threads import over_images
 
@@ -31,7 +31,7 @@ def _over(loop, size: int, *arrays) -> None:
 
 @compiled
 def _sines(x, sine, cosine, start, stop):
-    for k in range(start, stop):
+    for k in range(INDEX(start), INDEX(stop)):
         wide = F64(x[k])
         quarters = np.floor(wide * QUARTERS + 0.5)
         r = _rest(wide, quarters)
@@ -53,7 +53,7 @@ def sine_and_cosine(x: Tensor) -> tuple[Tensor, Tensor]:
 
 @compiled
 def _angles(y, x, out, start, stop):
-    for k in range(start, stop):
+    for k in range(INDEX(start), INDEX(stop)):
         v, u = F64(y[k]), F64(x[k])
         steep = abs(v) > abs(u)
         shorter, longer = (abs(u), abs(v)) if steep else (abs(v), abs(u))
@@ -92,8 +92,8 @@ def exponential(x):
 
 @compiled
 def _powers(x, exponents, out, start, stop):
-    for k in range(start, stop):
-        exponent = F64(exponents[k if exponents.size > 1 else 0])
+    for k in range(INDEX(start), INDEX(stop)):
+        exponent = F64(exponents[k if exponents.size > 1 else INDEX(0)])
         out[k] = exponential(exponent * logarithm(F64(x[k]))) if x[k] > 0.0 else 0.0
 
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import compiled, fill
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill, inlined
 from scuff.kernels.reference.pixels import box_windows
 from scuff.kernels.threads import each_image
 
@@ -22,32 +22,71 @@ def _bytes_to_unit(pixels, table, out):
                 out[c, i, j] = table[pixels[c, i, j]]
 
 
+@compiled
+def _colours_to_unit(pixels, red, green, blue):
+    """Three channels side by side, parted; eight at a time, which a table would not be."""
+    for j in range(INDEX(red.size)):
+        k = INDEX(3) * j
+        red[j] = F32(pixels[k]) / F32(255.0)
+        green[j] = F32(pixels[k + INDEX(1)]) / F32(255.0)
+        blue[j] = F32(pixels[k + INDEX(2)]) / F32(255.0)
+
+
+def _colours(pixels: Tensor) -> np.ndarray | None:
+    """Pixels whose three channels lie side by side, as (N, 3 * H * W)."""
+    beside = pixels.permute(0, 2, 3, 1)
+    return beside.flatten(1).numpy() if pixels.shape[1] == 3 and beside.is_contiguous() else None
+
+
 @kernel
 def bytes_to_unit(pixels: Tensor) -> Tensor:
     out = torch.empty(pixels.shape, dtype=torch.float32)
-    source, target = pixels.numpy(), out.numpy()
-    each_image(lambda i: _bytes_to_unit(source[i], _UNIT, target[i]), len(pixels))
+    source, target, colours = pixels.numpy(), out.numpy(), _colours(pixels)
+    planes = out.flatten(2).numpy()
+
+    def work(i: int) -> None:
+        if colours is None:
+            _bytes_to_unit(source[i], _UNIT, target[i])
+        else:
+            _colours_to_unit(colours[i], *planes[i])
+
+    each_image(work, len(pixels))
     return out
+
+
+@inlined
+def _to_byte(v, shift):
+    v = v if v > F32(0.0) else F32(0.0)
+    return np.uint8(np.int32((v if v < F32(1.0) else F32(1.0)) * F32(255.0) + shift))
 
 
 @compiled
 def _unit_to_bytes(batch, shift, out):
     channels, height, width = out.shape
-    line = np.empty(width, np.uint8)
     for c in range(channels):
         for i in range(height):
-            row = batch[c, i]
-            for j in range(width):  # contiguous, so that it vectorises; the strided copy is a loop of its own
-                level = min(max(row[j], np.float32(0.0)), np.float32(1.0)) * np.float32(255.0) + shift
-                line[j] = np.uint8(np.int32(level))
-            target = out[c, i]
+            row, target = batch[c, i], out[c, i]
             for j in range(width):
-                target[j] = line[j]
+                target[j] = _to_byte(row[j], shift)
+
+
+@compiled
+def _unit_to_colours(red, green, blue, shift, out):
+    for j in range(INDEX(red.size)):
+        k = INDEX(3) * j
+        out[k] = _to_byte(red[j], shift)
+        out[k + INDEX(1)] = _to_byte(green[j], shift)
+        out[k + INDEX(2)] = _to_byte(blue[j], shift)
 
 
 @kernel
 def unit_to_bytes(batch: Tensor, out: Tensor, nearest: bool = False) -> Tensor:
-    return fill(out, _unit_to_bytes, batch, np.float32(0.5 if nearest else 0.0))
+    shift, colours = F32(0.5 if nearest else 0.0), _colours(out)
+    if colours is None:
+        return fill(out, _unit_to_bytes, batch, shift)
+    planes = batch.contiguous().flatten(2).numpy()
+    each_image(lambda i: _unit_to_colours(*planes[i], shift, colours[i]), len(out))
+    return out
 
 
 @compiled

@@ -6,13 +6,18 @@ import math
 
 import numpy as np
 import torch
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill, inlined, per_plane
-from scuff.kernels.threads import each_image
+from scuff.kernels.threads import each_image, over_images
 
-ONE, TWO, THREE = INDEX(1), INDEX(2), INDEX(3)
+ONE, FOUR = INDEX(1), INDEX(4)
+QUAD = ir.VectorType(ir.FloatType(), 4)
+TOGETHER = 4  # pictures that are read at once, by one plan
 
 
 @compiled
@@ -70,38 +75,102 @@ def _cubic_weights(t):
     )
 
 
-@inlined
-def _mix(plane, at, a, b, c, d):
-    return a * plane[at] + b * plane[at + ONE] + c * plane[at + TWO] + d * plane[at + THREE]
+@intrinsic
+def _add_read(typing_context, sums, at, flat, first, step, across, down, weight):
+    """Add `weight` times the mix of 4 x 4 quads to a quad of sums: four channels at a time, which no loop becomes.
+
+    A quad is four numbers side by side, from `at` and `first` on; rows of them are `step` apart. See the reference for
+    the order of sums.
+    """
+
+    def generate(context, builder, signature, arguments):
+        sums, at, flat, first, step, across, down, weight = arguments
+
+        def quad(which, array, place):
+            data = context.make_array(signature.args[which])(context, builder, array).data
+            return builder.bitcast(builder.gep(data, [place]), QUAD.as_pointer())
+
+        def in_all_lanes(number):
+            one = builder.insert_element(ir.Constant(QUAD, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
+            return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(ir.IntType(32), 4), [0] * 4))
+
+        shares = [in_all_lanes(builder.extract_value(across, j)) for j in range(4)]
+        rows = []
+        for i in range(4):
+            places = [builder.add(first, ir.Constant(first.type, 4 * j)) for j in range(4)]
+            a, b, c, d = (
+                builder.fmul(share, builder.load(quad(2, flat, place), align=4))
+                for share, place in zip(shares, places, strict=True)
+            )
+            total = builder.fadd(builder.fadd(builder.fadd(a, b), c), d)
+            rows.append(builder.fmul(in_all_lanes(builder.extract_value(down, i)), total))
+            first = builder.add(first, step)
+        read = builder.fadd(builder.fadd(rows[0], rows[1]), builder.fadd(rows[2], rows[3]))
+        target = quad(0, sums, at)
+        sum_ = builder.fadd(builder.load(target, align=4), builder.fmul(in_all_lanes(weight), read))
+        builder.store(sum_, target, align=4)
+        return context.get_dummy_value()
+
+    four = types.UniTuple(types.float32, 4)
+    return types.void(sums, types.uintp, flat, types.uintp, types.uintp, four, four, types.float32), generate
 
 
 @compiled
-def _sum_reads(planes, wide, rows, columns, weights, out):
-    """`planes` (C, tall * wide) are one padded picture."""
-    tall, step = planes.shape[1] // wide, INDEX(wide)
-    out[:] = F32(0.0)
-    for i in range(out.shape[1]):
+def _plan_reads(rows, columns, tall, wide, place, shares):
+    """Where each read of a row begins, or -1 outside the picture, and its eight weights."""
+    for j in range(place.size):
+        y, x = rows[j], columns[j]
+        inside = (y >= F32(0.0)) & (y <= F32(tall - 4)) & (x >= F32(0.0)) & (x <= F32(wide - 4))
+        place[j] = 4 * (np.int32(y) * wide + np.int32(x)) if inside else -1
+    a, b, c, d, e, f, g, h = (shares[0], shares[1], shares[2], shares[3], shares[4], shares[5], shares[6], shares[7])
+    for j in range(place.size):
+        a[j], b[j], c[j], d[j] = _cubic_weights(columns[j] - np.floor(columns[j]))
+    for j in range(place.size):
+        e[j], f[j], g[j], h[j] = _cubic_weights(rows[j] - np.floor(rows[j]))
+
+
+@compiled
+def _sum_reads(planes, wide, rows, columns, weights, quads, sums, place, shares, out):
+    """Of a few padded pictures, `planes` (N, C, tall * wide), which share the plan of a row; the rest is scratch."""
+    images, channels, size = planes.shape
+    a, b, c, d, e, f, g, h = (shares[0], shares[1], shares[2], shares[3], shares[4], shares[5], shares[6], shares[7])
+    for n in range(images):
+        for k in range(channels):
+            source, target = planes[n, k], quads[n]
+            for p in range(size):
+                target[4 * p + k] = source[p]
+    for i in range(out.shape[2]):
+        sums[:] = F32(0.0)
         for s in range(len(weights)):
-            for j in range(out.shape[2]):
-                y, x = rows[s, i, j], columns[s, i, j]
-                if 0.0 <= y <= tall - 4 and 0.0 <= x <= wide - 4:
-                    first = INDEX(int(y) * wide + int(x))
-                    second, third = first + step, first + TWO * step
-                    fourth = third + step
-                    p, q, r, t = _cubic_weights(y - F32(int(y)))
-                    a, b, c, d = _cubic_weights(x - F32(int(x)))
-                    for k in range(len(planes)):
-                        plane = planes[k]
-                        read = p * _mix(plane, first, a, b, c, d) + q * _mix(plane, second, a, b, c, d)
-                        read += r * _mix(plane, third, a, b, c, d) + t * _mix(plane, fourth, a, b, c, d)
-                        out[k, i, j] += weights[s] * read
+            _plan_reads(rows[s, i], columns[s, i], size // wide, wide, place, shares)
+            for n in range(images):
+                line, flat = sums[n], quads[n]
+                for j in range(INDEX(place.size)):
+                    if place[j] >= 0:
+                        across, down = (a[j], b[j], c[j], d[j]), (e[j], f[j], g[j], h[j])
+                        _add_read(line, FOUR * j, flat, INDEX(place[j]), INDEX(4 * wide), across, down, weights[s])
+        for n in range(images):
+            for k in range(channels):
+                target = out[n, k, i]
+                for j in range(target.size):
+                    target[j] = sums[n, 4 * j + k]
 
 
 @kernel
 def sum_spline_reads(padded: Tensor, rows: Tensor, columns: Tensor, weights: Tensor) -> Tensor:
     points = [t.contiguous().numpy() for t in (rows, columns, weights)]
     out = torch.empty(*padded.shape[:2], *rows.shape[1:])
-    return fill(out, _sum_reads, padded.flatten(2), padded.shape[3], *points)
+    planes, target, width = padded.flatten(2).numpy(), out.numpy(), rows.shape[2]
+
+    def work(start: int, stop: int) -> None:
+        quads, sums = np.zeros((TOGETHER, 4 * planes.shape[2]), F32), np.empty((TOGETHER, 4 * width), F32)
+        scratch = (quads, sums, np.empty(width, np.int64), np.empty((8, width), F32))
+        for first in range(start, stop, TOGETHER):
+            some = slice(first, min(first + TOGETHER, stop))
+            _sum_reads(planes[some], padded.shape[3], *points, *scratch, target[some])
+
+    over_images(work, len(out))
+    return out
 
 
 @inlined

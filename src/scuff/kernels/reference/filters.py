@@ -10,8 +10,8 @@ from scuff.kernels.dispatch import kernel
 from scuff.kernels.portable import divide, fused, mix
 
 __all__ = [
-    "box_mean", "correlate", "correlate_bytes", "mean_zoom", "median", "resample", "sample_affine", "sample_bilinear",
-    "sample_displaced", "smear_bytes",
+    "box_mean", "correlate", "correlate_bytes", "correlate_twice", "mean_zoom", "median", "resample", "sample_affine",
+    "sample_bilinear", "sample_displaced", "smear_bytes",
 ]  # fmt: skip
 
 
@@ -34,6 +34,12 @@ def correlate(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, 
         index = (grid + (dy[:, tap, None].long() * wide + dx[:, tap, None].long())).expand(n, -1)
         out = fused(weights[:, tap, None, None], padded.gather(2, index[:, None].expand(n, c, -1)), out)
     return out.unflatten(2, (h, w))
+
+
+@kernel
+def correlate_twice(x: Tensor, first: tuple[Tensor, ...], second: tuple[Tensor, ...]) -> Tensor:
+    """One `correlate` after another, each given as the arguments after the image."""
+    return correlate(correlate(x, *first), *second)
 
 
 @kernel

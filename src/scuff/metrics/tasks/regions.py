@@ -18,8 +18,9 @@ def count_pairs(true: np.ndarray, taken: np.ndarray, classes: int) -> tuple[np.n
     """
     counts = true < classes  # others are to be ignored
     pairs = true[counts].astype(np.int64) * (classes + 1) + np.minimum(taken[counts], classes)
-    found, often = np.unique(pairs, return_counts=True)
-    return found.astype(np.int32), often.astype(np.int64)
+    often = np.bincount(pairs)
+    found = np.flatnonzero(often)
+    return found.astype(np.int32), often[found]
 
 
 def mean_iou(cell: Columns, groups: np.ndarray) -> tuple[float, np.ndarray]:

@@ -7,7 +7,7 @@ import os
 from scuff.data import CorruptedSource, Source
 from scuff.design.overlap.nonoverlapping import THRESHOLD
 from scuff.evaluation import Evaluation, read_evaluation
-from scuff.evaluation.sampled import is_clean
+from scuff.evaluation.sampled import is_sample
 from scuff.report.evaluation import sections as about
 from scuff.report.evaluation import sequences
 from scuff.report.evaluation.sampled import sampled_page
@@ -48,8 +48,7 @@ def page(
     from scuff.report.overlap import overlap as about_overlaps
 
     more = [] if overlap is None else about_overlaps.page(os.fspath(overlap), threshold=threshold).sections
-    store = Store(directory)
-    if store.names("sampled", ".parquet") and all(map(is_clean, store.names("rows", ".parquet"))):
+    if is_sample(Store(directory)):
         if baseline != "alexnet" or data is not None:
             raise ValueError(f"{directory} holds a sample, whose page has no baseline to choose and shows no images")
         return sampled_page(directory).with_sections(more)
