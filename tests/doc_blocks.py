@@ -192,6 +192,7 @@ PRELUDES: dict[str, Callable[[], dict[str, Any]]] = {
     "docs/corruptions.md": prepare_corruptions,
     "docs/design.md": prepare_design,
     "docs/evaluation.md": prepare_evaluation,
+    "docs/export.md": prepare_report,
     "docs/metrics.md": prepare_metrics,
     "docs/models.md": prepare_models,
     "docs/mscr.md": prepare_points,

@@ -39,7 +39,7 @@ RUNNABLE = {
 }
 LONG = (
     "README.md",
-    *(f"docs/{page}.md" for page in ("claims", "coming-from", "evaluation", "report", "samples", "survival")),
+    *(f"docs/{page}.md" for page in ("claims", "coming-from", "evaluation", "export", "report", "samples", "survival")),
     *(f"docs/tutorials/{page}.md" for page in ("adapt", "benchmark", "compare", "evaluate")),
 )  # seconds
 COMMAND = typer.main.get_command(app)

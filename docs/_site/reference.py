@@ -75,7 +75,7 @@ def module_page(name: str) -> str:
 
 def short_value(value: Any) -> str:
     """What a constant holds, in one line: the names in a table or a set, everything else as it is."""
-    if isinstance(value, str):
+    if isinstance(value, str) or typing.get_origin(value) is not None:
         return repr(value)
     return ", ".join(sorted(value) if isinstance(value, set) else map(str, value))
 
@@ -91,7 +91,8 @@ def public_names(module: Any) -> tuple[dict[str, list[str]], list[str]]:
         if module is not scuff and name in scuff._PUBLIC and getattr(scuff, name) is value:
             elsewhere.append(name)
             continue
-        kind = "Classes" if inspect.isclass(value) else "Functions" if callable(value) else "Values"
+        is_alias = typing.get_origin(value) is not None
+        kind = "Classes" if inspect.isclass(value) else "Functions" if callable(value) and not is_alias else "Values"
         groups[kind].append(name)
     return {title: names for title, names in groups.items() if names}, elsewhere
 
@@ -190,7 +191,7 @@ def command_page(path: str, command: Any) -> str:
         if records:
             lines += [title, "-" * len(title), "", f".. program:: {path}", ""]
         for names, text in records:
-            lines += [entry(TYPES.sub(lambda match: PLACES[match[1]], names)), *indented(escaped(text)), ""]
+            lines += [entry(names), *indented(escaped(text)), ""]
     below = subcommands(command)
     if below:
         lines += ["Commands", "--------", "", ".. toctree::", "   :maxdepth: 1", ""]
@@ -199,10 +200,11 @@ def command_page(path: str, command: Any) -> str:
 
 
 def argument_entry(names: str) -> str:
-    return f"``{names}``"
+    return f"``{TYPES.sub('', names)}``"
 
 
 def option_entry(names: str) -> str:
+    names = TYPES.sub(lambda match: PLACES[match[1]], names)
     return f".. option:: {names.replace(' / ', ', ')}\n"
 
 

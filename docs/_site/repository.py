@@ -9,7 +9,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-PAGES = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "README.md": "index.rst"}
+PAGES = {
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "examples/scuff-stripes/README.md": "plugin-example.md",
+    "README.md": "index.rst",
+}
 SHOWN = {page.removesuffix(".md"): name for name, page in PAGES.items() if page.endswith(".md")}
 OUTSIDE = re.compile(r"\]\((?P<path>(?:\.\./)+[\w./-]+)(?P<anchor>#[\w-]*)?\)")
 
@@ -20,18 +25,18 @@ def read_source(app: Any, docname: str, source: list[str]) -> None:
     if docname in SHOWN:
         path = docs.parent / SHOWN[docname]
         app.env.note_dependency(str(path))
-        source[0] = path.read_text(encoding="utf-8").replace("](docs/", "](")
+        source[0] = re.sub(r"\]\((\.\./)*docs/", "](", path.read_text(encoding="utf-8"))
     elif (docs / f"{docname}.md").exists():
         source[0] = OUTSIDE.sub(lambda link: _inside(link, (docs / docname).parent, docs), source[0])
 
 
 def _inside(link: re.Match[str], folder: Path, docs: Path) -> str:
     target = (folder / link["path"]).resolve()
-    if target.is_relative_to(docs) or (target.is_file() and target.name not in PAGES):
-        return link[0]
     name = target.relative_to(docs.parent).as_posix()
     if name in PAGES:
         return f"](/{PAGES[name]}{link['anchor'] or ''})"
+    if target.is_relative_to(docs) or target.is_file():
+        return link[0]
     module = name.removeprefix("src/").replace("/", ".")  # a folder of the package
     return f"](/reference/generated/{module}.rst)"
 

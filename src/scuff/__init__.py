@@ -51,9 +51,11 @@ _MODULES = (
     "locks",
     "metrics",
     "models",
+    "publish",
     "random",
     "streams",
     "studies",
+    "suites",
     "targets",
     "training",
 )

@@ -12,7 +12,7 @@ from pathlib import Path
 import scuff
 from scuff.digests import cache_folder
 from scuff.packages import EXTRAS
-from scuff.plugins import plugin_files
+from scuff.plugins import load_installed, own_parts, plugin_files
 from scuff.words import count, listed
 
 PACKAGES = ("torch", "numpy", "scipy", "scikit-learn", "numba", "pandas", "pyarrow", "pillow", "typer", "fsspec")
@@ -25,6 +25,8 @@ GAINS = {  # what an extra adds
     "detection": "scores of detectors (AP)",
     "maite": "tasks of MAITE on corrupted data",
     "explore": "scuff explore",
+    "figures": "scuff export --as svg, png and pdf",
+    "mlflow": "scuff export --as mlflow",
 }
 VARIABLES = (  # which change what happens; others may hold secrets
     *("CUDA_VISIBLE_DEVICES", "HF_HOME", "NUMBA_CACHE_DIR", "NUMBA_DISABLE_JIT", "NUMBA_NUM_THREADS"),
@@ -43,7 +45,7 @@ def diagnose() -> dict[str, list[Fact]]:
         "packages": ((name, _version(name) or "missing") for name in PACKAGES),
         "optional parts": ((extra, _parts(extra)) for extra in EXTRAS),
         "caches": _caches(),
-        "plug-ins": ((file, "loaded") for file in plugin_files()),
+        "plug-ins": _plugins(),
         "environment": ((name, _at_home(os.environ[name])) for name in VARIABLES if name in os.environ),
         "trial": _trial(),
     }
@@ -87,6 +89,13 @@ def _machine() -> Iterator[Fact]:
         yield f"cuda:{number}", f"{about.name}, {about.total_memory / 2**30:.0f} GiB, kernels {kernels}"
     if not torch.cuda.device_count():
         yield "CUDA", f"no device; torch was built for {torch.version.cuda or 'processors only'}"
+
+
+def _plugins() -> Iterator[Fact]:
+    load_installed()
+    yield from ((file, "loaded") for file in plugin_files())
+    for kind, parts in own_parts().items():
+        yield kind, ", ".join(f"{name} ({module})" for name, module in parts.items())
 
 
 def _parts(extra: str) -> str:

@@ -13,6 +13,8 @@ EXTRAS = {
     "detection": ("pycocotools",),
     "maite": ("maite",),
     "explore": ("starlette", "uvicorn"),
+    "figures": ("playwright",),
+    "mlflow": ("mlflow",),
 }
 
 

@@ -1,7 +1,8 @@
-"""Code of the user's: plug-ins, which are plain Python files, and objects by their address `module:name`.
+"""Code of the user's: plug-ins, which are plain Python files or installed packages, and objects by their addresses.
 
-A plug-in is imported as the module of its name, so that `mine.py` may register corruptions and metrics, and whatever
-else it holds has an address: `mine:Net` for a model, `mine:images` for data. Worker processes import the same modules.
+A plug-in is imported as the module of its name, so that `mine.py` may register corruptions, suites, sources, models,
+metrics and studies, and whatever else it holds has an address: `mine:Net` for a model, `mine:images` for data. Worker
+processes import the same modules. A package names such a module by an entry point of the group `scuff.plugins`.
 """
 
 from __future__ import annotations
@@ -15,15 +16,20 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Iterable, Iterator
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 PROJECT = "pyproject.toml"
 ADDRESS = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")  # package.module:object
 
+GROUPS = ("scuff.plugins", "scuff.corruptions")  # of entry points; the second is that of version 0.1
+
 _files: list[str] = []
 _modules: list[str] = []
+_parts: dict[str, dict[str, str]] = {}  # by kind and name, the module that has registered it
+_has_looked = False
 
 
 def plugin_files() -> list[str]:
@@ -40,6 +46,37 @@ def note_module(name: str | None) -> None:
     """Remember a module that registers something."""
     if name and name not in _modules and name.partition(".")[0] != __package__:
         _modules.append(name)
+
+
+def note_part(kind: str, name: str, module: str | None) -> None:
+    """Remember what a module of somebody else's registers, and the module."""
+    note_module(module)
+    if module in _modules:
+        _parts.setdefault(kind, {})[name] = str(module)
+
+
+def own_parts() -> Mapping[str, Mapping[str, str]]:
+    """What modules of other people have registered so far: by kind ("suite") and name, the module."""
+    return _parts
+
+
+def load_installed() -> None:
+    """Import the modules that installed packages name by entry points, once. One that fails is told and left out."""
+    global _has_looked
+    if _has_looked:
+        return
+    _has_looked = True  # before the imports, which may come back to here
+    from importlib.metadata import entry_points
+
+    for point in (point for group in GROUPS for point in entry_points(group=group)):
+        try:
+            point.load()
+        except Exception as error:  # whatever a user's code may raise
+            package = point.dist.name if point.dist is not None else "an unknown package"
+            message = f"the plug-in {point.value} of {package} is left out: {type(error).__name__}: {error}"
+            warnings.warn(message, stacklevel=2)
+        else:
+            note_module(point.module)
 
 
 def import_modules(names: Iterable[str]) -> None:

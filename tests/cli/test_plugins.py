@@ -56,7 +56,8 @@ SUITE = "suite: veils\nversion: 1\nsize: 32\nseverities: 2\nentries:\n  veil: {s
 @pytest.fixture
 def mine(tmp_path, monkeypatch):
     """A plug-in in a folder of its own, and a suite, with nothing of it loaded."""
-    before = [*plugins._files], [*plugins._modules], [*sys.path], dict(registry._registry), dict(own._registry)
+    tables = (registry._registry, own._registry, plugins._parts)
+    before = [*plugins._files], [*plugins._modules], [*sys.path], [dict(table) for table in tables]
     (tmp_path / "code").mkdir()
     (tmp_path / "code" / "mine.py").write_text(MINE)
     (tmp_path / "code" / "mine_helper.py").write_text("WHITE = 1.0\n")
@@ -64,7 +65,7 @@ def mine(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     yield tmp_path
     plugins._files[:], plugins._modules[:], sys.path[:] = before[:3]
-    for table, content in ((registry._registry, before[3]), (own._registry, before[4])):
+    for table, content in zip(tables, before[3], strict=True):
         table.clear()
         table.update(content)
     for name in ("mine", "mine_helper"):

@@ -12,13 +12,13 @@ import typer
 from typer.core import TyperGroup
 
 import scuff
-from scuff.cli.plugins import accept_plugins
+from scuff.cli.plugins import accept_plugins, own_command
 
 # In the order in which a newcomer wants them. Each is `VERB_command` of the module of its name, or a group, `VERB_app`.
 VERBS = (
     *("list", "show", "gallery", "corrupt", "lock", "verify", "evaluate", "compare", "survival", "check", "stream"),
-    *("adapt", "train", "overlap", "design", "separation", "mscr", "distance", "validity", "report", "explore"),
-    *("progress", "demo", "doctor"),
+    *("adapt", "train", "overlap", "design", "separation", "mscr", "distance", "validity", "report", "export"),
+    *("explore", "progress", "demo", "doctor"),
 )
 # Verbs whose module is named after their question.
 FILES = {"check": "claims", "mscr": "separation", "distance": "transform_space"}
@@ -33,6 +33,11 @@ class Verbs(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         return [*self.commands]  # in this package, list is the module of a verb
+
+    def resolve_command(self, ctx: Any, args: Any) -> Any:
+        """A verb of ours, or else that of a plug-in."""
+        own = own_command(args[0], args) if args and args[0] not in self.commands else None
+        return super().resolve_command(ctx, args) if own is None else (args[0], own, args[1:])
 
     def invoke(self, ctx: Any) -> Any:
         """Show a user's mistake as one line; anything else is a bug and keeps its traceback."""
@@ -109,12 +114,13 @@ def _main(
       scuff validity table.csv --mapping mapping.yaml --out runs/valid
       scuff stream preview gradual --data fashion    corruptions that change over time, drawn
       scuff report runs/mine             write one HTML page about any folder of results
+      scuff export runs/mine --as latex  tables for a paper; also figures, timm's CSV, Hugging Face, MLflow
       scuff explore                      play with corruptions, or walk through a folder of results, in a browser
       scuff doctor                       versions, devices, caches and what is missing, for an issue report
       scuff progress runs/noc --watch    watch a study, from any machine that sees its folder
 
-    Own corruptions, metrics, models and data: scuff COMMAND --plugin FILE.py, or [tool.scuff] plugins = ["FILE.py"] in
-    pyproject.toml; see docs/plugins.md.
+    Own corruptions, suites, data, models, metrics and studies: scuff COMMAND --plugin FILE.py, [tool.scuff] plugins =
+    ["FILE.py"] in pyproject.toml, or an installed package; see docs/plugins.md.
 
     Each command explains itself: scuff COMMAND --help. Long ones can be interrupted and run again to resume.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from scuff.plugins import own_parts
 from scuff.suites import Suite, is_bundled, list_suites, load_suite
 from scuff.suites.catalogue import WALKS
 from scuff.suites.tables import count_entries, parameter_table
@@ -43,6 +44,9 @@ def list_command(
     ]
     print_table(Table.of("", [load_suite(name) for name in list_suites()], columns))
     typer.echo(f"for streams, with levels of a quarter severity: {', '.join(WALKS)}")
+    for kind, parts in own_parts().items():
+        plural = f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}s"
+        typer.echo(f"{plural} of plug-ins: {', '.join(f'{name} ({module})' for name, module in parts.items())}")
     typer.echo("entries: scored + not scored; size: image side in pixels that lengths are meant for")
 
 

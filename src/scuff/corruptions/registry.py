@@ -20,13 +20,12 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
 from torch import Tensor
 
 from scuff.corruptions.motion import Motion, Motions
-from scuff.plugins import note_module
+from scuff.plugins import load_installed, note_part
 from scuff.ranges import Range, is_number
 
 Parameters = Mapping[str, Any]
@@ -164,7 +163,6 @@ def draw_nothing(keys: Tensor, shape: tuple[int, int, int]) -> dict[str, Tensor]
 
 
 _registry: dict[str, Corruption] = {}
-_plugins_loaded = False
 
 
 def register(
@@ -186,7 +184,7 @@ def register(
     """Register the decorated `apply` under its own name. Plug-ins use the same decorator.
 
     `limits` may name more than the parameters of this corruption, so that a module has one table of them. A package
-    makes its corruptions known by an entry point of the group `scuff.corruptions` that names the module.
+    makes its corruptions known by an entry point of the group `scuff.plugins` that names the module.
     """
     if domain not in DOMAINS:
         raise ValueError(f"domain must be one of {', '.join(DOMAINS)}, got {domain!r}")
@@ -207,23 +205,15 @@ def register(
             if unknown:
                 raise ValueError(f"{name} has no parameter {', '.join(unknown)} to be {what}")
         _registry[name] = corruption
-        note_module(apply.__module__)
+        note_part("corruption", name, apply.__module__)
         return apply
 
     return add
 
 
-def _load_plugins() -> None:
-    global _plugins_loaded
-    if not _plugins_loaded:
-        _plugins_loaded = True
-        for point in entry_points(group="scuff.corruptions"):
-            point.load()
-
-
 def get(name: str) -> Corruption:
     """The corruption of that name; a wrong name is answered with near ones."""
-    _load_plugins()
+    load_installed()
     if name not in _registry:
         near = difflib.get_close_matches(name, _registry, n=3, cutoff=0.5)
         hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(sorted(_registry))}."
@@ -235,5 +225,5 @@ def get(name: str) -> Corruption:
 
 def names(family: str | None = None) -> list[str]:
     """All registered names, or those of one family, in the order of registration."""
-    _load_plugins()
+    load_installed()
     return [c.name for c in _registry.values() if family in (None, c.family)]

@@ -6,7 +6,7 @@ makes one array of them, or of a table or vectors, for questions about distances
 
 from scuff.data.annotated import AnnotatedSource, Objects
 from scuff.data.natural import restrict
-from scuff.data.open import open_source
+from scuff.data.open import open_source, register
 from scuff.data.pixels import Pixels, load_pixels
 from scuff.data.points import Points, open_points
 from scuff.data.readable import readable
@@ -26,5 +26,6 @@ __all__ = [
     "open_points",
     "open_source",
     "readable",
+    "register",
     "restrict",
 ]

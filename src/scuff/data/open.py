@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from scuff.arrays import LABELS_KEYS, open_arrays
 from scuff.data.cifar import open_cifar10, open_cifar10_1
@@ -23,7 +24,7 @@ from scuff.data.shards import open_shards
 from scuff.data.source import CorruptedSource, Source, array_source
 from scuff.data.voc import open_voc, open_voc_masks
 from scuff.data.yolo import open_yolo
-from scuff.plugins import ADDRESS, import_object, is_importable
+from scuff.plugins import ADDRESS, import_object, is_importable, note_part
 from scuff.suites import list_suites
 
 SPLITS = ("train", "test")
@@ -41,9 +42,51 @@ class Form:
     any_split: bool = False  # of any name
 
 
-@lru_cache
+_own: dict[str, Form] = {}
+AnyOpener = TypeVar("AnyOpener", bound=Callable[..., Any])
+
+
+def register(*, name: str | None = None, is_path: bool = True) -> Callable[[AnyOpener], AnyOpener]:
+    """Register the decorated function as a form of sources, NAME:PLACE, for every command and call that takes data.
+
+    The function gets the place, if it has a parameter for it, as a Path that exists, or as text unless `is_path`; and
+    "train" or "test", if it has a parameter `split`. It returns a `Source`, or anything else that `open_source` takes:
+    a torch Dataset, or a pair (images, labels). `name` is by default its own, with - for _.
+    """
+
+    def add(function: AnyOpener) -> AnyOpener:
+        form, parameters = name or function.__name__.replace("_", "-"), list(inspect.signature(function).parameters)
+        places = [parameter for parameter in parameters if parameter != "split"]
+        if len(places) > 1:
+            raise ValueError(f"the source {form} needs {', '.join(places)}; expected a place and, perhaps, a split")
+        if form in forms():
+            raise ValueError(f"there is a form of sources {form!r} already; give yours another name")
+        opener = partial(_open_own, function, form, bool(places))
+        _own[form] = Form(opener, places[0].upper() if places else "", is_path, "split" in parameters)
+        note_part("source", f"{form}:{places[0].upper()}" if places else form, function.__module__)
+        return function
+
+    return add
+
+
+def _open_own(function: Callable[..., Any], form: str, has_place: bool, *given: Any) -> Source | CorruptedSource:
+    """Call an opener of somebody else's with the place and the split that it asks for."""
+    place, split = given[:has_place], given[has_place:]
+    try:
+        made = function(*place, **({"split": split[0]} if split else {}))
+    except Exception as error:  # whatever a user's code may raise
+        raise ValueError(f"the source {form} fails: {type(error).__name__}: {error}") from error
+    return open_object(made, form)
+
+
 def forms() -> dict[str, Form]:
     """All forms by their names. A suite's name opens images that somebody has corrupted by it."""
+    suites = {name: Form(partial(open_published, name)) for name in list_suites()}
+    return {**_forms_of_the_package(), **suites, **_own}
+
+
+@lru_cache
+def _forms_of_the_package() -> dict[str, Form]:
     natural = {name: Form(partial(open_by_wordnet, name)) for name in ("imagenet-a", "imagenet-r", "imagenet-sketch")}
     return {
         "fashion": Form(open_embedded, "", has_splits=True),
@@ -64,7 +107,6 @@ def forms() -> dict[str, Form]:
         "cityscapes": Form(open_cityscapes, has_splits=True),
         "voc-masks": Form(open_voc_masks, has_splits=True),
         "masks": Form(open_masks),
-        **{name: Form(partial(open_published, name)) for name in list_suites()},
     }
 
 

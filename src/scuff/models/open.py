@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import nn
@@ -20,16 +20,42 @@ from scuff.models.checkpoint import SUFFIXES, load_weights, open_checkpoint
 from scuff.models.classifier import PREPROCESSING, Classifier, Closed, address_of
 from scuff.models.onnx_file import open_onnx
 from scuff.models.zoos import open_timm, open_torchvision
-from scuff.plugins import ADDRESS, current_folder_importable, import_object
+from scuff.plugins import ADDRESS, current_folder_importable, import_object, load_installed, note_part
 
 ZOOS = {"torchvision": open_torchvision, "timm": open_timm}
-SCHEMES = (*ZOOS, "onnx")  # what may stand before a colon instead of a package
 FORMS = (
     "torchvision:NAME, timm:NAME, onnx:FILE, FILE.safetensors, FILE.pt, FILE.pth, FILE.pt2, package.module:object, "
     "package.module:Class@FILE"
 )
 
 NAME = re.compile(r"\w[\w.-]{0,99}", re.ASCII)
+
+_own: dict[str, Callable[[str], Any]] = {}
+AnyOpener = TypeVar("AnyOpener", bound=Callable[[str], Any])
+
+
+def register(*, name: str | None = None) -> Callable[[AnyOpener], AnyOpener]:
+    """Register the decorated function as a collection of models, NAME:REST, for every command and call that takes one.
+
+    The function gets what stands after the colon, and returns a `Classifier`, a torch module, or a callable from images
+    to logits. `name` is by default its own, with - for _.
+    """
+
+    def add(function: AnyOpener) -> AnyOpener:
+        scheme = name or function.__name__.replace("_", "-")
+        if scheme in schemes():
+            raise ValueError(f"there are models {scheme}:NAME already; give yours another name")
+        _own[scheme] = function
+        note_part("model", f"{scheme}:NAME", function.__module__)
+        return function
+
+    return add
+
+
+def schemes() -> tuple[str, ...]:
+    """What may stand before a colon instead of a package."""
+    load_installed()
+    return (*ZOOS, "onnx", *_own)
 
 
 def open_model(
@@ -101,13 +127,16 @@ def is_python_address(address: str) -> bool:
     >>> is_python_address("sklearn.svm:SVC"), is_python_address("torchvision:resnet50")
     (True, False)
     """
-    return ADDRESS.fullmatch(address) is not None and address.partition(":")[0] not in SCHEMES
+    return ADDRESS.fullmatch(address) is not None and address.partition(":")[0] not in schemes()
 
 
 def _open_address(address: str) -> Classifier:
     scheme, colon, rest = address.partition(":")
     if colon and scheme in ZOOS:
         return ZOOS[scheme](rest)
+    if colon and scheme in schemes() and scheme in _own:
+        with explaining_errors(address):
+            return open_object(_own[scheme](rest), address)
     if scheme == "onnx" or address.endswith(".onnx"):
         graph = open_onnx(Path(rest if scheme == "onnx" else address))
         return Classifier(graph, input_size=graph.size, channels=graph.channels)
@@ -118,7 +147,7 @@ def _open_address(address: str) -> Classifier:
         return open_checkpoint(address)
     if is_python_address(address):
         with current_folder_importable():  # what makes a model may import more
-            return open_object(import_object(address, SCHEMES), address)
+            return open_object(import_object(address, schemes()), address)
     if "=" in address:
         raise ValueError(f"expected NAME=ADDRESS with a NAME of letters, digits and . _ - only, got {address!r}")
     raise ValueError(f"expected the address of a model, one of {FORMS}, got {address!r}{_hint(address)}")
@@ -187,7 +216,8 @@ def close_model(classifier: Classifier) -> Classifier:
     settings = tuple(getattr(classifier, key) for key in PREPROCESSING)
     address, fingerprint = _findable(classifier.address), classifier.fingerprint()
     closed = Closed(address, _open_network, fingerprint, classifier.parameter_count(), settings)
-    is_code = is_python_address(classifier.address.partition("@")[0])  # what that makes may be different every time
+    code = classifier.address.partition("@")[0]
+    is_code = is_python_address(code) or code.partition(":")[0] in _own  # what that makes may differ every time
     if is_code and replace(classifier, model=_open_network(address)).fingerprint() != fingerprint:
         return classifier
     return replace(classifier, model=closed, device=torch.device("cpu"))

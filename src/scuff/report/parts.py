@@ -93,3 +93,13 @@ def figures_of(section: Mapping[str, Any]) -> list[Figure]:
         for panel in part["panels"] if part["kind"] == "panels" else []:
             figures += figures_of(panel)
     return figures
+
+
+def tables_of(section: Mapping[str, Any]) -> list[Table]:
+    """All tables of a section, or of a panel in it."""
+    tables = []  # type: ignore[var-annotated]
+    for part in section["parts"]:
+        tables += [part["table"]] if part["kind"] in ("table", "folded") else []
+        for panel in part["panels"] if part["kind"] == "panels" else []:
+            tables += tables_of(panel)
+    return tables

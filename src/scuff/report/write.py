@@ -19,6 +19,7 @@ from dataclasses import replace
 from typing import Any
 
 from scuff.engine import read_statuses
+from scuff.plugins import import_object, load_installed
 from scuff.report.page import Page, need_drawing_packages, render_page, save_page
 from scuff.report.progress.progress import page_of_runs, progress_section
 from scuff.store import Store
@@ -75,7 +76,7 @@ def read_page(directory: str, **options: Any) -> Page:
     if kind is None:
         _check_options(page_of_runs, f"{directory} (progress only)", options)
         return page_of_runs(statuses, command_again(directory, statuses[-1].title))
-    build = importlib.import_module(page_modules()[kind]).page
+    build = import_object(page_builders()[kind])
     _check_options(build, f"{directory} ({kind})", options)
     try:
         page = build(directory, **options)
@@ -92,7 +93,7 @@ def kind_of(directory: str) -> str | None:
     """The settings file that says what a folder holds; None if it is a table, or has nothing but runs in it."""
     if directory.endswith(TABLE):
         return None
-    store, pages = Store(directory), page_modules()
+    store, pages = Store(directory), page_builders()
     kind = next((file for file in pages if store.exists(file)), None)
     if kind is None and not read_statuses(store):
         _, *studies, last = pages
@@ -103,16 +104,17 @@ def kind_of(directory: str) -> str | None:
     return kind
 
 
-def page_modules() -> dict[str, str]:
-    """The module that builds the page of every kind of results, by the name of its settings file."""
-    has_page = {study.file: module for study in known_studies() if (module := _page_module(study))}
-    return {EVALUATION: "scuff.report.evaluation.evaluation", **has_page}
+def page_builders() -> dict[str, str]:
+    """The address of what builds the page of every kind of results, by the name of its settings file."""
+    has_page = {study.file: page for study in known_studies() if (page := study.page or _page_of(study))}
+    return {EVALUATION: "scuff.report.evaluation.evaluation:page", **has_page}
 
 
 def known_studies() -> list[type[Study[Any]]]:
     """All classes of studies, those of whoever has imported their own too."""
     from scuff.studies import STUDIES
 
+    load_installed()
     return [*STUDIES, *(study for study in _subclasses(Study) if hasattr(study, "name") and study not in STUDIES)]
 
 
@@ -128,13 +130,13 @@ def _subclasses(cls: type) -> list[type]:
     return [each for direct in cls.__subclasses__() for each in (direct, *_subclasses(direct))]  # type: ignore[var-annotated]
 
 
-def _page_module(study: type[Study[Any]]) -> str | None:
-    """`report/QUESTION/NAME.py`, or `report/QUESTION.py` where a question has no folder."""
+def _page_of(study: type[Study[Any]]) -> str | None:
+    """`page` of `report/QUESTION/NAME.py`, or of `report/QUESTION.py` where a question has no folder."""
     module = f"scuff.report.{study.question}"
     question = importlib.util.find_spec(module)
     if question is not None and question.submodule_search_locations is not None:
         module = f"{module}.{study.name}"
-    return module if question is not None and importlib.util.find_spec(module) is not None else None
+    return f"{module}:page" if question is not None and importlib.util.find_spec(module) is not None else None
 
 
 def _check_options(build: Callable[..., Page], what: str, options: dict[str, Any]) -> None:

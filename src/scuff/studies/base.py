@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, Protocol, T
 import scuff
 from scuff.files import check_out
 from scuff.options import OBJECT, REQUIRED, describe, flag_of, options_of, takes_options
-from scuff.plugins import plugin_files
+from scuff.plugins import load_installed, note_part, plugin_files
 from scuff.vocabulary import Device, EngineOption, ProgressOption
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ class Study(Generic[R]):
     planner: ClassVar[str]  # "module:function": study -> Plan
     reader: ClassVar[str]  # "module:function": folder -> result
     file: ClassVar[str]  # of its settings; by default NAME.json
+    page: ClassVar[str] = ""  # "module:function": folder -> Page; by default `page` of scuff.report.QUESTION.NAME
     form: ClassVar[Any] = StudySettings  # what that file must look like (see `scuff.readers`)
     noted: ClassVar[tuple[str, ...]] = ()  # settings beyond the options that may change in a folder
     resumes: ClassVar[bool] = True  # whether an interrupted run goes on where it was
@@ -122,6 +123,25 @@ class Study(Generic[R]):
             for name, value in values.items()
             if defaults[name] is REQUIRED or value != describe(defaults[name])
         }
+
+
+_own: dict[str, type[Study[Any]]] = {}
+S = TypeVar("S", bound=Study[Any])
+
+
+def register(cls: type[S]) -> type[S]:
+    """Give a study of your own its command, `scuff COMMAND`, and its page; decorate the class above `@study`."""
+    if not cls.command.isidentifier() or _own.get(cls.command, cls) is not cls:
+        raise ValueError(f"the study {cls.__name__} needs a command of its own, in one word, got {cls.command!r}")
+    _own[cls.command] = cls
+    note_part("study", cls.command, cls.__module__)
+    return cls
+
+
+def own_studies() -> Mapping[str, type[Study[Any]]]:
+    """The registered studies by their commands."""
+    load_installed()
+    return _own
 
 
 class Work(Protocol[R_co]):

@@ -1,6 +1,6 @@
 """Benchmarks as data: names and numbers in versioned YAML files. Pure: no torch, no images."""
 
-from scuff.suites.catalogue import is_bundled, list_corruptions, list_suites, load_suite
+from scuff.suites.catalogue import is_bundled, list_corruptions, list_suites, load_suite, register
 from scuff.suites.combine import combine_suites
 from scuff.suites.suite import Levels, Suite, SuiteError
 
@@ -13,4 +13,5 @@ __all__ = [
     "list_corruptions",
     "list_suites",
     "load_suite",
+    "register",
 ]

@@ -1,26 +1,42 @@
-"""The suites that come with the package, and those in files of your own."""
+"""The suites that come with the package, those that plug-ins register, and those in files of your own."""
 
 from __future__ import annotations
 
 import difflib
 import os
+import sys
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 
+from scuff.plugins import load_installed, note_part
 from scuff.suites.suite import Suite, SuiteError, parse_suite
 
 WALKS = ("cifar10-ccc", "imagenet-ccc")  # suites of quarter severities, for streams; no benchmarks to be listed
 
 
+_own: dict[str, Suite] = {}
+
+
+def register(source: Suite | str | os.PathLike[str]) -> Suite:
+    """Make a suite, or that of a YAML file, known by its name, as if it came with the package. For plug-ins."""
+    suite = source if isinstance(source, Suite) else load_suite(source)
+    if suite.name in (*_bundled_names(), *WALKS) or _own.get(suite.name, suite) != suite:
+        raise SuiteError(f"there is a suite {suite.name} already; give yours another name")
+    _own[suite.name] = suite
+    note_part("suite", suite.name, sys._getframe(1).f_globals.get("__name__"))  # of the plug-in
+    return suite
+
+
 def list_suites() -> list[str]:
-    """The names of the suites that come with the package."""
-    return list(_bundled_names())
+    """The names of the suites that come with the package, and of those that plug-ins have registered."""
+    load_installed()
+    return [*_bundled_names(), *_own]
 
 
 def is_bundled(name: str) -> bool:
-    """Whether a suite of that name comes with the package, listed or not."""
-    return name in (*_bundled_names(), *WALKS)
+    """Whether a name is enough to load a suite: it comes with the package, listed or not, or with a plug-in."""
+    return name in (*_bundled_names(), *WALKS) or name in list_suites()
 
 
 @lru_cache
@@ -30,7 +46,7 @@ def _bundled_names() -> tuple[str, ...]:
 
 
 def list_corruptions(suite: str | os.PathLike[str] | None = None) -> list[str]:
-    """The addresses `suite/name` of one suite, or of all that come with the package.
+    """The addresses `suite/name` of one suite, or of all that `list_suites` names.
 
     >>> list_corruptions("cifar10-c")[:2]
     ['cifar10-c/gaussian_noise', 'cifar10-c/shot_noise']
@@ -47,7 +63,7 @@ def load_suite(source: str | os.PathLike[str]) -> Suite:
     """
     text = os.fspath(source)
     if is_bundled(text):
-        return _load_bundled(text)
+        return _own[text] if text in _own else _load_bundled(text)
     if text.endswith((".yaml", ".yml")) or os.path.exists(text):
         try:
             return parse_suite(_read(text), text)

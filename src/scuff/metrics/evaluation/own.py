@@ -13,6 +13,7 @@ import pandas as pd
 from scuff.metrics.evaluation.comparison import SUMMARY
 from scuff.metrics.evaluation.tables import by_model
 from scuff.metrics.score import Score
+from scuff.plugins import load_installed, note_part
 
 Metric = Callable[[pd.DataFrame], "Score | float"]
 AnyMetric = TypeVar("AnyMetric", bound=Metric)
@@ -56,6 +57,7 @@ def register(*, higher_is_better: bool = False) -> Callable[[AnyMetric], AnyMetr
         if name in _registry or name in SUMMARY:
             raise ValueError(f"a score is called {name!r} already; give yours another name")
         _registry[name] = OwnMetric(name, function, higher_is_better)
+        note_part("metric", name, function.__module__)
         return function
 
     return add
@@ -63,12 +65,13 @@ def register(*, higher_is_better: bool = False) -> Callable[[AnyMetric], AnyMetr
 
 def own_metrics() -> Mapping[str, OwnMetric]:
     """All registered scores by name."""
+    load_installed()
     return _registry
 
 
 def with_own_scores(summary: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     """A summary with the registered scores of its models: NAME, NAME_low and NAME_high."""
-    if not _registry:
+    if not own_metrics():
         return summary
     summary, of_model = summary.copy(), by_model(rows)
     for name, metric in _registry.items():
