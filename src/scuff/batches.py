@@ -10,18 +10,22 @@ from torch import Tensor
 from scuff import kernels
 from scuff.corruptions import Corruption
 from scuff.ops.colour import luma
+from scuff.random import sent
 
 
 def each_its_way(batch: Tensor, ids: Tensor, chosen: Tensor, ways: Sequence[Callable[..., Tensor]]) -> Tensor:
     """Send every image i through `ways[chosen[i]](images, ids=...)`, those of one way together.
 
-    On a GPU this waits for the device once, to know how many images go each way.
+    How many images go each way must be known. A GPU is asked for that, and waited for, if `chosen` is there; if `ids`
+    and `chosen` are on the CPU, nobody waits.
     """
     counts = torch.bincount(chosen.long(), minlength=len(ways)).tolist()
+    order = chosen.argsort(stable=True)
     out = torch.empty_like(batch)
-    for way, places in zip(ways, chosen.argsort(stable=True).split(counts), strict=True):
+    parts = (sent(order, batch.device).split(counts), ids[order].split(counts))
+    for way, places, known in zip(ways, *parts, strict=True):
         if len(places):
-            out[places] = way(batch[places], ids=ids[places])
+            out[places] = way(batch[places], ids=known)
     return out
 
 

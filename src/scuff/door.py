@@ -17,7 +17,7 @@ from scuff.corruptions.registry import HENDRYCKS, MICHAELIS
 from scuff.images import ImageError, Images, OpenedImages, open_images
 from scuff.memory import available_memory, available_on
 from scuff.ops.jpeg import jpeg
-from scuff.random import Ids, ids_tensor, image_keys, integers
+from scuff.random import Ids, given_ids, ids_tensor, image_keys, integers, sent
 from scuff.ranges import as_range
 from scuff.suites import Suite, is_bundled, load_suite
 from scuff.suites.paths import Parameters, Term, between, stretch
@@ -162,8 +162,8 @@ def corrupt(
         An entry of a suite and its level: `"imagenet-c/fog", 3`; or a severity between levels, `2.4`, from 0, which is
         the image itself, to the last level. An entry whose severity is a range is called without
         one, and every image draws its own, or with a value inside the range: `"imagenet-noc/rain", 50`; so is one of a
-        suite that draws levels, which on a GPU waits for the device to know how many drew which. With `suite=`
-        only the entry's name. With `parameters=` the name of a corruption, as in
+        suite that draws levels, which on a GPU waits for the device to know how many drew which, unless `ids` are those
+        of the CPU. With `suite=` only the entry's name. With `parameters=` the name of a corruption, as in
         `corrupt(x, "fog", parameters={"strength": 2.0, "decay": 1.7})`; a pair of numbers is a range.
     seed, ids
         Randomness is keyed by (seed, entry, level, id). Give the positions in your dataset; or "content", the default
@@ -192,7 +192,7 @@ def corrupt(
     plan = resolve_still(name, severity, suite=suite, parameters=parameters, path=path, draws=draws)
 
     def make(opened: OpenedImages, ids: Ids, sample: Sample | None) -> Images:
-        ids = ids_tensor(ids, opened.batch)
+        ids = given_ids(ids, opened.batch)
         made = opened.restore(_corrupt_batch(opened.batch, plan, seed, ids, scale, as_published))
         if sample is None:
             return made
@@ -201,6 +201,7 @@ def corrupt(
         rules = targets or Rules()
         if len(ids) != 1:
             raise ImageError(f"expected one image with its targets, got {len(ids)}; pass a list with a sample for each")
+        ids = sent(ids, opened.batch.device)
         (motion,) = motions_of(plan, ids, opened.batch.shape[1:], seed, scale, rules.convention)
         return sample.moved(made, motion, rules)
 
@@ -252,9 +253,8 @@ def open_each(images: Sequence[Images], ids: Ids, check: bool) -> Iterator[tuple
         yield opened, ids if isinstance(ids, str) else [int(numbers[place])]
 
 
-def _corrupt_batch(batch: Tensor, plan: Resolved, seed: int, ids: Ids, scale: bool, as_published: bool) -> Tensor:
+def _corrupt_batch(batch: Tensor, plan: Resolved, seed: int, ids: Tensor, scale: bool, as_published: bool) -> Tensor:
     """(N, C, H, W), uint8 or float32, in; the same out. Whatever the input, results lie on the 8-bit grid."""
-    ids = ids_tensor(ids, batch)
     if plan.choices:
         drawn = integers(image_keys(plan.entry, None, ids, seed), "level", low=0, high=len(plan.choices) - 1)
         options: dict[str, Any] = {"seed": seed, "scale": scale, "as_published": as_published}
@@ -262,7 +262,7 @@ def _corrupt_batch(batch: Tensor, plan: Resolved, seed: int, ids: Ids, scale: bo
     terms = weighted_parameters(plan, min(batch.shape[-2:]), scale)
     for parameters in [p for _, p in terms if p is not None]:
         check_memory(plan.corruption, parameters, batch)
-    keys = image_keys(plan.entry, plan.level, ids, seed)
+    keys = image_keys(plan.entry, plan.level, sent(ids, batch.device), seed)
     pieces = [_step(plan.corruption, terms, batch[p], keys[p], as_published) for p in pieces_of(batch, plan.corruption)]
     return pieces[0] if len(pieces) == 1 else torch.cat(pieces)
 

@@ -73,7 +73,12 @@ def _odd_numbers(count: int, device: torch.device) -> Tensor:
 
 
 def ids_tensor(ids: Ids, batch: Tensor) -> Tensor:
-    """The ids of a batch as int64 (N,): given, or counted from 0, or made from the pixels."""
+    """The ids of a batch as int64 (N,) on its device: given, or counted from 0, or made from the pixels."""
+    return sent(given_ids(ids, batch), batch.device)
+
+
+def given_ids(ids: Ids, batch: Tensor) -> Tensor:
+    """`ids_tensor`, wherever they were given: what is drawn by ids of the CPU is known without asking a GPU."""
     if ids is None:
         return torch.arange(len(batch), device=batch.device)
     if isinstance(ids, str):
@@ -81,7 +86,7 @@ def ids_tensor(ids: Ids, batch: Tensor) -> Tensor:
             raise ValueError(f"ids must be whole numbers, one per image, or 'content'; got {ids!r}")
         return content_ids(batch if batch.dtype == torch.uint8 else torch.round(batch * 255.0).to(torch.uint8))
     try:
-        numbers = torch.as_tensor(ids, device=batch.device)
+        numbers = torch.as_tensor(ids)
     except (OverflowError, RuntimeError, TypeError, ValueError) as error:
         expected = f"ids must be {len(batch)} whole numbers of at most 64 bits, one per image"
         raise ValueError(f"{expected}; {error}") from error
@@ -89,6 +94,13 @@ def ids_tensor(ids: Ids, batch: Tensor) -> Tensor:
         given = f"{tuple(numbers.shape)} {numbers.dtype}"
         raise ValueError(f"ids must be {len(batch)} whole numbers, one per image, got {given}")
     return numbers.long()
+
+
+def sent(numbers: Tensor, device: torch.device) -> Tensor:
+    """Numbers on a device. A GPU gets its copy when it comes to that; nobody waits for what it has still to do."""
+    if device.type == "cuda" and not numbers.is_cuda:
+        return numbers.pin_memory().to(device, non_blocking=True)
+    return numbers.to(device)
 
 
 def stream_number(name: str) -> int:

@@ -183,8 +183,13 @@ def test_bad_lines_of_yolo(tmp_path) -> None:
         with pytest.raises(ValueError, match=message):
             open_source(f"yolo:{tmp_path}")
     text.write_text("1 0.25 0.5 0.75 0.5 0.5 0.25")  # an outline
-    (box,) = open_source(f"yolo:{tmp_path}").objects[0].boxes
-    assert box.tolist() == [20, 15, 60, 30]
+    objects = open_source(f"yolo:{tmp_path}").objects[0]
+    assert objects.boxes.tolist() == [[20, 15, 60, 30]]
+    assert objects.more == ({"segmentation": [[20, 30, 60, 30, 40, 15]]},)
+    text.write_text("1 0.25 0.5 0.75 nan 0.5 0.25\n1 .5 .5 .5 .5")
+    source = open_source(f"yolo:{tmp_path}")
+    assert source.dropped == {"not a number": 1}
+    assert source.objects[0].more == ({},)
 
 
 def test_difficult_objects_of_voc_do_not_count(tmp_path) -> None:

@@ -9,7 +9,9 @@ import torch
 import scuff
 from scuff.data import array_source
 from scuff.evaluation import plan_evaluation, run_plan
-from scuff.models import Classifier
+from scuff.models import Classifier, build
+from scuff.models.folding import fold_norms
+from scuff.models.fusing import FusedConvolution, fuse
 from scuff.training import train
 
 pytestmark = pytest.mark.cuda
@@ -47,6 +49,20 @@ def test_compiled_models_agree_with_a_plain_loop(classifier: Classifier, precisi
         rows = scuff.evaluate(classifier, "cifar10-c", source, compile=compile, **options)
         assert rows["confidence"].between(0, 1).all()
         assert (rows["prediction"] == expected).mean() >= (0.999 if precision == "float32" else 0.98)
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_convolutions_of_cudnn_that_add_and_rectify_do_so(precision: str) -> None:
+    """Against the same layers on the CPU, in float32: bfloat16 has 8 bits."""
+    torch.manual_seed(0)
+    network, images = build("resnet50", 10).eval(), torch.rand(4, 3, 64, 64)
+    fused = fuse(fold_norms(network))
+    assert sum(isinstance(layer, FusedConvolution) for layer in fused.modules()) == 49
+    with torch.inference_mode():
+        expected = fused(images)
+        on_gpu = fused.cuda().to(getattr(torch, precision)).to(memory_format=torch.channels_last)
+        made = on_gpu(images.cuda().to(getattr(torch, precision))).float().cpu()
+    assert (made - expected).abs().max() <= (0.005 if precision == "float32" else 0.03) * expected.abs().max()
 
 
 @pytest.mark.filterwarnings("ignore:Synchronization debug mode")

@@ -191,13 +191,13 @@ def test_compiled_models_get_larger_batches_where_there_is_room(source, shapes, 
     assert set(shapes) == {(32, 3, 16, 16)}
 
 
-@pytest.mark.parametrize(("precision", "choice"), [("float32", False), ("bfloat16", None)])
-def test_by_default_full_precision_is_left_alone(source, monkeypatch, tmp_path, precision, choice):
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_by_default_the_choice_is_open_on_a_gpu(source, monkeypatch, tmp_path, precision):
     plan = plan_evaluation(Classifier(network(), name="net"), "cifar10-c", source, tmp_path, precision=precision)
     monkeypatch.setattr(Classifier, "on", lambda self, device, precision: self)
     assert runner.Runner(plan, torch.device("cpu"), compile=None).open(["net"])["net"].compile is False
     monkeypatch.setattr(runner, "Clock", lambda device: None)
-    assert runner.Runner(plan, torch.device("cuda"), compile=None).open(["net"])["net"].compile is choice
+    assert runner.Runner(plan, torch.device("cuda"), compile=None).open(["net"])["net"].compile is None
 
 
 def test_out_of_memory_while_compiling_halves_the_batch(source, shapes, monkeypatch, tmp_path):

@@ -125,6 +125,22 @@ def test_a_model_answers_while_the_dial_turns_and_says_where_it_fails(page):
     page.wait_for("/Says (dark|bright)/.test(document.querySelector('.way p').textContent)")
 
 
+def test_where_a_model_fails_is_shown_even_if_it_is_known_first(page, client):
+    held = []
+
+    def hold(route) -> None:  # the first answer may take seconds
+        held.append(route)
+
+    page.page.route("**/api/corrupt*", hold)
+    page.open("about:blank")
+    with page.page.expect_response("**/api/failures*"):
+        page.open(f"{client.address}#entry=brightness&severity=2&size=48")
+    assert page.run("document.querySelectorAll('.model .bars li').length") == 0
+    held[0].continue_()
+    page.page.unroute("**/api/corrupt*")
+    page.wait_for("document.querySelector('.way svg') && document.querySelectorAll('.model .bars li').length === 2")
+
+
 def test_c_shows_the_clean_picture_while_it_is_held(page):
     seen(page)
     corrupted = page.run("document.getElementById('corrupted').src")

@@ -188,6 +188,16 @@ def test_flip_pixels(height: int, width: int, channels: int) -> None:
 
 
 @pytest.mark.parametrize("channels", [1, 3])
+def test_move_tiles(channels: int) -> None:
+    x, edges = _bytes(9, 14)[:, :channels], ((0, 3, 6, 9), (0, 7, 14))
+    givers = torch.stack([torch.randperm(6, generator=torch.Generator().manual_seed(k)) for k in range(2)])
+    expected, fast = _both(lambda: kernels.move_tiles(x, givers, *edges))
+    assert torch.equal(fast, expected)
+    top, left = divmod(int(givers[1, 3]), 2)  # the second tile of the second row
+    assert torch.equal(fast[1, :, 3:6, 7:], x[1, :, 3 * top : 3 * top + 3, 7 * left : 7 * left + 7])
+
+
+@pytest.mark.parametrize("channels", [1, 3])
 def test_mix_byte_windows(channels: int) -> None:
     x = _bytes(9, 14)[:, :channels]
     rows = torch.tensor([[0, 0, 0, 4, 8], [7, 7, 8, 8, 8]], dtype=torch.int32)  # some repeat, some are at the end

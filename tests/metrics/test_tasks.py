@@ -11,6 +11,7 @@ import pytest
 
 from scuff.metrics import cell_scores, corruption_scores, performance, task_scores
 from scuff.metrics.tasks.groups import group_images, jackknife
+from scuff.metrics.tasks.performance import Performance
 from scuff.metrics.tasks.precision import MOST_FOUND, _annotations, average_precision
 from scuff.metrics.tasks.regions import count_pairs, mean_iou
 
@@ -189,3 +190,10 @@ def test_published_definitions() -> None:
     scores = task_scores(Performance(cells, values, values[None].repeat(3, 0), 5000))
     assert scores["mPC"].value == pytest.approx(18.0, abs=0.05)
     assert scores["rPC"].value == pytest.approx(49.5, abs=0.1)
+
+
+def test_a_model_that_is_never_right_has_no_ratio() -> None:
+    cells = (("clean", 0), ("fog", 1))
+    scores = task_scores(Performance(cells, np.array([0.0, 0.1]), np.full((3, 2), 0.1), 30))
+    assert scores["P"].value == 0
+    assert np.isnan(scores["rPC"].value)

@@ -90,6 +90,7 @@ def test_blocks_are_those_of_the_cpu():
     assert ((gpu_made.cpu().int() - made.int()).abs() <= 1).float().mean() >= 0.999
 
 
+@pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("compile", [False, True], ids=["eager", "compiled"])
 def test_a_stream_of_crops_that_grow_repeats_and_resumes(tmp_path, monkeypatch, compile):
     """The step is recorded again when pictures grow; whoever decodes, and wherever it stopped, weights are the same."""
@@ -116,3 +117,21 @@ def test_a_stream_of_crops_that_grow_repeats_and_resumes(tmp_path, monkeypatch, 
     with pytest.raises(KeyboardInterrupt):
         train(data, recipe, tmp_path / "net.safetensors", workers=2, progress=stop, **options)
     assert same(weights(train(data, recipe, tmp_path / "net.safetensors", workers=3, **options)), whole)
+
+
+@pytest.mark.filterwarnings("default")  # that this mode of torch's does not see everything
+@pytest.mark.parametrize("where", ["cuda", "cpu"])
+def test_no_block_waits_for_the_gpu(where):
+    """It has the steps of the block before to do, behind which a mixture of 75 cells is launched."""
+    images, treatment = IMAGES.read(range(len(IMAGES))).to(where), choose_treatment(suite="cifar10-c")
+
+    def prepare():
+        for _ in blocks(images, QUICK, 0, 0, torch.device("cuda"), treatment):
+            pass
+
+    prepare()  # which also makes tables that are kept
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        prepare()
+    finally:
+        torch.cuda.set_sync_debug_mode("default")

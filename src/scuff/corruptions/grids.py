@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import torch
 from torch import Tensor
@@ -14,6 +15,7 @@ from scuff.corruptions.motion import Motion, field_motion, matrix_motion
 from scuff.kernels import portable
 from scuff.kernels.constants import constant
 from scuff.kernels.portable import divide
+from scuff.kernels.reference.warps import tile_places
 from scuff.ops import warp
 from scuff.ops.textures import per_image
 from scuff.ops.warp import pixel_grid
@@ -83,28 +85,26 @@ def _draw_shuffle(keys: Tensor, shape: Shape, *, cells: int) -> dict[str, Tensor
     return {"order": random.integers(keys, "order", (cells * cells,), low=0, high=2**30)}
 
 
-def _shuffled(shape: tuple[int, ...], order: Tensor, cells: int) -> tuple[Tensor, Tensor]:
-    """Which pixel each one shows, int32 (N, H, W), and the number of its tile, (H, W)."""
+def _edges(shape: tuple[int, ...], cells: int) -> tuple[tuple[int, ...], ...]:
+    """Where rows and columns of tiles begin, and the last of them ends."""
     height, width = shape[-2:]
-    tops, lefts = ([length * k // cells for k in range(cells + 1)] for length in (height, width))
-    sizes = [
-        (tops[i + 1] - tops[i]) * (width + 1) + lefts[j + 1] - lefts[j] for i in range(cells) for j in range(cells)
-    ]
-    size = constant(tuple(sizes), order.device, torch.int64)
+    tops, lefts = (tuple(length * k // cells for k in range(cells + 1)) for length in (height, width))
+    return tops, lefts
+
+
+def _givers(shape: tuple[int, ...], order: Tensor, cells: int) -> Tensor:
+    """Which tile gives its content to each one: int64 (N, cells * cells)."""
+    tops, lefts = _edges(shape, cells)
+    heights, widths = ([after - before for before, after in pairwise(edges)] for edges in (tops, lefts))
+    size = constant(tuple(h * (shape[-1] + 1) + w for h in heights for w in widths), order.device, torch.int64)
     # tiles in order of their size, and in random order within a size: the k-th gives its content to the k-th
     target = torch.argsort(size, stable=True)
     source = torch.argsort((size << 31) + order, dim=1, stable=True)
-    gives = torch.empty_like(source).scatter_(1, target.expand_as(source), source)
-    corners = tuple(top * width + left for top in tops[:-1] for left in lefts[:-1])
-    corner = constant(corners, order.device, torch.int32)
-    place = torch.arange(height * width, dtype=torch.int32, device=order.device).view(height, width)
-    down, across = _tile_of(tops, height, order.device), _tile_of(lefts, width, order.device)
-    move = (corner[gives] - corner).view(-1, cells, cells).index_select(1, down).index_select(2, across)
-    return place + move, down[:, None] * cells + across
+    return torch.empty_like(source).scatter_(1, target.expand_as(source), source)
 
 
 def _shuffle_motion(shape: Shape, order: Tensor, *, cells: int) -> Motion:
-    place, tiles = _shuffled(shape, order, cells)
+    place, tiles = tile_places(_givers(shape, order, cells), *_edges(shape, cells))
     rows = torch.div(place, shape[2], rounding_mode="floor")
     columns = (place - rows * shape[2]).float()
     return Motion(shape[1:], rows=rows.float(), columns=columns, tiles=tiles[None])
@@ -113,12 +113,7 @@ def _shuffle_motion(shape: Shape, order: Tensor, *, cells: int) -> Motion:
 @syn2nat(draw=_draw_shuffle, motion=_shuffle_motion)
 def random_grid_shuffle(pixels: Tensor, order: Tensor, *, cells: int) -> Tensor:
     """A puzzle: the picture cut into `cells` x `cells` tiles, which change places with tiles of the same size."""
-    return kernels.take_pixels(pixels, _shuffled(pixels.shape, order, cells)[0])
-
-
-def _tile_of(limits: list[int], length: int, device: torch.device) -> Tensor:
-    inner = constant(tuple(limits[1:-1]), device, torch.int64)
-    return torch.bucketize(torch.arange(length, device=device), inner, right=True)
+    return kernels.move_tiles(pixels, _givers(pixels.shape, order, cells), *_edges(pixels.shape, cells))
 
 
 LEAST_SIDE = 2.0

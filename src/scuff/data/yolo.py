@@ -18,13 +18,15 @@ def open_yolo(path: Path) -> AnnotatedSource:
         raise ValueError(f"yolo:{path} needs the folders images and labels")
     names = find_pictures(path / "images")
     lines = [_read(path / "labels" / f"{name.rpartition('.')[0]}.txt") for name in names]
-    most = max((label for of in lines for label, _ in of), default=0)
+    most = max((label for of in lines for label, _, _ in of), default=0)
     found = Collector(path.resolve().name, path / "images", _class_names(path, most))
     with ThreadPoolExecutor() as pool:
         sizes = list(pool.map(picture_size, (path / "images" / name for name in names)))
     for name, size, of in zip(names, sizes, lines, strict=True):
-        sides = np.array([size[1], size[0], size[1], size[0]])
-        found.add(name, size, [np.asarray(box) * sides for _, box in of], [label for label, _ in of])
+        sides = np.array(size[::-1])
+        boxes = [box * np.tile(sides, 2) for _, box, _ in of]
+        more = [{} if outline is None else {"segmentation": [(outline * sides).ravel().tolist()]} for *_, outline in of]
+        found.add(name, size, boxes, [label for label, _, _ in of], more=more)
     return found.source()
 
 
@@ -40,11 +42,11 @@ def _class_names(path: Path, most: int) -> list[str]:
     return [str(name) for name in names]
 
 
-def _read(file: Path) -> list[tuple[int, tuple[float, float, float, float]]]:
-    """Classes and boxes as shares; of an outline, the box around it."""
+def _read(file: Path) -> list[tuple[int, np.ndarray, np.ndarray | None]]:
+    """Classes, boxes as shares, and outlines (n, 2), which have the boxes around them."""
     if not file.is_file():
         return []
-    objects = []
+    objects: list[tuple[int, np.ndarray, np.ndarray | None]] = []
     for number, line in enumerate(file.read_text().splitlines(), 1):
         try:
             values = [float(word) for word in line.split()]
@@ -54,10 +56,10 @@ def _read(file: Path) -> list[tuple[int, tuple[float, float, float, float]]]:
             continue
         if not values[0].is_integer() or len(values) < 5 or (len(values) > 5 and len(values) % 2 == 0):
             raise ValueError(f"{file}, line {number}: expected a class and x, y, width, height, got {line!r}")
+        places = np.array(values[1:]).reshape(-1, 2)
         if len(values) == 5:
-            x, y, wide, tall = values[1:]
-            box = (x - wide / 2, y - tall / 2, x + wide / 2, y + tall / 2)
+            middle, size = places
+            objects.append((int(values[0]), np.concatenate((middle - size / 2, middle + size / 2)), None))
         else:
-            box = (min(values[1::2]), min(values[2::2]), max(values[1::2]), max(values[2::2]))
-        objects.append((int(values[0]), box))
+            objects.append((int(values[0]), np.concatenate((places.min(0), places.max(0))), places))
     return objects

@@ -133,7 +133,7 @@ class EvaluationOptions:
     compile: Annotated[
         bool | None,
         Option(
-            "Compile the models with torch.compile. Default: on a GPU in half precision, where it pays.",
+            "Compile the models with torch.compile. Default: on a GPU, where it pays.",
             EITHER,
             flag="--compile/--no-compile",
         ),

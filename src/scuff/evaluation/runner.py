@@ -156,7 +156,7 @@ class Runner:
         if not set(models) <= self._classifiers.keys():
             self._classifiers.clear()
             plan, precision = self.plan, self.plan.settings["precision"]
-            is_left_open = self.compile is None and self.device.type == "cuda" and precision != "float32"
+            is_left_open = self.compile is None and self.device.type == "cuda"
             for name in models:
                 opened = plan.classifiers[name].on(self.device, precision)
                 predictions = plan.settings["images"] * len(plan.cells)

@@ -27,10 +27,11 @@ from scuff.evaluation.plan import Plan
 from scuff.evaluation.tasks import MODELS, Task
 from scuff.models import Classifier, save_model
 from scuff.pictures import Cut
+from scuff.random import sent
 from scuff.store import Store, find_file
 from scuff.studies.trainings import TrainingCell
 from scuff.training.augment import augment
-from scuff.training.fit import begin, count_steps, own_generators, repeatable
+from scuff.training.fit import begin, block_size, count_steps, own_generators, repeatable
 from scuff.training.images import TrainingImages, cut_of, measure_pixels, normalisation_of, open_training_source
 from scuff.training.recipes import Recipe, find_recipe
 from scuff.training.run import adapt, first_weights
@@ -97,8 +98,10 @@ class Trial:
         with repeatable(), own_generators(self.device):
             step = estimate.time((self, consistency, side), lambda: self._step(pixels, consistency))
         key = "" if treatment is None else _key(treatment.settings())
-        prepare = estimate.time((self, key, side), lambda: self._prepare(pixels, treatment))
-        return step / min(self.recipe.batch_size, len(pixels)) + prepare / len(pixels)
+        # A GPU prepares a large block in little more time than a small one, and has large ones in training.
+        times = max(1, block_size(self.device, treatment) // pixels.numel()) if self.device.type == "cuda" else 1
+        prepare = estimate.time((self, key, side), lambda: self._prepare(pixels.repeat(times, 1, 1, 1), treatment))
+        return step / min(self.recipe.batch_size, len(pixels)) + prepare / (times * len(pixels))
 
     def _pixels(self) -> Tensor:
         assert isinstance(self.images.pixels, Tensor)
@@ -117,10 +120,10 @@ class Trial:
     def _prepare(self, pixels: Tensor, treatment: Treatment | None) -> Callable[[], object]:
         """Bring images to the network: mirrored, shifted, and treated."""
         images, recipe = pixels.contiguous().to(self.device), self.recipe
-        ids = torch.arange(len(images), device=self.device)
+        ids = torch.arange(len(images))
 
         def act() -> None:
-            block = augment(images, ids, 0, flip=recipe.flip, crop=recipe.crop)
+            block = augment(images, sent(ids, self.device), 0, flip=recipe.flip, crop=recipe.crop)
             if treatment is not None:
                 treatment.treat(block, ids, 0, min(recipe.batch_size, len(images)))
 

@@ -62,7 +62,7 @@ def _make_blocks(motion: Motion) -> Blocks:
     height, width = motion.size
     field = _extended(motion)
     values = field.unfold(2, BLOCK + 2, BLOCK).unfold(3, BLOCK + 2, BLOCK)
-    extents = max_pool2d(torch.cat((-field, field), dim=1), BLOCK + 2, BLOCK).flatten(2)
+    extents = torch.cat([max_pool2d(one, BLOCK + 2, BLOCK) for one in (-field, field)], dim=1).flatten(2)
     read = field[:, :, : height + 2, : width + 2]
     across, down = ((read.diff(dim=axis).abs() > TEAR).any(1) for axis in (3, 2))
     torn = across[:, 1:] | across[:, :-1] | down[..., 1:] | down[..., :-1]

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from scuff.augment.ant import AdversarialNoise, NoiseGenerator, default_epsilon, generator_of, to_sphere
-from scuff.random import image_keys
+from scuff.random import image_keys, sent
 from scuff.ranges import is_number
 from scuff.training.augment import shuffled
 
@@ -46,6 +46,7 @@ class AdversarialTraining:
     """
 
     before_crop = False  # the noise is learned for images that are mirrored and shifted already
+    bytes_each = 4  # of a value that was treated
 
     def __init__(
         self,
@@ -129,9 +130,10 @@ class AdversarialTraining:
         for number in sorted(set(drawn.values())):
             groups.append((self.snapshots[number], [place for place in drawn if drawn[place] == number]))
         position = torch.arange(len(images)) % batch_size
-        out = images.to(torch.float32)
+        out, ids = images.to(torch.float32), sent(ids, images.device)
         for generator, places in groups:
-            members = torch.isin(position, torch.tensor(places, dtype=torch.int64)).nonzero()[:, 0].to(images.device)
+            members = torch.isin(position, torch.tensor(places, dtype=torch.int64)).nonzero()[:, 0]
+            members = sent(members, images.device)
             out[members] = AdversarialNoise(generator, self.epsilon)(images[members], ids[members], seed)
         return out
 

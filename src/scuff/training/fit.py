@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from scuff.random import image_keys
+from scuff.memory import available_on
+from scuff.random import image_keys, sent
 from scuff.training.adversarial_noise import AdversarialTraining
 from scuff.training.augment import augment, epoch_seed, shuffled
 from scuff.training.distributed import ALONE, Part, Team
@@ -23,9 +24,10 @@ from scuff.training.treatment import Augmented, Treatment
 
 Progress = Callable[[int, int], None]  # steps done, steps to do
 
-# Values of one block of images: an epoch of CIFAR-10 on a GPU, some 1700 pictures of 224 pixels. Corruptions are
-# fastest on many images at once; but for dropout, which is seeded per block, results do not depend on it.
-BLOCK = {"cpu": 1 << 24, "cuda": 1 << 28}
+# Bytes of one block of images, at most: on a GPU an epoch of CIFAR-10, or some 7000 pictures of 224 pixels. Corruptions
+# are fastest on many images at once, and a mixture of many takes a while to launch. Results do not depend on it.
+BLOCK = {"cpu": 1 << 24, "cuda": 1 << 30}
+SHARE = 64  # of the free memory of a GPU: a block is there in several states, and the network is not yet
 
 
 @dataclass
@@ -116,8 +118,8 @@ def fit(
         while training.step < steps:
             learn = _learner(training, labels, normalisation, treatment)
             for places, pixels in blocks(images, recipe, seed, training.step, device, treatment, learn, part):
-                torch.manual_seed(_dropout_seed(seed, training.step, part))
                 for chosen, batch in zip(places.split(size), pixels.split(size), strict=True):
+                    torch.manual_seed(_dropout_seed(seed, training.step, part))
                     _adjust(training.optimiser, recipe, training.step, steps)
                     step(batch, labels[chosen])
                     training.step += 1
@@ -153,26 +155,33 @@ def blocks(
     epoch, done = divmod(step, per_epoch)
     drawn, side = epoch_seed(seed, epoch), recipe.side(epoch)
     order, ids = _order(part, drawn)[done * size : per_epoch * size], part.ids()
-    batches = max(1, BLOCK.get(device.type, BLOCK["cpu"]) // (math.prod(shape_of(images, side)) * size))
+    batches = max(1, block_size(device, treatment) // (math.prod(shape_of(images, side)) * size))
 
     def shown(places: Tensor, count: int) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-        known = ids[places]
-        fetched = fetch(images, places, known, drawn, side, count, device)
-        # Both go to the device at once: a copy for each block would wait until the steps of the one before are done.
-        yield from zip(places.to(device).split(count), known.to(device).split(count), fetched, strict=True)
+        fetched = fetch(images, places, ids[places], drawn, side, count, device)
+        yield from zip(places.split(count), ids[places].split(count), fetched, strict=True)
 
+    # Nothing from here on may wait for a GPU: it still has the steps of the block before to do.
     if learn is not None and done == 0:
         assert isinstance(treatment, AdversarialTraining)
         count = treatment.images_per_turn
         for chosen, known, block in shown(order[:count], count):
-            learn(augment(block, known, drawn, flip=recipe.flip, crop=recipe.crop), chosen, drawn)
+            mirrored = augment(block, sent(known, device), drawn, flip=recipe.flip, crop=recipe.crop)
+            learn(mirrored, sent(chosen, device), drawn)
     for chosen, known, block in shown(order, batches * size):
         if treatment is not None and treatment.before_crop:
             block = treatment.treat(block, known, drawn, size)
-        block = augment(block, known, drawn, flip=recipe.flip, crop=recipe.crop)
+        block = augment(block, sent(known, device), drawn, flip=recipe.flip, crop=recipe.crop)
         if treatment is not None and not treatment.before_crop:
             block = treatment.treat(block, known, drawn, size)
-        yield chosen, block
+        yield sent(chosen, device), block
+
+
+def block_size(device: torch.device, treatment: Treatment | None) -> int:
+    """Values of a block of images, at most."""
+    bytes_each = treatment.bytes_each if treatment is not None else 1
+    most = BLOCK.get(device.type, BLOCK["cpu"])
+    return (min(most, available_on(device) // SHARE) if device.type == "cuda" else most) // bytes_each
 
 
 def _order(part: Part, seed: int) -> Tensor:

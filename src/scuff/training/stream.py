@@ -21,7 +21,7 @@ from torch import Tensor
 from scuff import kernels
 from scuff.data import Source, load_pixels
 from scuff.pictures import Cut
-from scuff.random import image_keys, uniform
+from scuff.random import image_keys, sent, uniform
 
 TRIES = 10  # rectangles that are drawn for a picture; if none fits into it, its middle is taken
 WIDEST = 4 / 3  # ratio of width to height; the inverse is the tallest
@@ -59,8 +59,8 @@ def fetch(
     `places` and the `ids` of these images are on the CPU.
     """
     if isinstance(images, Tensor):
-        for chosen in places.to(images.device).split(count):
-            yield images[chosen].to(device)
+        for chosen in sent(places, images.device).split(count):
+            yield sent(images[chosen], device)
         return
     shown = images.source.take(places.numpy())
     if images.area:

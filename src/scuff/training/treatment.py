@@ -22,7 +22,7 @@ from scuff.augment.losses import WEIGHT
 from scuff.balls import sample_ball
 from scuff.door import corrupt, each_its_way, find_entry
 from scuff.metrics.norms import parse_norm
-from scuff.random import image_keys, integers
+from scuff.random import image_keys, integers, sent
 from scuff.ranges import is_number
 from scuff.suites import Suite, load_suite
 from scuff.training.adversarial_noise import AdversarialTraining
@@ -36,17 +36,19 @@ class Corrupted:
     entries: tuple[str, ...]
 
     before_crop = False
+    bytes_each = 1  # of a value that was treated
 
     def treat(self, images: Tensor, ids: Tensor, seed: int, batch_size: int) -> Tensor:
         """uint8 images (N, C, H, W) in batches, with their ids (N,): the same with half of every batch corrupted."""
-        places = torch.arange(len(images), device=images.device)
+        places = torch.arange(len(images))
         chosen = places[places % batch_size < batch_size // 2]
+        there = sent(chosen, images.device)
         images = images.clone() if images.is_contiguous() else images.contiguous()
-        images[chosen] = self.corrupt(images[chosen], ids[chosen], seed)
+        images[there] = self.corrupt(images[there], ids[chosen], seed)
         return images
 
     def corrupt(self, images: Tensor, ids: Tensor, seed: int) -> Tensor:
-        """All images corrupted."""
+        """All images corrupted. If their ids are on the CPU, nobody waits for a GPU."""
         ways = [partial(corrupt, name=entry, suite=self.suite, seed=seed, check=False) for entry in self.entries]
         if len(ways) == 1:
             return ways[0](images, ids=ids)
@@ -72,6 +74,7 @@ class Noise:
     bounds: str = "truncate"
 
     before_crop = False
+    bytes_each = 4
 
     def __post_init__(self) -> None:
         if not is_number(self.radius) or self.radius < 0:
@@ -82,7 +85,7 @@ class Noise:
 
     def treat(self, images: Tensor, ids: Tensor, seed: int, batch_size: int) -> Tensor:
         """uint8 images (N, C, H, W) with their ids (N,) to float32 ones, in 0..255 but not rounded to whole levels."""
-        pixels = images.to(torch.float32) / 255
+        pixels, ids = images.to(torch.float32) / 255, sent(ids, images.device)
         return sample_ball(pixels, ids, self.radius, self.norm, seed=seed, bounds=self.bounds).mul_(255)
 
     def settings(self) -> dict[str, Any]:
@@ -112,8 +115,14 @@ class Augmented:
         """Whether images are treated before they are mirrored and shifted."""
         return self.scheme.before_crop
 
+    @property
+    def bytes_each(self) -> int:
+        """Bytes of a value that was treated: of three views as floats, or of one as it was."""
+        return 12 if self.consistency else 1
+
     def treat(self, images: Tensor, ids: Tensor, seed: int, batch_size: int) -> Tensor:
         """uint8 images (N, C, H, W) with their ids (N,) to augmented ones, or to views float32 (N, 3, C, H, W)."""
+        ids = sent(ids, images.device)
         if not self.consistency:
             return self.scheme(images, ids, seed)
         views = (self.scheme(images, ids, one) for one in (seed, second_seed(seed)))

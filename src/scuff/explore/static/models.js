@@ -10,15 +10,20 @@ const svg = (tag, attributes, ...children) => {
 };
 const cards = new Map(); // by name of the model, so that dragging moves bars instead of making them anew
 
+// The card of a model, whichever is known first: what it says, or where it fails.
+const cardOf = (name) => {
+  if (!cards.has(name)) {
+    const card = { verdict: element("p", { class: "verdict" }), bars: element("ol", { class: "bars" }), way: element("div", { class: "way" }) };
+    cards.set(name, card);
+    at("models").append(element("article", { class: "model" }, element("h3", {}, name), card.verdict, card.bars, card.way));
+  }
+  return cards.get(name);
+};
+
 export const drawAnswers = (models) => {
   at("models").hidden = !models.length;
   for (const model of models) {
-    if (!cards.has(model.name)) {
-      const card = { verdict: element("p", { class: "verdict" }), bars: element("ol", { class: "bars" }), way: element("div", { class: "way" }) };
-      cards.set(model.name, card);
-      at("models").append(element("article", { class: "model" }, element("h3", {}, model.name), card.verdict, card.bars, card.way));
-    }
-    const card = cards.get(model.name);
+    const card = cardOf(model.name);
     card.verdict.classList.toggle("wrong", Boolean(model.error) || !model.right);
     if (model.error) {
       card.verdict.textContent = model.error;
@@ -38,9 +43,8 @@ export const drawAnswers = (models) => {
 // The share of the right class over severity, with a mark where the model fails first.
 export const drawFailures = (models, title, severity) => {
   for (const model of models) {
-    const card = cards.get(model.name);
-    if (!card || model.error) continue;
-    card.way.replaceChildren(curve(model, title, severity), element("p", { class: "note" }, model.sentence));
+    if (model.error) continue;
+    cardOf(model.name).way.replaceChildren(curve(model, title, severity), element("p", { class: "note" }, model.sentence));
   }
   if (!models.length) for (const card of cards.values()) card.way.replaceChildren();
 };

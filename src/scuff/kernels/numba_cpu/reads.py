@@ -179,6 +179,31 @@ def take_pixels(pixels: Tensor, place: Tensor) -> Tensor:
 
 
 @compiled
+def _move_tiles(pixels, givers, tops, lefts, out):
+    """`pixels` and `out` are (H, W * C), and `lefts` count values."""
+    across = lefts.size - 1
+    for tile in range(givers.size):
+        i, j, other = tile // across, tile % across, givers[tile]
+        top, left, up, begin = tops[i], lefts[j], tops[other // across], lefts[other % across]
+        count = lefts[j + 1] - left
+        for row in range(tops[i + 1] - top):
+            source, target = pixels[up + row], out[top + row]
+            for k in range(INDEX(count)):
+                target[INDEX(left) + k] = source[INDEX(begin) + k]
+
+
+@kernel
+def move_tiles(pixels: Tensor, givers: Tensor, tops: tuple[int, ...], lefts: tuple[int, ...]) -> Tensor:
+    channels, height, width = pixels.shape[1:]
+    edges, shape = (np.array(tops), channels * np.array(lefts)), (height, width * channels)
+
+    def work(image, givers, out) -> None:
+        _move_tiles(image.reshape(shape), givers, *edges, out.reshape(shape))
+
+    return fill_pixels(pixels, work, givers)
+
+
+@compiled
 def _flip(pixels, down, across, out):
     height, width, channels = pixels.shape
     sources, targets = pixels.reshape(height, -1), out.reshape(height, -1)

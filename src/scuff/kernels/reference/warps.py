@@ -19,6 +19,7 @@ __all__ = [
     "flip_pixels",
     "mix_byte_windows",
     "mix_windows",
+    "move_tiles",
     "project",
     "refract_drops",
     "remap",
@@ -97,6 +98,32 @@ def take_pixels(pixels: Tensor, place: Tensor) -> Tensor:
     where = place.expand(n, -1, -1)[:, None]
     taken = pixels.flatten(2).gather(2, where.clamp(min=0).long().flatten(2).expand(-1, channels, -1))
     return torch.where(where >= 0, taken.view(n, channels, *place.shape[1:]), 0)
+
+
+@kernel
+def move_tiles(pixels: Tensor, givers: Tensor, tops: tuple[int, ...], lefts: tuple[int, ...]) -> Tensor:
+    """Each tile of uint8 (N, C, H, W) gets the content of another of its size, `givers` int64 (N, tiles).
+
+    Tiles are counted row by row; `tops` and `lefts` are their edges, from 0 to the sides of the picture.
+    """
+    return take_pixels(pixels, tile_places(givers, tops, lefts)[0])
+
+
+def tile_places(givers: Tensor, tops: tuple[int, ...], lefts: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+    """Which pixel each one shows, int32 (N, H, W), and the number of its tile, (H, W)."""
+    height, width = tops[-1], lefts[-1]
+    corners = tuple(top * width + left for top in tops[:-1] for left in lefts[:-1])
+    corner = constant(corners, givers.device, torch.int32)
+    place = torch.arange(height * width, dtype=torch.int32, device=givers.device).view(height, width)
+    down, across = (_tile_of(edges, givers.device) for edges in (tops, lefts))
+    move = (corner[givers] - corner).view(-1, len(tops) - 1, len(lefts) - 1)
+    move = move.index_select(1, down).index_select(2, across)
+    return place + move, down[:, None] * (len(lefts) - 1) + across
+
+
+def _tile_of(edges: tuple[int, ...], device: torch.device) -> Tensor:
+    inner = constant(edges[1:-1], device, torch.int64)
+    return torch.bucketize(torch.arange(edges[-1], device=device), inner, right=True)
 
 
 @kernel

@@ -78,7 +78,7 @@ def task_scores(
     if entries:
         scores["mPC"] = mine.score(lambda values: 100 * _mpc(mine, values, entries))
     if clean and entries:
-        scores["rPC"] = mine.score(lambda values: 100 * _mpc(mine, values, entries) / values[..., clean[0]])
+        scores["rPC"] = mine.score(lambda values: 100 * _mpc(mine, values, entries) / _above_0(values[..., clean[0]]))
     if reference is not None and entries:
         scores |= _degradations(mine, reference, entries, bool(clean))
     return scores
@@ -101,6 +101,11 @@ def cell_scores(mine: Performance) -> pd.DataFrame:
         about = {"value": score.value, "low": score.low, "high": score.high, "n": score.n}
         lines.append({"corruption": entry, "severity": severity, **about})
     return pd.DataFrame(lines)
+
+
+def _above_0(values: np.ndarray) -> np.ndarray:
+    """NaN for 0: a model that is never right has no ratio."""
+    return np.where(values > 0, values, np.nan)
 
 
 def _mpc(of: Performance, values: np.ndarray, entries: Iterable[str]) -> np.ndarray:
