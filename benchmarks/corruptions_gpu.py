@@ -1,6 +1,6 @@
 r"""Images per second of every cell of a suite on a GPU, with the batch resident on the device.
 
-    python benchmarks/corruptions_gpu.py [--suite imagenet-c] [--batch 256] [--out results.json]
+    python benchmarks/corruptions_gpu.py [--suite imagenet-c] [--batch 256] [--only fog snow] [--out results.json]
 
 Prints one line per corruption (its severities, images/s, the fastest and slowest of the repeats), the time for 50 000
 images through all benchmark cells, peak memory per corruption, and for the slowest cells how far they are from the
@@ -9,7 +9,8 @@ memory floor: the time in which the device can read the batch once and write it 
     ncu --profile-from-start off --metrics dram__bytes_read.sum,dram__bytes_write.sum --csv \
         python benchmarks/corruptions_gpu.py --once defocus_blur/5
 
-makes one call of one cell between the profiler's marks, so that its true memory traffic can be counted.
+makes one call of one cell between the profiler's marks, so that its true memory traffic can be counted. With --kernels
+every cell is followed by the kernels that take its time.
 """
 
 from __future__ import annotations
@@ -49,12 +50,27 @@ def milliseconds(call, repeats: int) -> list[float]:
     return [start.elapsed_time(stop) for start, stop in events]
 
 
+def slowest_kernels(call, images: int, most: int = 8) -> str:
+    """The kernels of one call, with the microseconds per image of all their launches."""
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        call()
+        torch.cuda.synchronize()
+    times = [(event.self_device_time_total, event.count, event.key) for event in profile.key_averages()]
+    times = sorted((row for row in times if row[0] > 0), reverse=True)
+    total, launches = sum(row[0] for row in times), sum(row[1] for row in times)
+    lines = [f"    {time / images:8.3f} us  {count:4d} x  {name[:110]}" for time, count, name in times[:most]]
+    return "\n".join([f"    {total / images:8.3f} us in {launches} launches", *lines])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--suite", default="imagenet-c")
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--out")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="only these corruptions")
+    parser.add_argument("--severities", nargs="+", type=int, metavar="S", help="only these severities")
+    parser.add_argument("--kernels", action="store_true", help="after each cell, the kernels that take its time")
     parser.add_argument("--once", metavar="NAME[/SEVERITY]", help="one profiled call of one cell, no table")
     options = parser.parse_args()
 
@@ -76,21 +92,24 @@ def main() -> None:
     print(f"{'images/s':>26}" + "".join(title.rjust(22) for title in titles) + "   peak MiB")
 
     cells, peaks = {}, {}
-    for entry in suite.entries:
+    for entry in options.only or suite.entries:
         line = f"{entry:>26}"
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
         base = torch.cuda.memory_allocated()
-        for severity in suite.levels(entry):
+        profiles = ""
+        for severity in options.severities or suite.levels(entry):
             call = partial(scuff.corrupt, x, entry, severity, suite=suite, check=False)
             times = milliseconds(call, options.repeats)
             cells[entry, severity] = rates = sorted(1e3 * len(x) / t for t in times)
+            if options.kernels:
+                profiles += f"\n  {entry} {severity}\n{slowest_kernels(call, len(x))}"
             line += f"{statistics.median(rates):>10,.0f} ({rates[0] / 1e3:,.0f}-{rates[-1] / 1e3:,.0f}k)".rjust(22)
         peaks[entry] = (torch.cuda.max_memory_allocated() - base) / 2**20
-        print(f"{line}{peaks[entry]:>11,.0f}", flush=True)
+        print(f"{line}{peaks[entry]:>11,.0f}{profiles}", flush=True)
 
     median = {cell: statistics.median(rates) for cell, rates in cells.items()}
-    benchmark = {cell: rate for cell, rate in median.items() if cell[0] in suite.benchmark()}
+    benchmark = {cell: rate for cell, rate in median.items() if cell[0] in suite.benchmark()} or median
     seconds = sum(50_000 / rate for rate in benchmark.values())
     mean = len(benchmark) / sum(1 / rate for rate in benchmark.values())
     print(f"\n{len(benchmark)} benchmark cells: {mean:,.0f} images/s over the whole suite (harmonic mean)")

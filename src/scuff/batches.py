@@ -33,7 +33,7 @@ def from_pixels(corruption: Corruption, batch: Tensor) -> Tensor:
     """A batch as the corruption wants it: bytes or unit floats, and three channels if it needs colour."""
     x = _in_colour(corruption, batch)
     if corruption.domain == "byte":
-        return x if x.dtype == torch.uint8 else torch.round(x * 255.0).to(torch.uint8)
+        return x if x.dtype == torch.uint8 else kernels.nearest_bytes(x)
     return x if x.dtype != torch.uint8 else kernels.bytes_to_unit(x)
 
 

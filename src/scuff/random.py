@@ -117,14 +117,12 @@ def _draw(primitive, keys: Tensor, stream: str, shape: Shape, *arguments) -> Ten
 
 def uniform(keys: Tensor, stream: str, shape: Shape = (), low: float = 0.0, high: float = 1.0) -> Tensor:
     """float32, uniform between low and high: (N, *shape)."""
-    value = _draw(kernels.uniform, keys, stream, shape)
-    return value if (low, high) == (0.0, 1.0) else value.mul_(high - low).add_(low)
+    return _draw(kernels.uniform, keys, stream, shape, low, high)
 
 
 def normal(keys: Tensor, stream: str, shape: Shape = (), mean: float = 0.0, std: float = 1.0) -> Tensor:
     """float32, normal: (N, *shape)."""
-    value = _draw(kernels.normal, keys, stream, shape)
-    return value if (mean, std) == (0.0, 1.0) else value.mul_(std).add_(mean)
+    return _draw(kernels.normal, keys, stream, shape, mean, std)
 
 
 def integers(keys: Tensor, stream: str, shape: Shape = (), *, low: int, high: int) -> Tensor:

@@ -7,6 +7,7 @@ import torch
 
 import scuff
 from scuff import kernels, random
+from scuff.ops.jpeg import jpeg
 
 pytestmark = pytest.mark.cuda
 
@@ -57,6 +58,23 @@ def test_agrees_with_cpu(address: str) -> None:
         cpu = scuff.corrupt(x, address, severity)
         gpu = scuff.corrupt(x.cuda(), address, severity).cpu()
         assert torch.equal(cpu, gpu), f"severity {severity}: {int((cpu != gpu).sum())} values differ"
+
+
+@pytest.mark.parametrize("size", [(5, 3), (21, 33), (40, 25), (131, 300)])
+def test_agrees_with_cpu_at_any_size(size: tuple[int, int]) -> None:
+    x = torch.round(255 * _pictures(2, 300)[..., : size[0], : size[1]]).to(torch.uint8)
+    for address in scuff.list_corruptions("imagenet-c"):
+        for severity in (1, 5):
+            cpu, gpu = scuff.corrupt(x, address, severity), scuff.corrupt(x.cuda(), address, severity).cpu()
+            assert torch.equal(cpu, gpu), f"{address} {severity}: {int((cpu != gpu).sum())} values differ"
+
+
+@pytest.mark.parametrize("quality", [1, 37, 100, 12.3])
+def test_jpeg_gives_the_codecs_bytes(quality: float) -> None:
+    noise = torch.randint(0, 256, (3, 3, 37, 50), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+    for pixels in (noise, 255 * (noise > 127).to(torch.uint8)):
+        for swapped in (False, True):
+            assert torch.equal(jpeg(pixels.cuda(), quality, swapped).cpu(), jpeg(pixels, quality, swapped))
 
 
 @pytest.mark.parametrize("address", ADDRESSES)

@@ -87,6 +87,18 @@ def test_resample(height: int, width: int) -> None:
     assert (fast - expected).abs().max() < 1e-6
 
 
+@pytest.mark.parametrize("zooms", [0, 1, 3])
+def test_mean_zoom(zooms: int) -> None:
+    generator = torch.Generator().manual_seed(0)
+    x = _unit(17, 9)
+    rows, columns = (torch.randint(0, n, (zooms, n), generator=generator) for n in (17, 9))
+    down, across = (torch.rand(zooms, n, generator=generator) for n in (17, 9))
+    expected, fast = _both(lambda: kernels.mean_zoom(x, rows, down, columns, across))
+    assert torch.equal(fast, expected)
+    zoomed = [kernels.resample(x, *plan) for plan in zip(rows, down, columns, across, strict=True)]
+    assert (fast - (2 * x + sum(zoomed)) / (zooms + 2)).abs().max() < 1e-6
+
+
 @pytest.mark.parametrize(("height", "width"), SIZES)
 @pytest.mark.parametrize("border", ["reflect", "mirror", "zeros"])
 def test_sample_bilinear_far_outside_too(height: int, width: int, border: str) -> None:

@@ -291,6 +291,15 @@ def test_project(border: str) -> None:
     assert np.abs(fast[0, 0].numpy() - theirs).mean() < 3.0  # 1/64 pixel of noise is up to four levels
 
 
+def test_nearest_bytes_go_to_the_even_one_at_a_half() -> None:
+    levels = torch.arange(0, 511) / 2
+    theirs = np.rint((levels / 255).numpy() * np.float32(255.0)).astype(np.uint8)
+    for nearest in _both(lambda: kernels.nearest_bytes((levels / 255).view(1, 1, 1, -1))):
+        assert nearest.dtype == torch.uint8
+        assert np.array_equal(nearest.flatten().numpy(), theirs)
+    assert nearest.flatten()[::2].tolist() == list(range(256))
+
+
 @pytest.mark.parametrize(("height", "width"), SIZES)
 @pytest.mark.parametrize("channels", [1, 3])
 def test_correlate_bytes(height: int, width: int, channels: int) -> None:

@@ -13,9 +13,9 @@ from scuff.corruptions.draws import Shape, largest, pick, pick_whole
 from scuff.corruptions.motion import filter_motion, ramps
 from scuff.corruptions.registry import HENDRYCKS, NOC, SYN2NAT, register
 from scuff.kernels.constants import constant
-from scuff.kernels.portable import divide, mix
+from scuff.kernels.portable import mix
 from scuff.ops import filters
-from scuff.ops.resize import clipped_zoom
+from scuff.ops.resize import mean_zoom
 from scuff.ops.warp import pixel_grid
 from scuff.ranges import Range
 
@@ -131,8 +131,7 @@ def motion_blur(pixels: Tensor, angle: Tensor, *, radius: int, sigma: float) -> 
     One-sided: a half Gaussian of deviation `sigma` that starts at the pixel and is cut after 2 radius + 1 taps. Bytes
     are made as ImageMagick makes them, which the original called.
     """
-    levels = filters.motion_blur(pixels.float(), angle, radius, sigma)
-    return filters.imagemagick_bytes(levels).to(torch.uint8)
+    return filters.motion_bytes(pixels, angle, radius, sigma)
 
 
 @lru_cache(maxsize=8)
@@ -148,10 +147,7 @@ def zoom_blur(x: Tensor, *, steps: int, step: float) -> Tensor:
     The sharp image counts twice, once for itself and once as the zoom by 1.
     """
     increment = (1.0 + step) - 1.0  # the factors of a floating-point range: their rounding decides some crop sizes
-    total = x + x
-    for k in range(1, steps):
-        total += clipped_zoom(x, 1.0 + k * increment)
-    return divide(total, steps + 1)
+    return mean_zoom(x, tuple(1.0 + k * increment for k in range(1, steps)))
 
 
 # --- kernels drawn per image ----------------------------------------------------------------------------------------

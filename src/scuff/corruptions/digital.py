@@ -14,6 +14,7 @@ from scuff.corruptions.registry import HENDRYCKS, MICHAELIS, NOC, SYN2NAT, regis
 from scuff.kernels import portable
 from scuff.kernels.constants import constant
 from scuff.kernels.portable import divide
+from scuff.kernels.reference.filters import affine_reads
 from scuff.ops import filters, jpeg, resize, warp
 from scuff.ops.colour import scale_saturation
 from scuff.ops.tables import map_levels, round8
@@ -61,30 +62,25 @@ def _draw_elastic(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     }
 
 
-def _kneaded(
-    shape: tuple[int, ...], dx: Tensor, dy: Tensor, alpha: float, sigma: float | tuple[float, float]
-) -> tuple[Tensor, Tensor]:
-    """Where the second step reads: every pixel moved by smooth noise."""
-    rows, columns = warp.pixel_grid(shape[-2], shape[-1], dx.device)
-    field = filters.gaussian_blur(torch.stack((dy, dx), dim=1), sigma, truncate=3.0, border="reflect")
+def _smooth(dx: Tensor, dy: Tensor, sigma: float | tuple[float, float]) -> Tensor:
+    """Noise as a field (N, 2, H, W), down and across, that moves neighbours alike."""
+    return filters.gaussian_blur(torch.stack((dy, dx), dim=1), sigma, truncate=3.0, border="reflect")
+
+
+def _moved(field: Tensor, alpha: float) -> tuple[Tensor, Tensor]:
+    """Where pixels are read that a field moves."""
+    rows, columns = warp.pixel_grid(field.shape[-2], field.shape[-1], field.device)
     return rows + alpha * field[:, 0], columns + alpha * field[:, 1]
-
-
-def _affine_reads(back: Tensor, rows: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
-    """Rows and columns, sent through (N, 2, 3) maps."""
-    to_column, to_row = back[:, :, :, None, None].unbind(1)
-    row, column = (to[:, 0] * columns + to[:, 1] * rows + to[:, 2] for to in (to_row, to_column))
-    return row, column
 
 
 def _elastic_motion(
     shape: Shape, pull: Tensor, dx: Tensor, dy: Tensor, *, alpha: float, sigma: float, jitter: float
 ) -> Motion:
-    kneaded = Motion(shape[1:], None, *_kneaded(shape, dx, dy, alpha, sigma))
+    kneaded = Motion(shape[1:], None, *_moved(_smooth(dx, dy, sigma), alpha))
     back = warp.pulled(shape, pull, jitter)
     if back is None:
         return kneaded
-    rows, columns = _affine_reads(back.float(), *kneaded.sources())
+    rows, columns = affine_reads(back.float(), *kneaded.sources())
     return Motion(shape[1:], rows=rows, columns=columns, ghosts=kneaded.filled())
 
 
@@ -99,31 +95,37 @@ def elastic_transform(
     """
     back = warp.pulled(x.shape, pull, jitter)
     if back is not None:
-        grid = warp.pixel_grid(x.shape[-2], x.shape[-1], x.device)
-        x = kernels.sample_bilinear(x, *_affine_reads(back.float(), *grid), border="mirror")
-    return kernels.sample_bilinear(x, *_kneaded(x.shape, dx, dy, alpha, sigma), border="reflect")
+        x = kernels.sample_affine(x, back.float(), "mirror")
+    return kernels.sample_displaced(x, _smooth(dx, dy, sigma), alpha, "reflect")
 
 
 def _draw_knead(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     return {axis: random.uniform(keys, axis, shape[1:], -1.0, 1.0) for axis in ("dx", "dy")}
 
 
-def _kneaded_sides(
-    shape: tuple[int, ...], dx: Tensor, dy: Tensor, *, alpha: float, reach: float, smoothness: float
-) -> tuple[Tensor, Tensor]:
-    height, width = shape[-2:]
-    return _kneaded(shape, dx, dy, alpha * reach * height, (smoothness * height, smoothness * width))
+def _kneading(dx: Tensor, dy: Tensor, alpha: float, reach: float, smoothness: float) -> tuple[Tensor, float]:
+    """A field, and how far it moves pixels."""
+    height, width = dx.shape[-2:]
+    return _smooth(dx, dy, (smoothness * height, smoothness * width)), alpha * reach * height
 
 
-@register(family="digital", reference=MICHAELIS, limits=LIMITS, draw=_draw_knead, motion=field_motion(_kneaded_sides))
+@register(
+    family="digital",
+    reference=MICHAELIS,
+    limits=LIMITS,
+    draw=_draw_knead,
+    motion=field_motion(
+        lambda shape, dx, dy, *, alpha, reach, smoothness: _moved(*_kneading(dx, dy, alpha, reach, smoothness))
+    ),
+)
 def knead(x: Tensor, dx: Tensor, dy: Tensor, *, alpha: float, reach: float, smoothness: float) -> Tensor:
     """Kneading alone: a smooth random displacement, and no affine map before it. COCO-C calls it elastic_transform.
 
     Noise of up to `reach` of the height is smoothed by a Gaussian of `smoothness` of either side, and multiplied by
     `alpha`: all lengths go with the picture.
     """
-    at = _kneaded_sides(x.shape, dx, dy, alpha=alpha, reach=reach, smoothness=smoothness)
-    return kernels.sample_bilinear(x, *at, border="reflect")
+    field, amount = _kneading(dx, dy, alpha, reach, smoothness)
+    return kernels.sample_displaced(x, field, amount, "reflect")
 
 
 @hendrycks(domain="byte")

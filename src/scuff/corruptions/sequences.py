@@ -13,7 +13,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from scuff import random
+from scuff import kernels, random
 from scuff.corruptions import noise, weather
 from scuff.corruptions.draws import Shape
 from scuff.corruptions.motion import Motion, matrix_motion, ramps, shifted
@@ -110,7 +110,7 @@ def motion_blur_frames(pixels: Tensor, *, frames: int, first: float, step: float
     """
     levels = pixels.float()
     for angle in _values(frames, first, step):
-        yield filters.imagemagick_bytes(filters.motion_blur(levels, angle, radius, sigma)).to(torch.uint8)
+        yield filters.motion_bytes(levels, angle, radius, sigma)
 
 
 def _about_middle(shape: Shape, back: warp.Matrix2) -> Motion:
@@ -156,7 +156,7 @@ def snow_frames(
 
     Degrees, clockwise from the right. Flakes and scene are those of snow.
     """
-    flakes, scene = weather.snowflakes(layer, zoom, threshold), weather.whitened(x, keep)
+    flakes, scene = weather.snowflakes(layer, zoom, threshold), kernels.whiten(x, keep)
     for angle in _values(frames, first, step):
         yield weather.falling_snow(scene, flakes, angle, radius, sigma)
 

@@ -14,9 +14,8 @@ from scuff.corruptions.draws import Shape
 from scuff.corruptions.motion import Motion
 from scuff.corruptions.registry import HENDRYCKS, Parameters, register
 from scuff.kernels.constants import constant
-from scuff.kernels.portable import divide
 from scuff.ops import edges, filters
-from scuff.ops.colour import luma, shift_value
+from scuff.ops.colour import shift_value
 from scuff.ops.resize import clipped_zoom, resample_bilinear
 from scuff.ops.textures import plasma_size
 from scuff.ranges import Range
@@ -57,12 +56,7 @@ def snow(
     Noise of the given `mean` and `std` is magnified by `zoom`; what exceeds `threshold` are flakes. The layer is added
     twice, once rotated by half a turn. A share 1 - `keep` of the scene is whitened.
     """
-    return falling_snow(whitened(x, keep), snowflakes(layer, zoom, threshold), angle, radius, sigma)
-
-
-def whitened(x: Tensor, keep: float) -> Tensor:
-    """The pale light of a snowy day on a share 1 - `keep` of the scene."""
-    return keep * x + (1.0 - keep) * torch.maximum(x, 1.5 * luma(x) + 0.5)
+    return falling_snow(kernels.whiten(x, keep), snowflakes(layer, zoom, threshold), angle, radius, sigma)
 
 
 def snowflakes(layer: Tensor, zoom: float, threshold: float) -> Tensor:
@@ -73,8 +67,7 @@ def snowflakes(layer: Tensor, zoom: float, threshold: float) -> Tensor:
 
 def falling_snow(scene: Tensor, flakes: Tensor, angle: Tensor | float, radius: int, sigma: float) -> Tensor:
     """Add flakes, smeared along their fall, to a scene: once as they are and once rotated by half a turn."""
-    streaks = divide(filters.imagemagick_bytes(filters.motion_blur(flakes, angle, radius, sigma)), 255.0)
-    return scene + streaks + streaks.flip((-2, -1))
+    return kernels.add_streaks(scene, filters.motion_bytes(flakes, angle, radius, sigma))
 
 
 def _draw_frost(keys: Tensor, shape: Shape, *, scale: float) -> dict[str, Tensor]:

@@ -199,16 +199,26 @@ def motion_blur(x: Tensor, angle: Tensor | float, radius: int, sigma: float) -> 
     A half Gaussian of deviation `sigma`. Tap k lies ceil(k cos - 1/2) columns right and ceil(k sin - 1/2) rows down of
     the pixel, clamped to the image. The blur is one-sided, so it also displaces the picture.
     """
+    return kernels.correlate(x, *_motion_plan(x, angle, radius, sigma))
+
+
+def motion_bytes(levels: Tensor, angle: Tensor | float, radius: int, sigma: float) -> Tensor:
+    """`motion_blur` of 0..255, uint8 or float32, as bytes; they are made as ImageMagick makes them."""
+    return kernels.smear_bytes(levels, *_motion_plan(levels, angle, radius, sigma))
+
+
+def _motion_plan(x: Tensor, angle: Tensor | float, radius: int, sigma: float) -> tuple[Tensor, ...]:
+    """Rows and columns of the padded image, offsets into it, and weights."""
     if isinstance(angle, Tensor):
         sin, cos = kernels.sine_and_cosine(torch.deg2rad(angle.double()))
-        dy, dx, weights = _motion_taps(cos, sin, radius, sigma)
+        taps = _motion_taps(cos, sin, radius, sigma)
     else:
-        dy, dx, weights = _shared_motion_taps(angle, radius, sigma, x.device)
+        taps = _shared_motion_taps(angle, radius, sigma, x.device)
     rows, columns = (padded_index(n, 2 * radius, 2 * radius, "edge", x.device) for n in x.shape[-2:])
-    return kernels.correlate(x, rows, columns, dy, dx, weights)
+    return rows, columns, *taps
 
 
-def _motion_taps(cos: Tensor, sin: Tensor, radius: int, sigma: float) -> tuple[Tensor, Tensor, Tensor]:
+def _motion_taps(cos: Tensor, sin: Tensor, radius: int, sigma: float) -> tuple[Tensor, ...]:
     """Offsets into the padded image, and weights: (N, 2 radius + 1) for N directions."""
     k = torch.arange(2 * radius + 1, dtype=torch.float64, device=cos.device)
     taps = portable.scaled_to_one([portable.gaussian(t, sigma) for t in range(2 * radius + 1)])
@@ -222,8 +232,3 @@ def _shared_motion_taps(angle: float, radius: int, sigma: float, device: torch.d
     """With correctly rounded cosines: at 60 degrees the last bit decides where taps fall."""
     cos, sin = (torch.tensor([f(math.radians(angle))], dtype=torch.float64) for f in (portable.cos, portable.sin))
     return tuple(taps.to(device) for taps in _motion_taps(cos, sin, radius, sigma))
-
-
-def imagemagick_bytes(levels: Tensor) -> Tensor:
-    """0..255 reals to bytes as ImageMagick does it: round to 16 bits, then truncate to 8."""
-    return torch.floor(portable.divide(torch.floor(257.0 * levels + 0.5), 257.0)).clamp(0, 255)

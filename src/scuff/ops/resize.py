@@ -23,6 +23,21 @@ def clipped_zoom(x: Tensor, factor: float) -> Tensor:
     return kernels.resample(x, *rows, *columns)
 
 
+def mean_zoom(x: Tensor, factors: tuple[float, ...]) -> Tensor:
+    """The mean of (N, C, H, W), which counts twice, and its zooms."""
+    rows, columns = (_zoom_axes(n, factors, x.device) for n in x.shape[-2:])
+    return kernels.mean_zoom(x, *rows, *columns)
+
+
+@lru_cache(maxsize=64)
+def _zoom_axes(length: int, factors: tuple[float, ...], device: torch.device) -> tuple[Tensor, Tensor]:
+    """The plans of several zooms, (Z, length) each."""
+    plans = [_zoom_axis(length, factor, device) for factor in factors]
+    if not plans:
+        return torch.empty(0, length, dtype=torch.int64, device=device), torch.empty(0, length, device=device)
+    return torch.stack([left for left, _ in plans]), torch.stack([share for _, share in plans])
+
+
 @lru_cache(maxsize=256)
 def _zoom_axis(length: int, factor: float, device: torch.device) -> tuple[Tensor, Tensor]:
     """For each output pixel the input pixel to its left (or above), and the share of the next one."""

@@ -15,6 +15,7 @@ from scuff.kernels import portable
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.numba_cpu.compiling import F32, compiled, fill, fma, inlined
 from scuff.kernels.numba_cpu.functions import exponential, logarithm
+from scuff.kernels.reference.random import stretched
 from scuff.kernels.threads import over_images
 
 U32, U64, I32 = np.uint32, np.uint64, np.int32
@@ -179,16 +180,16 @@ def words(keys: Tensor, stream: int, count: int) -> Tensor:
 
 
 @kernel
-def uniform(keys: Tensor, stream: int, count: int) -> Tensor:
+def uniform(keys: Tensor, stream: int, count: int, low: float = 0.0, high: float = 1.0) -> Tensor:
     out = np.empty((len(keys), count), F32)
-    return _generate(keys, stream, count, out, _map_uniform)
+    return stretched(_generate(keys, stream, count, out, _map_uniform), high - low, low)
 
 
 @kernel
-def normal(keys: Tensor, stream: int, count: int) -> Tensor:
+def normal(keys: Tensor, stream: int, count: int, mean: float = 0.0, std: float = 1.0) -> Tensor:
     even = count + count % 2  # Box-Muller makes pairs
     out = np.empty((len(keys), even), F32)
-    return _generate(keys, stream, even, out, _map_normal_rows)[:, :count]
+    return stretched(_generate(keys, stream, even, out, _map_normal_rows)[:, :count], std, mean)
 
 
 @kernel

@@ -10,7 +10,10 @@ from scuff.kernels.constants import constant
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.portable import divide
 
-__all__ = ["dither_rows", "lookup", "map_colours", "mean_grey", "mix_bytes", "mix_channels", "mix_grey"]
+__all__ = [
+    "add_streaks", "dither_rows", "lookup", "map_colours", "mean_grey", "mix_bytes", "mix_channels", "mix_grey",
+    "whiten",
+]  # fmt: skip
 
 
 @kernel
@@ -190,3 +193,20 @@ def dither_rows(pixels: Tensor, levels: int) -> Tensor:
         out.append(255 * (levels * current >> 8) // (levels - 1))
         error = current - out[-1]
     return torch.stack(out, dim=-1).to(torch.uint8)
+
+
+@kernel
+def whiten(x: Tensor, keep: float) -> Tensor:
+    """The pale light of a snowy day on a share 1 - `keep` of float32 (N, C, H, W), grey or RGB.
+
+    Bit-equal in every back end: every product and sum is rounded, red first.
+    """
+    luma = 0.299 * x[:, :1] + 0.587 * x[:, 1:2] + 0.114 * x[:, 2:] if x.shape[1] == 3 else x
+    return keep * x + (1.0 - keep) * torch.maximum(x, 1.5 * luma + 0.5)
+
+
+@kernel
+def add_streaks(scene: Tensor, streaks: Tensor) -> Tensor:
+    """Add uint8 (N, 1, H, W), as shares of 255, to float32 (N, C, H, W): as they are, then rotated by half a turn."""
+    unit = divide(streaks.float(), 255.0)
+    return scene + unit + unit.flip((-2, -1))

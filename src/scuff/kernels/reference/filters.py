@@ -9,7 +9,10 @@ from scuff.kernels.borders import fold
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.portable import divide, fused, mix
 
-__all__ = ["box_mean", "correlate", "correlate_bytes", "correlate_twice", "median", "resample", "sample_bilinear"]
+__all__ = [
+    "box_mean", "correlate", "correlate_bytes", "correlate_twice", "mean_zoom", "median", "resample", "sample_affine",
+    "sample_bilinear", "sample_displaced", "smear_bytes",
+]  # fmt: skip
 
 
 @kernel
@@ -18,8 +21,9 @@ def correlate(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, 
 
     out[i, j] = sum over t of weights[t] * x[rows[i + dy[t]], columns[j + dx[t]]], for every image and channel.
     `rows` and `columns` (int64) are the image's indices with a border around them, so that every shift finds a pixel.
-    Offsets are int32 >= 0 and, like the weights, (N, T), or (1, T) when every image shares them. Bit-equal in every
-    back end: each tap is added to the sum of those before it by one fused multiply-add.
+    Offsets are int32 >= 0 and, like the weights, (N, T), or (1, T) when every image shares them; shared taps that fill
+    more than half of their rectangle come row by row, each place once. Bit-equal in every back end: each tap is added
+    to the sum of those before it by one fused multiply-add.
     """
     n, c, h, w = x.shape
     padded = x.index_select(2, rows).index_select(3, columns).flatten(2)
@@ -49,6 +53,13 @@ def correlate_bytes(pixels: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, d
 
 
 @kernel
+def smear_bytes(levels: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
+    """`correlate` from levels, uint8 or float32, to bytes by ImageMagick's rule: round to 16 bits, truncate to 8."""
+    sums = correlate(levels.float(), rows, columns, dy, dx, weights)
+    return torch.floor(divide(torch.floor(257.0 * sums + 0.5), 257.0)).clamp(0, 255).to(torch.uint8)
+
+
+@kernel
 def resample(x: Tensor, rows: Tensor, row_shares: Tensor, columns: Tensor, column_shares: Tensor) -> Tensor:
     """Separable linear interpolation of float32 (N, C, H, W).
 
@@ -58,6 +69,18 @@ def resample(x: Tensor, rows: Tensor, row_shares: Tensor, columns: Tensor, colum
     h, w = x.shape[-2:]
     x = mix(x.index_select(2, rows), x.index_select(2, (rows + 1).clamp(max=h - 1)), row_shares[:, None])
     return mix(x.index_select(3, columns), x.index_select(3, (columns + 1).clamp(max=w - 1)), column_shares)
+
+
+@kernel
+def mean_zoom(x: Tensor, rows: Tensor, row_shares: Tensor, columns: Tensor, column_shares: Tensor) -> Tensor:
+    """The mean of an image, which counts twice, and of its zooms: `resample` by each of Z plans (Z, H) and (Z, W).
+
+    Bit-equal in every back end: added one after the other.
+    """
+    total = x + x
+    for plan in zip(rows, row_shares, columns, column_shares, strict=True):
+        total += resample(x, *plan)
+    return divide(total, len(rows) + 2)
 
 
 @kernel
@@ -86,6 +109,35 @@ def sample_bilinear(x: Tensor, rows: Tensor, columns: Tensor, border: str) -> Te
             inside = ((i >= 0) & (i < h) & (j >= 0) & (j < w))[:, None]
             total = total + torch.where(inside, (row_share * column_share) * read(i, j), 0.0)
     return total
+
+
+@kernel
+def sample_affine(x: Tensor, maps: Tensor, border: str) -> Tensor:
+    """`sample_bilinear` where maps (N, 2, 3) send the column and row of each pixel: a column + b row + c.
+
+    Bit-equal in every back end: products and sums are rounded, from the left.
+    """
+    return sample_bilinear(x, *affine_reads(maps, *pixel_grid(x)), border)
+
+
+def affine_reads(maps: Tensor, rows: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
+    """Rows and columns, sent through (N, 2, 3) maps."""
+    to_column, to_row = maps[:, :, :, None, None].unbind(1)
+    row, column = (to[:, 0] * columns + to[:, 1] * rows + to[:, 2] for to in (to_row, to_column))
+    return row, column
+
+
+@kernel
+def sample_displaced(x: Tensor, field: Tensor, amount: float, border: str) -> Tensor:
+    """`sample_bilinear` where `amount` times a field (N, 2, H, W), down and across, moves each pixel."""
+    rows, columns = pixel_grid(x)
+    return sample_bilinear(x, rows + amount * field[:, 0], columns + amount * field[:, 1], border)
+
+
+def pixel_grid(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Row and column of each pixel of (N, C, H, W), as float32 (H, 1) and (1, W)."""
+    rows, columns = (torch.arange(n, device=x.device, dtype=torch.float32) for n in x.shape[-2:])
+    return rows[:, None], columns[None]
 
 
 def _fold(at: Tensor, length: int, border: str) -> Tensor:

@@ -11,13 +11,19 @@ from torch import Tensor
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.portable import divide
 
-__all__ = ["bytes_to_unit", "local_copies", "pixelate", "unit_to_bytes"]
+__all__ = ["bytes_to_unit", "local_copies", "nearest_bytes", "pixelate", "unit_to_bytes"]
 
 
 @kernel
 def bytes_to_unit(pixels: Tensor) -> Tensor:
     """uint8 of any strides -> contiguous float32 v / 255, rounded correctly in every back end."""
     return divide(pixels.to(torch.float32, memory_format=torch.contiguous_format), 255.0)
+
+
+@kernel
+def nearest_bytes(batch: Tensor) -> Tensor:
+    """float32 in [0, 1] -> the nearest byte; halves go to the even one."""
+    return torch.round(batch * 255.0).to(torch.uint8)
 
 
 @kernel
@@ -92,7 +98,7 @@ def _nearest(length: int, size: int, device: torch.device) -> Tensor:
 
 
 @lru_cache(maxsize=256)
-def _windows(length: int, size: int, device: torch.device) -> tuple[Tensor, Tensor, int]:
+def windows(length: int, size: int, device: torch.device) -> tuple[Tensor, Tensor, int]:
     """First index and length of each box window, and the greatest length."""
     start, stop = box_windows(length, size)
     return torch.from_numpy(start).to(device), torch.from_numpy(stop - start).to(device), int((stop - start).max())
@@ -100,7 +106,7 @@ def _windows(length: int, size: int, device: torch.device) -> tuple[Tensor, Tens
 
 def _box_shrink(pixels: Tensor, size: int, dim: int) -> Tensor:
     """Equal-weight means over Pillow's BOX windows, rounded half up to bytes."""
-    start, length, longest = _windows(pixels.shape[dim], size, pixels.device)
+    start, length, longest = windows(pixels.shape[dim], size, pixels.device)
     shape = [1, 1, 1, 1]
     shape[dim] = size
     length = length.view(shape).int()

@@ -45,9 +45,14 @@ def words(keys: Tensor, stream: int, count: int) -> Tensor:
 
 
 @kernel
-def uniform(keys: Tensor, stream: int, count: int) -> Tensor:
-    """float32 in (0, 1], one per word: (N, count). Bit-equal in every back end."""
-    return _unit(words(keys, stream, count))
+def uniform(keys: Tensor, stream: int, count: int, low: float = 0.0, high: float = 1.0) -> Tensor:
+    """float32 in (0, 1], one per word, times high - low, plus low: (N, count). Bit-equal in every back end."""
+    return stretched(_unit(words(keys, stream, count)), high - low, low)
+
+
+def stretched(values: Tensor, factor: float, offset: float) -> Tensor:
+    """values * factor + offset, with two roundings and in place."""
+    return values if (factor, offset) == (1.0, 0.0) else values.mul_(factor).add_(offset)
 
 
 def _unit(word: Tensor) -> Tensor:
@@ -56,8 +61,8 @@ def _unit(word: Tensor) -> Tensor:
 
 
 @kernel
-def normal(keys: Tensor, stream: int, count: int) -> Tensor:
-    """Standard normal float32 by Box-Muller on pairs of words: (N, count).
+def normal(keys: Tensor, stream: int, count: int, mean: float = 0.0, std: float = 1.0) -> Tensor:
+    """Standard normal float32 by Box-Muller on pairs of words, times std, plus mean: (N, count).
 
     Bit-equal in every back end: logarithm, sine and cosine are short polynomials by fused multiply-adds, the rest are
     single roundings.
@@ -65,7 +70,7 @@ def normal(keys: Tensor, stream: int, count: int) -> Tensor:
     u = uniform(keys, stream, count + count % 2).unflatten(1, (-1, 2))
     radius = square_root(-2.0 * _log(u[..., 0].contiguous()))
     sine, cosine = _turn(u[..., 1].contiguous())
-    return torch.stack((radius * cosine, radius * sine), dim=-1).flatten(1)[:, :count]
+    return stretched(torch.stack((radius * cosine, radius * sine), dim=-1).flatten(1)[:, :count], std, mean)
 
 
 # Minimax polynomials for float32, the highest power first.

@@ -1,4 +1,4 @@
-"""Colours through a colour space and back, in registers; dither."""
+"""Colours through a colour space and back, in registers; dither; snow."""
 
 from __future__ import annotations
 
@@ -108,3 +108,51 @@ def dither_rows(pixels: Tensor, levels: int) -> Tensor:
     rows = pixels.shape[:-1].numel()
     sizes = (rows, height, width, levels)
     return launch(_dither_kernel, (triton.cdiv(rows, ROWS),), out, pixels, out, *sizes, LANES=ROWS, num_warps=1)
+
+
+@triton.jit
+def _whiten_kernel(x, out, size, keep, rest, CHANNELS: tl.constexpr, LANES: tl.constexpr):
+    at = tl.program_id(1) * LANES + tl.arange(0, LANES)
+    start = tl.program_id(0).to(tl.int64) * CHANNELS * size
+    luma = tl.load(x + start + at, mask=at < size, other=0.0)
+    if CHANNELS == 3:
+        luma = 0.299 * luma + 0.587 * tl.load(x + start + size + at, mask=at < size, other=0.0)
+        luma += 0.114 * tl.load(x + start + 2 * size + at, mask=at < size, other=0.0)
+    pale = 1.5 * luma + 0.5
+    for c in tl.static_range(CHANNELS):
+        value = tl.load(x + start + c * size + at, mask=at < size, other=0.0)
+        tl.store(out + start + c * size + at, keep * value + rest * tl.maximum(value, pale), mask=at < size)
+
+
+@kernel
+def whiten(x: Tensor, keep: float) -> Tensor:
+    x, (n, channels, height, width) = x.contiguous(), x.shape
+    out, size = torch.empty_like(x), height * width
+    return launch(
+        _whiten_kernel, (n, triton.cdiv(size, LANES)), out,
+        x, out, size, keep, 1.0 - keep, CHANNELS=channels, LANES=LANES,
+    )  # fmt: skip
+
+
+@triton.jit
+def _streaks_kernel(scene, streaks, out, size, CHANNELS: tl.constexpr, LANES: tl.constexpr):
+    image = tl.program_id(0).to(tl.int64)
+    at = tl.program_id(1) * LANES + tl.arange(0, LANES)
+    streaks += image * size
+    here = tl.load(streaks + at, mask=at < size, other=0).to(tl.float32)
+    turned = tl.load(streaks + (size - 1 - at), mask=at < size, other=0).to(tl.float32)
+    here, turned = tl.div_rn(here, tl.zeros_like(here) + 255.0), tl.div_rn(turned, tl.zeros_like(here) + 255.0)
+    for c in tl.static_range(CHANNELS):
+        place = (image * CHANNELS + c) * size + at
+        value = tl.load(scene + place, mask=at < size, other=0.0)
+        tl.store(out + place, value + here + turned, mask=at < size)
+
+
+@kernel
+def add_streaks(scene: Tensor, streaks: Tensor) -> Tensor:
+    scene, (n, channels, height, width) = scene.contiguous(), scene.shape
+    out, size = torch.empty_like(scene), height * width
+    return launch(
+        _streaks_kernel, (n, triton.cdiv(size, LANES)), out,
+        scene, streaks.contiguous(), out, size, CHANNELS=channels, LANES=LANES,
+    )  # fmt: skip

@@ -14,43 +14,46 @@ LANES = 256
 
 
 @triton.jit
-def _correlate_kernel(
-    padded, dy, dx, weights, out, channels, height, width, tall, wide, taps, shared,
-    ROWS: tl.constexpr, COLUMNS: tl.constexpr,
-):  # fmt: skip
-    plane = tl.program_id(0).to(tl.int64)
-    list_start = tl.where(shared, 0, plane // channels * taps)
-    row = tl.program_id(1) * ROWS + tl.arange(0, ROWS)[:, None]
-    column = tl.program_id(2) * COLUMNS + tl.arange(0, COLUMNS)[None, :]
-    inside = (row < height) & (column < width)
-    source = padded + plane * tall * wide + row * wide + column
-    total = tl.zeros((ROWS, COLUMNS), tl.float32)
-    for t in range(taps):
-        shift = tl.load(dy + list_start + t) * wide + tl.load(dx + list_start + t)
-        value = tl.load(source + shift, mask=inside, other=0.0)
-        total = tl.fma(tl.zeros_like(value) + tl.load(weights + list_start + t), value, total)
-    tl.store(out + plane * height * width + row * width + column, total, mask=inside)
-
-
-@kernel
-def correlate(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
-    n, channels, height, width = x.shape
-    padded = x if len(rows) == height else x.index_select(2, rows)
-    padded = (padded if len(columns) == width else padded.index_select(3, columns)).contiguous()
-    tall, wide = padded.shape[-2:]
-    out = torch.empty(x.shape, device=x.device)
-    tile, across = 8, min(256, triton.next_power_of_2(width))
-    return launch(
-        _correlate_kernel, (n * channels, triton.cdiv(height, tile), triton.cdiv(width, across)), out,
-        padded, dy.contiguous(), dx.contiguous(), weights.contiguous(), out,
-        channels, height, width, tall, wide, dy.shape[1], len(dy) == 1, ROWS=tile, COLUMNS=across,
-    )  # fmt: skip
-
-
-@triton.jit
 def mix(a, b, share):
     """See `scuff.kernels.portable`."""
     return a + share * (b - a)
+
+
+@triton.jit
+def _zooms_kernel(
+    x, rows, row_shares, columns, column_shares, out, planes, height, width, zooms,
+    PLANES: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
+):  # fmt: skip
+    """All zooms of a pixel in registers. A tile reads tiles, which the caches hold; planes share where they read."""
+    plane = tl.program_id(2).to(tl.int64) * PLANES + tl.arange(0, PLANES)[:, None]
+    lane = tl.arange(0, ROWS * COLUMNS)[None, :]
+    row, column = tl.program_id(1) * ROWS + lane // COLUMNS, tl.program_id(0) * COLUMNS + lane % COLUMNS
+    used = (row < height) & (column < width) & (plane < planes)
+    i, j = tl.minimum(row, height - 1), tl.minimum(column, width - 1)  # what is not used reads somewhere harmless
+    start = tl.minimum(plane, planes - 1) * height * width
+    value = tl.load(x + (start + i * width + j))
+    total = value + value
+    for z in range(zooms):
+        top, left = tl.load(rows + (z * height + i)).to(tl.int32), tl.load(columns + (z * width + j)).to(tl.int32)
+        down, across = tl.load(row_shares + (z * height + i)), tl.load(column_shares + (z * width + j))
+        above, below = top * width, tl.minimum(top + 1, height - 1) * width
+        right = tl.minimum(left + 1, width - 1)
+        near = mix(tl.load(x + (start + above + left)), tl.load(x + (start + below + left)), down)
+        far = mix(tl.load(x + (start + above + right)), tl.load(x + (start + below + right)), down)
+        total += mix(near, far, across)
+    mean = tl.div_rn(total, tl.zeros_like(total) + (zooms + 2.0))
+    tl.store(out + (plane * height * width + row * width + column), mean, mask=used)
+
+
+@kernel
+def mean_zoom(x: Tensor, rows: Tensor, row_shares: Tensor, columns: Tensor, column_shares: Tensor) -> Tensor:
+    x, (n, channels, height, width) = x.contiguous(), x.shape
+    out = torch.empty_like(x)
+    return launch(
+        _zooms_kernel, (triton.cdiv(width, 32), triton.cdiv(height, 16), triton.cdiv(n * channels, 2)), out,
+        x, rows, row_shares, columns, column_shares, out, n * channels, height, width, len(rows),
+        PLANES=2, ROWS=16, COLUMNS=32,
+    )  # fmt: skip
 
 
 @triton.jit
@@ -99,14 +102,24 @@ def _share(image, i, j, share, height, width):
 
 @triton.jit
 def _sample_kernel(
-    x, rows, columns, out, channels, height, width, count, tall_period, wide_period,
-    ZEROS: tl.constexpr, EDGE: tl.constexpr, LANES: tl.constexpr,
+    x, places, more, out, channels, height, width, count, amount, tall_period, wide_period,
+    AT: tl.constexpr, ZEROS: tl.constexpr, EDGE: tl.constexpr, LANES: tl.constexpr,
 ):  # fmt: skip
+    """AT says what `places` are: rows, with columns as `more`; maps; or a field."""
     image = tl.program_id(1).to(tl.int64)
     at = tl.program_id(0) * LANES + tl.arange(0, LANES)
     inside = at < count
-    y = tl.load(rows + image * count + at, mask=inside, other=0.0)
-    z = tl.load(columns + image * count + at, mask=inside, other=0.0)
+    i, j = (at // width).to(tl.float32), (at % width).to(tl.float32)
+    if AT == "reads":
+        y = tl.load(places + image * count + at, mask=inside, other=0.0)
+        z = tl.load(more + image * count + at, mask=inside, other=0.0)
+    elif AT == "maps":
+        m = places + image * 6
+        z = tl.load(m) * j + tl.load(m + 1) * i + tl.load(m + 2)
+        y = tl.load(m + 3) * j + tl.load(m + 4) * i + tl.load(m + 5)
+    else:
+        y = i + amount * tl.load(places + 2 * image * count + at, mask=inside, other=0.0)
+        z = j + amount * tl.load(places + (2 * image + 1) * count + at, mask=inside, other=0.0)
     if ZEROS:
         y = tl.minimum(tl.maximum(y, -1.0), height * 1.0)
         z = tl.minimum(tl.maximum(z, -1.0), width * 1.0)
@@ -133,15 +146,32 @@ def _sample_kernel(
 
 @kernel
 def sample_bilinear(x: Tensor, rows: Tensor, columns: Tensor, border: str) -> Tensor:
+    return _sample("reads", x, rows.contiguous(), columns.contiguous(), rows.shape[1:], border)
+
+
+@kernel
+def sample_affine(x: Tensor, maps: Tensor, border: str) -> Tensor:
+    maps = maps.contiguous()
+    return _sample("maps", x, maps, maps, x.shape[-2:], border)
+
+
+@kernel
+def sample_displaced(x: Tensor, field: Tensor, amount: float, border: str) -> Tensor:
+    field = field.contiguous()
+    return _sample("field", x, field, field, x.shape[-2:], border, amount)
+
+
+def _sample(
+    at: str, x: Tensor, places: Tensor, more: Tensor, size: torch.Size, border: str, amount: float = 1.0
+) -> Tensor:
     x, (n, channels, height, width) = x.contiguous(), x.shape
-    out = torch.empty(n, channels, *rows.shape[1:], device=x.device)
-    count = rows.shape[1:].numel()
+    out, count = torch.empty(n, channels, *size, device=x.device), size.numel()
     edge = 0.5 if border == "reflect" else 0.0
     periods = [max(2.0 * (length - 1 + 2.0 * edge), 1.0) for length in (height, width)]
     return launch(
         _sample_kernel, (triton.cdiv(count, LANES), n), out,
-        x, rows.contiguous(), columns.contiguous(), out, channels, height, width, count, *periods,
-        ZEROS=border == "zeros", EDGE=edge, LANES=LANES,
+        x, places, more, out, channels, height, width, count, float(amount), *periods,
+        AT=at, ZEROS=border == "zeros", EDGE=edge, LANES=LANES,
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Bytes in and out, and glass blur's copies."""
+"""Bytes in and out, glass blur's copies, pixelate's boxes."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import triton.language as tl
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
+from scuff.kernels.reference.pixels import windows
 from scuff.kernels.triton_gpu.launching import launch
 
-LANES = 1024
+LANES, BOXES = 1024, 128
+WARP_LANES = 128  # of a single warp, whose lanes agree on the end of a loop without waiting for others
 
 
 @triton.jit
@@ -24,21 +26,27 @@ def _strided(at, channels, height, width, sn, sc, sh, sw):
 
 
 @triton.jit
-def _to_unit_kernel(pixels, out, count, channels, height, width, sn, sc, sh, sw, LANES: tl.constexpr):
+def _to_unit_kernel(
+    pixels, out, count, channels, height, width, sn, sc, sh, sw, PLAIN: tl.constexpr, LANES: tl.constexpr
+):  # fmt: skip
     at = tl.program_id(0).to(tl.int64) * LANES + tl.arange(0, LANES)
     inside = at < count
-    value = tl.load(pixels + _strided(at, channels, height, width, sn, sc, sh, sw), mask=inside, other=0)
+    place = at if PLAIN else _strided(at, channels, height, width, sn, sc, sh, sw)
+    value = tl.load(pixels + place, mask=inside, other=0)
     # a correctly rounded quotient: truncating 255 times it gives the byte back
     tl.store(out + at, tl.div_rn(value.to(tl.float32), 255.0), mask=inside)
 
 
 @triton.jit
-def _to_bytes_kernel(batch, out, count, channels, height, width, sn, sc, sh, sw, shift, LANES: tl.constexpr):
+def _to_bytes_kernel(
+    batch, out, count, channels, height, width, sn, sc, sh, sw, shift, PLAIN: tl.constexpr, LANES: tl.constexpr
+):  # fmt: skip
     at = tl.program_id(0).to(tl.int64) * LANES + tl.arange(0, LANES)
     inside = at < count
     value = tl.load(batch + at, mask=inside, other=0.0)
     level = (tl.minimum(tl.maximum(value, 0.0), 1.0) * 255.0 + shift).to(tl.int32).to(tl.uint8)
-    tl.store(out + _strided(at, channels, height, width, sn, sc, sh, sw), level, mask=inside)
+    place = at if PLAIN else _strided(at, channels, height, width, sn, sc, sh, sw)
+    tl.store(out + place, level, mask=inside)
 
 
 @kernel
@@ -55,7 +63,78 @@ def unit_to_bytes(batch: Tensor, out: Tensor, nearest: bool = False) -> Tensor:
 def _convert(converting, source: Tensor, out: Tensor, strided: Tensor, *arguments: float) -> Tensor:
     count = source.numel()
     sizes = (*source.shape[1:], *strided.stride())
-    return launch(converting, (triton.cdiv(count, LANES),), out, source, out, count, *sizes, *arguments, LANES=LANES)
+    return launch(
+        converting, (triton.cdiv(count, LANES),), out,
+        source, out, count, *sizes, *arguments, PLAIN=strided.is_contiguous(), LANES=LANES,
+    )  # fmt: skip
+
+
+@triton.jit
+def _nearest_kernel(batch, out, count, LANES: tl.constexpr):
+    at = tl.program_id(0).to(tl.int64) * LANES + tl.arange(0, LANES)
+    level = tl.load(batch + at, mask=at < count, other=0.0) * 255.0
+    level = (level + 12582912.0) - 12582912.0  # of 1.5 * 2**23 the last bit counts ones: the sum is rounded to whole
+    tl.store(out + at, level.to(tl.int32).to(tl.uint8), mask=at < count)
+
+
+@kernel
+def nearest_bytes(batch: Tensor) -> Tensor:
+    batch = batch.contiguous()
+    out = torch.empty(batch.shape, dtype=torch.uint8, device=batch.device)
+    return launch(_nearest_kernel, (triton.cdiv(out.numel(), LANES),), out, batch, out, out.numel(), LANES=LANES)
+
+
+@triton.jit
+def _box_kernel(
+    pixels, firsts, counts, row_firsts, row_counts, out, height, width, rows, columns, longest, LANES: tl.constexpr
+):  # fmt: skip
+    """Means of whole pixels, rounded after each of the two sums; every pixel is read once."""
+    plane = tl.program_id(0).to(tl.int64)
+    at = tl.program_id(1) * LANES + tl.arange(0, LANES)
+    inside = at < rows * columns
+    i, j = at // columns, at % columns
+    left, top = tl.load(firsts + j, mask=inside, other=0), tl.load(row_firsts + i, mask=inside, other=0)
+    wide = tl.load(counts + j, mask=inside, other=0).to(tl.int32)
+    tall = tl.load(row_counts + i, mask=inside, other=0).to(tl.int32)
+    pixels += plane * height * width
+    total = tl.zeros((LANES,), tl.int32)
+    for down in range(tl.max(tall, axis=0)):
+        line = tl.zeros((LANES,), tl.int32)
+        for across in range(longest):
+            used = (down < tall) & (across < wide)
+            line += tl.load(pixels + (top + down) * width + left + across, mask=used, other=0).to(tl.int32)
+        total += (2 * line + wide) // (2 * tl.maximum(wide, 1))
+    small = (2 * total + tall) // (2 * tl.maximum(tall, 1))
+    tl.store(out + plane * rows * columns + at, small.to(tl.uint8), mask=inside)
+
+
+@triton.jit
+def _spread_kernel(small, out, height, width, rows, columns, LANES: tl.constexpr):
+    plane = tl.program_id(0).to(tl.int64)
+    at = tl.program_id(1) * LANES + tl.arange(0, LANES)
+    inside = at < height * width
+    i, j = at // width, at % width
+    place = (2 * i + 1) * rows // (2 * height) * columns + (2 * j + 1) * columns // (2 * width)
+    value = tl.load(small + plane * rows * columns + place, mask=inside, other=0)
+    tl.store(out + plane * height * width + at, value, mask=inside)
+
+
+@kernel
+def pixelate(pixels: Tensor, rows: int, columns: int) -> Tensor:
+    pixels, (n, channels, height, width) = pixels.contiguous(), pixels.shape
+    small = torch.empty(n, channels, rows, columns, dtype=torch.uint8, device=pixels.device)
+    (firsts, counts, longest), (row_firsts, row_counts, _) = (
+        windows(length, size, pixels.device) for length, size in ((width, columns), (height, rows))
+    )
+    launch(
+        _box_kernel, (n * channels, triton.cdiv(rows * columns, BOXES)), small,
+        pixels, firsts, counts, row_firsts, row_counts, small, height, width, rows, columns, longest, LANES=BOXES,
+    )  # fmt: skip
+    out = torch.empty_like(pixels)
+    return launch(
+        _spread_kernel, (n * channels, triton.cdiv(height * width, LANES)), out,
+        small, out, height, width, rows, columns, LANES=LANES,
+    )  # fmt: skip
 
 
 @triton.jit
@@ -93,6 +172,6 @@ def local_copies(pixels: Tensor, dy: Tensor, dx: Tensor, reach: int) -> Tensor:
         dy, dx = dy.contiguous(), dx.contiguous()
     out = torch.empty_like(pixels)
     return launch(
-        _local_copies_kernel, (triton.cdiv(height * width, LANES), n), out,
-        pixels, dy, dx, out, channels, height, width, reach, dy.stride(0), LANES=LANES,
+        _local_copies_kernel, (triton.cdiv(height * width, WARP_LANES), n), out,
+        pixels, dy, dx, out, channels, height, width, reach, dy.stride(0), LANES=WARP_LANES, num_warps=1,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Philox words and distributions, four values per lane, written in one contiguous piece; Poisson quantiles."""
+"""Philox words and distributions, four values per lane, written in one contiguous piece; Poisson quantiles; clouds."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import triton.language as tl
 from torch import Tensor
 
 from scuff.kernels import portable
+from scuff.kernels.constants import constant
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.triton_gpu.functions import exponential, logarithm
 from scuff.kernels.triton_gpu.launching import launch
 
 LANES = 1024
+WARP_LANES = 128  # of a single warp, whose lanes agree on the end of a loop without waiting for others
 
 
 @triton.jit
@@ -52,10 +54,22 @@ def _words_kernel(keys, stream, out, count, LANES: tl.constexpr):
     _store(out, count, a.to(tl.int64), b.to(tl.int64), c.to(tl.int64), d.to(tl.int64), LANES)
 
 
+@triton.jit
+def _stretch(value, factor, offset):
+    return value * factor + offset
+
+
+@triton.jit
+def _store_stretched(out, count, a, b, c, d, factor, offset, LANES: tl.constexpr):
+    a, b = _stretch(a, factor, offset), _stretch(b, factor, offset)
+    c, d = _stretch(c, factor, offset), _stretch(d, factor, offset)
+    _store(out, count, a, b, c, d, LANES)
+
+
 @triton.jit(do_not_specialize=["stream"])
-def _uniform_kernel(keys, stream, out, count, LANES: tl.constexpr):
+def _uniform_kernel(keys, stream, out, count, factor, offset, LANES: tl.constexpr):
     a, b, c, d = _words(keys, stream, LANES)
-    _store(out, count, _unit(a), _unit(b), _unit(c), _unit(d), LANES)
+    _store_stretched(out, count, _unit(a), _unit(b), _unit(c), _unit(d), factor, offset, LANES)
 
 
 @triton.jit
@@ -104,11 +118,11 @@ def _box_muller(first, second):
 
 
 @triton.jit(do_not_specialize=["stream"])
-def _normal_kernel(keys, stream, out, count, LANES: tl.constexpr):
+def _normal_kernel(keys, stream, out, count, factor, offset, LANES: tl.constexpr):
     a, b, c, d = _words(keys, stream, LANES)
     p, q = _box_muller(a, b)
     r, s = _box_muller(c, d)
-    _store(out, count, p, q, r, s, LANES)
+    _store_stretched(out, count, p, q, r, s, factor, offset, LANES)
 
 
 @triton.jit
@@ -123,7 +137,7 @@ def _integers_kernel(keys, stream, out, count, low, span, LANES: tl.constexpr):
     _store(out, count, a, b, c, d, LANES)
 
 
-def _generate(generator, dtype: torch.dtype, keys: Tensor, stream: int, count: int, *arguments: int) -> Tensor:
+def _generate(generator, dtype: torch.dtype, keys: Tensor, stream: int, count: int, *arguments: float) -> Tensor:
     out = torch.empty(len(keys), count, dtype=dtype, device=keys.device)
     # Images first: CUDA allows 65535 blocks along the second axis, and far more along the first.
     grid = (len(keys), triton.cdiv(count, 4 * LANES))
@@ -143,13 +157,13 @@ def words(keys: Tensor, stream: int, count: int) -> Tensor:
 
 
 @kernel
-def uniform(keys: Tensor, stream: int, count: int) -> Tensor:
-    return _generate(_uniform_kernel, torch.float32, keys, stream, count)
+def uniform(keys: Tensor, stream: int, count: int, low: float = 0.0, high: float = 1.0) -> Tensor:
+    return _generate(_uniform_kernel, torch.float32, keys, stream, count, float(high - low), float(low))
 
 
 @kernel
-def normal(keys: Tensor, stream: int, count: int) -> Tensor:
-    return _generate(_normal_kernel, torch.float32, keys, stream, count)
+def normal(keys: Tensor, stream: int, count: int, mean: float = 0.0, std: float = 1.0) -> Tensor:
+    return _generate(_normal_kernel, torch.float32, keys, stream, count, float(std), float(mean))
 
 
 @kernel
@@ -177,10 +191,11 @@ def _quantile_kernel(uniforms, rates, out, count, LANES: tl.constexpr):
     total = mass
     active = (u > total) & ((number < rate) | (mass > 1e-10))
     while tl.max(active.to(tl.int32), axis=0) > 0:
-        number = tl.where(active, number + 1.0, number)
-        mass = tl.where(active, tl.div_rn(mass * rate, tl.maximum(number, 1.0)), mass)
-        total = tl.where(active, total + mass, total)
-        active = (u > total) & ((number < rate) | (mass > 1e-10))
+        for _ in tl.static_range(4):  # steps of lanes that are done change nothing
+            number = tl.where(active, number + 1.0, number)
+            mass = tl.where(active, tl.div_rn(mass * rate, tl.maximum(number, 1.0)), mass)
+            total = tl.where(active, total + mass, total)
+            active = active & (u > total) & ((number < rate) | (mass > 1e-10))
     tl.store(out + at, number, mask=inside)
 
 
@@ -188,4 +203,77 @@ def _quantile_kernel(uniforms, rates, out, count, LANES: tl.constexpr):
 def poisson_quantile(u: Tensor, rate: Tensor) -> Tensor:
     u, rate = u.contiguous(), rate.contiguous()
     out = torch.empty_like(rate)
-    return launch(_quantile_kernel, (triton.cdiv(out.numel(), LANES),), out, u, rate, out, out.numel(), LANES=LANES)
+    return launch(
+        _quantile_kernel, (triton.cdiv(out.numel(), WARP_LANES),), out,
+        u, rate, out, out.numel(), LANES=WARP_LANES, num_warps=1,
+    )  # fmt: skip
+
+
+@triton.jit
+def _plasma_kernel(noise, powers, height, side, levels, LANES: tl.constexpr):
+    """A program per image; its map stays in the caches of one processor while the grid is halved, again and again."""
+    start = tl.program_id(0).to(tl.int64) * side * side
+    noise += start
+    height += start
+    tl.store(height, 0.0)
+    low, high = tl.zeros((LANES,), tl.float32), tl.zeros((LANES,), tl.float32)  # the place just set is 0
+    wrap, step = side - 1, side  # a power of two less one: `& wrap` is the remainder
+    for level in range(levels):
+        half, power = step // 2, tl.load(powers + level)
+        count = 1 << (2 * level)
+        tl.debug_barrier()  # all have set what is read here
+        for first in range(0, count, LANES):
+            k = first + tl.arange(0, LANES)
+            inside = k < count
+            i, j = (k >> level) * step, (k & ((1 << level) - 1)) * step
+            below, right = (i + step) & wrap, (j + step) & wrap
+            total = tl.load(height + i * side + j, mask=inside, other=0.0)
+            total += tl.load(height + below * side + j, mask=inside, other=0.0)
+            total += tl.load(height + i * side + right, mask=inside, other=0.0)
+            total += tl.load(height + below * side + right, mask=inside, other=0.0)
+            low, high = _set(noise, height, (i + half) * side + j + half, total, power, inside, low, high)
+        tl.debug_barrier()
+        for first in range(0, count, LANES):
+            k = first + tl.arange(0, LANES)
+            inside = k < count
+            i, j = (k >> level) * step, (k & ((1 << level) - 1)) * step
+            below, right, up, left = (i + step) & wrap, (j + step) & wrap, (i - half) & wrap, (j - half) & wrap
+            centre = tl.load(height + (i + half) * side + j + half, mask=inside, other=0.0)
+            corner = tl.load(height + i * side + j, mask=inside, other=0.0)
+            total = centre + tl.load(height + up * side + j + half, mask=inside, other=0.0) + corner
+            total += tl.load(height + i * side + right, mask=inside, other=0.0)
+            low, high = _set(noise, height, i * side + j + half, total, power, inside, low, high)
+            total = centre + tl.load(height + (i + half) * side + left, mask=inside, other=0.0) + corner
+            total += tl.load(height + below * side + j, mask=inside, other=0.0)
+            low, high = _set(noise, height, (i + half) * side + j, total, power, inside, low, high)
+        step = half
+    tl.debug_barrier()
+    least, most = tl.min(low, axis=0), tl.max(high, axis=0)
+    for first in range(0, side * side, LANES):
+        at = first + tl.arange(0, LANES)
+        value = tl.load(height + at, mask=at < side * side, other=0.0) - least
+        tl.store(height + at, tl.div_rn(value, value - value + (most - least)), mask=at < side * side)
+
+
+@triton.jit
+def _set(noise, height, at, total, power, inside, low, high):
+    """The mean of four neighbours and a place's own noise; see the reference."""
+    value = total * 0.25 + power * tl.load(noise + at, mask=inside, other=0.0)
+    tl.store(height + at, value, mask=inside)
+    value = tl.where(inside, value, 0.0)
+    return tl.minimum(low, value), tl.maximum(high, value)
+
+
+@kernel
+def plasma(noise: Tensor, decay: float) -> Tensor:
+    noise, side = noise.contiguous(), noise.shape[-1]
+    height = torch.empty_like(noise)
+    levels, amplitudes = side.bit_length() - 1, [100.0]
+    for _ in range(levels):
+        amplitudes.append(amplitudes[-1] / decay)
+    powers = constant(tuple(a * a for a in amplitudes), noise.device)
+    lanes = min(2048, max(64, side * side // 4))
+    return launch(
+        _plasma_kernel, (len(noise),), height,
+        noise, powers, height, side, levels, LANES=lanes, num_warps=max(1, lanes // 128),
+    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What is drawn: polygons and lines; and Canny's edges. Whole-numbered results, equal to the reference's."""
+"""What is drawn: polygons and lines; Canny's edges, and distances to them. All equal to the reference's."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import triton.language as tl
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
+from scuff.kernels.reference.shapes import DIAGONAL, KNIGHT
 from scuff.kernels.triton_gpu.launching import launch
 
 LANES, TILE = 1024, 16
@@ -119,3 +120,49 @@ def link_edges(weak: Tensor, strong: Tensor) -> Tensor:
         with torch.cuda.device_of(weak):
             _flood_kernel[(n,)](weak.to(torch.uint8).contiguous(), kept, height, width, LANES=2048)
     return kept[:, 1:-1, 1:-1] != 0
+
+
+@triton.jit
+def _nearer(best, at, across, down, step):
+    """The least of `best` and of four neighbours, up or down and left or right, each a step farther."""
+    best = tl.minimum(best, tl.load(at - down - across) + step)
+    best = tl.minimum(best, tl.load(at - down + across) + step)
+    best = tl.minimum(best, tl.load(at + down - across) + step)
+    return tl.minimum(best, tl.load(at + down + across) + step)
+
+
+@triton.jit
+def _chamfer_kernel(distance, height, width, DIAGONAL: tl.constexpr, KNIGHT: tl.constexpr, LANES: tl.constexpr):
+    """`distance` is padded by two pixels; rounds repeat until a whole sweep changes none, whatever the order within."""
+    size, wide = height * width, width + 4
+    distance += tl.program_id(0).to(tl.int64) * (height + 4) * wide
+    changed = 1
+    while changed > 0:
+        fresh = tl.zeros((LANES,), tl.int32)
+        for start in range(0, size, LANES):
+            p = start + tl.arange(0, LANES)
+            q = tl.minimum(p, size - 1)
+            at = distance + (q // width + 2) * wide + q % width + 2
+            own = tl.load(at)
+            best = tl.minimum(tl.minimum(own, tl.load(at - 1) + 1.0), tl.load(at + 1) + 1.0)
+            best = tl.minimum(tl.minimum(best, tl.load(at - wide) + 1.0), tl.load(at + wide) + 1.0)
+            best = _nearer(best, at, 1, wide, DIAGONAL)
+            best = _nearer(_nearer(best, at, 2, wide, KNIGHT), at, 1, 2 * wide, KNIGHT)
+            tl.store(at, best, mask=p < size)
+            fresh += (best < own).to(tl.int32)
+        tl.debug_barrier()  # the next round must see what was stored here
+        changed = tl.max(fresh, axis=0)
+
+
+@kernel
+def chamfer_distance(edges: Tensor, cap: float) -> Tensor:
+    n, height, width = edges.shape
+    distance = torch.full((n, height + 4, width + 4), cap, device=edges.device)
+    inner = distance[:, 2 : height + 2, 2 : width + 2]
+    inner.masked_fill_(edges, 0.0)
+    if edges.numel():
+        launch(
+            _chamfer_kernel, (n,), distance,
+            distance, height, width, DIAGONAL=DIAGONAL, KNIGHT=KNIGHT, LANES=2048, num_warps=16,
+        )  # fmt: skip
+    return inner.contiguous()

@@ -1,4 +1,4 @@
-"""Pixels read elsewhere: between pixels, by splines, through drops of glass."""
+"""Pixels read elsewhere: between pixels, as windows, by splines, through drops of glass."""
 
 from __future__ import annotations
 
@@ -253,3 +253,60 @@ def refract_drops(x: Tensor, centres: Tensor, radius: float, index: float) -> Te
         ROWS=rows, SIDE=side, num_warps=max(1, min(16, rows * side // 32)),
     )  # fmt: skip
     return canvas[..., margin : margin + height, margin : margin + width]
+
+
+@triton.jit
+def _crop_kernel(table, which, top, left, out, channels, tall, wide, height, width, LANES: tl.constexpr):
+    plane = tl.program_id(0).to(tl.int64)
+    image, channel = plane // channels, plane % channels
+    at = tl.program_id(1) * LANES + tl.arange(0, LANES)
+    inside = at < height * width
+    row, column = tl.load(top + image) + at // width, tl.load(left + image) + at % width
+    table += (tl.load(which + image) * channels + channel) * tall * wide
+    value = tl.load(table + row * wide + column, mask=inside, other=0.0)
+    tl.store(out + plane * height * width + at, value, mask=inside)
+
+
+@kernel
+def crop_windows(table: Tensor, which: Tensor, top: Tensor, left: Tensor, height: int, width: int) -> Tensor:
+    _, channels, tall, wide = table.shape
+    out = torch.empty(len(which), channels, height, width, dtype=table.dtype, device=table.device)
+    return launch(
+        _crop_kernel, (len(which) * channels, triton.cdiv(height * width, LANES)), out,
+        table.contiguous(), which.contiguous(), top.contiguous(), left.contiguous(), out,
+        channels, tall, wide, height, width, LANES=LANES,
+    )  # fmt: skip
+
+
+@triton.jit
+def _windows_kernel(
+    x, first, weights, out, channels, height, width, tall, wide, length, taps, DOWN: tl.constexpr, LANES: tl.constexpr
+):  # fmt: skip
+    """Rows of `out` (tall x wide) are windows of rows if DOWN, otherwise its columns are windows of columns."""
+    plane = tl.program_id(0).to(tl.int64)
+    image = plane // channels
+    at = tl.program_id(1) * LANES + tl.arange(0, LANES)
+    inside = at < tall * wide
+    i, j = at // wide, at % wide
+    k = image * length + (i if DOWN else j)
+    begin = tl.load(first + k, mask=inside, other=0)
+    total = tl.zeros((LANES,), tl.float32)
+    for t in range(taps):
+        row = tl.minimum(begin + t, height - 1) if DOWN else i
+        column = j if DOWN else tl.minimum(begin + t, width - 1)
+        value = tl.load(x + plane * height * width + row * width + column, mask=inside, other=0.0)
+        total += tl.load(weights + k * taps + t, mask=inside, other=0.0) * value
+    tl.store(out + plane * tall * wide + at, total, mask=inside)
+
+
+@kernel
+def mix_windows(x: Tensor, first: Tensor, weights: Tensor, axis: int) -> Tensor:
+    x, (n, channels, height, width) = x.contiguous(), x.shape
+    length, taps = weights.shape[1:]
+    tall, wide = (length, width) if axis == 2 else (height, length)
+    out = torch.empty(n, channels, tall, wide, device=x.device)
+    return launch(
+        _windows_kernel, (n * channels, triton.cdiv(tall * wide, LANES)), out,
+        x, first.contiguous(), weights.contiguous(), out, channels, height, width, tall, wide, length, taps,
+        DOWN=axis == 2, LANES=LANES,
+    )  # fmt: skip
