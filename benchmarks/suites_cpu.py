@@ -3,8 +3,8 @@
     python benchmarks/suites_cpu.py --suite c-bar-candidates-224
 
 A batch of 16 pictures at the suite's size, uint8, through the public door; CPU time, which other work on the machine
-disturbs least, the best of several rounds. An entry with levels is timed at its lowest, middle and highest, any other as
-it is drawn.
+disturbs least, the best of several rounds. An entry with levels is timed at its lowest, middle and highest, any other
+as it is drawn.
 """
 
 from __future__ import annotations
