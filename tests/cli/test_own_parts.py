@@ -27,8 +27,9 @@ TABLES = (plugins._parts, registry._registry, sources._own, metrics._registry, m
 
 @pytest.fixture
 def clean(tmp_path, monkeypatch):
-    """An empty folder; afterwards nothing is registered that was not before."""
+    """An empty folder, and no parts of other tests; afterwards nothing is registered that was not before."""
     before = [dict(table) for table in TABLES], [*plugins._files], [*plugins._modules], [*sys.path], {*sys.modules}
+    plugins._parts.clear()
     monkeypatch.chdir(tmp_path)
     yield tmp_path
     for table, content in zip(TABLES, before[0], strict=True):
