@@ -63,6 +63,8 @@ def sample_ball(
     surface
         As in `ball_offsets`.
 
+    Examples
+    --------
     >>> x = torch.tensor([[0.5, 0.02], [0.5, 0.02]])
     >>> y = sample_ball(x, torch.tensor([0, 1]), radius=0.1, bounds="truncate")
     >>> bool(((y - x).abs() <= 0.1).all() and (y >= 0).all()), torch.equal(y[0], y[1])

@@ -184,6 +184,8 @@ def corrupt(
     targets
         How boxes and the like are given, and which of them are dropped: `scuff.targets.Rules`.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> x = np.zeros((2, 32, 32, 3), np.uint8)
     >>> corrupt(x, "cifar10-c/brightness", severity=5)[0, 0, 0].tolist()

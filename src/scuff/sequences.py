@@ -53,6 +53,8 @@ def sequence(
         scale, shear) are made on the whole image first, so that its surroundings come into sight; all others on the
         crop. ImageNet-P: images with a shorter side of 256, and `crop=224`. Lengths are then scaled to the crop.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> sequence(np.zeros((2, 32, 32, 3), np.uint8), "cifar10-p/translate").shape
     (2, 16, 32, 32, 3)

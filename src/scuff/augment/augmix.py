@@ -98,6 +98,8 @@ class AugMix(Scheme):
         Whole degrees and whole pixels, as in the original code. The comparison of Mintun et al. (2021), whose
         distances are measured here, has real ones.
 
+    Examples
+    --------
     >>> pixels = torch.zeros(2, 3, 8, 8, dtype=torch.uint8)
     >>> AugMix()(pixels, torch.tensor([4, 5])).dtype
     torch.float32

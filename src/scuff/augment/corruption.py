@@ -31,6 +31,8 @@ class RandomCorruption(Scheme):
     probability
         How often an image is corrupted at all.
 
+    Examples
+    --------
     >>> import torch
     >>> scheme = RandomCorruption(("cifar10-c/fog", "cifar10-c/contrast"), severities=(1, 2), probability=0.5)
     >>> scheme(torch.zeros(4, 3, 32, 32, dtype=torch.uint8), torch.arange(4)).shape

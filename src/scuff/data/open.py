@@ -127,6 +127,8 @@ def open_source(data: Any, split: str = "test", classes: str | None = None) -> S
         A benchmark of natural shifts, "imagenet-a" say: of a source with ImageNet's classes, take the images of the
         benchmark's classes, to be scored as the benchmark is.
 
+    Examples
+    --------
     >>> source = open_source("fashion")
     >>> len(source), source.class_names[source.labels[0]]
     (5000, 'Ankle boot')

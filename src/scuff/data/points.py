@@ -109,6 +109,8 @@ def open_points(
         Go on without pictures that cannot be read, instead of listing them and stopping; called with what is being
         done, how much is done, and how much there is to do.
 
+    Examples
+    --------
     >>> points = open_points((np.array([[0.1, 0.2], [0.5, 0.9]]), ["safe", "unsafe"]))
     >>> points.labels, points.class_names
     (array([0, 1]), ('safe', 'unsafe'))

@@ -42,6 +42,8 @@ def read_long(
     ascending
         Columns whose axes are sorted; others keep the order of the table.
 
+    Examples
+    --------
     >>> frame = pd.DataFrame({"model": ["b", "b", "a", "a"], "noise": [1, 0, 1, 0], "score": [0.3, 0.4, 0.1, 0.2]})
     >>> axes, options = (["run"], ["model"], ["noise"]), {"optional": "run", "whole": ["run"], "ascending": ["noise"]}
     >>> keys, (scores,) = read_long(frame, "scores", axes, ["score"], **options)

@@ -79,6 +79,8 @@ def open_model(
     mean, std
         Of pixels in [0, 1], one number per channel. They replace what the address knows by itself.
 
+    Examples
+    --------
     >>> import torch
     >>> net = open_model(torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(12, 10)), name="linear")
     >>> net(torch.zeros(5, 3, 2, 2, dtype=torch.uint8)).shape

@@ -100,6 +100,8 @@ def stream(source: Any, recipe: Any, *, seed: int = 0, device: Any = None, suite
     suite
         In place of the recipe's.
 
+    Examples
+    --------
     >>> s = stream("fashion", "continual:limit=100", device="cpu")
     >>> len(s), s.segments[4].corruption, s.at(450).steps
     (1500, 'glass_blur', (('glass_blur', 5),))

@@ -67,6 +67,8 @@ def calibrate(
     tolerance
         Within this of the wanted robustness, a severity is good enough.
 
+    Examples
+    --------
     >>> result = calibrate(lambda severity: 1 - severity**2, Range(0.1, 0.4), limits=(0.0, 1.0))
     >>> print(result.range, [round(r, 2) for r in result.robustness], len(result.measured))
     0.218 .. 0.702 [0.95, 0.51] 6

@@ -72,8 +72,11 @@ def matched_sets(
 
     Returns
     -------
-    The sets that have any, and how many assignments of each of the given sets are kept, (S,).
+    tuple[Sets, np.ndarray]
+        The sets that have any, and how many assignments of each of the given sets are kept, (S,).
 
+    Examples
+    --------
     >>> sets, kept = matched_sets(np.array([[0.1, 0.2], [0.3, 0.5]]), np.array([[0, 1]]), 0.2, 0.01, np.zeros(1))
     >>> sets.picks.tolist(), kept.tolist()
     ([[0, 0]], [1])

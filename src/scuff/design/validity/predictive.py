@@ -104,6 +104,8 @@ def find_predictive(
     progress
         Called with (what is being done, done, to do).
 
+    Examples
+    --------
     >>> import pandas as pd
     >>> from scuff.metrics import read_shifts
     >>> values = np.random.default_rng(0).uniform(0.4, 0.8, (60, 3))

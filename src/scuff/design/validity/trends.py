@@ -69,11 +69,12 @@ def trends(
 
     Returns
     -------
-    One row per natural benchmark and comparison: the mean correlation of the larger group minus that of the smaller.
-    Another one per question, whose groups are both "all", is the slope: what one more (of n, of size, of the spread)
-    adds to the correlation, averaged over the steps that the categories allow. `categories` is the number of categories
-    drawn from; for "all", the largest among the steps. `other_sign_share` is the fraction of resamples of models with
-    the other sign.
+    pd.DataFrame
+        One row per natural benchmark and comparison: the mean correlation of the larger group minus that of the
+        smaller. Another one per question, whose groups are both "all", is the slope: what one more (of n, of size, of
+        the spread) adds to the correlation, averaged over the steps that the categories allow. `categories` is the
+        number of categories drawn from; for "all", the largest among the steps. `other_sign_share` is the fraction of
+        resamples of models with the other sign.
     """
     comparisons = find_comparisons(categories, pairs, resampling.seed)
     if not comparisons:

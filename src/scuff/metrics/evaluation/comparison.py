@@ -78,6 +78,8 @@ def difference(
     options
         Those of the score, for example `baseline=` of mce.
 
+    Examples
+    --------
     >>> from scuff.metrics import example_rows
     >>> d = difference(example_rows("a", harder=0.1), example_rows("b"))
     >>> print(d, d.p_value < 0.001)

@@ -77,6 +77,8 @@ def mce(
     partial
         Score the cells that exist if others of the suite are missing, instead of failing; the note says how many.
 
+    Examples
+    --------
     >>> from scuff.metrics import example_rows
     >>> print(mce(example_rows(), baseline={"fog": [0.5, 0.6], "snow": 0.7}))
     61 [53, 68] (n = 200; bootstrap over images 95 %)

@@ -92,6 +92,8 @@ def family_means(
         {corruption: family} or {family: [corruption, ...]}; by default the categories of the suite or, if it has
         none, the families of its corruptions, as in the gallery. Corruptions that are not named are left out.
 
+    Examples
+    --------
     >>> from scuff.metrics import example_rows
     >>> {family: round(float(s), 3) for family, s in family_means(example_rows(), {"weather": ["fog", "snow"]}).items()}
     {'weather': 0.375}

@@ -82,6 +82,8 @@ def direct_coverage(
     as_paper
         As the paper does, count by the difference alone: helped if it is above 0, harmed if it is below.
 
+    Examples
+    --------
     >>> table = np.array([[[0.9, 0.45, 0.81], [0.8, 0.72, 0.64]]])
     >>> table = Accuracies(("standard", "all:noc"), ("clean", "a/fog", "a/hue"), table)
     >>> found = direct_coverage(table, "all:noc", as_paper=True)
@@ -151,6 +153,8 @@ def balance(
         Errors E* by the name of the entry, such as `load_reference("alexnet", "imagenet-noc")`, or a model of the
         table, whose errors of the same seed count. By default its standard model.
 
+    Examples
+    --------
     >>> table = np.array([[[0.9, 0.4, 0.6], [0.9, 0.8, 0.7], [0.9, 0.4, 0.8]]])
     >>> names = "a/fog", "a/snow"
     >>> result = balance(Accuracies(("standard", *names), ("clean", *names), table), names)
@@ -190,6 +194,8 @@ def ce_table(
     reference
         As for `balance`.
 
+    Examples
+    --------
     >>> table = np.array([[[0.9, 0.4, 0.6], [0.9, 0.8, 0.7], [0.9, 0.4, 0.8]]])
     >>> names = "a/fog", "a/snow"
     >>> found = ce_table(Accuracies(("standard", *names), ("clean", *names), table), names, ["a/fog"])

@@ -130,6 +130,8 @@ def overlaps(
     least_gain
         A corruption that gains less from being trained on, R[j, j] - R[0, j] on average over seeds, is undefined.
 
+    Examples
+    --------
     >>> table = np.array([[[0.9, 0.5, 0.6], [0.9, 0.8, 0.7], [0.9, 0.65, 0.8]]])
     >>> names = "a/fog", "a/snow"
     >>> matrix = overlaps(Accuracies(("standard", *names), ("clean", *names), table))

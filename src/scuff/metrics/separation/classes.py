@@ -112,6 +112,8 @@ def class_separation(
     progress
         Called with the number of pairs that are done, and that of all pairs.
 
+    Examples
+    --------
     >>> images = np.array([[[10, 20]], [[10, 24]], [[12, 90]]], np.uint8)
     >>> separation = class_separation(images, [0, 1, 1])
     >>> separation.distance == 4 / 255, separation.rows

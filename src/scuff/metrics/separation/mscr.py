@@ -61,6 +61,8 @@ def mscr(
         means: "paper", of its two-dimensional data, has the deviation of `robust - clean`, which is not divided by the
         clean accuracy; "paper-images", of CIFAR-10, that of the MSCR of each run.
 
+    Examples
+    --------
     >>> print(mscr([0.90, 0.92, 0.91], [0.80, 0.85, 0.81]))
     -0.10 [-0.15, -0.05] (n = 3; Student t over runs 95 %)
     >>> mscr([0.0, 0.5], [0.5, 0.5]).note

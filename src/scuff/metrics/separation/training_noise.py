@@ -36,6 +36,8 @@ def compare_training_noise(
     copies
         By default the largest number.
 
+    Examples
+    --------
     >>> values = np.array([[[[[0.90, 0.92, 0.91], [0.80, 0.85, 0.81]], [[0.90, 0.91, 0.90], [0.85, 0.89, 0.86]]]]])
     >>> table = RobustAccuracies(("forest",), (0.0, 0.1), (0.0, 0.1), values, 0.1, runs=(0, 1, 2))
     >>> compare_training_noise(table, "robust")[["train_noise", "other", "value", "p_value"]].round(3).values.tolist()

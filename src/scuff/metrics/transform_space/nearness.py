@@ -97,9 +97,13 @@ def scheme_correlations(
 
     Returns
     -------
-    A line per corruption: corruption, rho, low, high, p_value, schemes, note. The p-value is two-sided, of no relation
-    at all: over all orders of up to eight schemes, by Student's t for more. Where rho is NaN, the note says why.
+    pd.DataFrame
+        A line per corruption: corruption, rho, low, high, p_value, schemes, note. The p-value is two-sided, of no
+        relation at all: over all orders of up to eight schemes, by Student's t for more. Where rho is NaN, the note
+        says why.
 
+    Examples
+    --------
     >>> distances = Distances(tuple("abcde"), (("a/fog", 1),), np.arange(5.0).reshape(1, 5, 1), np.ones((1, 5, 1)))
     >>> errors = {"scheme": list("abcde"), "corruption": "a/fog", "severity": 1, "error": [0.1, 0.2, 0.4, 0.3, 0.5]}
     >>> scheme_correlations(distances, pd.DataFrame(errors))[["rho", "p_value", "schemes"]].round(3).values.tolist()

@@ -66,6 +66,8 @@ def correlate(
 ) -> Correlation:
     """The correlation of x and y, which have one value per model, with its bootstrap interval.
 
+    A variable that does not vary, or that `given` explains completely, has no correlation: NaN, and the note says why.
+
     Parameters
     ----------
     kind, given, degree
@@ -74,8 +76,8 @@ def correlate(
     families
         Which models are alike: the bootstrap draws whole families.
 
-    A variable that does not vary, or that `given` explains completely, has no correlation: NaN, and the note says why.
-
+    Examples
+    --------
     >>> clean, lost = [0.6, 0.7, 0.7, 0.8, 0.9], [0.5, 0.4, 0.5, 0.3, 0.1]
     >>> found = correlate(clean, lost)
     >>> f"{found.value:.3f}, p = {found.p_value:.3f}"

@@ -40,6 +40,8 @@ def effective_robustness(
 ) -> Effective:
     """How far models are above the line of the standard ones, as fractions of images.
 
+    Without a line, as it needs three models of different clean accuracy, all values are NaN, and the note says why.
+
     Parameters
     ----------
     clean, shifted
@@ -50,8 +52,8 @@ def effective_robustness(
     times
         How often each model occurs in every resample (count, n): the line is fitted anew for each.
 
-    Without a line, as it needs three models of different clean accuracy, all values are NaN, and the note says why.
-
+    Examples
+    --------
     >>> clean, shifted = [0.5, 0.6, 0.7, 0.8, 0.8], [0.20, 0.27, 0.37, 0.50, 0.60]
     >>> found = effective_robustness(clean, shifted, standard=[True, True, True, True, False])
     >>> abs(found.values).round(2).tolist(), round(found.slope, 2)

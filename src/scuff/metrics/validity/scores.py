@@ -48,12 +48,15 @@ def validity(
 
     Returns
     -------
-    A row per benchmark, kind of correlation and natural benchmark, and one for the mean over these: benchmark, size,
-    natural, kind, value, low, high, p_value, models, note. Intervals are percentiles of a bootstrap over models, or
-    over their families; all rows share its resamples. The p-value of a mean is the mean of p-values.
+    pd.DataFrame
+        A row per benchmark, kind of correlation and natural benchmark, and one for the mean over these: benchmark,
+        size, natural, kind, value, low, high, p_value, models, note. Intervals are percentiles of a bootstrap over
+        models, or over their families; all rows share its resamples. The p-value of a mean is the mean of p-values.
 
-    A benchmark with scores that are not accuracies has no effective robustness, and no rows of that kind.
+        A benchmark with scores that are not accuracies has no effective robustness, and no rows of that kind.
 
+    Examples
+    --------
     >>> from scuff.metrics import read_shifts
     >>> table = {"model": list("abcdef"), "clean": [0.6, 0.7, 0.7, 0.8, 0.9, 0.9]}
     >>> table |= {"corrupted:x/fog": [0.2, 0.5, 0.4, 0.6, 0.8, 0.7]}
@@ -83,13 +86,16 @@ def contributions(shifts: Shifts, benchmark: Sequence[str], *, resampling: Resam
 
     Returns
     -------
-    A row per corruption and natural benchmark, and one for the mean over these: corruption, natural, alone, alone_low,
-    alone_high, alone_gain, alone_gain_low, alone_gain_high, without, gain, gain_low, gain_high, note. `alone_gain` is
-    the correlation of the corruption alone minus that of the whole benchmark: above 0, it predicts better alone.
-    `without` is the correlation of the benchmark without the corruption, and `gain` that of the whole benchmark minus
-    this one: below 0, it predicts better without. Intervals as in `validity`; both sides of a difference see the same
-    resamples.
+    pd.DataFrame
+        A row per corruption and natural benchmark, and one for the mean over these: corruption, natural, alone,
+        alone_low, alone_high, alone_gain, alone_gain_low, alone_gain_high, without, gain, gain_low, gain_high, note.
+        `alone_gain` is the correlation of the corruption alone minus that of the whole benchmark: above 0, it predicts
+        better alone. `without` is the correlation of the benchmark without the corruption, and `gain` that of the whole
+        benchmark minus this one: below 0, it predicts better without. Intervals as in `validity`; both sides of a
+        difference see the same resamples.
 
+    Examples
+    --------
     >>> from scuff.metrics import read_shifts
     >>> table = {"model": list("abcde"), "clean": 0.9, "corrupted:x/fog": [0.3, 0.4, 0.5, 0.6, 0.8]}
     >>> table |= {"corrupted:x/snow": [0.5, 0.4, 0.5, 0.4, 0.5], "natural:y": [0.4, 0.4, 0.5, 0.6, 0.7]}

@@ -44,6 +44,8 @@ class Shifts:
     left_out
         Why other models of the source are not here.
 
+    Examples
+    --------
     >>> from scuff.metrics import read_shifts
     >>> table = {"model": list("abcde"), "clean": 0.8, "corrupted:x/fog": [0.1, 0.2, 0.3, 0.4, 0.5], "natural:y": 0.6}
     >>> shifts = read_shifts(pd.DataFrame(table))
