@@ -128,6 +128,11 @@ def plain_prose(app: Any, what: str, name: str, value: Any, options: Any, lines:
     lines[:] = [line if line.lstrip().startswith((">>>", "...", "*")) else starred(line) for line in lines]
 
 
+def is_bare_field(app: Any, what: str, name: str, value: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out fields of named tuples: their signature names them, and Python says only their number."""
+    return True if (getattr(value, "__doc__", None) or "").startswith("Alias for field number") else None
+
+
 def names_of(module: Any) -> list[str]:
     """What a module declares as public; without a declaration, the functions that it defines."""
     if hasattr(module, "__all__"):
@@ -249,5 +254,6 @@ def setup(app: Any) -> dict[str, Any]:
     app.connect("builder-inited", write_reference, priority=100)
     app.connect("autodoc-process-signature", plain_signature)
     app.connect("autodoc-process-docstring", plain_prose, priority=100)  # before numpydoc
+    app.connect("autodoc-skip-member", is_bare_field)
     app.connect("doctree-read", link_types)
     return {"parallel_read_safe": True}
