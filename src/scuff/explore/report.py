@@ -30,9 +30,6 @@ class ReportView(View):
         """Whether there is what draws reports."""
         return all(map(find_spec, NEEDED))
 
-    def start(self) -> dict[str, Any]:
-        return {}
-
     def pages(self) -> dict[str, Any]:
         return {"report": self.page}
 

@@ -18,7 +18,7 @@ class View:
 
     def start(self) -> dict[str, Any]:
         """What the page needs first."""
-        raise NotImplementedError
+        return {}
 
     def answers(self) -> dict[str, Any]:
         """Questions that are answered by facts, `Ask -> dict`."""
