@@ -123,13 +123,13 @@ def _draw_phases(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
 @mintun(draw=_draw_phases)
 def blue_noise(x: Tensor, phases: Tensor, *, amount: float) -> Tensor:
     """Noise whose amplitude rises with frequency, each channel for itself."""
-    return _add(x, textures.spectrum_noise(phases, "blue"), 19.6 * amount)
+    return _add(x, kernels.spectrum_noise(phases, "blue"), 19.6 * amount)
 
 
 @mintun(draw=_draw_phases)
 def brownish_noise(x: Tensor, phases: Tensor, *, amount: float) -> Tensor:
     """Noise of the lowest frequencies, each channel for itself: soft blotches and a cast of colour."""
-    return _add(x, textures.spectrum_noise(phases, "brownish"), 6.4 * amount)
+    return _add(x, kernels.spectrum_noise(phases, "brownish"), 6.4 * amount)
 
 
 SPARKLES = 5

@@ -29,18 +29,22 @@ def _over(loop, size: int, *arrays) -> None:
     over_images(lambda start, stop: loop(*arrays, start * PIECE, min(stop * PIECE, size)), pieces)
 
 
+@inlined
+def sine_and_cosine_of(x):
+    """Of one float64 angle; see the reference."""
+    quarters = np.floor(x * QUARTERS + 0.5)
+    r = _rest(x, quarters)
+    s, c = _sine(r), _cosine(r)
+    quarter = I32(quarters)
+    swap = (quarter & I32(1)) != 0
+    a, b = (c if swap else s), (s if swap else c)
+    return (-a if (quarter & I32(2)) != 0 else a), (-b if (I32(quarter + I32(1)) & I32(2)) != 0 else b)
+
+
 @compiled
 def _sines(x, sine, cosine, start, stop):
     for k in range(INDEX(start), INDEX(stop)):
-        wide = F64(x[k])
-        quarters = np.floor(wide * QUARTERS + 0.5)
-        r = _rest(wide, quarters)
-        s, c = _sine(r), _cosine(r)
-        quarter = I32(quarters)
-        swap = (quarter & I32(1)) != 0
-        a, b = (c if swap else s), (s if swap else c)
-        sine[k] = -a if (quarter & I32(2)) != 0 else a
-        cosine[k] = -b if (I32(quarter + I32(1)) & I32(2)) != 0 else b
+        sine[k], cosine[k] = sine_and_cosine_of(F64(x[k]))
 
 
 @kernel
