@@ -1,16 +1,14 @@
-"""Fields that look like something: waves, cells, caustics, Perlin noise, spectra, sparkles; float32 (N, ..., H, W)."""
+"""Fields that look like something: waves, cells, sparkles; float32 (N, ..., H, W). Others are kernels."""
 
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 
 import torch
 from torch import Tensor
 
 from scuff import kernels
 from scuff.kernels import portable
-from scuff.kernels.constants import constant
 from scuff.kernels.portable import divide, length
 from scuff.ops.warp import pixel_grid
 
@@ -56,23 +54,6 @@ def rings(centre: Tensor, petals: Tensor, sway: Tensor, width: Tensor, height: i
     return turns - torch.floor(turns) - 0.5
 
 
-def plasma_waves(
-    time: Tensor, rounds: Tensor, sharpness: Tensor, scale: Tensor, height: int, width: int
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Three channels of folded sine waves in [-1, 1]; `rounds` (4 to 6 in use) is the number of folds of each image."""
-    r, c = pixel_grid(height, width, time.device)
-    t, scale = per_image(time), per_image(scale)
-    x, y = (c / scale).expand(-1, height, -1), (r / scale).expand(-1, -1, width)
-    frequency, slowness, damping = 1.0, 1.0, torch.ones_like(t)
-    for k in range(6):
-        p = cosine(frequency * y + divide(t, slowness)) / damping
-        q = sine(frequency * x + divide(t, slowness)) / damping
-        going = per_image(rounds) > k
-        x, y = torch.where(going, x + p - 0.3 * q, x), torch.where(going, y + q + 0.3 * p, y)
-        frequency, slowness, damping = 1.93 * frequency, 1.15 * slowness, damping * (2.25 - per_image(sharpness))
-    return sine(x - t), sine(0.5 * (x + y + sine(t))), sine(y + t)
-
-
 def voronoi(twist: Tensor, density: Tensor, size: Tensor, height: int, width: int, smallest: float) -> Tensor:
     """Smooth distance to the nearest of points hashed into cells of `size` >= `smallest` pixels: in [-1/2, 1/2]."""
     r, c = pixel_grid(height, width, twist.device)
@@ -94,23 +75,6 @@ def voronoi(twist: Tensor, density: Tensor, size: Tensor, height: int, width: in
             dy = j + offsets[:, 1].gather(1, place).view(x.shape) - (y - cell_y)
             nearest = torch.minimum(nearest, length(dy, dx))
     return smoothstep(nearest * per_image(density)) - 0.5
-
-
-def caustics(time: Tensor, size: Tensor, height: int, width: int) -> Tensor:
-    """Light on the floor of a pool, in [0, 1]."""
-    r, c = pixel_grid(height, width, time.device)
-    size = per_image(size)
-    p0 = (6.28318530718 * (r / size).remainder(1.0) - 250.0).expand(-1, -1, width)
-    p1 = (6.28318530718 * (c / size).remainder(1.0) - 250.0).expand(-1, height, -1)
-    i0, i1, total = p0, p1, torch.ones_like(p0)
-    for k in range(1, 6):
-        t = per_image(time) * (1.0 - 3.5 / k)
-        i0, i1 = p0 + cosine(t - i0) + sine(t + i1), p1 + sine(t - i1) + cosine(t + i0)
-        total = total + 1.0 / length(0.005 * p0 / sine(i0 + t), 0.005 * p1 / cosine(i1 + t))
-    light = 1.17 - kernels.power(divide(total, 5.0), constant((1.4,), total.device))
-    for _ in range(3):
-        light = light * light
-    return light.clamp(0.0, 1.0)
 
 
 def rays(centre: Tensor, count: Tensor, lengths: Tensor, height: int, width: int) -> tuple[Tensor, Tensor]:

@@ -75,14 +75,14 @@ def _fold_columns(u, amplitude, halves, line, parts):
 
     Opposite rows have the same phases, so that the sines of their left halves serve both.
     """
-    for r in range(len(u) // 2):
-        s = len(u) - 1 - r
-        _turn_half(u[r], halves[0], halves[1])
-        _turn_half(u[s], halves[2], halves[3])
-        _fold_row(halves[1], halves[3], amplitude[r], line, 0, r, parts)
-        _fold_row(halves[3], halves[1], amplitude[s], line, 0, s, parts)
-        _fold_row(halves[0], halves[2], amplitude[r], line, 1, r, parts)
-        _fold_row(halves[2], halves[0], amplitude[s], line, 1, s, parts)
+    height = len(u)
+    for r in range(height // 2):
+        for side in range(2):
+            _turn_half(u[height - 1 - r if side else r], halves[side, 1], halves[side, 0])
+        for side in range(2):
+            row = height - 1 - r if side else r
+            for which in range(2):
+                _fold_row(halves[side, which], halves[1 - side, which], amplitude[row], line, which, row, parts)
 
 
 @compiled
@@ -167,7 +167,9 @@ def _transform(u: Tensor, kind: str, across: Tensor, down: Tensor, out: Tensor) 
     n, height, width = u.shape
     amplitude, shrink = amplitudes(height, width, kind, u.device)
     columns = torch.zeros(n, 4, 2, height, width // 4 + 1, dtype=torch.float64)
-    fill(columns, _fold_columns, u, amplitude[None], scratch=lambda: (np.empty((4, width // 2)), np.empty(width + 1)))
+    fill(
+        columns, _fold_columns, u, amplitude[None], scratch=lambda: (np.empty((2, 2, width // 2)), np.empty(width + 1))
+    )
     turned = (columns.flatten(2, 3) @ across).view(columns.shape)
     rows = torch.zeros(n, 4, height // 4 + 1, width, dtype=torch.float64)
     fill(rows, _fold_rows, turned, shrink, scratch=lambda: (np.empty(width), np.empty(width)))
