@@ -81,8 +81,8 @@ def _cubic_weights(t):
 def _add_read(typing_context, sums, at, flat, first, step, across, down, weight):
     """Add `weight` times the mix of 4 x 4 pixels to a sum: of several planes at a time, which no loop becomes.
 
-    Planes lie side by side, so that a pixel is one vector, from `first` on; rows are `step` apart. See the reference for
-    the order of sums.
+    Planes lie side by side, so that a pixel is one vector, from `first` on; rows are `step` apart. The reference says
+    in which order sums are made.
     """
 
     def generate(context, builder, signature, arguments):
