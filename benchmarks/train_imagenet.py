@@ -70,7 +70,7 @@ def main() -> None:
 
 def from_memory(recipe: Recipe, device: torch.device, quick: bool) -> None:
     """Pixels that lie on the device: the step, and what treatments cost."""
-    count, side = 4 * recipe.batch_size if quick else 12_288, recipe.sides[0]  # two blocks of an epoch on a GPU
+    count, side = 4 * recipe.batch_size if quick else 24_576, recipe.sides[0]  # two blocks of an epoch on a GPU
     draw = torch.Generator(device).manual_seed(0)
     coarse = torch.rand((count, 3, 14, 14), generator=draw, device=device)
     pixels = torch.empty((count, 3, side, side), dtype=torch.uint8, device=device)

@@ -155,7 +155,7 @@ def _check_motion(plan: Resolved, height: int, width: int, device: torch.device)
         hidden = float(((white - black)[motion.covered.expand_as(white)] < 128.0).float().mean())
         assert not hidden < 0.95, f"{where}: {1 - hidden:.0%} of the pixels that should be covered show the picture"
     gain = (white - black) / 255.0
-    seen = torch.nn.functional.avg_pool2d(((gain > 0.5) & ~motion.filled()).float(), 5, 1) == 1.0
+    seen = torch.nn.functional.avg_pool2d(((gain > 0.5) & ~motion.filled(device)).float(), 5, 1) == 1.0
     for axis, read, said in zip(("rows", "columns"), ramps, motion.sources(device), strict=True):
         gap = (read - black) / gain.clamp(min=0.5) / step - said
         gap = torch.nn.functional.avg_pool2d(gap, 5, 1)[seen].abs()  # whole levels, blocks and grains even out

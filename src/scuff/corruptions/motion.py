@@ -82,9 +82,9 @@ class Motion:
         held = (self.matrix, self.rows, self.covered)
         return next((value.device for value in held if value is not None), torch.device("cpu"))
 
-    def filled(self) -> Tensor:
-        """Which pixels show no part of the picture, or a mirror image of it: bool (N, H, W)."""
-        rows, columns = self.sources()
+    def filled(self, device: torch.device | None = None) -> Tensor:
+        """Which pixels show no part of the picture, or a mirror image of it: bool (N, H, W); devices as `sources`."""
+        rows, columns = self.sources(device)
         outside = (rows < -0.5) | (rows >= self.size[0] - 0.5) | (columns < -0.5) | (columns >= self.size[1] - 0.5)
         return outside if self.ghosts is None else outside | self.ghosts
 
