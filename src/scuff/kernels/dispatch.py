@@ -8,16 +8,20 @@ import importlib
 import importlib.util
 import pkgutil
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import Any, TypeVar, cast
 
 import torch
 
 BACKENDS = ("reference", "numba_cpu", "triton_gpu")
 KERNELS: dict[tuple[str, str], Callable[..., Any]] = {}  # (back end, name) -> function
+LITTLE = 1 << 20  # values: seven pictures of 224 pixels, or sixteen smaller ones
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 _forced: str | None = None
+_begun = 0  # values that this process has been given so far
+_is_sparing: ContextVar[bool] = ContextVar("_is_sparing", default=False)
 
 
 def kernel(function: Kernel) -> Kernel:
@@ -26,6 +30,15 @@ def kernel(function: Kernel) -> Kernel:
     The reference becomes the function that callers use: it runs the version of the back end for the device of its first
     argument, or the reference itself where that back end has none. `KERNELS["reference", name]` is the plain version.
     """
+    return _register(function)
+
+
+def slow_kernel(is_slow: Callable[..., bool] = lambda *_, **__: True) -> Callable[[Kernel], Kernel]:
+    """`kernel`, for a reference that takes seconds for a single picture, always or with certain arguments."""
+    return lambda function: _register(function, is_slow)
+
+
+def _register(function: Kernel, is_slow: Callable[..., bool] = lambda *_, **__: False) -> Kernel:
     home, name = function.__module__.split(".")[-2], function.__name__
     if (home, name) in KERNELS:
         raise ValueError(f"two kernels called {name!r} in {home}; give one of them another name")
@@ -37,10 +50,28 @@ def kernel(function: Kernel) -> Kernel:
     def dispatch(*args: Any, **options: Any) -> Any:
         first = args[0] if args else next(iter(options.values()))
         backend = backend_name(first.device)
+        if backend == "numba_cpu" and _forced is None and _is_sparing.get() and not is_slow(*args, **options):
+            return function(*args, **options)
         _load(backend)
         return KERNELS.get((backend, name), function)(*args, **options)
 
     return cast(Kernel, dispatch)
+
+
+@contextlib.contextmanager
+def sparing_compiler(values: int) -> Iterator[None]:
+    """Answer by the reference inside the block, as long as a process has had little to do: the first result comes soon.
+
+    Importing numba takes a second, and compiling what a machine has never compiled several. For a few pictures, plain
+    torch takes less, and makes the same bytes. Kernels that are slow in plain torch are compiled nevertheless.
+    """
+    global _begun
+    _begun += max(values, LITTLE // 16)
+    token = _is_sparing.set(_begun <= LITTLE)
+    try:
+        yield
+    finally:
+        _is_sparing.reset(token)
 
 
 def backend_name(device: torch.device) -> str:

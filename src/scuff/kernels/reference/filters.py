@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.borders import fold
-from scuff.kernels.dispatch import kernel
+from scuff.kernels.dispatch import kernel, slow_kernel
 from scuff.kernels.portable import divide, fused, mix
 
 __all__ = [
@@ -15,7 +15,11 @@ __all__ = [
 ]  # fmt: skip
 
 
-@kernel
+def _has_many_terms(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> bool:
+    return x.numel() * weights.shape[1] > 1 << 24  # 60 ns each: plain torch has no fused multiply-add
+
+
+@slow_kernel(_has_many_terms)
 def correlate(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
     """Sum of shifted copies of float32 (N, C, H, W).
 
@@ -182,7 +186,7 @@ def box_mean(pixels: Tensor, size: Tensor, largest: int) -> Tensor:
     return ((2 * total + area) // (2 * area)).to(torch.uint8)
 
 
-@kernel
+@slow_kernel()
 def median(pixels: Tensor, radius: Tensor, largest: int) -> Tensor:
     """Median of the (2 radius + 1)^2 values around each value of uint8 (N, C, H, W); edges repeat.
 
