@@ -79,6 +79,24 @@ def test_perlin_turbulence(height: int, width: int) -> None:
 
 
 @pytest.mark.parametrize(("height", "width"), SIZES)
+def test_caustics_and_plasma(height: int, width: int) -> None:
+    time, size, sharpness = torch.tensor([0.0, 17.3]), torch.tensor([13.7, 29.0]), torch.tensor([0.5, 1.0])
+    expected, fast = _both(lambda: kernels.caustics(time, size, height, width))
+    assert torch.equal(fast, expected)
+    rounds = torch.tensor([4, 6])
+    expected, fast = _both(lambda: kernels.plasma_waves(time, rounds, sharpness, size, height, width))
+    assert torch.equal(fast, expected)
+
+
+@pytest.mark.parametrize(("height", "width"), [*SIZES, (2, 2), (6, 10), (32, 48)])
+@pytest.mark.parametrize("kind", ["blue", "brownish"])
+def test_spectrum_noise(height: int, width: int, kind: str) -> None:
+    """Equal bits, whether products are folded (even sides) or not."""
+    expected, fast = _both(lambda: kernels.spectrum_noise(_unit(height, width), kind))
+    assert torch.equal(fast, expected)
+
+
+@pytest.mark.parametrize(("height", "width"), SIZES)
 def test_resample(height: int, width: int) -> None:
     generator = torch.Generator().manual_seed(0)
     rows, columns = (torch.randint(0, n, (13,), generator=generator) for n in (height, width))

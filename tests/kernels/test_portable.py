@@ -33,7 +33,7 @@ ALLOWED = {  # module and function: why it cannot show
     ("kernels/portable.py", "np.sqrt"),  # of numpy: an instruction of the processor
     ("ops/warp.py", "math.sqrt"),  # of Python: rounded correctly
     ("corruptions/sequences.py", "math.sqrt"),
-    ("ops/textures.py", "math.log2"),  # its next whole number
+    ("kernels/reference/spectra.py", "math.log2"),  # its next whole number
     ("corruptions/sky.py", "math.prod"),  # of Python: from left to right
     ("corruptions/screens.py", "math.hypot"),  # how much memory, or how many cells, there must be at least
     ("corruptions/grids.py", "math.hypot"),

@@ -73,7 +73,7 @@ def _draw_plasma(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
 @mintun(draw=_draw_plasma, colour=True)
 def plasma_noise(x: Tensor, time: Tensor, rounds: Tensor, sharpness: Tensor, scale: Tensor, *, amount: float) -> Tensor:
     """Coloured waves folded into each other. The image also darkens: waves around 0 replace a share of it."""
-    waves = torch.stack(textures.plasma_waves(time, rounds, sharpness, scale, *x.shape[-2:]), dim=1)
+    waves = kernels.plasma_waves(time, rounds, sharpness, scale, *x.shape[-2:])
     return x + (6.4 * amount / 255.0) * (waves - x)
 
 
@@ -97,7 +97,7 @@ def voronoi_noise(x: Tensor, twist: Tensor, density: Tensor, size: Tensor, sign:
 @mintun(draw=draw_caustics)
 def caustic_noise(x: Tensor, time: Tensor, size: Tensor, *, amount: float) -> Tensor:
     """The light net on the floor of a pool. It only brightens."""
-    return _add(x, textures.caustics(time, size, *x.shape[-2:]), 25.5 * amount)
+    return _add(x, kernels.caustics(time, size, *x.shape[-2:]), 25.5 * amount)
 
 
 def _draw_perlin(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
@@ -123,13 +123,13 @@ def _draw_phases(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
 @mintun(draw=_draw_phases)
 def blue_noise(x: Tensor, phases: Tensor, *, amount: float) -> Tensor:
     """Noise whose amplitude rises with frequency, each channel for itself."""
-    return _add(x, textures.spectrum_noise(phases, "blue"), 19.6 * amount)
+    return _add(x, kernels.spectrum_noise(phases, "blue"), 19.6 * amount)
 
 
 @mintun(draw=_draw_phases)
 def brownish_noise(x: Tensor, phases: Tensor, *, amount: float) -> Tensor:
     """Noise of the lowest frequencies, each channel for itself: soft blotches and a cast of colour."""
-    return _add(x, textures.spectrum_noise(phases, "brownish"), 6.4 * amount)
+    return _add(x, kernels.spectrum_noise(phases, "brownish"), 6.4 * amount)
 
 
 SPARKLES = 5

@@ -98,7 +98,7 @@ def lines(pixels: Tensor, ends: Tensor) -> Tensor:
 
 
 def _missing(shape: tuple[int, ...], phases: Tensor, *, amount: float) -> Tensor:
-    return textures.spectrum_noise(phases, "blue")[:, 0] <= 0.3 * amount - 2.5
+    return kernels.spectrum_noise(phases, "blue")[:, 0] <= 0.3 * amount - 2.5
 
 
 @mintun(draw=lambda keys, shape: {"phases": random.uniform(keys, "phases", (1, *shape[1:]))}, motion=cover(_missing))

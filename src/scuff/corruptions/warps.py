@@ -32,7 +32,7 @@ Sources = tuple[Tensor, Tensor]  # the rows and columns at which pixels are read
 def _slopes(shape: tuple[int, ...], time: Tensor, size: Tensor) -> tuple[Tensor, Tensor]:
     """How steeply moving water rises, down and across."""
     height, width = shape[-2:]
-    surface = filters.gaussian_blur(textures.caustics(time, size, height, width)[:, None], 1.0, 4.0, "reflect")
+    surface = filters.gaussian_blur(kernels.caustics(time, size, height, width)[:, None], 1.0, 4.0, "reflect")
     padded = torch.nn.functional.pad(surface, (1, 1, 1, 1))[:, 0]  # what lies outside counts as 0
     down, across = padded[:, 2:, 1:-1] - padded[:, :-2, 1:-1], padded[:, 1:-1, 2:] - padded[:, 1:-1, :-2]
     return down, across

@@ -26,5 +26,6 @@ from scuff.kernels.reference.operations import *
 from scuff.kernels.reference.pixels import *
 from scuff.kernels.reference.random import *
 from scuff.kernels.reference.shapes import *
+from scuff.kernels.reference.spectra import *
 from scuff.kernels.reference.textures import *
 from scuff.kernels.reference.warps import *

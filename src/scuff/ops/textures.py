@@ -1,16 +1,14 @@
-"""Fields that look like something: waves, cells, caustics, Perlin noise, spectra, sparkles; float32 (N, ..., H, W)."""
+"""Fields that look like something: waves, cells, sparkles; float32 (N, ..., H, W). Others are kernels."""
 
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 
 import torch
 from torch import Tensor
 
 from scuff import kernels
 from scuff.kernels import portable
-from scuff.kernels.constants import constant
 from scuff.kernels.portable import divide, length
 from scuff.ops.warp import pixel_grid
 
@@ -56,23 +54,6 @@ def rings(centre: Tensor, petals: Tensor, sway: Tensor, width: Tensor, height: i
     return turns - torch.floor(turns) - 0.5
 
 
-def plasma_waves(
-    time: Tensor, rounds: Tensor, sharpness: Tensor, scale: Tensor, height: int, width: int
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Three channels of folded sine waves in [-1, 1]; `rounds` (4 to 6 in use) is the number of folds of each image."""
-    r, c = pixel_grid(height, width, time.device)
-    t, scale = per_image(time), per_image(scale)
-    x, y = (c / scale).expand(-1, height, -1), (r / scale).expand(-1, -1, width)
-    frequency, slowness, damping = 1.0, 1.0, torch.ones_like(t)
-    for k in range(6):
-        p = cosine(frequency * y + divide(t, slowness)) / damping
-        q = sine(frequency * x + divide(t, slowness)) / damping
-        going = per_image(rounds) > k
-        x, y = torch.where(going, x + p - 0.3 * q, x), torch.where(going, y + q + 0.3 * p, y)
-        frequency, slowness, damping = 1.93 * frequency, 1.15 * slowness, damping * (2.25 - per_image(sharpness))
-    return sine(x - t), sine(0.5 * (x + y + sine(t))), sine(y + t)
-
-
 def voronoi(twist: Tensor, density: Tensor, size: Tensor, height: int, width: int, smallest: float) -> Tensor:
     """Smooth distance to the nearest of points hashed into cells of `size` >= `smallest` pixels: in [-1/2, 1/2]."""
     r, c = pixel_grid(height, width, twist.device)
@@ -94,92 +75,6 @@ def voronoi(twist: Tensor, density: Tensor, size: Tensor, height: int, width: in
             dy = j + offsets[:, 1].gather(1, place).view(x.shape) - (y - cell_y)
             nearest = torch.minimum(nearest, length(dy, dx))
     return smoothstep(nearest * per_image(density)) - 0.5
-
-
-def caustics(time: Tensor, size: Tensor, height: int, width: int) -> Tensor:
-    """Light on the floor of a pool, in [0, 1]."""
-    r, c = pixel_grid(height, width, time.device)
-    size = per_image(size)
-    p0 = (6.28318530718 * (r / size).remainder(1.0) - 250.0).expand(-1, -1, width)
-    p1 = (6.28318530718 * (c / size).remainder(1.0) - 250.0).expand(-1, height, -1)
-    i0, i1, total = p0, p1, torch.ones_like(p0)
-    for k in range(1, 6):
-        t = per_image(time) * (1.0 - 3.5 / k)
-        i0, i1 = p0 + cosine(t - i0) + sine(t + i1), p1 + sine(t - i1) + cosine(t + i0)
-        total = total + 1.0 / length(0.005 * p0 / sine(i0 + t), 0.005 * p1 / cosine(i1 + t))
-    light = 1.17 - kernels.power(divide(total, 5.0), constant((1.4,), total.device))
-    for _ in range(3):
-        light = light * light
-    return light.clamp(0.0, 1.0)
-
-
-def spectrum_noise(u: Tensor, kind: str) -> Tensor:
-    """Noise of random phase and given amplitude spectrum, of deviation 1: "blue" (rising) or "brownish" (falling).
-
-    `u` in [0, 1] (..., H, W) gives the phases of one half plane; the other is its point reflection about the middle of
-    the grid, with equal and not negated phase. That is half a sample off from what makes a real signal, so the variance
-    differs from place to place: the original's, and kept.
-
-    The transform is made of two products with matrices of whole numbers in float64: they are exact in any order, so
-    that no library's choice of plan shows.
-    """
-    if u.numel() == 0:
-        return u
-    height, width = u.shape[-2:]
-    amplitude, most, most_of_row = _amplitudes(height, width, kind, u.device)
-    r = torch.arange(height, device=u.device)[:, None]
-    c = torch.arange(width, device=u.device)
-    middle = 2 * c == width - 1
-    own = (2 * c < width - 1) | (middle & (2 * r < height - 1))
-    alone = middle & (2 * r == height - 1)
-    phase = torch.where(own, u, u.flip((-2, -1))).masked_fill(alone, 0.0).double() * (2.0 * math.pi)
-    sines, cosines = kernels.sine_and_cosine(phase)
-    bits = (52 - (2 * max(height, width)).bit_length()) // 2
-    real, imaginary = (torch.floor(part * (amplitude * (2.0**bits / most))) for part in (cosines, sines))
-    (cos, sin), (cos_down, sin_down) = (_turns(n, bits, u.device) for n in (width, height))
-    shrink = most / most_of_row * 2.0**-bits  # a power of two: back to as many bits as before
-    real, imaginary = (
-        torch.floor((real @ cos - imaginary @ sin) * shrink),
-        torch.floor((real @ sin + imaginary @ cos) * shrink),
-    )
-    z = cos_down.mT @ real - sin_down.mT @ imaginary
-    return (z / _deviation(z, 2 * bits + (2 * height).bit_length())).float()
-
-
-@lru_cache(maxsize=32)
-def _amplitudes(height: int, width: int, kind: str, device: torch.device) -> tuple[Tensor, float, float]:
-    """The amplitudes of frequencies (H, W), and powers of two that no amplitude, and no sum of a row, exceeds."""
-    side = min(height, width)
-    r = torch.arange(height, dtype=torch.float64)[:, None] - height // 2
-    c = torch.arange(width, dtype=torch.float64) - width // 2
-    down, across = divide(r * side, height), divide(c * side, width)
-    power = across * across + down * down
-    amplitude = portable.square_root(power) if kind == "blue" else 1.0 / (power + 1.0)
-    rows = [math.fsum(row) for row in amplitude.tolist()]
-    limits = (2.0 ** math.ceil(math.log2(max(most, 1e-6)) + 1e-9) for most in (float(amplitude.max()), max(rows)))
-    return (amplitude.to(device), *limits)  # type: ignore[return-value]
-
-
-@lru_cache(maxsize=32)
-def _turns(length: int, bits: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Cosines and sines of frequency k - length // 2 at place j, (k, j), in whole units of 2**-bits."""
-    k = torch.arange(length)
-    step = (k[:, None] - length // 2) * k % length
-    turns = [2.0 * math.pi * j / length for j in range(length)]
-    tables = ([math.floor(f(turn) * 2.0**bits + 0.5) for turn in turns] for f in (portable.cos, portable.sin))
-    cos, sin = (torch.tensor(table, dtype=torch.float64)[step].to(device) for table in tables)
-    return cos, sin
-
-
-def _deviation(z: Tensor, bits: int) -> Tensor:
-    """The standard deviation of whole numbers below 2**bits over the last two axes, from sums of whole numbers."""
-    count = z.shape[-2] * z.shape[-1]
-    scale = 2.0 ** max(bits - (62 - count.bit_length()) // 2, 0)
-    q = torch.floor(z * (1.0 / scale)).long()
-    total, squares = q.sum((-2, -1), keepdim=True).double(), (q * q).sum((-2, -1), keepdim=True).double()
-    average = divide(total, count)
-    variance = (divide(squares, count) - average * average).clamp(min=0.0)
-    return (portable.square_root(variance) * scale).clamp(min=1e-12)
 
 
 def rays(centre: Tensor, count: Tensor, lengths: Tensor, height: int, width: int) -> tuple[Tensor, Tensor]:

@@ -29,18 +29,39 @@ def _over(loop, size: int, *arrays) -> None:
     over_images(lambda start, stop: loop(*arrays, start * PIECE, min(stop * PIECE, size)), pieces)
 
 
+@inlined
+def _rest_and_quarters(x):
+    """A float64 angle as what is left of it after whole quarters of a turn, and these."""
+    quarters = np.floor(x * QUARTERS + 0.5)
+    return _rest(x, quarters), I32(quarters)
+
+
+@inlined
+def _after(quarters, s, c):
+    """The sine after quarters of a turn, from the sine and cosine of the rest."""
+    a = c if (quarters & I32(1)) != 0 else s
+    return -a if (quarters & I32(2)) != 0 else a
+
+
+@inlined
+def sine_after(quarters, x):
+    """The sine of a float64 angle and some quarters of a turn: after one, it is the cosine. See the reference."""
+    r, more = _rest_and_quarters(x)
+    return _after(I32(more + quarters), _sine(r), _cosine(r))
+
+
+@inlined
+def sine_and_cosine_of(x):
+    """Of one float64 angle."""
+    r, quarters = _rest_and_quarters(x)
+    s, c = _sine(r), _cosine(r)
+    return _after(quarters, s, c), _after(I32(quarters + I32(1)), s, c)
+
+
 @compiled
 def _sines(x, sine, cosine, start, stop):
     for k in range(INDEX(start), INDEX(stop)):
-        wide = F64(x[k])
-        quarters = np.floor(wide * QUARTERS + 0.5)
-        r = _rest(wide, quarters)
-        s, c = _sine(r), _cosine(r)
-        quarter = I32(quarters)
-        swap = (quarter & I32(1)) != 0
-        a, b = (c if swap else s), (s if swap else c)
-        sine[k] = -a if (quarter & I32(2)) != 0 else a
-        cosine[k] = -b if (I32(quarter + I32(1)) & I32(2)) != 0 else b
+        sine[k], cosine[k] = sine_and_cosine_of(F64(x[k]))
 
 
 @kernel

@@ -5,10 +5,63 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from scuff.kernels.constants import constant
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.portable import divide
+from scuff.kernels.portable import divide, length
+from scuff.kernels.reference.functions import power, sine_and_cosine
 
-__all__ = ["perlin_turbulence"]
+__all__ = ["caustics", "perlin_turbulence", "plasma_waves"]
+
+
+def _grid(height: int, width: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Row and column of each pixel, as float32 (H, 1) and (1, W)."""
+    rows, columns = (torch.arange(n, device=device, dtype=torch.float32) for n in (height, width))
+    return rows[:, None], columns[None]
+
+
+def _sine(x: Tensor) -> Tensor:
+    return sine_and_cosine(x)[0]
+
+
+def _cosine(x: Tensor) -> Tensor:
+    return sine_and_cosine(x)[1]
+
+
+@kernel
+def caustics(time: Tensor, size: Tensor, height: int, width: int) -> Tensor:
+    """Light on the floor of a pool at `time` (N,), repeated every `size` (N,) pixels: float32 (N, H, W) in [0, 1]."""
+    r, c = _grid(height, width, time.device)
+    time, size = time[:, None, None], size[:, None, None]
+    p0 = (6.28318530718 * (r / size).remainder(1.0) - 250.0).expand(-1, -1, width)
+    p1 = (6.28318530718 * (c / size).remainder(1.0) - 250.0).expand(-1, height, -1)
+    i0, i1, total = p0, p1, torch.ones_like(p0)
+    for k in range(1, 6):
+        t = time * (1.0 - 3.5 / k)
+        i0, i1 = p0 + _cosine(t - i0) + _sine(t + i1), p1 + _sine(t - i1) + _cosine(t + i0)
+        total = total + 1.0 / length(0.005 * p0 / _sine(i0 + t), 0.005 * p1 / _cosine(i1 + t))
+    light = 1.17 - power(divide(total, 5.0), constant((1.4,), total.device))
+    for _ in range(3):
+        light = light * light
+    return light.clamp(0.0, 1.0)
+
+
+@kernel
+def plasma_waves(time: Tensor, rounds: Tensor, sharpness: Tensor, scale: Tensor, height: int, width: int) -> Tensor:
+    """Three channels of folded sine waves in [-1, 1]: float32 (N, 3, H, W).
+
+    `rounds` (4 to 6 in use) is the number of folds of each image, `scale` the size of the first waves in pixels.
+    """
+    r, c = _grid(height, width, time.device)
+    t, rounds, sharpness, scale = (v[:, None, None] for v in (time, rounds, sharpness, scale))
+    x, y = (c / scale).expand(-1, height, -1), (r / scale).expand(-1, -1, width)
+    frequency, slowness, damping = 1.0, 1.0, torch.ones_like(t)
+    for k in range(6):
+        p = _cosine(frequency * y + divide(t, slowness)) / damping
+        q = _sine(frequency * x + divide(t, slowness)) / damping
+        going = rounds > k
+        x, y = torch.where(going, x + p - 0.3 * q, x), torch.where(going, y + q + 0.3 * p, y)
+        frequency, slowness, damping = 1.93 * frequency, 1.15 * slowness, damping * (2.25 - sharpness)
+    return torch.stack((_sine(x - t), _sine(0.5 * (x + y + _sine(t))), _sine(y + t)), dim=1)
 
 
 @kernel
