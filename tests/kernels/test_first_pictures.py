@@ -47,8 +47,10 @@ def test_pictures_are_counted(answers):
 
 
 def test_what_is_slow_in_plain_torch_is_compiled_at_once(answers):
-    corrupted("c-bar-candidates-224/lines")
-    assert set(answers) == {"numba_cpu"}
+    corrupted("imagenet-c/defocus_blur")
+    assert answers == []
+    scuff.corrupt(np.zeros((224, 224, 3), np.uint8), "imagenet-c/defocus_blur", 5)
+    assert answers == ["numba_cpu"]
 
 
 def test_a_back_end_that_is_asked_for_answers(answers):

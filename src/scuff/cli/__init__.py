@@ -14,6 +14,7 @@ import scuff
 from scuff.cli.plugins import SETTINGS, accept_plugins, own_command
 from scuff.cli.verbs import Commands
 
+
 class Verbs(TyperGroup):
     """The verbs in their order, and one way for all of them to fail."""
 
@@ -120,4 +121,3 @@ def _main(
         2  the command, or the data, make no sense
       130  interrupted
     """
-

@@ -16,6 +16,7 @@ import torch
 BACKENDS = ("reference", "numba_cpu", "triton_gpu")
 KERNELS: dict[tuple[str, str], Callable[..., Any]] = {}  # (back end, name) -> function
 LITTLE = 1 << 20  # values: seven pictures of 224 pixels, or sixteen smaller ones
+MANY_TERMS = 60_000_000  # 10 to 25 ns each in plain torch
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
@@ -33,12 +34,12 @@ def kernel(function: Kernel) -> Kernel:
     return _register(function)
 
 
-def slow_kernel(is_slow: Callable[..., bool] = lambda *_, **__: True) -> Callable[[Kernel], Kernel]:
-    """`kernel`, for a reference that takes seconds for a single picture, always or with certain arguments."""
-    return lambda function: _register(function, is_slow)
+def slow_kernel(terms: Callable[..., int]) -> Callable[[Kernel], Kernel]:
+    """`kernel`, for a reference that can take seconds for a picture; `terms` of its arguments says how many it sums."""
+    return lambda function: _register(function, terms)
 
 
-def _register(function: Kernel, is_slow: Callable[..., bool] = lambda *_, **__: False) -> Kernel:
+def _register(function: Kernel, terms: Callable[..., int] = lambda *_, **__: 0) -> Kernel:
     home, name = function.__module__.split(".")[-2], function.__name__
     if (home, name) in KERNELS:
         raise ValueError(f"two kernels called {name!r} in {home}; give one of them another name")
@@ -50,7 +51,7 @@ def _register(function: Kernel, is_slow: Callable[..., bool] = lambda *_, **__: 
     def dispatch(*args: Any, **options: Any) -> Any:
         first = args[0] if args else next(iter(options.values()))
         backend = backend_name(first.device)
-        if backend == "numba_cpu" and _forced is None and _is_sparing.get() and not is_slow(*args, **options):
+        if backend == "numba_cpu" and _forced is None and _is_sparing.get() and terms(*args, **options) <= MANY_TERMS:
             return function(*args, **options)
         _load(backend)
         return KERNELS.get((backend, name), function)(*args, **options)
@@ -63,7 +64,7 @@ def sparing_compiler(values: int) -> Iterator[None]:
     """Answer by the reference inside the block, as long as a process has had little to do: the first result comes soon.
 
     Importing numba takes a second, and compiling what a machine has never compiled several. For a few pictures, plain
-    torch takes less, and makes the same bytes. Kernels that are slow in plain torch are compiled nevertheless.
+    torch takes less, and makes the same bytes. Kernels for which it takes much longer are compiled nevertheless.
     """
     global _begun
     _begun += max(values, LITTLE // 16)

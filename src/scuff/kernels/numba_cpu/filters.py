@@ -15,8 +15,8 @@ from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill, fill_p
 def _add_taps(flat, starts, weights, row):
     """One row of sums: eight taps for each load and store of a sum, then four, then one.
 
-    `starts` are the places in `flat` at which taps begin to read. Unsigned places, rather than slices, spare the compiler
-    half of its work.
+    `starts` are the places in `flat` at which taps begin to read. Unsigned places, rather than slices, spare the
+    compiler half of its work.
     """
     for j in range(INDEX(row.size)):
         row[j] = F32(0.0)

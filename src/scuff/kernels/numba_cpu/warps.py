@@ -12,7 +12,7 @@ from numba.extending import intrinsic
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill, inlined, per_plane
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, fill, inlined, per_plane
 from scuff.kernels.threads import each_image, over_images
 
 ONE, FOUR = INDEX(1), INDEX(4)
@@ -26,7 +26,7 @@ def _mix_columns(plane, first, weights, wide, out):
     height, width = plane.shape
     taps = weights.shape[1]
     for i in range(height):
-        wide[:width] = plane[i]
+        copy(plane[i], wide)
         wide[width:] = plane[i, width - 1]
         target = out[i]
         for j in range(first.size):
@@ -122,18 +122,16 @@ def _plan_reads(rows, columns, tall, wide, place, shares):
         y, x = rows[j], columns[j]
         inside = (y >= F32(0.0)) & (y <= F32(tall - 4)) & (x >= F32(0.0)) & (x <= F32(wide - 4))
         place[j] = 4 * (np.int32(y) * wide + np.int32(x)) if inside else -1
-    a, b, c, d, e, f, g, h = (shares[0], shares[1], shares[2], shares[3], shares[4], shares[5], shares[6], shares[7])
     for j in range(place.size):
-        a[j], b[j], c[j], d[j] = _cubic_weights(columns[j] - np.floor(columns[j]))
+        shares[0, j], shares[1, j], shares[2, j], shares[3, j] = _cubic_weights(columns[j] - np.floor(columns[j]))
     for j in range(place.size):
-        e[j], f[j], g[j], h[j] = _cubic_weights(rows[j] - np.floor(rows[j]))
+        shares[4, j], shares[5, j], shares[6, j], shares[7, j] = _cubic_weights(rows[j] - np.floor(rows[j]))
 
 
 @compiled
 def _sum_reads(planes, wide, rows, columns, weights, quads, sums, place, shares, out):
     """Of a few padded pictures, `planes` (N, C, tall * wide), which share the plan of a row; the rest is scratch."""
     images, channels, size = planes.shape
-    a, b, c, d, e, f, g, h = (shares[0], shares[1], shares[2], shares[3], shares[4], shares[5], shares[6], shares[7])
     for n in range(images):
         for k in range(channels):
             source, target = planes[n, k], quads[n]
@@ -147,7 +145,8 @@ def _sum_reads(planes, wide, rows, columns, weights, quads, sums, place, shares,
                 line, flat = sums[n], quads[n]
                 for j in range(INDEX(place.size)):
                     if place[j] >= 0:
-                        across, down = (a[j], b[j], c[j], d[j]), (e[j], f[j], g[j], h[j])
+                        across = (shares[0, j], shares[1, j], shares[2, j], shares[3, j])
+                        down = (shares[4, j], shares[5, j], shares[6, j], shares[7, j])
                         _add_read(line, FOUR * j, flat, INDEX(place[j]), INDEX(4 * wide), across, down, weights[s])
         for n in range(images):
             for k in range(channels):
@@ -190,7 +189,9 @@ def _refract(centres, radius, index, margin, canvas):
     for k in range(len(centres)):
         cy, cx = centres[k, 0], centres[k, 1]
         top, left = int(cy) + 2 - margin, int(cx) + 2 - margin
-        patch[:] = canvas[:, top + margin : top + margin + side, left + margin : left + margin + side]
+        for c in range(channels):
+            for i in range(side):
+                copy(canvas[c, top + margin + i, left + margin : left + margin + side], patch[c, i])
         for i in range(max(top, 0), min(top + side, height)):
             dy = F32(i) - cy
             chord = radius * radius - dy * dy

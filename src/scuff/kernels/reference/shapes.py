@@ -91,7 +91,7 @@ def fill_polygons(corners: Tensor, count: Tensor, height: int, width: int) -> Te
     return covered
 
 
-@slow_kernel()
+@slow_kernel(lambda pixels, ends, level: pixels.numel() * ends.shape[1])
 def draw_lines(pixels: Tensor, ends: Tensor, level: float) -> Tensor:
     """Draw lines of grey `level` over uint8 (N, C, H, W), one after the other, each truncated to bytes.
 

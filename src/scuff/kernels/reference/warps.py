@@ -162,7 +162,7 @@ def mix_byte_windows(
     return unit_to_bytes(mixed, torch.empty_like(mixed, dtype=torch.uint8), nearest=True)
 
 
-@slow_kernel()
+@slow_kernel(lambda padded, rows, columns, weights: 16 * padded.shape[:2].numel() * rows.numel())
 def sum_spline_reads(padded: Tensor, rows: Tensor, columns: Tensor, weights: Tensor) -> Tensor:
     """Weighted sum over s of cubic B-spline reads at real coordinates rows[s], columns[s], shared by all images.
 
