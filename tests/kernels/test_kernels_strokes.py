@@ -54,7 +54,7 @@ def test_a_drop_bends_as_the_sines_say() -> None:
         assert shift.abs().max() > 1.0
 
 
-@pytest.mark.parametrize("shape", SIZES)
+@pytest.mark.parametrize("shape", [*SIZES, (9, 3, 6, 5)])  # more planes than share a plan
 def test_sum_spline_reads(shape: tuple[int, ...]) -> None:
     height, width = shape[2:]
     padded = torch.rand(*shape[:2], height + 3, width + 3, generator=_generator())

@@ -9,12 +9,13 @@ import pytest
 import torch
 from golden.pictures import pictures_224
 from PIL import Image
+from pillow_jpeg import pillow_jpeg
 from scipy import ndimage
 
 from scuff import kernels
 from scuff.ops import edges, filters
 from scuff.ops.borders import fold, pad
-from scuff.ops.jpeg import jpeg_codec, jpeg_model
+from scuff.ops.jpeg import jpeg
 from scuff.ops.resize import clipped_zoom, resample_bilinear
 from scuff.ops.warp import affine_through
 
@@ -73,20 +74,25 @@ def test_affine_through_three_points() -> None:
     assert torch.allclose(points @ maps.mT, target)
 
 
+@pytest.mark.parametrize("backend", ["reference", "numba_cpu"])
 @pytest.mark.parametrize("quality", [1, 7, 25, 49, 50, 80, 95, 100])
-def test_jpeg_model_gives_the_codecs_bytes(quality: int) -> None:
+def test_jpeg_gives_the_codecs_bytes(quality: int, backend: str) -> None:
     pictures = torch.from_numpy(pictures_224()[:4]).permute(0, 3, 1, 2)
     noise = torch.randint(0, 256, pictures.shape, dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
-    for pixels in (pictures, noise):
-        assert torch.equal(jpeg_model(pixels, quality), jpeg_codec(pixels, quality))
+    for pixels in (pictures, noise, 255 * (noise > 127).to(torch.uint8)):
+        with kernels.use_backend(backend):
+            assert torch.equal(jpeg(pixels, quality), pillow_jpeg(pixels, quality))
 
 
+@pytest.mark.parametrize("backend", ["reference", "numba_cpu"])
 @pytest.mark.parametrize("size", [(1, 1), (2, 3), (3, 5), (5, 3), (7, 6), (15, 17), (18, 50), (33, 47), (40, 25)])
-def test_jpeg_model_at_any_size(size: tuple[int, int]) -> None:
+def test_jpeg_at_any_size_and_swapped(size: tuple[int, int], backend: str) -> None:
     pixels = torch.from_numpy(pictures_224()[:4, 90 : 90 + size[0], 60 : 60 + size[1]]).permute(0, 3, 1, 2)
-    for quality in (10, 60):
-        assert torch.equal(jpeg_model(pixels, quality), jpeg_codec(pixels, quality))
-    assert jpeg_model(pixels[:0], 10).shape == (0, 3, *size)
+    with kernels.use_backend(backend):
+        for quality in (10, torch.tensor([60, 1, 99, 30], dtype=torch.int32)):
+            for swapped in (False, True):
+                assert torch.equal(jpeg(pixels, quality, swapped), pillow_jpeg(pixels, quality, swapped))
+        assert jpeg(pixels[:0], 10).shape == (0, 3, *size)
 
 
 @pytest.mark.parametrize("size", [(134, 134), (89, 67), (56, 200)])

@@ -31,9 +31,11 @@ def padded_index(length: int, before: int, after: int, border: str, device: torc
 
 def pad(x: Tensor, rows: tuple[int, int], columns: tuple[int, int], border: str) -> Tensor:
     """Extend (N, C, H, W) by (before, after) rows and columns."""
-    h, w = x.shape[-2:]
-    if any(rows):
-        x = x.index_select(2, padded_index(h, *rows, border, x.device))
-    if any(columns):
-        x = x.index_select(3, padded_index(w, *columns, border, x.device))
+    for axis, (before, after) in ((2, rows), (3, columns)):
+        if before or after:
+            length = x.shape[axis]
+            index = padded_index(length, before, after, border, x.device)
+            # the image itself is copied as a whole: a gather would look up every pixel
+            sides = (x.index_select(axis, part) for part in (index[:before], index[before + length :]))
+            x = torch.cat((next(sides), x, next(sides)), axis)
     return x

@@ -1,21 +1,18 @@
-"""JPEG there and back: the real codec on the CPU, and the same arithmetic in batched tensors for the GPU.
+"""JPEG there and back, by the arithmetic of the codec.
 
-The model repeats what libjpeg does between pixels and quantised coefficients (`kernels.through_jpeg`), with the Annex K
-tables, and gives the codec's bytes.
+`kernels.through_jpeg` repeats what libjpeg does between pixels and quantised coefficients; here are the Annex K tables.
+Together they give the codec's bytes, faster than it: nothing is written down in between.
 """
 
 from __future__ import annotations
 
-import io
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from scuff import kernels
-from scuff.kernels.threads import over_images
 
 LUMA_TABLE = (
     (16, 11, 10, 16, 24, 40, 51, 61),
@@ -36,47 +33,6 @@ def jpeg(pixels: Tensor, quality: float | Tensor, swapped: bool = False) -> Tens
     One quality for all images, or int32 (N,), one for each. A float may lie between whole ones: the scale of the
     quantisation tables is then not rounded. `swapped` hands red to the codec as blue, and blue as red.
     """
-    if pixels.device.type == "cpu":
-        return jpeg_codec(pixels, quality, swapped)
-    return jpeg_model(pixels, quality, swapped)
-
-
-# --- the codec ------------------------------------------------------------------------------------------------------
-
-
-def jpeg_codec(pixels: Tensor, quality: float | Tensor, swapped: bool = False) -> Tensor:
-    """By Pillow, an image at a time, on as many threads as torch may use."""
-    from PIL import Image
-    from PIL.JpegImagePlugin import JpegImageFile
-
-    n, _, height, width = pixels.shape
-    source = pixels.permute(0, 2, 3, 1).contiguous().view(n, 3 * height * width).numpy()
-    out = np.empty_like(source)
-    qualities = quality.tolist() if isinstance(quality, Tensor) else [quality] * n
-    settings: list[dict[str, Any]] = [{"quality": q} for q in qualities]
-    if isinstance(quality, float):
-        settings = [{"qtables": [scaled_table(kind, quality).ravel().tolist() for kind in ("luma", "chroma")]}] * n
-    order = "BGR" if swapped else "RGB"
-
-    def work(start: int, stop: int) -> None:
-        image, file = Image.new("RGB", (width, height)), io.BytesIO()  # used again and again: that saves a twentieth
-        for i in range(start, stop):
-            file.seek(0)
-            file.truncate()
-            image.frombytes(source[i].data, "raw", order)
-            image.save(file, "JPEG", **settings[i])
-            file.seek(0)
-            out[i] = np.frombuffer(JpegImageFile(file).tobytes("raw", order), np.uint8)
-
-    over_images(work, n)
-    return torch.from_numpy(out).view(n, height, width, 3).permute(0, 3, 1, 2)
-
-
-# --- the model ------------------------------------------------------------------------------------------------------
-
-
-def jpeg_model(pixels: Tensor, quality: float | Tensor, swapped: bool = False) -> Tensor:
-    """By whole-number arithmetic, the whole batch at once, on any device."""
     luma, chroma = (_table(kind, quality, pixels.device) for kind in ("luma", "chroma"))
     return kernels.through_jpeg(pixels, luma, chroma, swapped)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import platform
 
 import numpy as np
 import torch
@@ -15,9 +16,10 @@ from scuff.kernels.dispatch import kernel
 from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, fill, inlined, per_plane
 from scuff.kernels.threads import each_image, over_images
 
-ONE, FOUR = INDEX(1), INDEX(4)
-QUAD = ir.VectorType(ir.FloatType(), 4)
-TOGETHER = 4  # pictures that are read at once, by one plan
+ONE = INDEX(1)
+LANES = 8 if platform.machine().lower() in ("x86_64", "amd64") else 4  # planes side by side: a vector of the processor
+TOGETHER = 24  # planes that are read by one plan
+LANE = ir.VectorType(ir.FloatType(), LANES)
 
 
 @compiled
@@ -77,36 +79,36 @@ def _cubic_weights(t):
 
 @intrinsic
 def _add_read(typing_context, sums, at, flat, first, step, across, down, weight):
-    """Add `weight` times the mix of 4 x 4 quads to a quad of sums: four channels at a time, which no loop becomes.
+    """Add `weight` times the mix of 4 x 4 pixels to a sum: of several planes at a time, which no loop becomes.
 
-    A quad is four numbers side by side, from `at` and `first` on; rows of them are `step` apart. See the reference for
-    the order of sums.
+    Planes lie side by side, so that a pixel is one vector, from `first` on; rows are `step` apart. The reference says
+    in which order sums are made.
     """
 
     def generate(context, builder, signature, arguments):
         sums, at, flat, first, step, across, down, weight = arguments
 
-        def quad(which, array, place):
+        def vector(which, array, place):
             data = context.make_array(signature.args[which])(context, builder, array).data
-            return builder.bitcast(builder.gep(data, [place]), QUAD.as_pointer())
+            return builder.bitcast(builder.gep(data, [place]), LANE.as_pointer())
 
         def in_all_lanes(number):
-            one = builder.insert_element(ir.Constant(QUAD, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
-            return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(ir.IntType(32), 4), [0] * 4))
+            one = builder.insert_element(ir.Constant(LANE, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
+            return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
 
         shares = [in_all_lanes(builder.extract_value(across, j)) for j in range(4)]
         rows = []
         for i in range(4):
-            places = [builder.add(first, ir.Constant(first.type, 4 * j)) for j in range(4)]
+            places = [builder.add(first, ir.Constant(first.type, LANES * j)) for j in range(4)]
             a, b, c, d = (
-                builder.fmul(share, builder.load(quad(2, flat, place), align=4))
+                builder.fmul(share, builder.load(vector(2, flat, place), align=4))
                 for share, place in zip(shares, places, strict=True)
             )
             total = builder.fadd(builder.fadd(builder.fadd(a, b), c), d)
             rows.append(builder.fmul(in_all_lanes(builder.extract_value(down, i)), total))
             first = builder.add(first, step)
         read = builder.fadd(builder.fadd(rows[0], rows[1]), builder.fadd(rows[2], rows[3]))
-        target = quad(0, sums, at)
+        target = vector(0, sums, at)
         sum_ = builder.fadd(builder.load(target, align=4), builder.fmul(in_all_lanes(weight), read))
         builder.store(sum_, target, align=4)
         return context.get_dummy_value()
@@ -121,7 +123,8 @@ def _plan_reads(rows, columns, tall, wide, place, shares):
     for j in range(place.size):
         y, x = rows[j], columns[j]
         inside = (y >= F32(0.0)) & (y <= F32(tall - 4)) & (x >= F32(0.0)) & (x <= F32(wide - 4))
-        place[j] = 4 * (np.int32(y) * wide + np.int32(x)) if inside else -1
+        place[j] = LANES * (np.int32(y) * wide + np.int32(x)) if inside else -1
+    a, b, c, d, e, f, g, h = (shares[0], shares[1], shares[2], shares[3], shares[4], shares[5], shares[6], shares[7])
     for j in range(place.size):
         shares[0, j], shares[1, j], shares[2, j], shares[3, j] = _cubic_weights(columns[j] - np.floor(columns[j]))
     for j in range(place.size):
@@ -129,46 +132,50 @@ def _plan_reads(rows, columns, tall, wide, place, shares):
 
 
 @compiled
-def _sum_reads(planes, wide, rows, columns, weights, quads, sums, place, shares, out):
-    """Of a few padded pictures, `planes` (N, C, tall * wide), which share the plan of a row; the rest is scratch."""
-    images, channels, size = planes.shape
-    for n in range(images):
-        for k in range(channels):
-            source, target = planes[n, k], quads[n]
-            for p in range(size):
-                target[4 * p + k] = source[p]
-    for i in range(out.shape[2]):
-        sums[:] = F32(0.0)
+def _sum_reads(planes, wide, rows, columns, weights, pixels, sums, place, shares, out):
+    """Of a few padded planes (P, tall * wide), which share the plan of a row; what follows `weights` is scratch.
+
+    `pixels` and `sums` hold one vector of planes after the other.
+    """
+    count, size = planes.shape
+    a, b, c, d, e, f, g, h = (shares[0], shares[1], shares[2], shares[3], shares[4], shares[5], shares[6], shares[7])
+    vectors, room, line, step = -(-count // LANES), INDEX(LANES * size), INDEX(LANES * place.size), INDEX(LANES * wide)
+    for n in range(count):
+        source, target = planes[n], pixels[n // LANES * LANES * size + n % LANES :]
+        for p in range(size):
+            target[LANES * p] = source[p]
+    for i in range(out.shape[1]):
+        for k in range(sums.size):
+            sums[k] = F32(0.0)
         for s in range(len(weights)):
             _plan_reads(rows[s, i], columns[s, i], size // wide, wide, place, shares)
-            for n in range(images):
-                line, flat = sums[n], quads[n]
-                for j in range(INDEX(place.size)):
-                    if place[j] >= 0:
-                        across = (shares[0, j], shares[1, j], shares[2, j], shares[3, j])
-                        down = (shares[4, j], shares[5, j], shares[6, j], shares[7, j])
-                        _add_read(line, FOUR * j, flat, INDEX(place[j]), INDEX(4 * wide), across, down, weights[s])
-        for n in range(images):
-            for k in range(channels):
-                target = out[n, k, i]
-                for j in range(target.size):
-                    target[j] = sums[n, 4 * j + k]
+            for j in range(INDEX(place.size)):
+                if place[j] >= 0:
+                    across, down = (a[j], b[j], c[j], d[j]), (e[j], f[j], g[j], h[j])
+                    at, first = INDEX(LANES) * j, INDEX(place[j])
+                    for _ in range(vectors):
+                        _add_read(sums, at, pixels, first, step, across, down, weights[s])
+                        at, first = at + line, first + room
+        for n in range(count):
+            source, target = sums[n // LANES * LANES * place.size + n % LANES :], out[n, i]
+            for j in range(target.size):
+                target[j] = source[LANES * j]
 
 
 @kernel
 def sum_spline_reads(padded: Tensor, rows: Tensor, columns: Tensor, weights: Tensor) -> Tensor:
     points = [t.contiguous().numpy() for t in (rows, columns, weights)]
     out = torch.empty(*padded.shape[:2], *rows.shape[1:])
-    planes, target, width = padded.flatten(2).numpy(), out.numpy(), rows.shape[2]
+    planes, target, width = padded.flatten(2).flatten(0, 1).numpy(), out.flatten(0, 1).numpy(), rows.shape[2]
 
     def work(start: int, stop: int) -> None:
-        quads, sums = np.zeros((TOGETHER, 4 * planes.shape[2]), F32), np.empty((TOGETHER, 4 * width), F32)
-        scratch = (quads, sums, np.empty(width, np.int64), np.empty((8, width), F32))
-        for first in range(start, stop, TOGETHER):
-            some = slice(first, min(first + TOGETHER, stop))
+        pixels, sums = np.zeros(TOGETHER * planes.shape[1], F32), np.empty(TOGETHER * width, F32)
+        scratch = (pixels, sums, np.empty(width, np.int64), np.empty((8, width), F32))
+        for first in range(TOGETHER * start, min(TOGETHER * stop, len(planes)), TOGETHER):
+            some = slice(first, first + TOGETHER)
             _sum_reads(planes[some], padded.shape[3], *points, *scratch, target[some])
 
-    over_images(work, len(out))
+    over_images(work, -(-len(planes) // TOGETHER))
     return out
 
 

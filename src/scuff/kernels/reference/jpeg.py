@@ -7,7 +7,9 @@ in float64 the products are exact, so this gives the codec's bytes and not merel
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import torch
@@ -46,20 +48,38 @@ def through_jpeg(pixels: Tensor, luma: Tensor, chroma: Tensor, swapped: bool = F
 @lru_cache
 def dct_matrix(device: torch.device, dtype: torch.dtype = torch.float64) -> Tensor:
     """One pass of the islow DCT as integers scaled by 2**13: its butterflies, run on the eight unit vectors."""
-    d = np.eye(8, dtype=np.int64)
-    plus, minus = d[:4] + d[:3:-1], d[:4] - d[:3:-1]
-    even, odd = plus[:2] + plus[:1:-1], plus[:2] - plus[:1:-1]
-    out = np.zeros((8, 8), np.int64)
-    out[0], out[4] = (even[0] + even[1]) * 8192, (even[0] - even[1]) * 8192
-    shared = (odd[1] + odd[0]) * 4433
-    out[2], out[6] = shared + odd[0] * 6270, shared - odd[1] * 15137
-    t7, t6, t5, t4 = minus
-    z1, z2, z3, z4 = t4 + t7, t5 + t6, t4 + t6, t5 + t7
-    z5 = (z3 + z4) * 9633
-    z1, z2, z3, z4 = -7373 * z1, -20995 * z2, z5 - 16069 * z3, z5 - 3196 * z4
-    out[7], out[5] = 2446 * t4 + z1 + z3, 16819 * t5 + z2 + z4
-    out[3], out[1] = 25172 * t6 + z2 + z3, 12299 * t7 + z1 + z4
-    return torch.from_numpy(out).to(device, dtype)
+    return torch.from_numpy(np.stack(butterflies([*np.eye(8, dtype=np.int64)]))).to(device, dtype)
+
+
+def butterflies(values: Sequence[Any]) -> tuple[Any, ...]:
+    """Eight values become coefficients, 2**13 times as large; of anything that has sums, and products with numbers."""
+    a, b, c, d, e, f, g, h = values
+    outer, inner = (a + h) + (d + e), (b + g) + (c + f)
+    tilt, bend = _turn((a + h) - (d + e), (b + g) - (c + f))
+    seven, five, three, one = _mix_odd(d - e, c - f, b - g, a - h)
+    return (outer + inner) * 8192, one, tilt, three, (outer - inner) * 8192, five, bend, seven
+
+
+def butterflies_back(coefficients: Sequence[Any]) -> tuple[Any, ...]:
+    """Eight coefficients become values again: the transposed matrix."""
+    zero, one, two, three, four, five, six, seven = coefficients
+    tilt, bend = _turn(two, six)
+    outer, inner = (zero + four) * 8192, (zero - four) * 8192
+    e, f, g, h = _mix_odd(seven, five, three, one)
+    a, b, c, d = outer + tilt, inner + bend, inner - bend, outer - tilt
+    return a + h, b + g, c + f, d + e, d - e, c - f, b - g, a - h
+
+
+def _turn(a: Any, b: Any) -> tuple[Any, Any]:
+    """The second and the sixth coefficient, or what they come from."""
+    return a * 10703 + b * 4433, a * 4433 - b * 10704
+
+
+def _mix_odd(a: Any, b: Any, c: Any, d: Any) -> tuple[Any, ...]:
+    """The seventh, fifth, third and first coefficient, or what they come from."""
+    p, q, r, s = (a + d) * 7373, (b + c) * 20995, a + c, b + d
+    r, s = s * 9633 - r * 6436, r * 9633 + s * 6437
+    return a * 2446 - p + r, b * 16819 - q + s, c * 25172 - q + r, d * 12299 - p + s
 
 
 def _pass(lines: Tensor, matrix: Tensor, shift: int) -> Tensor:
