@@ -124,7 +124,6 @@ def _plan_reads(rows, columns, tall, wide, place, shares):
         y, x = rows[j], columns[j]
         inside = (y >= F32(0.0)) & (y <= F32(tall - 4)) & (x >= F32(0.0)) & (x <= F32(wide - 4))
         place[j] = LANES * (np.int32(y) * wide + np.int32(x)) if inside else -1
-    a, b, c, d, e, f, g, h = (shares[0], shares[1], shares[2], shares[3], shares[4], shares[5], shares[6], shares[7])
     for j in range(place.size):
         shares[0, j], shares[1, j], shares[2, j], shares[3, j] = _cubic_weights(columns[j] - np.floor(columns[j]))
     for j in range(place.size):
