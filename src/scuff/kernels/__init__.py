@@ -21,6 +21,7 @@ from scuff.kernels.dispatch import use_backend as use_backend
 from scuff.kernels.reference.colours import *
 from scuff.kernels.reference.filters import *
 from scuff.kernels.reference.functions import *
+from scuff.kernels.reference.hues import *
 from scuff.kernels.reference.jpeg import *
 from scuff.kernels.reference.operations import *
 from scuff.kernels.reference.pixels import *

@@ -88,7 +88,10 @@ def rays(centre: Tensor, count: Tensor, lengths: Tensor, height: int, width: int
     turn = m * divide(kernels.arctangent(*torch.broadcast_tensors(dx, dy)) + math.pi, 2.0 * math.pi)
     first = torch.floor(turn)
     share = turn - first
-    near = lengths.gather(1, first.remainder(m).long().flatten(1)).view(turn.shape)
-    next_ = lengths.gather(1, (first + 1.0).remainder(m).long().flatten(1)).view(turn.shape)
+    after = first + 1.0  # at most m + 1, and rays are many: taking m away once replaces a remainder
+    near, next_ = (
+        lengths.gather(1, torch.where(ray >= m, ray - m, ray).long().flatten(1)).view(turn.shape)
+        for ray in (first, after)
+    )
     reach = near + share * (next_ - near)
     return reach * reach / (dy * dy + dx * dx + 1e-4), 1.0 - (share - 0.5) ** 2
