@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill, inlined
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, fill, inlined
 from scuff.kernels.reference.pixels import box_windows
 from scuff.kernels.threads import each_image
 
@@ -131,13 +131,13 @@ def _pixelate(pixels, channels, first, counts, weights, row_first, row_counts, r
     drawn = -1
     for i in range(height):
         if row_of[i] == drawn:
-            out[i] = out[i - 1]
+            copy(out[i - 1], out[i])
             continue
         drawn = row_of[i]
         a, n, weight = row_first[drawn], row_counts[drawn], row_weights[drawn]
         top = across[a]
         if n == 1:
-            line[:] = top
+            copy(top, line)
         elif n == 2:
             bottom = across[a + 1]
             for k in range(line.size):

@@ -10,7 +10,7 @@ import numpy as np
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill_pixels
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, fill_pixels
 
 U64 = np.uint64
 ONE, TWO, THREE = INDEX(1), INDEX(2), INDEX(3)
@@ -210,9 +210,10 @@ def _flip(pixels, down, across, out):
     for i in range(height):
         source, target = sources[height - 1 - i if down else i], targets[i]
         if not across:
-            target[:] = source
+            copy(source, target)
         elif channels == 1:
-            target[:] = source[::-1]
+            for j in range(INDEX(width)):
+                target[j] = source[INDEX(width) - ONE - j]
         else:
             for j in range(INDEX(width)):
                 k, a = THREE * j, THREE * (INDEX(width) - ONE - j)
@@ -231,14 +232,15 @@ def _mix_byte_windows(pixels, rows, row_weights, columns, column_weights, line, 
     used = min(columns.max() + 2, width) * channels
     sources, targets = pixels.reshape(height, -1), out.reshape(len(out), -1)
     for i in range(out.shape[0]):
-        first, second = row_weights[i]
+        first, second = row_weights[i, 0], row_weights[i, 1]
         if i > 0 and rows[i] == rows[i - 1] and first == row_weights[i - 1, 0] and second == row_weights[i - 1, 1]:
-            targets[i] = targets[i - 1]
+            copy(targets[i - 1], targets[i])
             continue
         above, below = sources[min(rows[i], height - 1)], sources[min(rows[i] + 1, height - 1)]
         for k in range(used):
             line[k] = first * (F32(above[k]) / F32(255.0)) + second * (F32(below[k]) / F32(255.0))
-        line[used : used + channels] = line[used - channels : used]
+        for c in range(channels):
+            line[used + c] = line[used - channels + c]
         target, k, step = targets[i], INDEX(0), INDEX(channels)
         for j in range(columns.size):
             a, left, right = INDEX(min(columns[j], width - 1)) * step, column_weights[j, 0], column_weights[j, 1]
