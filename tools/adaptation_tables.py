@@ -3,7 +3,7 @@
     python tools/adaptation_tables.py runs docs/results/streams-cifar10.md
 
 First, tables go into a folder of the page's name: scores of each part, and errors by segment or over windows. Then the
-page is made of these tables alone. So parts, and methods of a part, may be run one at a time and on different days: what
+page is made of these tables alone. So parts, and methods of a part, may be run one at a time, on different days: what
 has not run again stays as it was.
 """
 
@@ -177,8 +177,8 @@ def about(settings: dict) -> str:
     """What ran."""
     images = f"{settings['images']:,}".replace(",", " ")
     return (
-        f"{images} images, stream `{settings['stream']}`, batches of {settings['batch_size']}, seed {settings['seed']}; "
-        f"{settings['device']}. In brackets: 95 % intervals over images."
+        f"{images} images, stream `{settings['stream']}`, batches of {settings['batch_size']}, seed "
+        f"{settings['seed']}; {settings['device']}. In brackets: 95 % intervals over images."
     )
 
 
