@@ -10,7 +10,7 @@ import numpy as np
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill_pixels
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, byte_to_unit, compiled, copy, fill_pixels
 
 U64 = np.uint64
 ONE, TWO, THREE = INDEX(1), INDEX(2), INDEX(3)
@@ -210,9 +210,10 @@ def _flip(pixels, down, across, out):
     for i in range(height):
         source, target = sources[height - 1 - i if down else i], targets[i]
         if not across:
-            target[:] = source
+            copy(source, target)
         elif channels == 1:
-            target[:] = source[::-1]
+            for j in range(INDEX(width)):
+                target[j] = source[INDEX(width) - ONE - j]
         else:
             for j in range(INDEX(width)):
                 k, a = THREE * j, THREE * (INDEX(width) - ONE - j)
@@ -240,7 +241,7 @@ def _spread(line, columns, channels, lefts, rights):
 
 @compiled
 def _mix_byte_windows(sources, rows, row_weights, columns, weights, units, line, lefts, rights, targets):
-    """Of (H, W * C). Rows that repeat are copied whole, and rows in use are held as units: their quotients are dear.
+    """Of (H, W * C). Rows that repeat are copied whole, and rows in use are held as units.
 
     `weights` (2, W * C) are those of `lefts` and `rights`. The others are scratch; what is used of `line` ends with its
     last pixel once more.
@@ -251,7 +252,7 @@ def _mix_byte_windows(sources, rows, row_weights, columns, weights, units, line,
     for i in range(len(rows)):
         first, second = row_weights[i, 0], row_weights[i, 1]
         if i > 0 and rows[i] == rows[i - 1] and first == row_weights[i - 1, 0] and second == row_weights[i - 1, 1]:
-            targets[i] = targets[i - 1]
+            copy(targets[i - 1], targets[i])
             continue
         top, bottom = min(rows[i], height - 1), min(rows[i] + 1, height - 1)
         for row in (top, bottom):
@@ -259,11 +260,12 @@ def _mix_byte_windows(sources, rows, row_weights, columns, weights, units, line,
                 held[row % 2] = row
                 source, unit = sources[row], units[row % 2]
                 for k in range(used):
-                    unit[k] = F32(source[k]) / F32(255.0)
+                    unit[k] = byte_to_unit(source[k])
         above, below = units[top % 2], units[bottom % 2]
         for k in range(used):
             line[k] = first * above[k] + second * below[k]
-        line[used : used + channels] = line[used - channels : used]
+        for c in range(channels):
+            line[used + c] = line[used - channels + c]
         _spread(line, columns, channels, lefts, rights)
         target, left, right = targets[i], weights[0], weights[1]
         for k in range(target.size):
