@@ -283,10 +283,9 @@ def mix_byte_windows(
     size = (rows.shape[1], columns.shape[1])
     weights = column_weights.mT.repeat_interleave(channels, 2)
 
-    def work(image, rows, row_weights, columns, weights, *scratch) -> None:
-        *scratch, out = scratch
-        image, out = image.reshape(height, -1), out.reshape(size[0], -1)
-        _mix_byte_windows(image, rows, row_weights, columns, weights, *scratch, out)
+    def work(image, rows, row_weights, columns, weights, units, line, lefts, rights, out) -> None:
+        sources, targets = image.reshape(height, -1), out.reshape(size[0], -1)
+        _mix_byte_windows(sources, rows, row_weights, columns, weights, units, line, lefts, rights, targets)
 
     def scratch() -> tuple:
         shapes = (2, width * channels), (width + 1) * channels, size[1] * channels, size[1] * channels
