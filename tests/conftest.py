@@ -17,6 +17,8 @@ import typer.testing
 from browser import has_browser
 from hypothesis import HealthCheck, settings
 
+from scuff.kernels import dispatch
+
 NEEDED = {  # packages that a file of tests cannot do without
     "test_data.py": ["datasets"],
     "test_remote_store.py": ["moto", "s3fs"],
@@ -158,6 +160,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # Hundreds of tests call commands, and to build all of them takes a while: they are built once.
 typer.testing._get_command = cache(typer.main.get_command)
+
+# Compiled kernels answer from the first picture on, as they do elsewhere after some work.
+dispatch.LITTLE = 0
 
 # The same examples in every run; more of them by HYPOTHESIS_EXAMPLES=1000 make test.
 EXAMPLES = int(os.environ.get("HYPOTHESIS_EXAMPLES", "50"))

@@ -49,13 +49,14 @@ def check_corruption(
         severity = levels[len(levels) // 2]
     options: dict[str, Any] = {"severity": severity, "suite": suite, "parameters": parameters}
     plan = resolve(name, **options)
-    for height, width in sizes:
-        if min(height, width) >= LEAST_SIDE:
-            _check_motion(plan, height, width, torch.device(device))
-        for channels in (1, 3):
-            x = _test_images(images, channels, height, width).to(device)
-            where = f"{plan.entry} at {channels} x {height} x {width} on {device}"
-            _check_one(x, name, options, plan, where)
+    with kernels.use_backend(kernels.backend_name(torch.device(device))):
+        for height, width in sizes:
+            if min(height, width) >= LEAST_SIDE:
+                _check_motion(plan, height, width, torch.device(device))
+            for channels in (1, 3):
+                x = _test_images(images, channels, height, width).to(device)
+                where = f"{plan.entry} at {channels} x {height} x {width} on {device}"
+                _check_one(x, name, options, plan, where)
 
 
 def _test_images(count: int, channels: int, height: int, width: int) -> Tensor:

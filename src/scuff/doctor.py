@@ -123,7 +123,7 @@ def _trial() -> Iterator[Fact]:
     import torch
 
     from scuff.door import corrupt
-    from scuff.kernels.dispatch import use_backend
+    from scuff.kernels.dispatch import backend_name, use_backend
     from scuff.pictures import bundled_picture
 
     picture = bundled_picture().resize((64, 64))
@@ -132,7 +132,8 @@ def _trial() -> Iterator[Fact]:
         try:
             with use_backend("reference"):
                 wanted = [corrupt(pixels, name, 3) for name in TRIAL]
-            made = [corrupt(pixels.to(device), name, 3).cpu() for name in TRIAL]
+            with use_backend(backend_name(torch.device(device))):
+                made = [corrupt(pixels.to(device), name, 3).cpu() for name in TRIAL]
             agrees = all(torch.equal(a, b) for a, b in zip(made, wanted, strict=True))
             yield device, f"{len(TRIAL)} corruptions, " + ("all as they should be" if agrees else "WRONG PIXELS")
         except Exception as error:  # whatever is broken is what is asked about

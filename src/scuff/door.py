@@ -15,6 +15,7 @@ from scuff.corruptions import Corruption, get
 from scuff.corruptions.motion import Motion, joined, mixed
 from scuff.corruptions.registry import HENDRYCKS, MICHAELIS
 from scuff.images import ImageError, Images, OpenedImages, open_images
+from scuff.kernels import sparing_compiler
 from scuff.memory import available_memory, available_on
 from scuff.ops.jpeg import jpeg
 from scuff.random import Ids, given_ids, ids_tensor, image_keys, integers, sent
@@ -194,8 +195,9 @@ def corrupt(
     plan = resolve_still(name, severity, suite=suite, parameters=parameters, path=path, draws=draws)
 
     def make(opened: OpenedImages, ids: Ids, sample: Sample | None) -> Images:
-        ids = given_ids(ids, opened.batch)
-        made = opened.restore(_corrupt_batch(opened.batch, plan, seed, ids, scale, as_published))
+        with sparing_compiler(opened.batch.numel()):
+            ids = given_ids(ids, opened.batch)
+            made = opened.restore(_corrupt_batch(opened.batch, plan, seed, ids, scale, as_published))
         if sample is None:
             return made
         if not sample.has_targets:

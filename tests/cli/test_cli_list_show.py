@@ -1,5 +1,6 @@
 """`scuff list`, `scuff show`, and how the command line fails."""
 
+import importlib
 import inspect
 from typing import get_type_hints
 
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 
 import scuff
 from scuff.cli import app
+from scuff.cli.verbs import FILES
 from scuff.pictures import bundled_picture
 from scuff.sheets import GAP, MARGIN, TEXT_SIZE, corruption_sheet
 
@@ -83,7 +85,7 @@ def test_every_verb_has_examples_and_explains_every_option(run, verb):
 @pytest.mark.parametrize("verb", VERBS)
 def test_options_say_their_name_where_their_placeholder_is_the_same_word(verb):
     """Typer 0.27 takes the placeholder of `data: Annotated[str, Option(metavar="DATA")]` for the name: --DATA."""
-    command = next(one for one in app.registered_commands if one.name == verb).callback
+    command = getattr(importlib.import_module(f"scuff.cli.{FILES.get(verb, verb)}"), f"{verb}_command")
     for name, hint in get_type_hints(command, include_extras=True).items():
         for option in getattr(hint, "__metadata__", ()):
             if isinstance(option, OptionInfo) and option.metavar == name.upper():

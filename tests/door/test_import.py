@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from scuff.pictures import bundled_picture
+
 HEAVY = ("torch", "numpy", "numba", "pandas", "scipy", "sklearn", "PIL")
 
 RUN = """
@@ -45,3 +47,20 @@ def test_import_scuff_is_light():
 )
 def test_commands_that_answer_at_once_are_light(arguments):
     assert heavy_imports(RUN, *arguments) == []
+
+
+FIRST_PICTURE = """
+import sys, numpy, scuff
+scuff.corrupt(numpy.zeros((64, 64, 3), numpy.uint8), sys.argv[1], 3)
+"""
+
+
+@pytest.mark.parametrize("entry", ["imagenet-c/fog", "imagenet-c/glass_blur", "c-bar-candidates-224/perlin_noise"])
+def test_a_first_picture_does_not_wait_for_a_compiler(entry):
+    assert {"numba", "pandas", "scipy"}.isdisjoint(heavy_imports(FIRST_PICTURE, entry))
+
+
+def test_nor_does_the_command(tmp_path):
+    bundled_picture().save(tmp_path / "cat.png")
+    words = ["corrupt", str(tmp_path / "cat.png"), str(tmp_path / "out"), "--only", "fog", "--severity", "1"]
+    assert {"numba", "pandas", "scipy"}.isdisjoint(heavy_imports(RUN, *words, "--workers", "1"))

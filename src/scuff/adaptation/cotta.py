@@ -9,8 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from scuff import kernels
 from scuff.adaptation.method import Method, use_batch_statistics
-from scuff.ops.colour import luma, shift_hue
+from scuff.ops.colour import luma
 from scuff.random import bernoulli, image_keys, normal, permutation, uniform
 
 BLUR = 5  # taps
@@ -104,7 +105,7 @@ def _recolour(images: Tensor, key: Tensor) -> Tensor:
         elif change == 2:
             images = _blend(images, luma(images), _number(key, "saturation", 0.5, 1.5))
         elif change == 3 and images.shape[1] == 3:
-            images = shift_hue(images, images.new_full((len(images),), _number(key, "hue", -0.06, 0.06)))
+            images = kernels.shift_hue(images, images.new_full((len(images),), _number(key, "hue", -0.06, 0.06)))
         elif change == 4:
             images = images ** _number(key, "gamma", 0.7, 1.3)
         images = images.clamp(0, 1)

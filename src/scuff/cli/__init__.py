@@ -5,23 +5,14 @@ Nothing here imports torch, numpy or Pillow before a command needs them, so that
 
 from __future__ import annotations
 
-import importlib
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 import scuff
-from scuff.cli.plugins import accept_plugins, own_command
-
-# In the order in which a newcomer wants them. Each is `VERB_command` of the module of its name, or a group, `VERB_app`.
-VERBS = (
-    *("list", "show", "gallery", "corrupt", "lock", "verify", "evaluate", "compare", "survival", "check", "stream"),
-    *("adapt", "train", "overlap", "design", "separation", "mscr", "distance", "validity", "report", "export"),
-    *("explore", "progress", "demo", "doctor"),
-)
-# Verbs whose module is named after their question.
-FILES = {"check": "claims", "mscr": "separation", "distance": "transform_space"}
+from scuff.cli.plugins import SETTINGS, accept_plugins, own_command
+from scuff.cli.verbs import Commands
 
 
 class Verbs(TyperGroup):
@@ -30,9 +21,10 @@ class Verbs(TyperGroup):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         accept_plugins(self)
+        self.commands = Commands()  # type: ignore[assignment]
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return [*self.commands]  # in this package, list is the module of a verb
+        return [*self.commands]  # in their order
 
     def resolve_command(self, ctx: Any, args: Any) -> Any:
         """A verb of ours, or else that of a plug-in."""
@@ -69,9 +61,7 @@ def _explain(error: Exception) -> str:
     return " ".join(text.split())
 
 
-app = typer.Typer(
-    cls=Verbs, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
-)
+app = typer.Typer(cls=Verbs, no_args_is_help=True, **SETTINGS)
 
 
 def _print_version(wanted: bool) -> None:
@@ -131,11 +121,3 @@ def _main(
         2  the command, or the data, make no sense
       130  interrupted
     """
-
-
-for _verb in VERBS:
-    _module = importlib.import_module(f"scuff.cli.{FILES.get(_verb, _verb)}")
-    if hasattr(_module, f"{_verb}_app"):
-        app.add_typer(getattr(_module, f"{_verb}_app"), name=_verb)
-    else:
-        app.command(_verb)(getattr(_module, f"{_verb}_command"))

@@ -20,6 +20,7 @@ def _load_plugins(ctx: typer.Context, files: list[str]) -> None:
         raise typer.BadParameter(" ".join(str(error).split())) from error
 
 
+SETTINGS: dict[str, Any] = {"add_completion": False, "pretty_exceptions_enable": False, "rich_markup_mode": None}
 PLUGIN = "Python file with corruptions, suites, data, models, metrics or studies of your own; may be repeated."
 Plugins = Annotated[
     list[str], typer.Option("--plugin", metavar="FILE.py", callback=_load_plugins, expose_value=False, help=PLUGIN)
@@ -65,7 +66,7 @@ def own_command(name: str, arguments: Sequence[str]) -> Any:
         typer.echo(result.to_string() if hasattr(result, "to_string") else result)
 
     show.__doc__ = study.__doc__
-    alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    alone = typer.Typer(**SETTINGS)
     alone.command(name)(study_command(study)(show))
     command = typer.main.get_command(alone)
     accept_plugins(command)

@@ -18,13 +18,15 @@ import inspect
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from scuff.cli.options import Address, DryRun, EngineName, Repair, Share
 from scuff.options import AS_IN_PYTHON, EITHER, REQUIRED, Option, command_defaults, flag_of, options_of
-from scuff.studies.base import Plan, Study
+
+if TYPE_CHECKING:
+    from scuff.studies.base import Plan, Study
 
 Show = Callable[..., None]
 Prepare = Callable[[dict[str, Any], dict[str, Any]], None]

@@ -13,7 +13,6 @@ from scuff.corruptions.motion import no_motion
 from scuff.corruptions.registry import MINTUN, NOC, SYN2NAT, register
 from scuff.kernels.constants import constant
 from scuff.kernels.portable import divide
-from scuff.ops.colour import shift_hue
 from scuff.ops.tables import map_components, map_levels, round8, trunc8
 from scuff.ops.textures import smoothstep
 from scuff.ranges import Range
@@ -221,7 +220,7 @@ def _draw_sign(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
 @mintun(draw=_draw_sign, domain="unit")
 def hue_shift(x: Tensor, sign: Tensor, *, amount: float) -> Tensor:
     """All hues turned by a twentieth of the colour circle per unit, one way or the other."""
-    return shift_hue(x, 0.05 * amount * sign)
+    return kernels.shift_hue(x, 0.05 * amount * sign)
 
 
 @mintun(draw=_draw_sign)

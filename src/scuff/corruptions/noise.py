@@ -12,7 +12,6 @@ from scuff.corruptions.draws import Shape, pick
 from scuff.corruptions.registry import HENDRYCKS, NOC, SYN2NAT, register
 from scuff.kernels import portable
 from scuff.kernels.portable import divide
-from scuff.ops import colour
 from scuff.ops.textures import each
 from scuff.ranges import Range
 
@@ -152,9 +151,9 @@ def iso_noise(x: Tensor, intensity: Tensor, u: Tensor, turn: Tensor) -> Tensor:
     Lightness rises by a Poisson count, on average `intensity` times its own deviation over the image; hues turn by a
     normal share of the circle, of deviation `color_shift` * `intensity`.
     """
-    hue, light, saturation = colour.to_hls(x)
+    hue, light, saturation = kernels.to_hls(x)
     variance = portable.mean(light.square()) - portable.mean(light).square()
     deviation = portable.square_root(variance.clamp(min=0.0)).float()
     rate = (255.0 * intensity * deviation)[:, None, None].expand_as(u)
     grains = divide(kernels.poisson_quantile(u.flatten(1), rate.flatten(1)).view(u.shape), 255.0)
-    return colour.from_hls((hue + turn).remainder(1.0), light + grains * (1.0 - light), saturation)
+    return kernels.from_hls(hue + turn, light + grains * (1.0 - light), saturation)

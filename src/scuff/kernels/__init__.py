@@ -10,15 +10,18 @@ back end     where it runs                                     role
 
 A kernel is a function in `reference/` with the decorator `@kernel`; a faster version has the same name and decorator in
 a file of its back end. Callers never learn which one answered; where a fast version is missing, the reference does, so
-a new kernel can start its life there.
+a new kernel can start its life there. It also answers for the first few pictures on a CPU, which are done before a
+compiler is loaded.
 """
 
 from scuff.kernels.dispatch import BACKENDS as BACKENDS
 from scuff.kernels.dispatch import backend_name as backend_name
+from scuff.kernels.dispatch import sparing_compiler as sparing_compiler
 from scuff.kernels.dispatch import use_backend as use_backend
 from scuff.kernels.reference.colours import *
 from scuff.kernels.reference.filters import *
 from scuff.kernels.reference.functions import *
+from scuff.kernels.reference.hues import *
 from scuff.kernels.reference.jpeg import *
 from scuff.kernels.reference.operations import *
 from scuff.kernels.reference.pixels import *

@@ -8,16 +8,21 @@ import importlib
 import importlib.util
 import pkgutil
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import Any, TypeVar, cast
 
 import torch
 
 BACKENDS = ("reference", "numba_cpu", "triton_gpu")
 KERNELS: dict[tuple[str, str], Callable[..., Any]] = {}  # (back end, name) -> function
+LITTLE = 1 << 20  # values: seven pictures of 224 pixels, or sixteen smaller ones
+MANY_TERMS = 60_000_000  # 10 to 25 ns each in plain torch
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 _forced: str | None = None
+_begun = 0  # values that this process has been given so far
+_is_sparing: ContextVar[bool] = ContextVar("_is_sparing", default=False)
 
 
 def kernel(function: Kernel) -> Kernel:
@@ -26,6 +31,15 @@ def kernel(function: Kernel) -> Kernel:
     The reference becomes the function that callers use: it runs the version of the back end for the device of its first
     argument, or the reference itself where that back end has none. `KERNELS["reference", name]` is the plain version.
     """
+    return _register(function)
+
+
+def slow_kernel(terms: Callable[..., int]) -> Callable[[Kernel], Kernel]:
+    """`kernel`, for a reference that can take seconds for a picture; `terms` of its arguments says how many it sums."""
+    return lambda function: _register(function, terms)
+
+
+def _register(function: Kernel, terms: Callable[..., int] = lambda *_, **__: 0) -> Kernel:
     home, name = function.__module__.split(".")[-2], function.__name__
     if (home, name) in KERNELS:
         raise ValueError(f"two kernels called {name!r} in {home}; give one of them another name")
@@ -37,10 +51,28 @@ def kernel(function: Kernel) -> Kernel:
     def dispatch(*args: Any, **options: Any) -> Any:
         first = args[0] if args else next(iter(options.values()))
         backend = backend_name(first.device)
+        if backend == "numba_cpu" and _forced is None and _is_sparing.get() and terms(*args, **options) <= MANY_TERMS:
+            return function(*args, **options)
         _load(backend)
         return KERNELS.get((backend, name), function)(*args, **options)
 
     return cast(Kernel, dispatch)
+
+
+@contextlib.contextmanager
+def sparing_compiler(values: int) -> Iterator[None]:
+    """Answer by the reference inside the block, as long as a process has had little to do: the first result comes soon.
+
+    Importing numba takes a second, and compiling what a machine has never compiled several. For a few pictures, plain
+    torch takes less, and makes the same bytes. Kernels for which it takes much longer are compiled nevertheless.
+    """
+    global _begun
+    _begun += max(values, LITTLE // 16)
+    token = _is_sparing.set(_begun <= LITTLE)
+    try:
+        yield
+    finally:
+        _is_sparing.reset(token)
 
 
 def backend_name(device: torch.device) -> str:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from scuff.store.sealed import BLANK, CHANGED, damaged, is_changed, seal
 from scuff.store.store import Store
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 CONSTANT = ("model", "source", "suite", "corruption")  # text, the same in all rows of a cell
 COLUMNS = {

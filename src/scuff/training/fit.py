@@ -24,8 +24,9 @@ from scuff.training.treatment import Augmented, Treatment
 
 Progress = Callable[[int, int], None]  # steps done, steps to do
 
-# Bytes of one block of images, at most: on a GPU an epoch of CIFAR-10, or some 14 000 pictures of 224 pixels. Corruptions
-# are fastest on many images at once, and a mixture of many takes a while to launch. Results do not depend on it.
+# Bytes of one block of images, at most: on a GPU an epoch of CIFAR-10, or some 14 000 pictures of 224 pixels.
+# Corruptions are fastest on many images at once, and a mixture of many takes a while to launch. Results do not depend
+# on it.
 BLOCK = {"cpu": 1 << 24, "cuda": 1 << 31}
 SHARE = 64  # of the free memory of a GPU: a block is there in several states, and the network is not yet
 

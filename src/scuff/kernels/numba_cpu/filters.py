@@ -11,70 +11,76 @@ from scuff.kernels.dispatch import kernel
 from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill, fill_pixels, fma, inlined, per_plane
 
 
-@compiled
-def _add_taps(wide, rows, i, dy, dx, weights, row):
-    """One row of sums: eight taps for each load and store of a sum, then four, then one."""
-    row[:] = F32(0.0)
-    taps = dy.size
-    eights, fours = taps - taps % 8, taps - taps % 4
-    for t in range(0, eights, 8):
-        a, wa = wide[rows[i + dy[t]], dx[t] :], weights[t]
-        b, wb = wide[rows[i + dy[t + 1]], dx[t + 1] :], weights[t + 1]
-        c, wc = wide[rows[i + dy[t + 2]], dx[t + 2] :], weights[t + 2]
-        d, wd = wide[rows[i + dy[t + 3]], dx[t + 3] :], weights[t + 3]
-        e, we = wide[rows[i + dy[t + 4]], dx[t + 4] :], weights[t + 4]
-        f, wf = wide[rows[i + dy[t + 5]], dx[t + 5] :], weights[t + 5]
-        g, wg = wide[rows[i + dy[t + 6]], dx[t + 6] :], weights[t + 6]
-        h, wh = wide[rows[i + dy[t + 7]], dx[t + 7] :], weights[t + 7]
-        for j in range(row.size):
-            total = fma(wd, d[j], fma(wc, c[j], fma(wb, b[j], fma(wa, a[j], row[j]))))
-            row[j] = fma(wh, h[j], fma(wg, g[j], fma(wf, f[j], fma(we, e[j], total))))
-    for t in range(eights, fours, 4):
-        a, wa = wide[rows[i + dy[t]], dx[t] :], weights[t]
-        b, wb = wide[rows[i + dy[t + 1]], dx[t + 1] :], weights[t + 1]
-        c, wc = wide[rows[i + dy[t + 2]], dx[t + 2] :], weights[t + 2]
-        d, wd = wide[rows[i + dy[t + 3]], dx[t + 3] :], weights[t + 3]
-        for j in range(row.size):
-            row[j] = fma(wd, d[j], fma(wc, c[j], fma(wb, b[j], fma(wa, a[j], row[j]))))
-    for t in range(fours, taps):
-        a, wa = wide[rows[i + dy[t]], dx[t] :], weights[t]
-        for j in range(row.size):
-            row[j] = fma(wa, a[j], row[j])
+@inlined
+def _add_taps(flat, starts, weights, row):
+    """One row of sums: eight taps for each load and store of a sum, then four, then one.
 
-
-@compiled
-def _widen(plane, columns, before, wide):
-    """A plane with its border columns; border rows need no copy, `rows` points to them.
-
-    From place `before` on, `columns` counts through the plane, and columns are copied together.
+    `starts` are the places in `flat` at which taps begin to read. Unsigned places, rather than slices, spare the
+    compiler half of its work.
     """
-    height, width = plane.shape
-    for i in range(height):
-        line, source = wide[i], plane[i]
-        for k in range(before):
-            line[k] = source[columns[k]]
-        middle = line[before : before + width]
-        for j in range(width):
-            middle[j] = source[j]
-        for k in range(before + width, columns.size):
-            line[k] = source[columns[k]]
+    for j in range(INDEX(row.size)):
+        row[j] = F32(0.0)
+    taps = INDEX(weights.size)
+    eights = taps - taps % INDEX(8)
+    for t in range(INDEX(0), eights, INDEX(8)):
+        a, wa = starts[t], weights[t]
+        b, wb = starts[t + INDEX(1)], weights[t + INDEX(1)]
+        c, wc = starts[t + INDEX(2)], weights[t + INDEX(2)]
+        d, wd = starts[t + INDEX(3)], weights[t + INDEX(3)]
+        e, we = starts[t + INDEX(4)], weights[t + INDEX(4)]
+        f, wf = starts[t + INDEX(5)], weights[t + INDEX(5)]
+        g, wg = starts[t + INDEX(6)], weights[t + INDEX(6)]
+        h, wh = starts[t + INDEX(7)], weights[t + INDEX(7)]
+        for j in range(INDEX(row.size)):
+            total = fma(wd, flat[d + j], fma(wc, flat[c + j], fma(wb, flat[b + j], fma(wa, flat[a + j], row[j]))))
+            row[j] = fma(wh, flat[h + j], fma(wg, flat[g + j], fma(wf, flat[f + j], fma(we, flat[e + j], total))))
+    fours = taps - taps % INDEX(4)
+    for t in range(eights, fours, INDEX(4)):
+        a, wa = starts[t], weights[t]
+        b, wb = starts[t + INDEX(1)], weights[t + INDEX(1)]
+        c, wc = starts[t + INDEX(2)], weights[t + INDEX(2)]
+        d, wd = starts[t + INDEX(3)], weights[t + INDEX(3)]
+        for j in range(INDEX(row.size)):
+            row[j] = fma(wd, flat[d + j], fma(wc, flat[c + j], fma(wb, flat[b + j], fma(wa, flat[a + j], row[j]))))
+    for t in range(fours, taps):
+        a, wa = starts[t], weights[t]
+        for j in range(INDEX(row.size)):
+            row[j] = fma(wa, flat[a + j], row[j])
+
+
+@inlined
+def _start_taps(wide, rows, i, dy, dx, starts):
+    for t in range(dy.size):
+        starts[t] = rows[i + dy[t]] * wide + dx[t]
 
 
 @compiled
-def _correlate_wide(wide, rows, dy, dx, weights, out):
+def _correlate_wide(flat, wide, rows, dy, dx, weights, starts, out):
     for i in range(out.shape[0]):
-        _add_taps(wide, rows, i, dy, dx, weights, out[i])
+        _start_taps(wide, rows, i, dy, dx, starts)
+        _add_taps(flat, starts, weights, out[i])
 
 
 @compiled
-def _correlate_wide_to_bytes(wide, rows, dy, dx, weights, line, out):
+def _correlate_wide_to_bytes(flat, wide, rows, dy, dx, weights, starts, line, out):
     for i in range(out.shape[0]):
-        _add_taps(wide, rows, i, dy, dx, weights, line)
+        _start_taps(wide, rows, i, dy, dx, starts)
+        _add_taps(flat, starts, weights, line)
         target = out[i]
         for k in range(line.size):
             v = line[k] + F32(0.5)
             v = v if v > F32(0.0) else F32(0.0)
             target[k] = np.uint8(np.int32(v if v < F32(255.0) else F32(255.0)))
+
+
+def _widen(plane: np.ndarray, columns: np.ndarray, before: int, wide: np.ndarray) -> None:
+    """A plane with its border columns; border rows need no copy, `rows` points to them.
+
+    From place `before` on, `columns` counts through the plane, and columns are copied together.
+    """
+    after = before + plane.shape[1]
+    wide[:, before:after] = plane
+    wide[:, :before], wide[:, after:] = plane[:, columns[:before]], plane[:, columns[after:]]
 
 
 def _width_of_border(columns: Tensor, width: int) -> int:
@@ -93,7 +99,7 @@ def _filter(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, we
         if across.size > width:
             _widen(plane, across, before, wide)
             plane = wide
-        _correlate_wide(plane, down, dy, dx, weights, out)
+        _correlate_wide(plane.reshape(-1), across.size, down, dy, dx, weights, np.empty(dy.size, INDEX), out)
 
     return apply, [per_plane(tap, channels) for tap in (dy, dx, weights)], across.size
 
@@ -132,7 +138,8 @@ def correlate_bytes(pixels: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, d
 
     def work(image, dy, dx, weights, wide, line, out) -> None:
         _widen(image.reshape(height, -1), across, before, wide)
-        _correlate_wide_to_bytes(wide, down, dy, dx, weights, line, out.reshape(height, -1))
+        starts, lines = np.empty(dy.size, INDEX), out.reshape(height, -1)
+        _correlate_wide_to_bytes(wide.reshape(-1), across.size, down, dy, dx, weights, starts, line, lines)
 
     def scratch() -> tuple[np.ndarray, np.ndarray]:
         return np.empty((height, across.size), F32), np.empty(width * channels, F32)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from scuff.kernels.affine import affine_maps
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, inlined
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, inlined
 from scuff.kernels.operation_codes import CODES
 from scuff.kernels.threads import over_images
 
@@ -47,7 +47,7 @@ def _operate(pixels, codes, values, maps, nearest, fill, height, width, out, sta
         code, source, target = codes[n], pixels[n], out[n]
         if code == IDENTITY:
             for c in range(source.shape[0]):
-                _copy(source[c], target[c])
+                copy(source[c], target[c])
         elif code >= FIRST_WARP:
             if nearest:
                 _read_nearest(source, maps[n], fill, height, width, target)
@@ -66,13 +66,6 @@ def _operate(pixels, codes, values, maps, nearest, fill, height, width, out, sta
                 else:
                     _fill_table_from(code, source[c], counts, table)
                 _look_up(source[c], table, target[c])
-
-
-@compiled
-def _copy(source, target):
-    """A loop becomes a copy of memory; numba's own `target[:] = source` takes twenty times as long."""
-    for k in range(INDEX(source.size)):
-        target[k] = source[k]
 
 
 # --- tables ---------------------------------------------------------------------------------------------------------
@@ -149,7 +142,7 @@ def _mean_grey(source):
 @compiled
 def _blend_grey(source, factor, target):
     if source.shape[0] == 1:
-        _copy(source[0], target[0])
+        copy(source[0], target[0])
         return
     for k in range(INDEX(source.shape[1])):
         grey = _grey(source, k)
@@ -160,7 +153,7 @@ def _blend_grey(source, factor, target):
 @compiled
 def _blend_smooth(source, factor, height, width, target):
     """The outermost pixels are not smoothed, so they stay."""
-    _copy(source, target)
+    copy(source, target)
     for i in range(1, height - 1):
         for j in range(1, width - 1):
             k = INDEX(i * width + j)

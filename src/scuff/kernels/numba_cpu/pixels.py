@@ -7,29 +7,27 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill, inlined
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, byte_to_unit, compiled, copy, fill, inlined
 from scuff.kernels.reference.pixels import box_windows
 from scuff.kernels.threads import each_image
 
-_UNIT = np.arange(256, dtype=np.float32) / np.float32(255.0)
-
 
 @compiled
-def _bytes_to_unit(pixels, table, out):
+def _bytes_to_unit(pixels, out):
     for c in range(out.shape[0]):
         for i in range(out.shape[1]):
             for j in range(out.shape[2]):
-                out[c, i, j] = table[pixels[c, i, j]]
+                out[c, i, j] = byte_to_unit(pixels[c, i, j])
 
 
 @compiled
 def _colours_to_unit(pixels, red, green, blue):
-    """Three channels side by side, parted; eight at a time, which a table would not be."""
+    """Three channels side by side, parted; several pixels at a time, as a table would not be."""
     for j in range(INDEX(red.size)):
         k = INDEX(3) * j
-        red[j] = F32(pixels[k]) / F32(255.0)
-        green[j] = F32(pixels[k + INDEX(1)]) / F32(255.0)
-        blue[j] = F32(pixels[k + INDEX(2)]) / F32(255.0)
+        red[j] = byte_to_unit(pixels[k])
+        green[j] = byte_to_unit(pixels[k + INDEX(1)])
+        blue[j] = byte_to_unit(pixels[k + INDEX(2)])
 
 
 def _colours(pixels: Tensor) -> np.ndarray | None:
@@ -46,7 +44,7 @@ def bytes_to_unit(pixels: Tensor) -> Tensor:
 
     def work(i: int) -> None:
         if colours is None:
-            _bytes_to_unit(source[i], _UNIT, target[i])
+            _bytes_to_unit(source[i], target[i])
         else:
             _colours_to_unit(colours[i], *planes[i])
 
@@ -131,13 +129,13 @@ def _pixelate(pixels, channels, first, counts, weights, row_first, row_counts, r
     drawn = -1
     for i in range(height):
         if row_of[i] == drawn:
-            out[i] = out[i - 1]
+            copy(out[i - 1], out[i])
             continue
         drawn = row_of[i]
         a, n, weight = row_first[drawn], row_counts[drawn], row_weights[drawn]
         top = across[a]
         if n == 1:
-            line[:] = top
+            copy(top, line)
         elif n == 2:
             bottom = across[a + 1]
             for k in range(line.size):

@@ -123,37 +123,39 @@ def fill_polygons(corners: Tensor, count: Tensor, height: int, width: int) -> Te
 
 
 @compiled
-def _draw(image, r0, c0, r1, c1, level):
-    """Draw one line on (C, H, W), row by row; it runs down rather than across."""
-    channels, height, width = image.shape
+def _draw(planes, height, width, down, across, r0, c0, r1, c1, level):
+    """Draw one line on (C, H * W), row by row; it runs down rather than across. Steps `down` and `across` are given."""
     dr, dc = r1 - r0, c1 - c0
     length = max(np.sqrt(dr * dr + dc * dc), F32(1e-6))
     slope = dc / dr if dr != 0.0 else F32(0.0)
     lowest, highest = max(int(min(c0, c1)), 0), min(int(max(c0, c1)), width - 1)
     for i in range(max(int(min(r0, r1)), 0), min(int(max(r0, r1)), height - 1) + 1):
-        down = (F32(i) - r0) * dc
+        away = (F32(i) - r0) * dc
         middle = int(c0 + (F32(i) - r0) * slope)
         for j in range(max(middle - 1, lowest), min(middle + 2, highest) + 1):  # never farther than 1.42 away
-            cover = F32(1.0) - abs(down - (F32(j) - c0) * dr) / length
+            cover = F32(1.0) - abs(away - (F32(j) - c0) * dr) / length
             if cover > 0.0:
-                for c in range(channels):
-                    image[c, i, j] = int((F32(1.0) - cover) * F32(image[c, i, j]) + level * cover)
+                k = i * down + j * across
+                for c in range(planes.shape[0]):
+                    planes[c, k] = int((F32(1.0) - cover) * F32(planes[c, k]) + level * cover)
 
 
 @compiled
-def _draw_lines(ends, level, image):
-    flipped = image.transpose(0, 2, 1)
+def _draw_lines(ends, level, height, width, planes):
     for k in range(len(ends)):
-        r0, c0, r1, c1 = ends[k]
+        r0, c0, r1, c1 = ends[k, 0], ends[k, 1], ends[k, 2], ends[k, 3]
         if abs(r1 - r0) >= abs(c1 - c0):
-            _draw(image, r0, c0, r1, c1, level)
+            _draw(planes, height, width, width, 1, r0, c0, r1, c1, level)
         else:
-            _draw(flipped, c0, r0, c1, r1, level)
+            _draw(planes, width, height, 1, width, c0, r0, c1, r1, level)
 
 
 @kernel
 def draw_lines(pixels: Tensor, ends: Tensor, level: float) -> Tensor:
-    return fill(pixels.clone(memory_format=torch.contiguous_format), _draw_lines, ends, F32(level))
+    height, width = pixels.shape[-2:]
+    drawn = pixels.clone(memory_format=torch.contiguous_format)
+    fill(drawn.flatten(2), _draw_lines, ends, F32(level), height, width)
+    return drawn
 
 
 @compiled

@@ -13,7 +13,7 @@ from numba.extending import intrinsic
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill, inlined, per_plane
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, fill, inlined, per_plane
 from scuff.kernels.threads import each_image, over_images
 
 ONE = INDEX(1)
@@ -28,7 +28,7 @@ def _mix_columns(plane, first, weights, wide, out):
     height, width = plane.shape
     taps = weights.shape[1]
     for i in range(height):
-        wide[:width] = plane[i]
+        copy(plane[i], wide)
         wide[width:] = plane[i, width - 1]
         target = out[i]
         for j in range(first.size):
@@ -124,11 +124,10 @@ def _plan_reads(rows, columns, tall, wide, place, shares):
         y, x = rows[j], columns[j]
         inside = (y >= F32(0.0)) & (y <= F32(tall - 4)) & (x >= F32(0.0)) & (x <= F32(wide - 4))
         place[j] = LANES * (np.int32(y) * wide + np.int32(x)) if inside else -1
-    a, b, c, d, e, f, g, h = (shares[0], shares[1], shares[2], shares[3], shares[4], shares[5], shares[6], shares[7])
     for j in range(place.size):
-        a[j], b[j], c[j], d[j] = _cubic_weights(columns[j] - np.floor(columns[j]))
+        shares[0, j], shares[1, j], shares[2, j], shares[3, j] = _cubic_weights(columns[j] - np.floor(columns[j]))
     for j in range(place.size):
-        e[j], f[j], g[j], h[j] = _cubic_weights(rows[j] - np.floor(rows[j]))
+        shares[4, j], shares[5, j], shares[6, j], shares[7, j] = _cubic_weights(rows[j] - np.floor(rows[j]))
 
 
 @compiled
@@ -196,7 +195,9 @@ def _refract(centres, radius, index, margin, canvas):
     for k in range(len(centres)):
         cy, cx = centres[k, 0], centres[k, 1]
         top, left = int(cy) + 2 - margin, int(cx) + 2 - margin
-        patch[:] = canvas[:, top + margin : top + margin + side, left + margin : left + margin + side]
+        for c in range(channels):
+            for i in range(side):
+                copy(canvas[c, top + margin + i, left + margin : left + margin + side], patch[c, i])
         for i in range(max(top, 0), min(top + side, height)):
             dy = F32(i) - cy
             chord = radius * radius - dy * dy

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.borders import fold
-from scuff.kernels.dispatch import kernel
+from scuff.kernels.dispatch import kernel, slow_kernel
 from scuff.kernels.portable import divide, fused, mix
 
 __all__ = [
@@ -15,7 +15,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-@kernel
+@slow_kernel(lambda x, rows, columns, dy, dx, weights: x.numel() * weights.shape[1])
 def correlate(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
     """Sum of shifted copies of float32 (N, C, H, W).
 
@@ -182,7 +182,7 @@ def box_mean(pixels: Tensor, size: Tensor, largest: int) -> Tensor:
     return ((2 * total + area) // (2 * area)).to(torch.uint8)
 
 
-@kernel
+@slow_kernel(lambda pixels, radius, largest: pixels.numel() * (2 * largest + 1) ** 2)
 def median(pixels: Tensor, radius: Tensor, largest: int) -> Tensor:
     """Median of the (2 radius + 1)^2 values around each value of uint8 (N, C, H, W); edges repeat.
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from scuff.kernels import portable
-from scuff.kernels.dispatch import kernel
+from scuff.kernels.dispatch import kernel, slow_kernel
 
 __all__ = ["chamfer_distance", "count_discs", "draw_lines", "fill_polygons", "link_edges", "paint", "stamp"]
 
@@ -91,7 +91,7 @@ def fill_polygons(corners: Tensor, count: Tensor, height: int, width: int) -> Te
     return covered
 
 
-@kernel
+@slow_kernel(lambda pixels, ends, level: pixels.numel() * ends.shape[1])
 def draw_lines(pixels: Tensor, ends: Tensor, level: float) -> Tensor:
     """Draw lines of grey `level` over uint8 (N, C, H, W), one after the other, each truncated to bytes.
 

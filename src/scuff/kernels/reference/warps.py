@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.constants import constant
-from scuff.kernels.dispatch import kernel
+from scuff.kernels.dispatch import kernel, slow_kernel
 from scuff.kernels.portable import mix, square_root
 from scuff.kernels.reference.pixels import bytes_to_unit, unit_to_bytes
 
@@ -162,7 +162,7 @@ def mix_byte_windows(
     return unit_to_bytes(mixed, torch.empty_like(mixed, dtype=torch.uint8), nearest=True)
 
 
-@kernel
+@slow_kernel(lambda padded, rows, columns, weights: 16 * padded.shape[:2].numel() * rows.numel())
 def sum_spline_reads(padded: Tensor, rows: Tensor, columns: Tensor, weights: Tensor) -> Tensor:
     """Weighted sum over s of cubic B-spline reads at real coordinates rows[s], columns[s], shared by all images.
 
