@@ -91,6 +91,12 @@ def test_resample_bilinear_picks_every_fifth_pixel() -> None:
     assert np.abs(resample_bilinear(x, 0.2) - x[2::5, 2::5]).max() < 1e-9
 
 
+def test_resample_bilinear_makes_a_window() -> None:
+    image = np.random.default_rng(0).random((13, 17, 3))
+    whole = resample_bilinear(image, 2.7)
+    assert np.array_equal(resample_bilinear(image, 2.7, slice(5, 20), slice(30, 33)), whole[5:20, 30:33])
+
+
 def test_affine_through_three_points() -> None:
     rng = np.random.default_rng(0)
     source, target = torch.from_numpy(rng.random((3, 2))), torch.from_numpy(rng.random((5, 3, 2)))
