@@ -18,6 +18,7 @@ from scuff.kernels.numba_cpu.compiling import (
     inlined,
     per_plane,
 )
+from scuff.kernels.numba_cpu.rounding import to_bytes
 
 
 @inlined
@@ -76,11 +77,7 @@ def _correlate_wide_to_bytes(flat, wide, rows, dy, dx, weights, starts, levels, 
     for i in range(out.shape[0]):
         _start_taps(wide, rows, i, dy, dx, starts)
         _add_taps(flat, starts, weights, line)
-        target = out[i]
-        for k in range(line.size):
-            v = line[k] * levels + F32(0.5)
-            v = v if v > F32(0.0) else F32(0.0)
-            target[k] = np.uint8(np.int32(v if v < F32(255.0) else F32(255.0)))
+        to_bytes(line, levels, F32(0.5), out[i])
 
 
 def _widen(plane: np.ndarray, columns: np.ndarray, before: int, wide: np.ndarray) -> None:
