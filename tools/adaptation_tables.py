@@ -2,8 +2,9 @@
 
     python tools/adaptation_tables.py runs docs/results/streams-cifar10.md
 
-Tables go into a folder of the page's name, as CSV: scores, and errors by segment or over windows. What has not run has
-no section.
+First, tables go into a folder of the page's name: scores of each part, and errors by segment or over windows. Then the
+page is made of these tables alone. So parts, and methods of a part, may be run one at a time, on different days: what
+has not run again stays as it was.
 """
 
 from __future__ import annotations
@@ -25,9 +26,18 @@ PUBLISHED = {
     "cotta": "24.3 21.3 26.6 11.6 27.6 12.2 10.3 14.8 14.1 12.4 7.5 10.6 18.3 13.4 17.3 16.2",
 }
 PUBLISHED_GRADUAL = {"source": 24.8, "bn": 13.7, "tent": 30.7, "cotta": 10.4}  # the same paper, mean of ten orders
+EFFECTS = (
+    ("all", "bn", "source", slice(None)),
+    ("all", "tent", "bn", slice(None)),
+    ("first three", "tent", "bn", slice(3)),
+    ("last five", "tent", "bn", slice(-5, None)),
+    ("all", "cotta", "bn", slice(None)),
+    ("last five", "cotta", "bn", slice(-5, None)),
+)
 PARTS = ("continual", "ccc", "long", "correlated")
 QUARTERS = 4
-WIDE = 10_000  # images of a window, in tables of long streams
+WINDOWS = 100  # of a stream in its table, about
+KIND = {name: "-errors" if name == "continual" else "-windows" for name in PARTS}
 
 HEAD = """# Streams of CIFAR-10-C: does adaptation help, and for how long?
 
@@ -41,46 +51,63 @@ One network and one order of images. This page and its [tables](streams-cifar10)
 
 
 def main(runs: str, page: str) -> None:
-    """Write the page and its tables."""
-    out = Path(page)
+    """Write the tables and the page."""
+    out, tables = Path(page), Path(page).with_suffix("")
     folders = {name: Path(runs, "adaptation", name) for name in PARTS}
     there = {name: folder for name, folder in folders.items() if (folder / "scores.csv").exists()}
     if not there:
         raise SystemExit(f"there are no results in {runs}")
-    out.with_suffix("").mkdir(parents=True, exist_ok=True)
-    sections = [HEAD]
+    tables.mkdir(parents=True, exist_ok=True)
     for name, folder in there.items():
-        scores, errors, windows = (pd.read_csv(folder / f"{table}.csv") for table in ("scores", "errors", "windows"))
-        scores.to_csv(out.with_suffix("") / f"{name}.csv", index=False)
-        if name in ("continual", "correlated"):
-            errors.to_csv(out.with_suffix("") / f"{name}-errors.csv", index=False)
-        else:
-            wider(windows).to_csv(out.with_suffix("") / f"{name}-windows.csv", index=False)
-        section = continual if name == "continual" else stream
-        sections.append(section(name, read_settings(folder), scores, errors, windows, read_seconds(folder)))
-    out.write_text("\n".join(sections), encoding="utf-8")
+        collect(folder, tables, name)
+    known = [name for name in PARTS if (tables / f"{name}.json").exists()]
+    sections = [(continual if name == "continual" else stream)(name, *read(tables, name)) for name in known]
+    out.write_text("\n".join([HEAD, *sections]), encoding="utf-8")
 
 
-def wider(windows: pd.DataFrame) -> pd.DataFrame:
-    """Windows of ten thousand images."""
-    wrong = windows.assign(position=windows["position"] // WIDE * WIDE, wrong=windows["error"] * windows["n"])
+def collect(folder: Path, tables: Path, name: str) -> None:
+    """Bring what one part has left to its tables."""
+    settings = json.loads((folder / "adaptation.json").read_text(encoding="utf-8"))
+    device = settings["environment"].get("device", settings["device"])
+    kept = {"stream": re.sub("matrix=[^,]*/", "matrix=", settings["options"]["stream"]), "device": device}
+    kept |= {key: settings[key] for key in ("images", "batch_size", "seed")}
+    place = tables / f"{name}.json"
+    known = place.exists() and json.loads(place.read_text(encoding="utf-8")) == kept
+    place.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+    runs = [json.loads(file.read_text(encoding="utf-8")) for file in (folder / "runs").glob("*.json")]
+    seconds = {run["method"]: round(run["seconds"], 1) for run in runs}
+    scores = pd.read_csv(folder / "scores.csv")
+    found = {"": scores.assign(seconds=scores["method"].map(seconds)), KIND[name]: detail(folder, name, kept["images"])}
+    for kind, table in found.items():
+        file = tables / f"{name}{kind}.csv"
+        (merged(pd.read_csv(file), table) if known else table).to_csv(file, index=False)
+
+
+def detail(folder: Path, name: str, images: int) -> pd.DataFrame:
+    """Errors by segment where there are few of these, and over windows of thousands of images otherwise."""
+    if KIND[name] == "-errors":
+        return pd.read_csv(folder / "errors.csv")
+    windows = pd.read_csv(folder / "windows.csv")
+    wide = max(1, images // WINDOWS // 1000) * 1000
+    wrong = windows.assign(position=windows["position"] // wide * wide, wrong=windows["error"] * windows["n"])
     sums = wrong.groupby(["method", "position"], sort=False)[["n", "wrong"]].sum()
     return sums.assign(error=(sums["wrong"] / sums["n"]).round(4)).drop(columns="wrong").reset_index()
 
 
-def read_settings(folder: Path) -> dict:
-    return json.loads((folder / "adaptation.json").read_text(encoding="utf-8"))
+def merged(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
+    """Both tables; methods that are in both as the new one has them."""
+    return pd.concat([old[~old["method"].isin(new["method"])], new]).sort_values(
+        "method", key=lambda names: names != "source", kind="stable"
+    )
 
 
-def read_seconds(folder: Path) -> dict[str, float]:
-    """How long every method took."""
-    runs = [json.loads(file.read_text(encoding="utf-8")) for file in sorted((folder / "runs").glob("*.json"))]
-    return {run["method"]: run["seconds"] for run in runs}
+def read(tables: Path, name: str) -> tuple[dict, pd.DataFrame, pd.DataFrame]:
+    """The settings of a part, its scores, and its errors by segment or window."""
+    settings = json.loads((tables / f"{name}.json").read_text(encoding="utf-8"))
+    return settings, pd.read_csv(tables / f"{name}.csv"), pd.read_csv(tables / f"{name}{KIND[name]}.csv")
 
 
-def continual(
-    name: str, settings: dict, scores: pd.DataFrame, errors: pd.DataFrame, windows: pd.DataFrame, seconds: dict
-) -> str:
+def continual(name: str, settings: dict, scores: pd.DataFrame, errors: pd.DataFrame) -> str:
     """Severity 5, one corruption after the other, beside the published table."""
     lines = []
     for method, its in errors.groupby("method", sort=False):
@@ -88,6 +115,13 @@ def continual(
         lines.append([method, *(f"{number:.1f}" for number in numbers)])
         if method in PUBLISHED:
             lines.append([f"{method}, published", *PUBLISHED[method].split()])
+    ours = errors.pivot(index="method", columns="segment", values="error") * 100
+    theirs = pd.DataFrame({method: map(float, line.split()[:-1]) for method, line in PUBLISHED.items()}).T
+    effects = [
+        [f"{what}: {first} against {second}", *(f"{gain(table, first, second, part):+.1f}" for table in (ours, theirs))]
+        for what, first, second, part in EFFECTS
+        if {first, second} <= set(ours.index)
+    ]
     return f"""
 ## Severity 5, one corruption after the other
 
@@ -95,22 +129,27 @@ def continual(
 
 {markdown(["", *CODES, "mean"], lines)}
 
-{ranking(scores)}
+{ranking(scores)} Differences of errors, in points, negative where the first method is better:
 
-{score_lines(scores, seconds)}
+{markdown(["", "here", "published"], effects)}
+
+{score_lines(scores)}
 """
 
 
-def stream(
-    name: str, settings: dict, scores: pd.DataFrame, errors: pd.DataFrame, windows: pd.DataFrame, seconds: dict
-) -> str:
+def gain(table: pd.DataFrame, first: str, second: str, part: slice) -> float:
+    """By how much the error of one method is above that of another, over some corruptions."""
+    return float((table.loc[first] - table.loc[second]).iloc[part].mean())
+
+
+def stream(name: str, settings: dict, scores: pd.DataFrame, windows: pd.DataFrame) -> str:
     """A long stream: errors by quarter, and what collapses."""
     titles = {
         "long": "1.31 million images: severities that rise and fall",
         "ccc": "A million images: a walk of CCC",
         "correlated": "Correlated labels",
     }
-    end, lines = windows["position"].max() + 1, []
+    end, lines = settings["images"], []
     for method, its in windows.groupby("method", sort=False):
         quarter = its.assign(quarter=its["position"] * QUARTERS // end).groupby("quarter")
         means = [(part["error"] * part["n"]).sum() / part["n"].sum() for _, part in quarter]
@@ -124,7 +163,7 @@ def stream(
 
 {about(settings)}{published}
 
-{score_lines(scores, seconds)}
+{score_lines(scores)}
 
 Error by quarters of the stream:
 
@@ -136,23 +175,21 @@ Error by quarters of the stream:
 
 def about(settings: dict) -> str:
     """What ran."""
-    images, recipe = f"{settings['images']:,}".replace(",", " "), settings["options"]["stream"]
-    recipe = re.sub("matrix=[^,]*/", "matrix=", recipe)
-    device = settings["environment"].get("device", settings["device"])
+    images = f"{settings['images']:,}".replace(",", " ")
     return (
-        f"{images} images, stream `{recipe}`, batches of {settings['batch_size']}, seed {settings['seed']}; {device}. "
-        "In brackets: 95 % intervals over images."
+        f"{images} images, stream `{settings['stream']}`, batches of {settings['batch_size']}, seed "
+        f"{settings['seed']}; {settings['device']}. In brackets: 95 % intervals over images."
     )
 
 
-def score_lines(scores: pd.DataFrame, seconds: dict[str, float]) -> str:
+def score_lines(scores: pd.DataFrame) -> str:
     """A line per method: error with its interval, the last window, negative flips, collapse, time."""
     lines = []
     for line in scores.itertuples():
         ends = f"[{100 * line.error_low:.1f}, {100 * line.error_high:.1f}]"
         flips = "" if pd.isna(line.negative_flips) else f"{100 * line.negative_flips:.1f}"
         falls = "" if line.method == "source" else "never" if pd.isna(line.collapse) else f"{line.collapse:.0f}"
-        last, took = f"{100 * line.last_error:.1f}", f"{seconds[line.method]:.0f} s"
+        last, took = f"{100 * line.last_error:.1f}", f"{line.seconds:.0f} s"
         lines.append([line.method, f"{100 * line.error:.1f} {ends}", last, flips, falls, took])
     return markdown(["", "error", "last 1000", "negative flips", "collapse at image", "time"], lines)
 

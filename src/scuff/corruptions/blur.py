@@ -186,7 +186,7 @@ def _draw_gaussian(keys: Tensor, shape: Shape, *, size: Range | int) -> dict[str
     return {"offsets": offsets, "weights": weights}
 
 
-@syn2nat(draw=_draw_gaussian, domain="real", lengths=("size",), ranges=("size",))
+@syn2nat(draw=_draw_gaussian, domain="real", bytes_too=True, lengths=("size",), ranges=("size",))
 def kernel_gaussian_blur(x: Tensor, offsets: Tensor, weights: Tensor) -> Tensor:
     """A Gaussian whose kernel's size each image draws; its deviation follows from the size by OpenCV's rule."""
     return filters.separable(x, offsets, weights, "mirror")

@@ -152,14 +152,14 @@ def mean_3x3_on_black(x: Tensor) -> Tensor:
 
 
 def separable(x: Tensor, offsets: Tensor, weights: Tensor, border: str) -> Tensor:
-    """Along rows, then along columns, with one line of taps per image: (N, T) each, reaching at most T // 2 pixels."""
-    height, width = x.shape[-2:]
+    """Along rows, then along columns, with one line of taps per image: (N, T) each, reaching at most T // 2 pixels.
+
+    Bytes, too, become bytes.
+    """
     reach = weights.shape[1] // 2
-    steps, still = offsets + reach, torch.zeros_like(offsets)
-    rows, columns = (padded_index(n, 0, 0, border, x.device) for n in (height, width))
-    across = (rows, padded_index(width, reach, reach, border, x.device), still, steps, weights)
-    down = (padded_index(height, reach, reach, border, x.device), columns, steps, still, weights)
-    return kernels.correlate_twice(x, across, down)
+    rows, columns = (padded_index(n, reach, reach, border, x.device) for n in x.shape[-2:])
+    correlate = kernels.correlate_byte_lines if x.dtype == torch.uint8 else kernels.correlate_lines
+    return correlate(x, rows, columns, offsets + reach, weights)
 
 
 NINE_TAPS = (4.0, 13.0, 30.0, 51.0, 60.0, 51.0, 30.0, 13.0, 4.0)  # OpenCV keeps these for size 9
