@@ -267,7 +267,8 @@ def _corrupt_batch(batch: Tensor, plan: Resolved, seed: int, ids: Tensor, scale:
     for parameters in [p for _, p in terms if p is not None]:
         check_memory(plan.corruption, parameters, batch)
     keys = image_keys(plan.entry, plan.level, sent(ids, batch.device), seed)
-    pieces = [_step(plan.corruption, terms, batch[p], keys[p], as_published) for p in pieces_of(batch, plan.corruption)]
+    corruption = plan.corruption.taking_bytes() if batch.dtype == torch.uint8 and len(terms) == 1 else plan.corruption
+    pieces = [_step(corruption, terms, batch[p], keys[p], as_published) for p in pieces_of(batch, corruption)]
     return pieces[0] if len(pieces) == 1 else torch.cat(pieces)
 
 
