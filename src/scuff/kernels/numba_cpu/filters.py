@@ -7,55 +7,9 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import (
-    F32,
-    INDEX,
-    byte_to_unit,
-    compiled,
-    fill,
-    fill_pixels,
-    fma,
-    inlined,
-    per_plane,
-)
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, byte_to_unit, compiled, fill, fill_pixels, inlined, per_plane
 from scuff.kernels.numba_cpu.rounding import to_bytes
-
-
-@inlined
-def _add_taps(flat, starts, weights, row):
-    """One row of sums: eight taps for each load and store of a sum, then four, then one.
-
-    `starts` are the places in `flat` at which taps begin to read. Unsigned places, rather than slices, spare the
-    compiler half of its work.
-    """
-    for j in range(INDEX(row.size)):
-        row[j] = F32(0.0)
-    taps = INDEX(weights.size)
-    eights = taps - taps % INDEX(8)
-    for t in range(INDEX(0), eights, INDEX(8)):
-        a, wa = starts[t], weights[t]
-        b, wb = starts[t + INDEX(1)], weights[t + INDEX(1)]
-        c, wc = starts[t + INDEX(2)], weights[t + INDEX(2)]
-        d, wd = starts[t + INDEX(3)], weights[t + INDEX(3)]
-        e, we = starts[t + INDEX(4)], weights[t + INDEX(4)]
-        f, wf = starts[t + INDEX(5)], weights[t + INDEX(5)]
-        g, wg = starts[t + INDEX(6)], weights[t + INDEX(6)]
-        h, wh = starts[t + INDEX(7)], weights[t + INDEX(7)]
-        for j in range(INDEX(row.size)):
-            total = fma(wd, flat[d + j], fma(wc, flat[c + j], fma(wb, flat[b + j], fma(wa, flat[a + j], row[j]))))
-            row[j] = fma(wh, flat[h + j], fma(wg, flat[g + j], fma(wf, flat[f + j], fma(we, flat[e + j], total))))
-    fours = taps - taps % INDEX(4)
-    for t in range(eights, fours, INDEX(4)):
-        a, wa = starts[t], weights[t]
-        b, wb = starts[t + INDEX(1)], weights[t + INDEX(1)]
-        c, wc = starts[t + INDEX(2)], weights[t + INDEX(2)]
-        d, wd = starts[t + INDEX(3)], weights[t + INDEX(3)]
-        for j in range(INDEX(row.size)):
-            row[j] = fma(wd, flat[d + j], fma(wc, flat[c + j], fma(wb, flat[b + j], fma(wa, flat[a + j], row[j]))))
-    for t in range(fours, taps):
-        a, wa = starts[t], weights[t]
-        for j in range(INDEX(row.size)):
-            row[j] = fma(wa, flat[a + j], row[j])
+from scuff.kernels.numba_cpu.taps import sum_taps
 
 
 @inlined
@@ -68,7 +22,7 @@ def _start_taps(wide, rows, i, dy, dx, starts):
 def _correlate_wide(flat, wide, rows, dy, dx, weights, starts, out):
     for i in range(out.shape[0]):
         _start_taps(wide, rows, i, dy, dx, starts)
-        _add_taps(flat, starts, weights, out[i])
+        sum_taps(flat, starts, weights, out[i])
 
 
 @compiled
@@ -76,7 +30,7 @@ def _correlate_wide_to_bytes(flat, wide, rows, dy, dx, weights, starts, levels, 
     """One is so many `levels`."""
     for i in range(out.shape[0]):
         _start_taps(wide, rows, i, dy, dx, starts)
-        _add_taps(flat, starts, weights, line)
+        sum_taps(flat, starts, weights, line)
         to_bytes(line, levels, F32(0.5), out[i])
 
 
