@@ -136,13 +136,13 @@ def _map_pillow_hsv(pixels, tables, out):
 
 @kernel
 def map_colours(pixels: Tensor, space: str, tables: Tensor, active: Tensor) -> Tensor:
-    there, back = {"hsv": (_to_hsv, _from_hsv), "hls": (_to_hls, _from_hls)}.get(space, (None, None))
+    there, back = (_to_hls, _from_hls) if space == "hls" else (_to_hsv, _from_hsv)
 
     def work(image, tables, active, components, out) -> None:
         source, target = image.reshape(-1), out.reshape(-1)
         if not active:
             target[:] = source
-        elif there is None:
+        elif space == "pillow_hsv":
             _map_pillow_hsv(source, tables, target)
         else:
             there(source, *components)
