@@ -12,8 +12,8 @@ from PIL import Image
 from torch.utils.data import DataLoader, Dataset
 
 import scuff
+from scuff.batches import pieces_of
 from scuff.corruptions import get
-from scuff.door import pieces_of
 from scuff.suites import combine_suites
 
 
@@ -76,7 +76,7 @@ def test_a_long_batch_is_cut_without_a_trace(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_no_piece_of_a_batch_has_more_planes_than_an_axis_of_a_cuda_grid() -> None:
     x = torch.empty(70_000, 3, 1, 1, dtype=torch.uint8)
-    pieces = [x[piece] for piece in pieces_of(x)]
+    pieces = [x[piece] for piece in pieces_of(x, get("invert_img"))]
     assert sum(map(len, pieces)) == len(x)
     assert max(piece.shape[0] * piece.shape[1] for piece in pieces) <= 65_535
 

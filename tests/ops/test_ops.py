@@ -17,7 +17,6 @@ from scuff.ops import edges, filters
 from scuff.ops.borders import fold, pad
 from scuff.ops.jpeg import jpeg
 from scuff.ops.resize import clipped_zoom, resample_bilinear
-from scuff.ops.warp import affine_through
 
 NUMPY_BORDER = {"edge": "edge", "reflect": "symmetric", "mirror": "reflect"}
 SCIPY_BORDER = {"edge": "nearest", "reflect": "reflect", "mirror": "mirror"}
@@ -69,7 +68,7 @@ def test_resample_bilinear_picks_every_fifth_pixel() -> None:
 def test_affine_through_three_points() -> None:
     rng = np.random.default_rng(0)
     source, target = torch.from_numpy(rng.random((3, 2))), torch.from_numpy(rng.random((5, 3, 2)))
-    maps = affine_through(source, target)
+    maps = kernels.affine_through(source, target)
     points = torch.cat((source, torch.ones(3, 1, dtype=source.dtype)), 1)
     assert torch.allclose(points @ maps.mT, target)
 

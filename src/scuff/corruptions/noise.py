@@ -55,7 +55,7 @@ def shot_noise(x: Tensor, u: Tensor, *, photons: float) -> Tensor:
 
     The counts are quantiles at the drawn uniforms `u`, so the draw does not depend on the picture.
     """
-    return divide(kernels.poisson_quantile(u.flatten(1), (x * photons).flatten(1)).view(x.shape), photons)
+    return kernels.photon_noise(u, x, photons)
 
 
 def _draw_impulses(keys: Tensor, shape: Shape, *, amount: float) -> dict[str, Tensor]:
@@ -152,7 +152,7 @@ def iso_noise(x: Tensor, intensity: Tensor, u: Tensor, turn: Tensor) -> Tensor:
     normal share of the circle, of deviation `color_shift` * `intensity`.
     """
     hue, light, saturation = kernels.to_hls(x)
-    variance = portable.mean(light.square()) - portable.mean(light).square()
+    variance = kernels.plane_means(light.square()) - kernels.plane_means(light).square()
     deviation = portable.square_root(variance.clamp(min=0.0)).float()
     rate = (255.0 * intensity * deviation)[:, None, None].expand_as(u)
     grains = divide(kernels.poisson_quantile(u.flatten(1), rate.flatten(1)).view(u.shape), 255.0)

@@ -15,7 +15,6 @@ from scuff.corruptions.motion import Motion
 from scuff.corruptions.registry import HENDRYCKS, Parameters, register
 from scuff.kernels.constants import constant
 from scuff.ops import edges, filters
-from scuff.ops.colour import shift_value
 from scuff.ops.resize import clipped_zoom, resample_bilinear
 from scuff.ops.textures import plasma_size
 from scuff.ranges import Range
@@ -91,9 +90,8 @@ def frost(x: Tensor, texture: Tensor, corner: Tensor, *, keep: float, ice: float
     The textures are our own, synthesised to the published statistics of the originals (see docs/frost.md). `scale` is
     their size relative to a 224-pixel image.
     """
-    height, width = x.shape[-2:]
-    table, _ = _frost(scale, height, width, x.device)
-    return keep * x + ice * kernels.crop_windows(table, texture, corner[:, 0], corner[:, 1], height, width)
+    table, _ = _frost(scale, *x.shape[-2:], x.device)
+    return kernels.blend_windows(x, keep, table, texture, corner, ice)
 
 
 def _draw_fog(keys: Tensor, shape: Shape, *, decay: float) -> dict[str, Tensor]:
@@ -116,7 +114,7 @@ def fog(x: Tensor, cloud: Tensor, *, strength: float) -> Tensor:
 @hendrycks()
 def brightness(x: Tensor, *, shift: float) -> Tensor:
     """Daylight that varies: the value of HSV moves by `shift`, hue and saturation stay."""
-    return shift_value(x, shift)
+    return kernels.shift_value(x, shift)
 
 
 WATER = (175.0 / 255.0, 238.0 / 255.0, 238.0 / 255.0)

@@ -12,6 +12,7 @@ from torch import Tensor
 from scuff import kernels
 from scuff.kernels import portable
 from scuff.kernels.constants import constant
+from scuff.kernels.reference.filters import line_offsets
 from scuff.ops.borders import fold, padded_index
 
 # --- Gaussian -------------------------------------------------------------------------------------------------------
@@ -42,8 +43,8 @@ def gaussian_blur(x: Tensor, sigma: float | tuple[float, float], truncate: float
         down = _gaussian_matrix(h, high, truncate, border, x.device)
         across = _gaussian_matrix(w, wide, truncate, border, x.device)
         # of whole numbers, so that neither the batch size nor a library's choice of kernel shows in the result
-        rows = torch.floor((down @ portable.whole(x, UNIT)) * 2.0**-UNIT)
-        return ((rows @ across.mT) * 2.0 ** (-2 * UNIT)).float()
+        rows = (down @ portable.whole(x, UNIT)).mul_(2.0**-UNIT).floor_()
+        return (rows @ across.mT).mul_(2.0 ** (-2 * UNIT)).float()
     rows, columns = (padded_index(n, 0, 0, border, x.device) for n in (h, w))
     steps, still, weights = _line(high, tall, x.device)
     first = (padded_index(h, tall, tall, border, x.device), columns, steps, still, weights)
@@ -154,6 +155,7 @@ def line_taps(first: Tensor, last: Tensor, most: int) -> tuple[Tensor, Tensor, T
 # --- disks ----------------------------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=64)
 def disk_kernel(radius: float, softness: float) -> np.ndarray:
     """A disk softened by a small Gaussian, float32, on a grid of at least 17 x 17.
 
@@ -209,26 +211,24 @@ def motion_bytes(levels: Tensor, angle: Tensor | float, radius: int, sigma: floa
 
 def _motion_plan(x: Tensor, angle: Tensor | float, radius: int, sigma: float) -> tuple[Tensor, ...]:
     """Rows and columns of the padded image, offsets into it, and weights."""
+    taps = 2 * radius + 1
     if isinstance(angle, Tensor):
-        sin, cos = kernels.sine_and_cosine(torch.deg2rad(angle.double()))
-        taps = _motion_taps(cos, sin, radius, sigma)
+        offsets = kernels.motion_offsets(angle, taps, 2 * radius)
     else:
-        taps = _shared_motion_taps(angle, radius, sigma, x.device)
+        offsets = _shared_motion_offsets(angle, taps, 2 * radius, x.device)
     rows, columns = (padded_index(n, 2 * radius, 2 * radius, "edge", x.device) for n in x.shape[-2:])
-    return rows, columns, *taps
-
-
-def _motion_taps(cos: Tensor, sin: Tensor, radius: int, sigma: float) -> tuple[Tensor, ...]:
-    """Offsets into the padded image, and weights: (N, 2 radius + 1) for N directions."""
-    k = torch.arange(2 * radius + 1, dtype=torch.float64, device=cos.device)
-    taps = portable.scaled_to_one([portable.gaussian(t, sigma) for t in range(2 * radius + 1)])
-    weights = constant(tuple(taps), cos.device).expand(len(cos), -1)
-    dy, dx = (torch.ceil(k * part[:, None] - 0.5).int() + 2 * radius for part in (sin, cos))
-    return dy, dx, weights
+    weights = constant(_half_gaussian(taps, sigma), x.device)
+    return rows, columns, *offsets, weights.expand(len(offsets[0]), -1)
 
 
 @lru_cache(maxsize=256)
-def _shared_motion_taps(angle: float, radius: int, sigma: float, device: torch.device) -> tuple[Tensor, ...]:
+def _half_gaussian(taps: int, sigma: float) -> tuple[float, ...]:
+    return tuple(portable.scaled_to_one([portable.gaussian(t, sigma) for t in range(taps)]))
+
+
+@lru_cache(maxsize=256)
+def _shared_motion_offsets(angle: float, taps: int, before: int, device: torch.device) -> tuple[Tensor, Tensor]:
     """With correctly rounded cosines: at 60 degrees the last bit decides where taps fall."""
-    cos, sin = (torch.tensor([f(math.radians(angle))], dtype=torch.float64) for f in (portable.cos, portable.sin))
-    return tuple(taps.to(device) for taps in _motion_taps(cos, sin, radius, sigma))
+    sin, cos = (torch.tensor([f(math.radians(angle))], dtype=torch.float64) for f in (portable.sin, portable.cos))
+    dy, dx = line_offsets(sin, cos, taps, before)
+    return dy.to(device), dx.to(device)

@@ -90,6 +90,21 @@ def unit_to_bytes(batch: Tensor, out: Tensor, nearest: bool = False) -> Tensor:
 
 
 @compiled
+def _unit_on_grid(batch, shift, table, out):
+    channels, height, width = out.shape
+    for c in range(channels):
+        for i in range(height):
+            row, target = batch[c, i], out[c, i]
+            for j in range(width):
+                target[j] = table[_to_byte(row[j], shift)]
+
+
+@kernel
+def unit_on_grid(batch: Tensor, nearest: bool = False) -> Tensor:
+    return fill(torch.empty(batch.shape), _unit_on_grid, batch, F32(0.5 if nearest else 0.0), _UNIT)
+
+
+@compiled
 def _local_copies(dy, dx, reach, pixels):
     channels, height, width = pixels.shape
     for h in range(height - reach, reach, -1):

@@ -8,10 +8,11 @@ from torch import Tensor
 from scuff.kernels.borders import fold
 from scuff.kernels.dispatch import kernel, slow_kernel
 from scuff.kernels.portable import divide, fused, mix
+from scuff.kernels.reference.functions import sine_and_cosine
 
 __all__ = [
-    "box_mean", "correlate", "correlate_bytes", "correlate_twice", "mean_zoom", "median", "resample", "sample_affine",
-    "sample_bilinear", "sample_displaced", "smear_bytes",
+    "box_mean", "correlate", "correlate_bytes", "correlate_twice", "mean_zoom", "median", "motion_offsets", "resample",
+    "sample_affine", "sample_bilinear", "sample_displaced", "smear_bytes",
 ]  # fmt: skip
 
 
@@ -57,6 +58,19 @@ def smear_bytes(levels: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: T
     """`correlate` from levels, uint8 or float32, to bytes by ImageMagick's rule: round to 16 bits, truncate to 8."""
     sums = correlate(levels.float(), rows, columns, dy, dx, weights)
     return torch.floor(divide(torch.floor(257.0 * sums + 0.5), 257.0)).clamp(0, 255).to(torch.uint8)
+
+
+@kernel
+def motion_offsets(angle: Tensor, taps: int, before: int) -> tuple[Tensor, Tensor]:
+    """Rows and columns, int32 (N, taps), of taps along each image's angle (N,), in degrees, `before` more each."""
+    return line_offsets(*sine_and_cosine(torch.deg2rad(angle.double())), taps, before)
+
+
+def line_offsets(sin: Tensor, cos: Tensor, taps: int, before: int) -> tuple[Tensor, Tensor]:
+    """The same from sines and cosines in float64: tap k lies k steps away, halves rounded down."""
+    k = torch.arange(taps, dtype=torch.float64, device=cos.device)
+    dy, dx = (torch.ceil(k * part[:, None] - 0.5).int() + before for part in (sin, cos))
+    return dy, dx
 
 
 @kernel

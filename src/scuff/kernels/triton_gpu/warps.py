@@ -12,7 +12,7 @@ from torch import Tensor
 from scuff.kernels.constants import constant
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.triton_gpu.filters import mix
-from scuff.kernels.triton_gpu.launching import launch
+from scuff.kernels.triton_gpu.launching import blocks, launch
 
 LANES = 512
 SPLINE_LANES, PLANES = 256, 4  # four planes side by side, so that one load fetches a tap of all of them
@@ -111,7 +111,7 @@ def remap(pixels: Tensor, rows: Tensor, columns: Tensor, border: str) -> Tensor:
     out = torch.empty(n, channels, *rows.shape[1:], dtype=torch.uint8, device=pixels.device)
     count = rows.shape[1:].numel()
     return launch(
-        _remap_kernel, (triton.cdiv(count, LANES), n), out,
+        _remap_kernel, (blocks(count, LANES), n), out,
         pixels, rows.contiguous(), columns.contiguous(), out, channels, height, width, count,
         _folds(height, width, border, pixels.device), BORDER=BORDERS[border], LANES=LANES,
     )  # fmt: skip
@@ -122,7 +122,7 @@ def project(pixels: Tensor, matrix: Tensor, extent: Tensor, height: int, width: 
     pixels, (n, channels, tall, wide) = pixels.contiguous(), pixels.shape
     out = torch.zeros(n, channels, height, width, dtype=torch.uint8, device=pixels.device)
     return launch(
-        _project_kernel, (triton.cdiv(height * width, LANES), n), out,
+        _project_kernel, (blocks(height * width, LANES), n), out,
         pixels, matrix.contiguous(), extent.contiguous(), out, channels, tall, wide, width, height * width,
         _folds(tall, wide, border, pixels.device), BORDER=BORDERS[border], LANES=LANES,
     )  # fmt: skip
@@ -175,11 +175,11 @@ def sum_spline_reads(padded: Tensor, rows: Tensor, columns: Tensor, weights: Ten
     n, channels, tall, wide = padded.shape
     out = torch.empty(n, channels, *rows.shape[1:], device=padded.device)
     planes, count = n * channels, rows.shape[1:].numel()
-    groups = triton.cdiv(planes, PLANES)
+    groups = blocks(planes, PLANES)
     source = torch.nn.functional.pad(padded.flatten(0, 1), (0, 0, 0, 0, 0, groups * PLANES - planes))
     source = source.unflatten(0, (groups, PLANES)).permute(0, 2, 3, 1).contiguous()
     return launch(
-        _sum_reads_kernel, (groups, triton.cdiv(count, SPLINE_LANES)), out,
+        _sum_reads_kernel, (groups, blocks(count, SPLINE_LANES)), out,
         source, rows.contiguous(), columns.contiguous(), weights.contiguous(), out,
         planes, count, len(rows), tall, wide, LANES=SPLINE_LANES, PLANES=PLANES, num_warps=SPLINE_LANES // 32,
     )  # fmt: skip
@@ -256,25 +256,94 @@ def refract_drops(x: Tensor, centres: Tensor, radius: float, index: float) -> Te
 
 
 @triton.jit
-def _crop_kernel(table, which, top, left, out, channels, tall, wide, height, width, LANES: tl.constexpr):
+def _blend_kernel(
+    x, table, which, corners, out, channels, tall, wide, height, width, keep, share, LANES: tl.constexpr
+):  # fmt: skip
     plane = tl.program_id(0).to(tl.int64)
     image, channel = plane // channels, plane % channels
     at = tl.program_id(1) * LANES + tl.arange(0, LANES)
     inside = at < height * width
-    row, column = tl.load(top + image) + at // width, tl.load(left + image) + at % width
+    row, column = tl.load(corners + 2 * image) + at // width, tl.load(corners + 2 * image + 1) + at % width
     table += (tl.load(which + image) * channels + channel) * tall * wide
-    value = tl.load(table + row * wide + column, mask=inside, other=0.0)
-    tl.store(out + plane * height * width + at, value, mask=inside)
+    window = tl.load(table + row * wide + column, mask=inside, other=0.0)
+    value = tl.load(x + plane * height * width + at, mask=inside, other=0.0)
+    tl.store(out + plane * height * width + at, keep * value + share * window, mask=inside)
 
 
 @kernel
-def crop_windows(table: Tensor, which: Tensor, top: Tensor, left: Tensor, height: int, width: int) -> Tensor:
-    _, channels, tall, wide = table.shape
-    out = torch.empty(len(which), channels, height, width, dtype=table.dtype, device=table.device)
+def blend_windows(x: Tensor, keep: float, table: Tensor, which: Tensor, corners: Tensor, share: float) -> Tensor:
+    x, (n, channels, height, width) = x.contiguous(), x.shape
+    out, (tall, wide) = torch.empty_like(x), table.shape[-2:]
     return launch(
-        _crop_kernel, (len(which) * channels, triton.cdiv(height * width, LANES)), out,
-        table.contiguous(), which.contiguous(), top.contiguous(), left.contiguous(), out,
-        channels, tall, wide, height, width, LANES=LANES,
+        _blend_kernel, (n * channels, blocks(height * width, LANES)), out,
+        x, table.contiguous(), which.contiguous(), corners.contiguous(), out,
+        channels, tall, wide, height, width, float(keep), float(share), LANES=LANES,
+    )  # fmt: skip
+
+
+@triton.jit
+def _three_points(points, number, inside):
+    """Column and row of the first point, and where the second and the third lie from there."""
+    points += 6 * number
+    x, y = _double(points, inside), _double(points + 1, inside)
+    ux, uy = _double(points + 2, inside) - x, _double(points + 3, inside) - y
+    return x, y, ux, uy, _double(points + 4, inside) - x, _double(points + 5, inside) - y
+
+
+@triton.jit
+def _double(at, inside):
+    return tl.load(at, mask=inside, other=0.0).to(tl.float64)
+
+
+@triton.jit
+def _store_row(out, p, q, r, ax, ay, ux, uy, vx, vy, area, inside):
+    across, down = (q * vy - r * uy) / area, (r * ux - q * vx) / area
+    tl.store(out, across, mask=inside)
+    tl.store(out + 1, down, mask=inside)
+    tl.store(out + 2, p - across * ax - down * ay, mask=inside)
+
+
+@triton.jit
+def _affine_kernel(source, target, out, count, source_step, target_step, LANES: tl.constexpr):
+    at = tl.program_id(0) * LANES + tl.arange(0, LANES)
+    inside = at < count
+    ax, ay, ux, uy, vx, vy = _three_points(source, at * source_step, inside)
+    px, py, qx, qy, rx, ry = _three_points(target, at * target_step, inside)
+    area = ux * vy - vx * uy
+    _store_row(out + 6 * at, px, qx, rx, ax, ay, ux, uy, vx, vy, area, inside)
+    _store_row(out + 6 * at + 3, py, qy, ry, ax, ay, ux, uy, vx, vy, area, inside)
+
+
+@kernel
+def affine_through(source: Tensor, target: Tensor) -> Tensor:
+    count = max(points.shape[0] if points.ndim == 3 else 1 for points in (source, target))
+    out = torch.empty(count, 2, 3, dtype=torch.float64, device=source.device)
+    steps = [int(points.ndim == 3 and points.shape[0] > 1) for points in (source, target)]
+    return launch(
+        _affine_kernel, (blocks(count, LANES),), out,
+        source.contiguous(), target.contiguous(), out, count, *steps, LANES=LANES,
+    )  # fmt: skip
+
+
+@triton.jit
+def _take_kernel(pixels, place, out, channels, size, count, image_step, LANES: tl.constexpr):
+    image = tl.program_id(1).to(tl.int64)
+    at = tl.program_id(0) * LANES + tl.arange(0, LANES)
+    source = tl.load(place + image * image_step + at, mask=at < count, other=-1)
+    for c in range(channels):
+        plane = image * channels + c
+        value = tl.load(pixels + plane * size + source, mask=source >= 0, other=0)
+        tl.store(out + plane * count + at, value, mask=at < count)
+
+
+@kernel
+def take_pixels(pixels: Tensor, place: Tensor) -> Tensor:
+    pixels, (n, channels, height, width) = pixels.contiguous(), pixels.shape
+    out = torch.empty(n, channels, *place.shape[1:], dtype=torch.uint8, device=pixels.device)
+    count = place.shape[1:].numel()
+    return launch(
+        _take_kernel, (blocks(count, LANES), n), out, pixels, place.contiguous(), out, channels, height * width, count,
+        count if place.shape[0] > 1 else 0, LANES=LANES,
     )  # fmt: skip
 
 
@@ -306,7 +375,7 @@ def mix_windows(x: Tensor, first: Tensor, weights: Tensor, axis: int) -> Tensor:
     tall, wide = (length, width) if axis == 2 else (height, length)
     out = torch.empty(n, channels, tall, wide, device=x.device)
     return launch(
-        _windows_kernel, (n * channels, triton.cdiv(tall * wide, LANES)), out,
+        _windows_kernel, (n * channels, blocks(tall * wide, LANES)), out,
         x, first.contiguous(), weights.contiguous(), out, channels, height, width, tall, wide, length, taps,
         DOWN=axis == 2, LANES=LANES,
     )  # fmt: skip
