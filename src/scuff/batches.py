@@ -48,7 +48,8 @@ def pieces_of(batch: Tensor, corruption: Corruption) -> list[slice]:
         room *= 4
     elif batch.device.type == "cuda" and corruption.copies > 2.0:
         room /= corruption.copies
-    count = min(max(1, int(room / max(math.prod(shape), 1))), MOST_IMAGES)
+    most = min(max(1, int(room / max(math.prod(shape), 1))), MOST_IMAGES)
+    count = max(1, -(-number // -(-number // most))) if number else 1  # all of about one size
     return [slice(start, start + count) for start in range(0, max(number, 1), count)]
 
 

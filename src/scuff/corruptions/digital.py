@@ -82,7 +82,7 @@ def _elastic_motion(
     return Motion(shape[1:], rows=rows, columns=columns, ghosts=kneaded.filled())
 
 
-@hendrycks(draw=_draw_elastic, lengths=("alpha", "sigma", "jitter"), motion=_elastic_motion)
+@hendrycks(draw=_draw_elastic, lengths=("alpha", "sigma", "jitter"), motion=_elastic_motion, copies=4.9)
 def elastic_transform(
     x: Tensor, pull: Tensor, dx: Tensor, dy: Tensor, *, alpha: float, sigma: float, jitter: float
 ) -> Tensor:
@@ -146,7 +146,7 @@ def quantization(pixels: Tensor, levels: Tensor) -> Tensor:
     return map_levels(pixels, lambda level: round8(255.0 * torch.round(divide(steps * level, 255.0)) / steps))
 
 
-@noc(draw=lambda keys, shape, *, factor: {"shrink": pick(keys, factor)}, ranges=("factor",))
+@noc(draw=lambda keys, shape, *, factor: {"shrink": pick(keys, factor)}, ranges=("factor",), copies=3.3)
 def thumbnail_resize(pixels: Tensor, shrink: Tensor, *, factor: Range | float) -> Tensor:
     """A thumbnail blown up: shrunk by a factor of its own, and enlarged again, both by Pillow's bilinear filter."""
     return resize.through_thumbnail(pixels.float(), shrink, largest(factor)).to(torch.uint8)
@@ -161,6 +161,7 @@ def _block_motion(shape: Shape, side: Tensor) -> Motion:
     domain="real",
     ranges=("size",),
     motion=_block_motion,
+    copies=3.3,
 )
 def block_mean(x: Tensor, side: Tensor, *, size: Range | int) -> Tensor:
     """Coarse pixels: means of squares of 2, 3 or 4 pixels. Rows and columns left over repeat the outer squares."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-import torch
 from torch import Tensor
 
 from scuff import kernels, random
@@ -72,7 +71,7 @@ def _draw_nested_impulses(keys: Tensor, shape: Shape, *, amount: float) -> dict[
 @hendrycks(draw=_draw_impulses, shared_draw=_draw_nested_impulses)
 def impulse_noise(x: Tensor, replaced: Tensor, salt: Tensor) -> Tensor:
     """Salt and pepper from bit errors: a share `amount` of all values becomes 1 or 0, with equal chances."""
-    return torch.where(replaced, salt.to(x.dtype), x)
+    return x.masked_fill(replaced, 0.0).masked_fill_(replaced & salt, 1.0)
 
 
 # --- strength drawn per image ---------------------------------------------------------------------------------------
@@ -89,7 +88,7 @@ def half_normal_noise(x: Tensor, noise: Tensor, *, folded: int) -> Tensor:
     The paper's text has x + n. The original code takes the absolute value, and its severities and reference errors
     belong to that: `folded` 1 is the code, 0 the text.
     """
-    return x + (noise.abs() if folded else noise)
+    return noise.abs().add_(x) if folded else x + noise
 
 
 def _draw_salt_pepper(keys: Tensor, shape: Shape, *, probability: Range | float) -> dict[str, Tensor]:
@@ -144,7 +143,7 @@ def _draw_iso(keys: Tensor, shape: Shape, *, color_shift: Range | float, intensi
     }
 
 
-@syn2nat(draw=_draw_iso, colour=True, ranges=("color_shift", "intensity"))
+@syn2nat(draw=_draw_iso, colour=True, ranges=("color_shift", "intensity"), copies=6.0)
 def iso_noise(x: Tensor, intensity: Tensor, u: Tensor, turn: Tensor) -> Tensor:
     """A camera at high sensitivity: grains of light, and hues that wander from pixel to pixel.
 

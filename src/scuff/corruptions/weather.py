@@ -46,7 +46,7 @@ def _draw_snow(keys: Tensor, shape: Shape, *, mean: float, std: float) -> dict[s
     }
 
 
-@hendrycks(draw=_draw_snow, lengths=("zoom", "radius", "sigma"))
+@hendrycks(draw=_draw_snow, lengths=("zoom", "radius", "sigma"), copies=2.8)
 def snow(
     x: Tensor, layer: Tensor, angle: Tensor, *, zoom: float, threshold: float, radius: int, sigma: float, keep: float
 ) -> Tensor:
@@ -135,7 +135,7 @@ def _spatter_motion(shape: Shape, layer: Tensor, *, sigma: float, threshold: flo
     return Motion(shape[1:], covered=None if water > 0 else _muddy(layer, sigma, threshold, mud)[:, 0] > 0)
 
 
-@hendrycks(draw=draw_drops, colour=True, lengths=("sigma", "mud"), motion=_spatter_motion)
+@hendrycks(draw=draw_drops, colour=True, lengths=("sigma", "mud"), motion=_spatter_motion, copies=4.6)
 def spatter(x: Tensor, layer: Tensor, *, sigma: float, threshold: float, water: float, mud: float) -> Tensor:
     """Drops on the lens: rain that brightens (`water` > 0 is its strength) or mud that covers.
 
