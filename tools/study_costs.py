@@ -26,7 +26,7 @@ import torch
 from PIL import Image
 
 from scuff.cli.jobs import show_bytes
-from scuff.data import Points
+from scuff.data import Points, open_source
 from scuff.engine.cost import Estimate, StudyCost
 from scuff.environment import find_device
 from scuff.evaluation import plan_evaluation
@@ -37,8 +37,10 @@ from scuff.models import Classifier, build
 from scuff.models.checkpoint import IMAGENET
 from scuff.pictures import Cut, find_pictures
 from scuff.studies import DistancesStudy, MscrStudy, OverlapStudy
+from scuff.studies.cost import estimate_training
 from scuff.studies.separation.study import find_protocol
 from scuff.suites import load_suite
+from scuff.training import find_recipe
 from scuff.words import show_duration
 
 BEGIN, END = "<!-- costs: begin (written by tools/study_costs.py) -->", "<!-- costs: end -->"
@@ -49,6 +51,13 @@ NOC = ("noc-candidates", "imagenet-c")
 # Of those for 224 pixels; c-bar-candidates-224 have ten severities, and cannot be in one study with others.
 STILL = (*NOC, "imagenet-c-bar", "syn2nat-candidates", "noc-candidates-early")
 CORRUPTIONS = 130
+TRAININGS: tuple[tuple[str, dict[str, str]], ...] = (
+    ("imagenet-resnet50", {}),
+    ("imagenet-resnet50", {"suite": "imagenet-c"}),
+    ("imagenet-resnet50", {"augment": "autoaugment:imagenet"}),
+    ("imagenet-resnet50", {"augment": "augmix-jsd:severity=1,whole=true"}),
+    ("imagenet-fast", {}),
+)
 LEADERBOARDS = ("imagenet-c", "imagenet-c-bar", "imagenet-noc", "imagenet-syn2nat")
 
 Line = tuple[str, str, StudyCost]  # a study, what it is of, and what it costs
@@ -64,6 +73,10 @@ class Scale(NamedTuple):
     @property
     def train(self) -> int:
         return 300 if self.is_quick else 126_689
+
+    @property
+    def imagenet(self) -> int:
+        return 600 if self.is_quick else 1_281_167
 
     @property
     def test(self) -> int:
@@ -142,13 +155,20 @@ def overlap_all(scale: Scale) -> Iterator[Line]:
         yield "overlap", words, _scaled(cost, {"train": trained, "test": tested})
 
 
-def _overlap(scale: Scale, suites: Sequence[str], seeds: int) -> tuple[StudyCost, int]:
-    only = ["imagenet-c/fog", "noc-candidates/border"] if scale.is_quick else None
+def overlap_40(scale: Scale) -> Iterator[Line]:
+    """The candidates of Syn2Nat, with random crops, as in the paper."""
+    cost, corruptions = _overlap(scale, ("syn2nat-candidates",), 3, "imagenet-100-crop")
+    yield "overlap", f"{corruptions} corruptions, ImageNet-100 with random crops, 3 seeds", cost
+
+
+def _overlap(scale: Scale, suites: Sequence[str], seeds: int, recipe: str = "imagenet-100") -> tuple[StudyCost, int]:
+    few = ["imagenet-c/fog", "noc-candidates/border", "syn2nat-candidates/flip", "syn2nat-candidates/blur"]
+    only = [address for address in few if address.split("/")[0] in suites] if scale.is_quick else None
     plan = OverlapStudy(
         suites,
         scale.folder("train"),
         scale.root / "out",
-        recipe="imagenet-100",
+        recipe=recipe,
         test=scale.folder("test"),
         only=only,
         seeds=seeds,
@@ -161,6 +181,16 @@ def _scaled(cost: StudyCost, factors: dict[str, float]) -> StudyCost:
     """A study with more cells of each kind, whatever their whole number is."""
     parts = tuple(replace(part, cells=part.cells * factors[part.kind]) for part in cost.parts)
     return StudyCost(parts, cost.machine, cost.warm_up)
+
+
+def trainings(scale: Scale) -> Iterator[Line]:
+    """One network on all classes, by each recipe and with what the papers train with."""
+    source = open_source(scale.folder("train"))
+    source = source.take(np.arange(scale.imagenet) % len(source))
+    for recipe, treated in TRAININGS[: 1 if scale.is_quick else None]:
+        chosen = replace(find_recipe(recipe), epochs=1, batch_size=8) if scale.is_quick else recipe
+        words = ", ".join([recipe, *treated.values()])
+        yield "train", words, estimate_training(source, chosen, str(scale.root / "net.safetensors"), **treated)
 
 
 def leaderboard(scale: Scale) -> Iterator[Line]:
@@ -258,6 +288,8 @@ STUDIES: dict[str, Callable[[Scale], Iterator[Line]]] = {
     "overlap-all": overlap_all,
     "distances": distances,
     "mscr": mscr,
+    "overlap-40": overlap_40,
+    "trainings": trainings,
 }
 
 

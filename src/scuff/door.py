@@ -270,7 +270,8 @@ def _corrupt_batch(batch: Tensor, plan: Resolved, seed: int, ids: Tensor, scale:
     for parameters in [p for _, p in terms if p is not None]:
         check_memory(plan.corruption, parameters, batch)
     keys = image_keys(plan.entry, plan.level, sent(ids, batch.device), seed)
-    return through(plan.corruption, terms, batch, keys, PUBLISHED_QUALITY if as_published else None)
+    corruption = plan.corruption.taking_bytes() if batch.dtype == torch.uint8 and len(terms) == 1 else plan.corruption
+    return through(corruption, terms, batch, keys, PUBLISHED_QUALITY if as_published else None)
 
 
 def motions_of(

@@ -289,3 +289,14 @@ def test_spatter_mud() -> None:
         mud = np.array((63, 42, 20)) / 255
         expected = pictures[n] / 255.0 * (1 - cover[..., None]) + cover[..., None] * mud
         _assert_close(_as_bytes(ours[n : n + 1])[0], _out(expected))
+
+
+def test_windows_of_frost_are_cut_from_whole_textures(monkeypatch) -> None:
+    """Where textures are too large to be made as a whole, windows come out the same."""
+    from scuff.corruptions import frost_textures
+
+    texture, corner = torch.tensor([0, 1, 2, 3]), torch.tensor([[0, 0], [3, 70], [100, 5], [1, 1]])
+    x = torch.rand(len(texture), 3, 150, 90, generator=torch.Generator().manual_seed(0))
+    copied = frost_textures.laid_over(x, 0.7, texture, corner, 1.3, 0.4)
+    monkeypatch.setattr(frost_textures, "MOST", 0)
+    assert torch.equal(frost_textures.laid_over(x, 0.7, texture, corner, 1.3, 0.4), copied)

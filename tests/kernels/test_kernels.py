@@ -234,3 +234,18 @@ def test_threads_do_not_show() -> None:
         assert torch.equal(kernels.normal(keys, 1, 1001), alone)
     finally:
         torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("channels_last", [True, False])
+@pytest.mark.parametrize("nearest", [True, False])
+def test_any_number_becomes_a_byte(nearest: bool, channels_last: bool) -> None:
+    """Also far outside, and what is no number; at sizes that leave a rest of the sixteens that are made at once."""
+    x = torch.rand(2, 3, 37, 31, generator=torch.Generator().manual_seed(0)) * 1.4 - 0.2
+    x[0, :, 0, :6] = torch.tensor([float("inf"), -float("inf"), 3e38, -3e38, 1e9, -1e9])
+    x[1] = torch.arange(3 * 37 * 31).view(3, 37, 31) / 2040.0  # on the boundaries between levels
+    layout = torch.channels_last if channels_last else torch.contiguous_format
+    out = torch.empty(x.shape, dtype=torch.uint8, memory_format=layout)
+    expected, fast = _both(lambda: kernels.unit_to_bytes(x, out.clone(), nearest))
+    assert torch.equal(fast, expected)
+    x[0, 1] = float("nan")
+    assert kernels.unit_to_bytes(x, out, nearest)[0, 1].max() == 0

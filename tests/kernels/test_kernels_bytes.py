@@ -310,3 +310,19 @@ def test_correlate_bytes(height: int, width: int, channels: int) -> None:
     expected, fast = _both(lambda: kernels.correlate_bytes(x, rows, columns, dy, dx, weights))
     assert (fast.int() - expected.int()).abs().max() <= 1  # sums in another order may decide a half
     assert (fast == expected).float().mean() > 0.99
+
+
+@pytest.mark.parametrize(("height", "width"), SIZES)
+@pytest.mark.parametrize("channels", [1, 3])
+def test_correlate_byte_lines(height: int, width: int, channels: int) -> None:
+    x = _bytes(height, width, 3)[:, :channels]
+    rows, columns = (padded_index(n, 4, 4, "mirror", x.device) for n in (height, width))
+    weights = torch.rand(3, 9, generator=torch.Generator().manual_seed(0)) / 3.0
+    weights[0, [0, 1, 7, 8]], weights[1, 0], weights[1, 8] = 0.0, 0.0, 0.0
+    steps = torch.arange(9, dtype=torch.int32).expand(3, -1)
+    expected, fast = _both(lambda: kernels.correlate_byte_lines(x, rows, columns, steps, weights))
+    assert torch.equal(fast, expected)
+    units = kernels.bytes_to_unit(x)
+    expected, fast_units = _both(lambda: kernels.correlate_lines(units, rows, columns, steps, weights))
+    assert torch.equal(fast_units, expected)
+    assert torch.equal(fast, torch.floor(255.0 * expected.clamp(0, 1) + 0.5).to(torch.uint8))

@@ -32,6 +32,7 @@ ALLOWED = {  # module and function: why it cannot show
     ("kernels/portable.py", "torch.sqrt"),  # on a GPU, which rounds it correctly
     ("kernels/portable.py", "np.sqrt"),  # of numpy: an instruction of the processor
     ("ops/warp.py", "math.sqrt"),  # of Python: rounded correctly
+    ("ops/filters.py", "math.sqrt"),
     ("corruptions/sequences.py", "math.sqrt"),
     ("kernels/reference/spectra.py", "math.log2"),  # its next whole number
     ("corruptions/sky.py", "math.prod"),  # of Python: from left to right

@@ -46,6 +46,31 @@ def test_gaussian_blur_equals_scipy(sigma: float, border: str) -> None:
     assert np.abs(ours[0, 0].numpy() - expected).max() < 1e-6
 
 
+@pytest.mark.parametrize("border", ["edge", "reflect", "mirror"])
+def test_wide_gaussians_of_large_images(border: str) -> None:
+    x = torch.rand(1, 1, 90, 600, generator=torch.Generator().manual_seed(0)).cumsum(3) / 600.0
+    expected = ndimage.gaussian_filter(x.numpy(), (0, 0, 20.0, 20.0), mode=SCIPY_BORDER[border])
+    assert abs(filters.gaussian_blur(x, 20.0, border=border).numpy() - expected).max() < 0.003
+
+
+def test_wide_disks_are_made_of_squares() -> None:
+    x = torch.rand(1, 1, 120, 150, generator=torch.Generator().manual_seed(0))
+    x = torch.nn.functional.interpolate(x[:, :, ::8, ::8], (120, 150), mode="bilinear")
+    expected = filters.correlate(x, filters.disk_kernel(35.5, 0.5))
+    assert (filters.disk_blur(x, 35.5, 0.5) - expected).abs().max() < 0.01
+    assert torch.equal(filters.disk_blur(x, 10.0, 0.5), filters.correlate(x, filters.disk_kernel(10.0, 0.5)))
+
+
+def test_work_for_each_pixel_does_not_grow_with_the_radius(monkeypatch) -> None:
+    taps = []
+    correlate = kernels.correlate
+    monkeypatch.setattr(kernels, "correlate", lambda *a: taps.append(a[-1].shape[1]) or correlate(*a))
+    for radius in (30.0, 100.0, 300.0, 1000.0):
+        taps.clear()
+        filters.disk_blur(torch.zeros(1, 1, 8, 8), radius, 0.5)
+        assert sum(taps) < 900
+
+
 @pytest.mark.parametrize("factor", [1.0, 1.01, 1.11, 1.3, 2.0, 2.25, 4.5])
 @pytest.mark.parametrize("side", [32, 64, 224])
 def test_clipped_zoom_equals_scipy(side: int, factor: float) -> None:
@@ -63,6 +88,12 @@ def test_resample_bilinear_picks_every_fifth_pixel() -> None:
     """By a fifth the sample points fall on pixels 2, 7, 12, ..., as in the originals' frost at 32 pixels."""
     x = np.random.default_rng(0).integers(0, 256, (40, 35, 3))
     assert np.abs(resample_bilinear(x, 0.2) - x[2::5, 2::5]).max() < 1e-9
+
+
+def test_resample_bilinear_makes_a_window() -> None:
+    image = np.random.default_rng(0).random((13, 17, 3))
+    whole = resample_bilinear(image, 2.7)
+    assert np.array_equal(resample_bilinear(image, 2.7, slice(5, 20), slice(30, 33)), whole[5:20, 30:33])
 
 
 def test_affine_through_three_points() -> None:

@@ -21,7 +21,7 @@ from scuff.ranges import Range
 
 LIMITS = {
     "sigma": Range(0.0, 10_000.0),
-    "radius": Range(0.0, 250.0),
+    "radius": Range(0.0, 10_000.0),
     "softness": Range(0.001, 1000.0),
     "reach": Range(1, 1000),
     "passes": Range(0, 100),
@@ -53,7 +53,7 @@ def defocus_blur(x: Tensor, *, radius: float, softness: float) -> Tensor:
     Where the disk fills the kernel's grid (radius 8 and 10) the kernel sums to 1.01, as in the original, and the image
     brightens by a hundredth.
     """
-    return filters.correlate(x, filters.disk_kernel(radius, softness), border="mirror")
+    return filters.disk_blur(x, radius, softness)
 
 
 def _draw_glass(keys: Tensor, shape: Shape, *, reach: int, passes: int) -> dict[str, Tensor]:
@@ -187,7 +187,7 @@ def _draw_gaussian(keys: Tensor, shape: Shape, *, size: Range | int) -> dict[str
     return {"offsets": offsets, "weights": weights}
 
 
-@syn2nat(draw=_draw_gaussian, domain="real", lengths=("size",), ranges=("size",), copies=3.1)
+@syn2nat(draw=_draw_gaussian, domain="real", bytes_too=True, lengths=("size",), ranges=("size",), copies=3.1)
 def kernel_gaussian_blur(x: Tensor, offsets: Tensor, weights: Tensor) -> Tensor:
     """A Gaussian whose kernel's size each image draws; its deviation follows from the size by OpenCV's rule."""
     return filters.separable(x, offsets, weights, "mirror")

@@ -49,17 +49,18 @@ class Corruption:
     """One registered corruption; see the module's text for `draw` and `apply`.
 
     `domain` is "unit" (float32 in [0, 1] in, any float out: the door clips and truncates to bytes), "real" (the same,
-    but the door rounds to the nearest byte) or "byte" (uint8 in, uint8 out). `colour` asks for three channels: grey
-    images are tripled before and folded back after. `lengths` names the parameters measured in pixels, which scale with
-    the image, and `ranges` those that may be a Range. The `apply` of a `sequence` is a generator that yields frames,
-    one batch after the other; one that moves the view is made `before_crop`, so that the picture's surroundings come
-    into sight. `limits` says what parameters may be: whole numbers where both ends are whole. `memory` is a function of
-    the number of images, their shape and the parameters, for what needs much more memory than some copies of the
-    images: how many numbers it holds at once. `shared_draw` takes the place of `draw` where severities share their
-    draws, if `draw` would turn a small step of a parameter into another picture. `motion` says what becomes of places.
-    It takes the shape of an image, then the draws and parameters that it names; without one, all places stay. `copies`
-    says how many copies of the images, in float32, there are at once on a GPU, if these are more than two: what is
-    drawn, what is made on the way, and the result.
+    but the door rounds to the nearest byte) or "byte" (uint8 in, uint8 out). One of reals that takes `bytes_too` makes
+    of bytes what the door would make of its floats. `colour` asks for three channels: grey images are tripled before
+    and folded back after. `lengths` names the parameters measured in pixels, which scale with the image, and `ranges`
+    those that may be a Range. The `apply` of a `sequence` is a generator that yields frames, one batch after the other;
+    one that moves the view is made `before_crop`, so that the picture's surroundings come into sight. `limits` says
+    what parameters may be: whole numbers where both ends are whole. `memory` is a function of the number of images,
+    their shape and the parameters, for what needs much more memory than some copies of the images: how many numbers it
+    holds at once. `shared_draw` takes the place of `draw` where severities share their draws, if `draw` would turn a
+    small step of a parameter into another picture. `motion` says what becomes of places. It takes the shape of an
+    image, then the draws and parameters that it names; without one, all places stay. `copies` says how many copies of
+    the images, in float32, there are at once on a GPU, if these are more than two: what is drawn, what is made on the
+    way, and the result.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Corruption:
     sequence: bool = False
     before_crop: bool = False
     reference: str = ""
+    bytes_too: bool = False
     limits: Mapping[str, Range] = field(default_factory=dict)
     memory: Memory | None = None
     shared_draw: Callable[..., dict[str, Tensor]] | None = None
@@ -114,6 +116,10 @@ class Corruption:
     def sharing_draws(self) -> Corruption:
         """The same distribution, by draws that let a rising severity change one scene."""
         return replace(self, draw=self.shared_draw) if self.shared_draw else self
+
+    def taking_bytes(self) -> Corruption:
+        """The same from bytes to bytes, where it can do that: without a copy of the batch in floats."""
+        return replace(self, domain="byte") if self.bytes_too else self
 
     def scaled(self, parameters: Parameters, factor: float) -> dict[str, Any]:
         """Multiply lengths by `factor`: real ones freely, whole ones rounded and at least 1; within their limits."""
@@ -182,6 +188,7 @@ def register(
     sequence: bool = False,
     before_crop: bool = False,
     reference: str = "",
+    bytes_too: bool = False,
     limits: Mapping[str, Range] | None = None,
     memory: Memory | None = None,
     shared_draw: Callable[..., dict[str, Tensor]] | None = None,
@@ -203,10 +210,12 @@ def register(
         if name in _registry:
             raise ValueError(f"the corruption {name!r} is registered already, by {_registry[name].apply.__module__}")
         corruption = Corruption(
-            name, family, draw, apply, domain, colour, lengths, ranges, sequence, before_crop, reference, memory=memory
+            name, family, draw, apply, domain, colour, lengths, ranges, sequence, before_crop, reference, bytes_too
         )
         own = {p: limit for p, limit in (limits or {}).items() if p in corruption.parameters}
-        corruption = replace(corruption, limits=own, shared_draw=shared_draw, motion=motion, copies=copies)
+        corruption = replace(
+            corruption, limits=own, memory=memory, shared_draw=shared_draw, motion=motion, copies=copies
+        )
         for what, given in (("a length", lengths), ("a range", ranges)):
             unknown = [p for p in given if p not in corruption.parameters]
             if unknown:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
-from importlib import resources
+from functools import partial
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from scuff import kernels, random
+from scuff.corruptions import frost_textures
 from scuff.corruptions.draws import Shape
 from scuff.corruptions.motion import Motion
-from scuff.corruptions.registry import HENDRYCKS, Parameters, register
+from scuff.corruptions.registry import HENDRYCKS, register
 from scuff.kernels.constants import constant
 from scuff.ops import edges, filters
-from scuff.ops.resize import clipped_zoom, resample_bilinear
+from scuff.ops.resize import clipped_zoom
 from scuff.ops.textures import plasma_size
 from scuff.ranges import Range
 
@@ -71,27 +70,21 @@ def falling_snow(scene: Tensor, flakes: Tensor, angle: Tensor | float, radius: i
 
 def _draw_frost(keys: Tensor, shape: Shape, *, scale: float) -> dict[str, Tensor]:
     _, height, width = shape
-    texture = random.choice(keys, "texture", weights=FROST_WEIGHTS)
-    room = _frost(scale, height, width, keys.device)[1][texture] - constant((height, width), keys.device, torch.int64)
+    texture = random.choice(keys, "texture", weights=frost_textures.WEIGHTS)
+    sizes = constant(frost_textures.sizes(scale, height, width), keys.device, torch.int64)
+    room = sizes[texture] - constant((height, width), keys.device, torch.int64)
     corner = (random.uniform(keys, "corner", (2,)) * room).long()
     return {"texture": texture, "corner": torch.minimum(corner, room - 1)}
 
 
-def _textures(images: int, shape: tuple[int, ...], parameters: Parameters) -> float:
-    """Four textures, as large as the largest, in float64 on the way."""
-    factor = max(parameters["scale"], (shape[1] + 1) / 315, (shape[2] + 1) / 527)
-    return 8 * 3 * 600 * 900 * factor**2
-
-
-@hendrycks(draw=_draw_frost, colour=True, lengths=("scale",), memory=_textures)
+@hendrycks(draw=_draw_frost, colour=True, lengths=("scale",))
 def frost(x: Tensor, texture: Tensor, corner: Tensor, *, keep: float, ice: float, scale: float) -> Tensor:
     """Ice crystals on the lens: keep * x + ice * f, with f a random window of one of four frost textures.
 
     The textures are our own, synthesised to the published statistics of the originals (see docs/frost.md). `scale` is
     their size relative to a 224-pixel image.
     """
-    table, _ = _frost(scale, *x.shape[-2:], x.device)
-    return kernels.blend_windows(x, keep, table, texture, corner, ice)
+    return frost_textures.laid_over(x, keep, texture, corner, scale, ice)
 
 
 def _draw_fog(keys: Tensor, shape: Shape, *, decay: float) -> dict[str, Tensor]:
@@ -171,37 +164,3 @@ def _wet_relief(layer: Tensor) -> Tensor:
     lit = (drops * relief)[:, None]
     strongest = lit.amax((1, 2, 3), keepdim=True)
     return torch.where(strongest > 0, lit / strongest, 0.0)
-
-
-# Turquoise ripples, white needles, blue-grey grains, dark ferns. The original draws from five files of which two are
-# the same picture: the needles come up twice as often.
-FROST_FILES = ("frost-ripples.png", "frost-needles.png", "frost-grains.png", "frost-ferns.png")
-FROST_WEIGHTS = (0.2, 0.4, 0.2, 0.2)
-
-
-@lru_cache
-def _texture(name: str) -> np.ndarray:
-    from PIL import Image
-
-    with (resources.files("scuff.assets") / name).open("rb") as file:
-        return np.asarray(Image.open(file).convert("RGB"))
-
-
-@lru_cache(maxsize=8)
-def _frost(scale: float, height: int, width: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """All textures in one padded float tensor (4, 3, H, W) in [0, 1], and their true sizes (4, 2).
-
-    A texture that would not cover the image at `scale` is enlarged until there is room for at least one window.
-    """
-    scaled = []
-    for name in FROST_FILES:
-        picture = _texture(name)
-        factor = max(scale, (height + 1) / picture.shape[0], (width + 1) / picture.shape[1])
-        if factor != 1.0:
-            picture = np.floor(resample_bilinear(picture, factor) + 0.5)
-        scaled.append(torch.from_numpy(picture.astype(np.float32) / 255.0).permute(2, 0, 1))
-    sizes = torch.tensor([t.shape[1:] for t in scaled])
-    table = torch.zeros(len(scaled), 3, int(sizes[:, 0].max()), int(sizes[:, 1].max()))
-    for row, texture in zip(table, scaled, strict=True):
-        row[:, : texture.shape[1], : texture.shape[2]] = texture
-    return table.to(device), sizes.to(device)

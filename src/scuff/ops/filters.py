@@ -13,7 +13,7 @@ from scuff import kernels
 from scuff.kernels import portable
 from scuff.kernels.constants import constant
 from scuff.kernels.reference.filters import line_offsets
-from scuff.ops.borders import fold, padded_index
+from scuff.ops.borders import fold, pad, padded_index
 
 # --- Gaussian -------------------------------------------------------------------------------------------------------
 
@@ -32,13 +32,15 @@ def gaussian_taps(sigma: float, radius: int) -> np.ndarray:
 def gaussian_blur(x: Tensor, sigma: float | tuple[float, float], truncate: float = 4.0, border: str = "edge") -> Tensor:
     """Separable Gaussian of (N, C, H, W), rows first; a radius of 0 is the identity. Two sigmas are down and across.
 
-    Very wide ones, whose taps outnumber the pixels of an image, are applied as matrices.
+    Very wide ones are applied as matrices to small images, and to boxes of pixels in large ones.
     """
     high, wide = sigma if isinstance(sigma, tuple) else (sigma, sigma)
     tall, broad = gaussian_radius(high, truncate), gaussian_radius(wide, truncate)
     if tall == broad == 0:
         return x
     h, w = x.shape[-2:]
+    if max(tall, broad) > WIDEST_TAPS and max(h, w) > LARGE:
+        return _blur_axis(_blur_axis(x, 2, high, truncate, border), 3, wide, truncate, border)
     if max(tall, broad) > WIDEST_TAPS:
         down = _gaussian_matrix(h, high, truncate, border, x.device)
         across = _gaussian_matrix(w, wide, truncate, border, x.device)
@@ -54,6 +56,7 @@ def gaussian_blur(x: Tensor, sigma: float | tuple[float, float], truncate: float
 
 
 WIDEST_TAPS = 40
+LARGE = 512  # pixels
 UNIT = 24  # bits behind the point; weights sum to 1, so that sums of products have 48 and are exact
 
 
@@ -72,6 +75,48 @@ def _gaussian_matrix(length: int, sigma: float, truncate: float, border: str, de
     source = fold(torch.arange(length)[:, None] + torch.arange(-radius, radius + 1), length, border)
     matrix = torch.zeros(length, length, dtype=torch.float64)
     return matrix.scatter_add_(1, source, taps.expand(length, -1).contiguous()).to(device)
+
+
+# --- wide filters of large images: the same work for each pixel, however wide -----------------------------------------
+
+
+def spacing(width: float) -> int:
+    """The largest product of threes and fives that is not above `width`; at least 1.
+
+    >>> [spacing(width) for width in (0.2, 4.8, 9.0, 26.8)]
+    [1, 3, 9, 25]
+    """
+    products = (3**threes * 5**fives for threes in range(16) for fives in range(16))
+    return max((product for product in products if product <= width), default=1)
+
+
+def box(x: Tensor, axis: int, size: int, border: str) -> Tensor:
+    """The mean of `size` pixels along an axis (2 down, 3 across): of three or five, then of as many of these means."""
+    step = 1
+    while step < size:
+        count = 3 if size // step % 3 == 0 else 5
+        x = _sum_along(x, axis, np.full(count, 1.0 / count), step, border)
+        step *= count
+    return x
+
+
+def _blur_axis(x: Tensor, axis: int, sigma: float, truncate: float, border: str) -> Tensor:
+    """A Gaussian along one axis: boxes, at most a third of `sigma` wide, and taps as far apart as a box is wide.
+
+    What mirrors outside of an image still does after a filter. Repeated edges do not, so that they are filtered too.
+    """
+    step = spacing(sigma / 3.0)
+    coarse = math.sqrt(sigma * sigma - (step * step - 1) / 12.0) / step  # variances add up, and a box has some
+    radius, length = gaussian_radius(coarse, truncate), x.shape[axis]
+    more = step * radius + step // 2 if border == "edge" else 0
+    x = pad(x, *(((more, more), (0, 0)) if axis == 2 else ((0, 0), (more, more))), border)
+    blurred = _sum_along(box(x, axis, step, border), axis, gaussian_taps(coarse, radius), step, border)
+    return blurred.narrow(axis, more, length)
+
+
+def _sum_along(x: Tensor, axis: int, taps: np.ndarray, step: int, border: str) -> Tensor:
+    """Taps along one axis, `step` pixels apart."""
+    return correlate(x, taps[:, None] if axis == 2 else taps[None], border, step)
 
 
 # --- one kernel per image -------------------------------------------------------------------------------------------
@@ -108,14 +153,14 @@ def mean_3x3_on_black(x: Tensor) -> Tensor:
 
 
 def separable(x: Tensor, offsets: Tensor, weights: Tensor, border: str) -> Tensor:
-    """Along rows, then along columns, with one line of taps per image: (N, T) each, reaching at most T // 2 pixels."""
-    height, width = x.shape[-2:]
+    """Along rows, then along columns, with one line of taps per image: (N, T) each, reaching at most T // 2 pixels.
+
+    Bytes, too, become bytes.
+    """
     reach = weights.shape[1] // 2
-    steps, still = offsets + reach, torch.zeros_like(offsets)
-    rows, columns = (padded_index(n, 0, 0, border, x.device) for n in (height, width))
-    across = (rows, padded_index(width, reach, reach, border, x.device), still, steps, weights)
-    down = (padded_index(height, reach, reach, border, x.device), columns, steps, still, weights)
-    return kernels.correlate_twice(x, across, down)
+    rows, columns = (padded_index(n, reach, reach, border, x.device) for n in x.shape[-2:])
+    correlate = kernels.correlate_byte_lines if x.dtype == torch.uint8 else kernels.correlate_lines
+    return correlate(x, rows, columns, offsets + reach, weights)
 
 
 NINE_TAPS = (4.0, 13.0, 30.0, 51.0, 60.0, 51.0, 30.0, 13.0, 4.0)  # OpenCV keeps these for size 9
@@ -174,22 +219,42 @@ def disk_kernel(radius: float, softness: float) -> np.ndarray:
     return np.ascontiguousarray(disk, np.float32)
 
 
-def correlate(x: Tensor, kernel: np.ndarray, border: str = "mirror") -> Tensor:
-    """Correlate each channel of (N, C, H, W) with one small kernel of odd sides; zero weights cost nothing."""
-    dy, dx, weights, (up, left) = _sparse(kernel.tobytes(), kernel.shape, x.device)
+FINE = 10.0  # pixels: the radius of the largest disk of ImageNet-C
+
+
+def disk_blur(x: Tensor, radius: float, softness: float) -> Tensor:
+    """Correlate with `disk_kernel`. From three times `FINE` on, disks are made of squares, not of pixels.
+
+    Squares are at most radius / FINE pixels wide, so that no outline is coarser than the one for which the suite is
+    defined, and their number, hence the work for each pixel, does not grow with the image. Such disks sum to 1.
+    """
+    step = spacing(radius / FINE)
+    kernel = disk_kernel(radius / step, softness)
+    if step > 1:
+        kernel = kernel / math.fsum(kernel.flat)
+    squares = box(box(x, 2, step, "mirror"), 3, step, "mirror")
+    return correlate(squares, kernel, "mirror", step)
+
+
+def correlate(x: Tensor, kernel: np.ndarray, border: str = "mirror", step: int = 1) -> Tensor:
+    """Correlate each channel of (N, C, H, W) with one small kernel of odd sides; zero weights cost nothing.
+
+    Its taps are `step` pixels apart.
+    """
+    dy, dx, weights, (up, left) = _sparse(kernel.astype(np.float32).tobytes(), kernel.shape, step, x.device)
     rows = padded_index(x.shape[-2], up, up, border, x.device)
     columns = padded_index(x.shape[-1], left, left, border, x.device)
     return kernels.correlate(x, rows, columns, dy, dx, weights)
 
 
 @lru_cache(maxsize=64)
-def _sparse(data: bytes, shape: tuple[int, int], device: torch.device):
+def _sparse(data: bytes, shape: tuple[int, int], step: int, device: torch.device):
     kernel = np.frombuffer(data, np.float32).reshape(shape)
     dy, dx = np.nonzero(np.abs(kernel) > 1e-9)  # smaller weights move no pixel by a thousandth of a level
     trim_y, trim_x = min(dy.min(), shape[0] - 1 - dy.max()), min(dx.min(), shape[1] - 1 - dx.max())
-    offsets = [torch.from_numpy(d.astype(np.int32))[None].to(device) for d in (dy - trim_y, dx - trim_x)]
+    offsets = [torch.from_numpy(step * d.astype(np.int32))[None].to(device) for d in (dy - trim_y, dx - trim_x)]
     weights = torch.from_numpy(kernel[dy, dx])[None].to(device)
-    return *offsets, weights, (shape[0] // 2 - int(trim_y), shape[1] // 2 - int(trim_x))
+    return *offsets, weights, (step * (shape[0] // 2 - int(trim_y)), step * (shape[1] // 2 - int(trim_x)))
 
 
 # --- motion ---------------------------------------------------------------------------------------------------------

@@ -49,12 +49,17 @@ def _zoom_axis(length: int, factor: float, device: torch.device) -> tuple[Tensor
     return torch.from_numpy(first + left).to(device), torch.from_numpy(at - left).float().to(device)
 
 
-def resample_bilinear(image: np.ndarray, factor: float) -> np.ndarray:
-    """Scale a (H, W, C) array without antialiasing: output k looks at (k + 1/2) / factor - 1/2. Float result."""
+def resample_bilinear(
+    image: np.ndarray, factor: float, rows: slice = slice(None), columns: slice = slice(None)
+) -> np.ndarray:
+    """Scale a (H, W, C) array without antialiasing: output k looks at (k + 1/2) / factor - 1/2. Float result.
+
+    Of the result, only the given rows and columns are made.
+    """
     out = image.astype(np.float64)
-    for axis in (0, 1):
+    for axis, part in enumerate((rows, columns)):
         length = image.shape[axis]
-        at = np.clip((np.arange(round(length * factor)) + 0.5) / factor - 0.5, 0, length - 1)
+        at = np.clip((np.arange(round(length * factor))[part] + 0.5) / factor - 0.5, 0, length - 1)
         first = np.minimum(at.astype(np.int64), max(length - 2, 0))
         shape = [1, 1, 1]
         shape[axis] = -1

@@ -6,46 +6,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from scuff.kernels.borders import fold
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill, fill_pixels, fma, inlined, per_plane
-
-
-@inlined
-def _add_taps(flat, starts, weights, row):
-    """One row of sums: eight taps for each load and store of a sum, then four, then one.
-
-    `starts` are the places in `flat` at which taps begin to read. Unsigned places, rather than slices, spare the
-    compiler half of its work.
-    """
-    for j in range(INDEX(row.size)):
-        row[j] = F32(0.0)
-    taps = INDEX(weights.size)
-    eights = taps - taps % INDEX(8)
-    for t in range(INDEX(0), eights, INDEX(8)):
-        a, wa = starts[t], weights[t]
-        b, wb = starts[t + INDEX(1)], weights[t + INDEX(1)]
-        c, wc = starts[t + INDEX(2)], weights[t + INDEX(2)]
-        d, wd = starts[t + INDEX(3)], weights[t + INDEX(3)]
-        e, we = starts[t + INDEX(4)], weights[t + INDEX(4)]
-        f, wf = starts[t + INDEX(5)], weights[t + INDEX(5)]
-        g, wg = starts[t + INDEX(6)], weights[t + INDEX(6)]
-        h, wh = starts[t + INDEX(7)], weights[t + INDEX(7)]
-        for j in range(INDEX(row.size)):
-            total = fma(wd, flat[d + j], fma(wc, flat[c + j], fma(wb, flat[b + j], fma(wa, flat[a + j], row[j]))))
-            row[j] = fma(wh, flat[h + j], fma(wg, flat[g + j], fma(wf, flat[f + j], fma(we, flat[e + j], total))))
-    fours = taps - taps % INDEX(4)
-    for t in range(eights, fours, INDEX(4)):
-        a, wa = starts[t], weights[t]
-        b, wb = starts[t + INDEX(1)], weights[t + INDEX(1)]
-        c, wc = starts[t + INDEX(2)], weights[t + INDEX(2)]
-        d, wd = starts[t + INDEX(3)], weights[t + INDEX(3)]
-        for j in range(INDEX(row.size)):
-            row[j] = fma(wd, flat[d + j], fma(wc, flat[c + j], fma(wb, flat[b + j], fma(wa, flat[a + j], row[j]))))
-    for t in range(fours, taps):
-        a, wa = starts[t], weights[t]
-        for j in range(INDEX(row.size)):
-            row[j] = fma(wa, flat[a + j], row[j])
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, byte_to_unit, compiled, fill, fill_pixels, inlined, per_plane
+from scuff.kernels.numba_cpu.rounding import to_bytes
+from scuff.kernels.numba_cpu.taps import sum_taps
 
 
 @inlined
@@ -58,19 +22,16 @@ def _start_taps(wide, rows, i, dy, dx, starts):
 def _correlate_wide(flat, wide, rows, dy, dx, weights, starts, out):
     for i in range(out.shape[0]):
         _start_taps(wide, rows, i, dy, dx, starts)
-        _add_taps(flat, starts, weights, out[i])
+        sum_taps(flat, starts, weights, out[i])
 
 
 @compiled
-def _correlate_wide_to_bytes(flat, wide, rows, dy, dx, weights, starts, line, out):
+def _correlate_wide_to_bytes(flat, wide, rows, dy, dx, weights, starts, levels, line, out):
+    """One is so many `levels`."""
     for i in range(out.shape[0]):
         _start_taps(wide, rows, i, dy, dx, starts)
-        _add_taps(flat, starts, weights, line)
-        target = out[i]
-        for k in range(line.size):
-            v = line[k] + F32(0.5)
-            v = v if v > F32(0.0) else F32(0.0)
-            target[k] = np.uint8(np.int32(v if v < F32(255.0) else F32(255.0)))
+        sum_taps(flat, starts, weights, line)
+        to_bytes(line, levels, F32(0.5), out[i])
 
 
 def _widen(plane: np.ndarray, columns: np.ndarray, before: int, wide: np.ndarray) -> None:
@@ -129,22 +90,69 @@ def correlate_twice(x: Tensor, first: tuple[Tensor, ...], second: tuple[Tensor, 
     return out.unflatten(0, x.shape[:2])
 
 
+@compiled
+def _widen_bytes(pixels, columns, before, as_units, wide):
+    """`_widen` for bytes, which become levels or units."""
+    count = INDEX(pixels.shape[1])
+    for i in range(INDEX(pixels.shape[0])):
+        for k in range(count):
+            wide[i, INDEX(before) + k] = byte_to_unit(pixels[i, k]) if as_units else F32(pixels[i, k])
+        for k in range(INDEX(before)):
+            wide[i, k] = wide[i, INDEX(before) + columns[k]]
+        for k in range(INDEX(before) + count, INDEX(columns.size)):
+            wide[i, k] = wide[i, INDEX(before) + columns[k]]
+
+
+def _beside(columns: Tensor, channels: int) -> np.ndarray:
+    """Indices of a row's pixels as those of its values, whose channels lie side by side."""
+    return (columns.numpy()[:, None] * channels + np.arange(channels)).ravel().astype(INDEX)
+
+
+def _used(*taps: np.ndarray) -> list[np.ndarray]:
+    """Taps without those of weight zero, which add nothing; one may stay, to make the last group of four whole."""
+    used, idle = np.flatnonzero(taps[-1]), np.flatnonzero(taps[-1] == 0.0)
+    if len(used) % 4 == 3:
+        used = np.append(used, idle[:1])
+    return [tap[used] for tap in taps]
+
+
 @kernel
 def correlate_bytes(pixels: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
     """A row is correlated as it lies in memory, channels side by side: shifts are that many times longer."""
     channels, height, width = pixels.shape[1:]
-    down, before = rows.numpy(), channels * _width_of_border(columns, width)
-    across = (columns.numpy()[:, None] * channels + np.arange(channels)).ravel()
+    down, before, across = rows.numpy(), channels * _width_of_border(columns, width), _beside(columns, channels)
 
     def work(image, dy, dx, weights, wide, line, out) -> None:
-        _widen(image.reshape(height, -1), across, before, wide)
-        starts, lines = np.empty(dy.size, INDEX), out.reshape(height, -1)
-        _correlate_wide_to_bytes(wide.reshape(-1), across.size, down, dy, dx, weights, starts, line, lines)
+        _widen_bytes(image.reshape(height, -1), across, before, False, wide)
+        taps = _used(dy, dx, weights)
+        starts, lines = np.empty(taps[0].size, INDEX), out.reshape(height, -1)
+        _correlate_wide_to_bytes(wide.reshape(-1), across.size, down, *taps, starts, F32(1.0), line, lines)
 
     def scratch() -> tuple[np.ndarray, np.ndarray]:
         return np.empty((height, across.size), F32), np.empty(width * channels, F32)
 
     return fill_pixels(pixels, work, dy, dx * channels, weights, scratch=scratch)
+
+
+@kernel
+def correlate_byte_lines(pixels: Tensor, rows: Tensor, columns: Tensor, steps: Tensor, weights: Tensor) -> Tensor:
+    """Rows are taken as they lie in memory, channels side by side; what lies between the two stays in the cache."""
+    channels, height, width = pixels.shape[1:]
+    count, down, still = width * channels, rows.numpy(), np.arange(height)
+    before, across = channels * _width_of_border(columns, width), _beside(columns, channels)
+
+    def work(image, steps, weights, wide, between, line, out) -> None:
+        _widen_bytes(image.reshape(height, count), across, before, True, wide)
+        steps, weights = _used(steps, weights)
+        zero, starts = np.zeros_like(steps), np.empty(steps.size, INDEX)
+        _correlate_wide(wide.reshape(-1), across.size, still, zero, channels * steps, weights, starts, between)
+        taps = (down, steps, zero, weights, starts)
+        _correlate_wide_to_bytes(between.reshape(-1), count, *taps, F32(255.0), line, out.reshape(height, count))
+
+    def scratch() -> tuple[np.ndarray, ...]:
+        return tuple(np.empty(shape, F32) for shape in ((height, across.size), (height, count), count))
+
+    return fill_pixels(pixels, work, steps, weights, scratch=scratch)
 
 
 @compiled
@@ -224,116 +232,3 @@ def sample_bilinear(x: Tensor, rows: Tensor, columns: Tensor, border: str) -> Te
     if border == "zeros":
         return fill(out, _sample_zeros, x, rows, columns)
     return fill(out, _sample, x, rows, columns, F32(0.0 if border == "mirror" else 0.5))
-
-
-@compiled
-def _running_totals(values, channels, totals):
-    """totals[k] is the sum of the values before k that belong to the same channel."""
-    if channels == 1:
-        total = np.int32(0)
-        for k in range(values.size):
-            totals[k] = total
-            total += values[k]
-        totals[values.size] = total
-        return
-    red, green, blue = np.int32(0), np.int32(0), np.int32(0)  # in registers: four times as fast
-    k = INDEX(0)
-    for _ in range(values.size // 3):
-        totals[k], totals[k + INDEX(1)], totals[k + INDEX(2)] = red, green, blue
-        red += values[k]
-        green += values[k + INDEX(1)]
-        blue += values[k + INDEX(2)]
-        k += INDEX(3)
-    totals[k], totals[k + INDEX(1)], totals[k + INDEX(2)] = red, green, blue
-
-
-@compiled
-def _box_mean(pixels, size, rows, columns, reach, channels, wide, along, out):
-    """Sums over the window's rows, for a whole row of values, slide down; sums along them are differences of totals.
-
-    `pixels` and `out` are (H, W * C). `rows` and `columns` are the image's indices with `reach` mirrored ones on either
-    side; a window begins size // 2 before its pixel. `wide`, with the mirrored ends, and `along` are scratch.
-    """
-    height, count = pixels.shape
-    width, ends = count // channels, reach * channels
-    first, begin, step = reach - size // 2, (reach - size // 2) * channels, size * channels
-    # sums are whole, so a quarter more never lifts one over the next boundary, and makes up for the division's rounding
-    half, inverse = F32(size * size / 2 + 0.25), F32(1.0 / (size * size))
-    down = wide[ends : ends + count]
-    down[:] = 0
-    for t in range(size):
-        line = pixels[rows[first + t]]
-        for k in range(count):
-            down[k] += line[k]
-    for i in range(height):
-        if i > 0:
-            enters, leaves = pixels[rows[first + i + size - 1]], pixels[rows[first + i - 1]]
-            for k in range(count):
-                down[k] += np.int32(enters[k]) - np.int32(leaves[k])
-        for j in range(reach):
-            for c in range(channels):
-                wide[j * channels + c] = down[columns[j] * channels + c]
-                wide[ends + count + j * channels + c] = down[columns[reach + width + j] * channels + c]
-        _running_totals(wide, channels, along)
-        target, low, high = out[i], along[begin : begin + count], along[begin + step : begin + step + count]
-        for k in range(count):
-            target[k] = np.uint8(np.int32((F32(np.int32(high[k] - low[k])) + half) * inverse))
-
-
-@kernel
-def box_mean(pixels: Tensor, size: Tensor, largest: int) -> Tensor:
-    _, channels, height, width = pixels.shape
-    reach = largest // 2
-    rows, columns = (fold(torch.arange(-reach, n + reach), n, "mirror").numpy() for n in (height, width))
-
-    def work(image, size, wide, along, out) -> None:
-        shape = (height, width * channels)
-        _box_mean(image.reshape(shape), size, rows, columns, reach, channels, wide, along, out.reshape(shape))
-
-    def scratch() -> tuple[np.ndarray, ...]:
-        return tuple(np.empty((width + 2 * reach + more) * channels, np.int32) for more in (0, 1))
-
-    return fill_pixels(pixels, work, size.long(), scratch=scratch)
-
-
-@compiled
-def _median(plane, radius, counts, lines, out):
-    """`below` is how many of the window's values are less than the present median `m`; `lines` are where rows begin."""
-    height, width = plane.shape
-    flat, size = plane.reshape(-1), INDEX(2 * radius + 1)
-    half = (2 * radius + 1) ** 2 // 2
-    for i in range(height):
-        for t in range(2 * radius + 1):
-            lines[t] = min(max(i + t - radius, 0), height - 1) * width
-        counts[:] = 0
-        for t in range(size):
-            for dx in range(-radius, radius + 1):
-                counts[flat[lines[t] + INDEX(min(max(dx, 0), width - 1))]] += 1
-        m, below = INDEX(0), 0
-        for j in range(width):
-            if j > 0:
-                leaves, enters = INDEX(max(j - 1 - radius, 0)), INDEX(min(j + radius, width - 1))
-                for t in range(size):
-                    old, new = flat[lines[t] + leaves], flat[lines[t] + enters]
-                    counts[old] -= 1
-                    counts[new] += 1
-                    below += np.int64(new < m) - np.int64(old < m)
-            while below > half:
-                m -= INDEX(1)
-                below -= counts[m]
-            while below + counts[m] <= half:
-                below += counts[m]
-                m += INDEX(1)
-            out[i, j] = m
-
-
-@kernel
-def median(pixels: Tensor, radius: Tensor, largest: int) -> Tensor:
-    n, channels, height, width = pixels.shape
-
-    def scratch() -> tuple[np.ndarray, np.ndarray]:
-        return np.empty(256, np.int64), np.empty(2 * largest + 1, INDEX)
-
-    out = torch.empty(n * channels, height, width, dtype=torch.uint8)
-    fill(out, _median, pixels.flatten(0, 1), per_plane(radius, channels), scratch=scratch)
-    return out.unflatten(0, (n, channels))

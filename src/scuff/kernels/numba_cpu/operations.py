@@ -10,13 +10,15 @@ from torch import Tensor
 
 from scuff.kernels.affine import affine_maps
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, inlined
 from scuff.kernels.operation_codes import CODES
 from scuff.kernels.threads import over_images
 
 IDENTITY, INVERT, SOLARIZE, POSTERIZE = (CODES[name] for name in ("identity", "invert", "solarize", "posterize"))
 CONTRAST, COLOR, SHARPNESS = (CODES[name] for name in ("contrast", "color", "sharpness"))
 AUTOCONTRAST, FIRST_WARP = CODES["autocontrast"], CODES["shear_x"]
+ONE = INDEX(1)
+EDGE = -1  # stands for the first of four pixels where not all four are in the image
 
 
 @kernel
@@ -40,6 +42,7 @@ def operate(pixels: Tensor, names: Sequence[str], codes: Tensor, values: Tensor,
 def _operate(pixels, codes, values, maps, nearest, fill, height, width, out, start, stop):
     """Images `start` to `stop` of (N, C, H * W)."""
     table, counts = np.empty(256, np.uint8), np.empty(256, np.int64)
+    words, lines = np.zeros((height + 1) * width + 1, np.int32), np.empty((5, width), np.int32)
     for n in range(start, stop):
         code, source, target = codes[n], pixels[n], out[n]
         if code == IDENTITY:
@@ -49,7 +52,7 @@ def _operate(pixels, codes, values, maps, nearest, fill, height, width, out, sta
             if nearest:
                 _read_nearest(source, maps[n], fill, height, width, target)
             else:
-                _read_bilinear(source, maps[n], fill, height, width, target)
+                _read_bilinear(source, maps[n], fill, height, width, words, lines, target)
         elif code == COLOR:
             _blend_grey(source, F32(values[n]), target)
         elif code == SHARPNESS:
@@ -167,35 +170,113 @@ def _blend_smooth(source, factor, height, width, target):
 
 
 @compiled
-def _read_bilinear(source, coefficients, fill, height, width, target):
+def _plan_row(columns, rows, right, below, height, width, place, across, down):
+    """Where the pixels of a row are read, at the first of four or EDGE; their shares; and whether any is not 0.
+
+    A coordinate is a sum of three: of a column's part and of two numbers.
+    """
+    moved_across, moved_down = False, False
+    for i in range(place.size):
+        x, y = columns[i] + right[0] + right[1] - 0.5, rows[i] + below[0] + below[1] - 0.5
+        left, top = np.floor(x), np.floor(y)
+        across[i], down[i] = x - left, y - top
+        moved_across |= across[i] != 0.0
+        moved_down |= down[i] != 0.0
+        whole = (left >= 0.0) & (left < width - 1) & (top >= 0.0) & (top < height - 1)
+        place[i] = np.int64(top * width + left) if whole else EDGE
+    return moved_across, moved_down
+
+
+@inlined
+def _level(words, i, shift):
+    return np.float64((words[i] >> shift) & np.int32(255))
+
+
+@compiled
+def _mix_four(p, q, r, s, shift, across, down, line):
+    """One channel of a row of reads between four pixels each."""
+    for i in range(INDEX(line.size)):
+        upper, lower = _level(p, i, shift), _level(r, i, shift)
+        upper += (_level(q, i, shift) - upper) * across[i]
+        lower += (_level(s, i, shift) - lower) * across[i]
+        line[i] = np.int32(upper + (lower - upper) * down[i])
+
+
+@compiled
+def _mix_two(p, q, shift, shares, line):
+    """Along one axis, two of the four pixels decide."""
+    for i in range(INDEX(line.size)):
+        level = _level(p, i, shift)
+        line[i] = np.int32(level + (_level(q, i, shift) - level) * shares[i])
+
+
+@compiled
+def _mix_at_edge(words, shift, x, y, height, width):
+    """One read of which some of the four pixels lie beyond an edge: there the edge itself is read."""
+    left, top = np.floor(x - 0.5), np.floor(y - 0.5)
+    across, down = x - 0.5 - left, y - 0.5 - top
+    near, far = max(left, 0.0), min(left + 1.0, width - 1.0)
+    above, below = width * max(top, 0.0), width * min(top + 1.0, height - 1.0)
+    upper, lower = _level(words, int(above + near), shift), _level(words, int(below + near), shift)
+    upper += (_level(words, int(above + far), shift) - upper) * across
+    lower += (_level(words, int(below + far), shift) - lower) * across
+    return np.int32(upper + (lower - upper) * down)
+
+
+@compiled
+def _to_words(source, words):
+    for k in range(INDEX(source.shape[1])):
+        words[k] = np.int32(source[0, k])
+    if len(source) == 3:
+        for k in range(INDEX(source.shape[1])):
+            words[k] |= np.int32(source[1, k]) << np.int32(8) | np.int32(source[2, k]) << np.int32(16)
+
+
+@compiled
+def _fetch(words, place, step, one, other):
+    """The pixels at `place` and `step` after it; what they are at an EDGE does not matter."""
+    for i in range(INDEX(place.size)):
+        k = INDEX(max(place[i], 0))
+        one[i], other[i] = words[k], words[k + INDEX(step)]
+
+
+@compiled
+def _read_bilinear(source, coefficients, fill, height, width, words, lines, target):
+    """A row at a time: where its pixels lie, then the two or four around each, then what channels make of them.
+
+    A pixel is a word, so that it is fetched once for all channels; what is done to words vectorises. `words`, with room
+    for a row and a pixel more, and `lines` (5, W) are scratch.
+    """
     a, b, c, d, e, f = coefficients
-    channels, k = INDEX(source.shape[0]), INDEX(0)
+    columns, rows, across, down = np.empty(width), np.empty(width), np.empty(width), np.empty(width)
+    place, edges = np.empty(width, np.int64), np.empty(width, np.int64)
+    p, q, r, s, line = lines[0], lines[1], lines[2], lines[3], lines[4]
+    _to_words(source, words)
+    for i in range(width):
+        columns[i], rows[i] = a * (i + 0.5), d * (i + 0.5)
     for j in range(height):
+        right, below = b * (j + 0.5), e * (j + 0.5)
+        moved_across, moved_down = _plan_row(columns, rows, (right, c), (below, f), height, width, place, across, down)
+        _fetch(words, place, 1 if moved_across else width, p, q)
+        if moved_across and moved_down:
+            _fetch(words[width:], place, 1, r, s)
+        count = 0
         for i in range(width):
-            x = a * (i + 0.5) + b * (j + 0.5) + c
-            y = d * (i + 0.5) + e * (j + 0.5) + f
-            if x >= 0.0 and x < width and y >= 0.0 and y < height:
-                x, y = x - 0.5, y - 0.5
-                left, top = np.floor(x), np.floor(y)
-                across, down = x - left, y - top
-                near, far = max(int(left), 0), min(int(left) + 1, width - 1)
-                above, below = max(int(top), 0) * width, min(int(top) + 1, height - 1) * width
-                p, q, r, s = INDEX(above + near), INDEX(above + far), INDEX(below + near), INDEX(below + far)
-                if across == 0.0 or down == 0.0:  # along an axis: two of the four pixels decide
-                    share, q = (across, q) if down == 0.0 else (down, r)
-                    for m in range(channels):
-                        first = np.float64(source[m, p])
-                        target[m, k] = np.uint8(first + (source[m, q] - first) * share)
-                else:
-                    for m in range(channels):
-                        first, second = np.float64(source[m, p]), np.float64(source[m, r])
-                        first += (source[m, q] - first) * across
-                        second += (source[m, s] - second) * across
-                        target[m, k] = np.uint8(first + (second - first) * down)
+            edges[count] = i
+            count += place[i] == EDGE
+        for m in range(len(source)):
+            shift = np.int32(8 * m)
+            if moved_across and moved_down:
+                _mix_four(p, q, r, s, shift, across, down, line)
             else:
-                for m in range(channels):
-                    target[m, k] = fill[m]
-            k += INDEX(1)
+                _mix_two(p, q, shift, across if moved_across else down, line)
+            for i in edges[:count]:
+                x, y = columns[i] + right + c, rows[i] + below + f
+                inside = x >= 0.0 and x < width and y >= 0.0 and y < height
+                line[i] = _mix_at_edge(words, shift, x, y, height, width) if inside else np.int32(fill[m])
+            row = target[m, j * width : (j + 1) * width]
+            for i in range(INDEX(width)):
+                row[i] = np.uint8(line[i])
 
 
 @compiled

@@ -7,29 +7,28 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, fill, inlined
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, byte_to_unit, compiled, copy, fill
+from scuff.kernels.numba_cpu.rounding import to_bytes
 from scuff.kernels.reference.pixels import box_windows
-from scuff.kernels.threads import each_image
-
-_UNIT = np.arange(256, dtype=np.float32) / np.float32(255.0)
+from scuff.kernels.threads import each_image, over_images
 
 
 @compiled
-def _bytes_to_unit(pixels, table, out):
+def _bytes_to_unit(pixels, out):
     for c in range(out.shape[0]):
         for i in range(out.shape[1]):
             for j in range(out.shape[2]):
-                out[c, i, j] = table[pixels[c, i, j]]
+                out[c, i, j] = byte_to_unit(pixels[c, i, j])
 
 
 @compiled
 def _colours_to_unit(pixels, red, green, blue):
-    """Three channels side by side, parted; eight at a time, which a table would not be."""
+    """Three channels side by side, parted; several pixels at a time, as a table would not be."""
     for j in range(INDEX(red.size)):
         k = INDEX(3) * j
-        red[j] = F32(pixels[k]) / F32(255.0)
-        green[j] = F32(pixels[k + INDEX(1)]) / F32(255.0)
-        blue[j] = F32(pixels[k + INDEX(2)]) / F32(255.0)
+        red[j] = byte_to_unit(pixels[k])
+        green[j] = byte_to_unit(pixels[k + INDEX(1)])
+        blue[j] = byte_to_unit(pixels[k + INDEX(2)])
 
 
 def _colours(pixels: Tensor) -> np.ndarray | None:
@@ -46,7 +45,7 @@ def bytes_to_unit(pixels: Tensor) -> Tensor:
 
     def work(i: int) -> None:
         if colours is None:
-            _bytes_to_unit(source[i], _UNIT, target[i])
+            _bytes_to_unit(source[i], target[i])
         else:
             _colours_to_unit(colours[i], *planes[i])
 
@@ -54,55 +53,36 @@ def bytes_to_unit(pixels: Tensor) -> Tensor:
     return out
 
 
-@inlined
-def _to_byte(v, shift):
-    v = v if v > F32(0.0) else F32(0.0)
-    return np.uint8(np.int32((v if v < F32(1.0) else F32(1.0)) * F32(255.0) + shift))
-
-
 @compiled
-def _unit_to_bytes(batch, shift, out):
-    channels, height, width = out.shape
-    for c in range(channels):
-        for i in range(height):
-            row, target = batch[c, i], out[c, i]
-            for j in range(width):
-                target[j] = _to_byte(row[j], shift)
-
-
-@compiled
-def _unit_to_colours(red, green, blue, shift, out):
-    for j in range(INDEX(red.size)):
-        k = INDEX(3) * j
-        out[k] = _to_byte(red[j], shift)
-        out[k + INDEX(1)] = _to_byte(green[j], shift)
-        out[k + INDEX(2)] = _to_byte(blue[j], shift)
+def _unit_to_colours(red, green, blue, shift, levels, out):
+    """`levels`, (3, some), is scratch: side by side, bytes are moved by sixteens."""
+    size, some = red.size, levels.shape[1]
+    for first in range(0, size, some):
+        last = min(first + some, size)
+        to_bytes(red[first:last], F32(255.0), shift, levels[0, : last - first])
+        to_bytes(green[first:last], F32(255.0), shift, levels[1, : last - first])
+        to_bytes(blue[first:last], F32(255.0), shift, levels[2, : last - first])
+        for j in range(INDEX(last - first)):
+            k = INDEX(3) * (INDEX(first) + j)
+            out[k], out[k + INDEX(1)], out[k + INDEX(2)] = levels[0, j], levels[1, j], levels[2, j]
 
 
 @kernel
 def unit_to_bytes(batch: Tensor, out: Tensor, nearest: bool = False) -> Tensor:
     shift, colours = F32(0.5 if nearest else 0.0), _colours(out)
     if colours is None:
-        return fill(out, _unit_to_bytes, batch, shift)
+        made = torch.empty(out.shape, dtype=torch.uint8)
+        fill(made.flatten(1), to_bytes, batch.flatten(1), F32(255.0), shift)
+        return out.copy_(made)
     planes = batch.contiguous().flatten(2).numpy()
-    each_image(lambda i: _unit_to_colours(*planes[i], shift, colours[i]), len(out))
+
+    def work(start: int, stop: int) -> None:
+        levels = np.empty((3, 1024), np.uint8)
+        for i in range(start, stop):
+            _unit_to_colours(*planes[i], shift, levels, colours[i])
+
+    over_images(work, len(out))
     return out
-
-
-@compiled
-def _unit_on_grid(batch, shift, out):
-    """Eight values at a time, which a table would not be."""
-    channels, height, width = out.shape
-    for c in range(channels):
-        for i in range(height):
-            row, target = batch[c, i], out[c, i]
-            for j in range(width):
-                target[j] = F32(_to_byte(row[j], shift)) / F32(255.0)
-
-
-@kernel
-def unit_on_grid(batch: Tensor, nearest: bool = False) -> Tensor:
-    return fill(torch.empty(batch.shape), _unit_on_grid, batch, F32(0.5 if nearest else 0.0))
 
 
 @compiled

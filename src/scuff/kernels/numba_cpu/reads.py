@@ -10,7 +10,7 @@ import numpy as np
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, fill_pixels
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, byte_to_unit, compiled, copy, fill_pixels
 
 U64 = np.uint64
 ONE, TWO, THREE = INDEX(1), INDEX(2), INDEX(3)
@@ -226,38 +226,70 @@ def flip_pixels(pixels: Tensor, down: Tensor, across: Tensor) -> Tensor:
 
 
 @compiled
-def _mix_byte_windows(pixels, rows, row_weights, columns, column_weights, line, out):
-    """Rows that repeat are copied whole. `line` is scratch: a mixed row, and its last pixel once more."""
-    height, width, channels = pixels.shape
-    used = min(columns.max() + 2, width) * channels
-    sources, targets = pixels.reshape(height, -1), out.reshape(len(out), -1)
-    for i in range(out.shape[0]):
+def _spread(line, columns, channels, lefts, rights):
+    """What each place of a row mixes, side by side: a mix of many at once then follows."""
+    k = INDEX(0)
+    for j in range(columns.size):
+        a = INDEX(columns[j]) * INDEX(channels)
+        if channels == 3:
+            lefts[k], lefts[k + ONE], lefts[k + TWO] = line[a], line[a + ONE], line[a + TWO]
+            rights[k], rights[k + ONE], rights[k + TWO] = line[a + THREE], line[a + INDEX(4)], line[a + INDEX(5)]
+        else:
+            lefts[k], rights[k] = line[a], line[a + ONE]
+        k += INDEX(channels)
+
+
+@compiled
+def _mix_byte_windows(sources, rows, row_weights, columns, weights, units, line, lefts, rights, targets):
+    """Of (H, W * C). Rows that repeat are copied whole, and rows in use are held as units.
+
+    `weights` (2, W * C) are those of `lefts` and `rights`. The others are scratch; what is used of `line` ends with its
+    last pixel once more.
+    """
+    height, channels = len(sources), line.size - sources.shape[1]
+    used = min((columns.max() + 2) * channels, sources.shape[1])
+    held = np.array([-1, -1])
+    for i in range(len(rows)):
         first, second = row_weights[i, 0], row_weights[i, 1]
         if i > 0 and rows[i] == rows[i - 1] and first == row_weights[i - 1, 0] and second == row_weights[i - 1, 1]:
             copy(targets[i - 1], targets[i])
             continue
-        above, below = sources[min(rows[i], height - 1)], sources[min(rows[i] + 1, height - 1)]
+        top, bottom = min(rows[i], height - 1), min(rows[i] + 1, height - 1)
+        for row in (top, bottom):
+            if held[row % 2] != row:
+                held[row % 2] = row
+                source, unit = sources[row], units[row % 2]
+                for k in range(used):
+                    unit[k] = byte_to_unit(source[k])
+        above, below = units[top % 2], units[bottom % 2]
         for k in range(used):
-            line[k] = first * (F32(above[k]) / F32(255.0)) + second * (F32(below[k]) / F32(255.0))
+            line[k] = first * above[k] + second * below[k]
         for c in range(channels):
             line[used + c] = line[used - channels + c]
-        target, k, step = targets[i], INDEX(0), INDEX(channels)
-        for j in range(columns.size):
-            a, left, right = INDEX(min(columns[j], width - 1)) * step, column_weights[j, 0], column_weights[j, 1]
-            for c in range(step):
-                level = left * line[a + c] + right * line[a + step + c]
-                level = min(max(level, F32(0.0)), F32(1.0)) * F32(255.0) + F32(0.5)
-                target[k + c] = np.uint8(np.int32(level))
-            k += step
+        _spread(line, columns, channels, lefts, rights)
+        target, left, right = targets[i], weights[0], weights[1]
+        for k in range(target.size):
+            level = left[k] * lefts[k] + right[k] * rights[k]
+            level = level if level > F32(0.0) else F32(0.0)
+            level = (level if level < F32(1.0) else F32(1.0)) * F32(255.0) + F32(0.5)
+            target[k] = np.uint8(np.int32(level))
 
 
 @kernel
 def mix_byte_windows(
     pixels: Tensor, rows: Tensor, row_weights: Tensor, columns: Tensor, column_weights: Tensor
 ) -> Tensor:
-    plan, size = (rows, row_weights, columns, column_weights), (rows.shape[1], columns.shape[1])
+    channels, height, width = pixels.shape[1:]
+    size = (rows.shape[1], columns.shape[1])
+    weights = column_weights.mT.repeat_interleave(channels, 2)
+
+    def work(image, rows, row_weights, columns, weights, units, line, lefts, rights, out) -> None:
+        sources, targets = image.reshape(height, -1), out.reshape(size[0], -1)
+        _mix_byte_windows(sources, rows, row_weights, columns, weights, units, line, lefts, rights, targets)
 
     def scratch() -> tuple:
-        return (np.empty((pixels.shape[3] + 1) * pixels.shape[1], F32),)
+        shapes = (2, width * channels), (width + 1) * channels, size[1] * channels, size[1] * channels
+        return tuple(np.empty(shape, F32) for shape in shapes)
 
-    return fill_pixels(pixels, _mix_byte_windows, *plan, size=size, scratch=scratch)
+    plan = (rows, row_weights, columns.clamp(max=width - 1), weights)
+    return fill_pixels(pixels, work, *plan, size=size, scratch=scratch)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import platform
 
 import numpy as np
 import torch
@@ -14,12 +13,11 @@ from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, fill, inlined, per_plane
+from scuff.kernels.numba_cpu.lanes import LANES, in_all_lanes, vector_at
 from scuff.kernels.threads import each_image, over_images
 
 ONE = INDEX(1)
-LANES = 8 if platform.machine().lower() in ("x86_64", "amd64") else 4  # planes side by side: a vector of the processor
 TOGETHER = 24  # planes that are read by one plan
-LANE = ir.VectorType(ir.FloatType(), LANES)
 
 
 @compiled
@@ -88,28 +86,20 @@ def _add_read(typing_context, sums, at, flat, first, step, across, down, weight)
     def generate(context, builder, signature, arguments):
         sums, at, flat, first, step, across, down, weight = arguments
 
-        def vector(which, array, place):
-            data = context.make_array(signature.args[which])(context, builder, array).data
-            return builder.bitcast(builder.gep(data, [place]), LANE.as_pointer())
+        def pixel(place):
+            return builder.load(vector_at(context, builder, signature.args[2], flat, place), align=4)
 
-        def in_all_lanes(number):
-            one = builder.insert_element(ir.Constant(LANE, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
-            return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
-
-        shares = [in_all_lanes(builder.extract_value(across, j)) for j in range(4)]
+        shares = [in_all_lanes(builder, builder.extract_value(across, j)) for j in range(4)]
         rows = []
         for i in range(4):
             places = [builder.add(first, ir.Constant(first.type, LANES * j)) for j in range(4)]
-            a, b, c, d = (
-                builder.fmul(share, builder.load(vector(2, flat, place), align=4))
-                for share, place in zip(shares, places, strict=True)
-            )
+            a, b, c, d = (builder.fmul(share, pixel(place)) for share, place in zip(shares, places, strict=True))
             total = builder.fadd(builder.fadd(builder.fadd(a, b), c), d)
-            rows.append(builder.fmul(in_all_lanes(builder.extract_value(down, i)), total))
+            rows.append(builder.fmul(in_all_lanes(builder, builder.extract_value(down, i)), total))
             first = builder.add(first, step)
         read = builder.fadd(builder.fadd(rows[0], rows[1]), builder.fadd(rows[2], rows[3]))
-        target = vector(0, sums, at)
-        sum_ = builder.fadd(builder.load(target, align=4), builder.fmul(in_all_lanes(weight), read))
+        target = vector_at(context, builder, signature.args[0], sums, at)
+        sum_ = builder.fadd(builder.load(target, align=4), builder.fmul(in_all_lanes(builder, weight), read))
         builder.store(sum_, target, align=4)
         return context.get_dummy_value()
 

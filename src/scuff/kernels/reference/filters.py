@@ -9,10 +9,12 @@ from scuff.kernels.borders import fold
 from scuff.kernels.dispatch import kernel, slow_kernel
 from scuff.kernels.portable import divide, fused, mix
 from scuff.kernels.reference.functions import sine_and_cosine
+from scuff.kernels.reference.pixels import bytes_to_unit, unit_to_bytes
 
 __all__ = [
-    "box_mean", "correlate", "correlate_bytes", "correlate_twice", "mean_zoom", "median", "motion_offsets", "resample",
-    "sample_affine", "sample_bilinear", "sample_displaced", "smear_bytes",
+    "box_mean", "correlate", "correlate_byte_lines", "correlate_bytes", "correlate_lines", "correlate_twice",
+    "mean_zoom", "median", "motion_offsets", "resample", "sample_affine", "sample_bilinear", "sample_displaced",
+    "smear_bytes",
 ]  # fmt: skip
 
 
@@ -41,6 +43,21 @@ def correlate(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, 
 def correlate_twice(x: Tensor, first: tuple[Tensor, ...], second: tuple[Tensor, ...]) -> Tensor:
     """One `correlate` after another, each given as the arguments after the image."""
     return correlate(correlate(x, *first), *second)
+
+
+@kernel
+def correlate_lines(x: Tensor, rows: Tensor, columns: Tensor, steps: Tensor, weights: Tensor) -> Tensor:
+    """`correlate` along rows, then along columns, by the same taps: `steps` take the place of `dx`, then of `dy`."""
+    height, width = (torch.arange(n, device=x.device) for n in x.shape[-2:])
+    still = torch.zeros_like(steps)
+    return correlate_twice(x, (height, columns, still, steps, weights), (rows, width, steps, still, weights))
+
+
+@kernel
+def correlate_byte_lines(pixels: Tensor, rows: Tensor, columns: Tensor, steps: Tensor, weights: Tensor) -> Tensor:
+    """`correlate_lines` of bytes as units, to the nearest bytes. Bit-equal in every back end."""
+    y = correlate_lines(bytes_to_unit(pixels), rows, columns, steps, weights)
+    return unit_to_bytes(y, torch.empty(pixels.shape, dtype=torch.uint8, device=pixels.device), nearest=True)
 
 
 @kernel

@@ -1,0 +1,65 @@
+"""Real numbers to bytes, sixteen at a time.
+
+Left to itself, the compiler takes as many numbers at once as a register holds of four bytes each, and moves bytes in
+fours. Told to take sixteen, it finds the instructions that halve the width of many and cut them off at both ends.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled
+
+LANES = 16
+REALS, WHOLES, BYTES = (ir.VectorType(kind, LANES) for kind in (ir.FloatType(), ir.IntType(32), ir.IntType(8)))
+
+
+def _called(builder: Any, name: str, *arguments: Any) -> Any:
+    """One of LLVM's own functions, from vectors to whole numbers."""
+    kind = ir.FunctionType(WHOLES, [argument.type for argument in arguments])
+    return builder.call(builder.module.declare_intrinsic(f"llvm.{name}", fnty=kind), arguments)
+
+
+@intrinsic
+def _several_to_bytes(typing_context, values, at, factor, offset, out):
+    """`to_bytes` of the numbers from `at` on."""
+
+    def generate(context, builder, signature, arguments):
+        values, at, factor, offset, out = arguments
+
+        def place(array, which, kind):
+            data = context.make_array(signature.args[which])(context, builder, array).data
+            return builder.bitcast(builder.gep(data, [at]), kind.as_pointer())
+
+        def in_all_lanes(number):
+            one = builder.insert_element(ir.Constant(REALS, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
+            return builder.shuffle_vector(one, one, ir.Constant(WHOLES, [0] * LANES))
+
+        real = builder.fmul(builder.load(place(values, 0, REALS), align=4), in_all_lanes(factor))
+        whole = _called(builder, "fptosi.sat.v16i32.v16f32", builder.fadd(real, in_all_lanes(offset)))
+        whole = _called(builder, "smax.v16i32", whole, ir.Constant(WHOLES, [0] * LANES))
+        whole = _called(builder, "smin.v16i32", whole, ir.Constant(WHOLES, [255] * LANES))
+        builder.store(builder.trunc(whole, BYTES), place(out, 4, BYTES), align=1)
+        return context.get_dummy_value()
+
+    return types.void(values, types.uintp, types.float32, types.float32, out), generate
+
+
+@compiled
+def to_bytes(values, factor, offset, out):
+    """values * factor + offset, with two roundings, cut to whole numbers and to 0..255; what is no number becomes 0.
+
+    Both arrays have their numbers side by side.
+    """
+    rest = INDEX(out.size - out.size % LANES)
+    for k in range(INDEX(0), rest, INDEX(LANES)):
+        _several_to_bytes(values, k, factor, offset, out)
+    for k in range(rest, INDEX(out.size)):
+        v = values[k] * factor + offset
+        v = v if v > F32(0.0) else F32(0.0)
+        out[k] = np.uint8(np.int32(v if v < F32(255.0) else F32(255.0)))

@@ -1,0 +1,80 @@
+"""The mean of many zooms: one pass over the rows of a result, with several planes side by side.
+
+All pictures are zoomed alike. So a few planes share each look into the plan, and become a vector, which a loop over
+columns that jump about could not make of neighbours.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numba import types
+from numba.extending import intrinsic
+from torch import Tensor
+
+from scuff.kernels.dispatch import kernel
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled
+from scuff.kernels.numba_cpu.lanes import LANES, in_all_lanes, vector_at
+from scuff.kernels.threads import over_images
+
+
+@intrinsic
+def _add_between(typing_context, total, at, line, first, share):
+    """Add to a sum what lies between a pixel of a line, at `first`, and the next one."""
+
+    def generate(context, builder, signature, arguments):
+        total, at, line, first, share = arguments
+        left = builder.load(vector_at(context, builder, signature.args[2], line, first), align=4)
+        after = builder.add(first, first.type(LANES))
+        right = builder.load(vector_at(context, builder, signature.args[2], line, after), align=4)
+        part = builder.fmul(in_all_lanes(builder, share), builder.fsub(right, left))
+        target = vector_at(context, builder, signature.args[0], total, at)
+        builder.store(builder.fadd(builder.load(target, align=4), builder.fadd(part, left)), target, align=4)
+        return context.get_dummy_value()
+
+    return types.void(total, types.uintp, line, types.uintp, types.float32), generate
+
+
+@compiled
+def _mean_zoom(planes, rows, row_shares, columns, column_shares, pixels, line, total, out):
+    """Of a few planes (P, H, W), P <= LANES. `pixels`, `line` and `total` are scratch, with planes side by side."""
+    count, height, width = planes.shape
+    wide = INDEX(LANES * width)
+    for n in range(count):
+        for i in range(height):
+            for j in range(width):
+                pixels[i, LANES * j + n] = planes[n, i, j]
+    for i in range(height):
+        own = pixels[i]
+        for k in range(wide):
+            total[k] = own[k] + own[k]
+        for z in range(len(rows)):
+            above, below, share = pixels[rows[z, i]], pixels[min(rows[z, i] + 1, height - 1)], row_shares[z, i]
+            for k in range(wide):
+                line[k] = above[k] + share * (below[k] - above[k])
+            for k in range(INDEX(LANES)):
+                line[wide + k] = line[wide - INDEX(LANES) + k]
+            for j in range(INDEX(width)):
+                _add_between(total, INDEX(LANES) * j, line, INDEX(LANES) * INDEX(columns[z, j]), column_shares[z, j])
+        for n in range(count):
+            target = out[n, i]
+            for j in range(width):
+                target[j] = total[LANES * j + n] / F32(len(rows) + 2)
+
+
+@kernel
+def mean_zoom(x: Tensor, rows: Tensor, row_shares: Tensor, columns: Tensor, column_shares: Tensor) -> Tensor:
+    height, width = x.shape[-2:]
+    plans = [t.contiguous().numpy() for t in (rows, row_shares, columns, column_shares)]
+    out = torch.empty_like(x, memory_format=torch.contiguous_format)
+    planes, target = (t.flatten(0, 1).contiguous().numpy() for t in (x, out))
+
+    def work(start: int, stop: int) -> None:
+        pixels = np.zeros((height, LANES * width), F32)
+        line, total = np.empty(LANES * (width + 1), F32), np.empty(LANES * width, F32)
+        for first in range(LANES * start, min(LANES * stop, len(planes)), LANES):
+            some = slice(first, first + LANES)
+            _mean_zoom(planes[some], *plans, pixels, line, total, target[some])
+
+    over_images(work, -(-len(planes) // LANES))
+    return out
