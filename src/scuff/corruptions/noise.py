@@ -64,14 +64,14 @@ def _draw_impulses(keys: Tensor, shape: Shape, *, amount: float) -> dict[str, Te
 
 def _draw_nested_impulses(keys: Tensor, shape: Shape, *, amount: float) -> dict[str, Tensor]:
     """A value that is hit stays hit as the amount grows, and keeps its colour."""
-    salt = random.bernoulli(keys, "colour", shape, probability=0.5)
-    return {"replaced": random.uniform(keys, "impulse", shape) <= amount, "salt": salt}
+    replaced = random.uniform(keys, "impulse", shape) <= amount
+    return {"replaced": replaced, "salt": replaced & random.bernoulli(keys, "colour", shape, probability=0.5)}
 
 
 @hendrycks(draw=_draw_impulses, shared_draw=_draw_nested_impulses)
 def impulse_noise(x: Tensor, replaced: Tensor, salt: Tensor) -> Tensor:
     """Salt and pepper from bit errors: a share `amount` of all values becomes 1 or 0, with equal chances."""
-    return x.masked_fill(replaced, 0.0).masked_fill_(replaced & salt, 1.0)
+    return x.masked_fill(replaced, 0.0).masked_fill_(salt, 1.0)
 
 
 # --- strength drawn per image ---------------------------------------------------------------------------------------
