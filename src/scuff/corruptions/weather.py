@@ -159,8 +159,8 @@ def _wet_relief(layer: Tensor) -> Tensor:
     """
     drops = torch.floor(255.0 * layer[:, 0]).to(torch.int32).remainder(256)
     distance = kernels.chamfer_distance(edges.canny(drops, 50, 150), cap=20.0)
-    relief = edges.equalise(torch.floor(edges.box3(distance)))
-    relief = torch.round(edges.box3(edges.emboss(relief)))
+    relief = kernels.equalise(torch.floor(kernels.mean_of_nine(distance)))
+    relief = torch.round(kernels.mean_of_nine(kernels.emboss(relief)))
     lit = (drops * relief)[:, None]
     strongest = lit.amax((1, 2, 3), keepdim=True)
     return torch.where(strongest > 0, lit / strongest, 0.0)

@@ -176,7 +176,7 @@ def _sample(
 
 
 @triton.jit
-def _mirrored(at, length):
+def mirrored(at, length):
     """Beyond the middle of the first or the last pixel, once."""
     at = tl.abs(at)
     return tl.maximum(tl.minimum(at, 2 * (length - 1) - at), 0)
@@ -191,9 +191,9 @@ def _box_mean_kernel(pixels, sizes, out, channels, height, width, LANES: tl.cons
     pixels += plane * height * width
     total = tl.zeros((LANES,), tl.int32)
     for y in range(size):
-        row = _mirrored(i + y - size // 2, height) * width
+        row = mirrored(i + y - size // 2, height) * width
         for x in range(size):
-            total += tl.load(pixels + row + _mirrored(j + x - size // 2, width)).to(tl.int32)
+            total += tl.load(pixels + row + mirrored(j + x - size // 2, width)).to(tl.int32)
     mean = (2 * total + size * size) // (2 * size * size)
     tl.store(out + plane * height * width + at, mean.to(tl.uint8), mask=at < height * width)
 
