@@ -9,6 +9,7 @@ from PIL import Image
 
 from scuff import kernels
 from scuff.kernels.reference.pixels import box_windows
+from scuff.ops import filters
 from scuff.ops.borders import padded_index
 
 SIZES = [(1, 1), (2, 5), (17, 9), (33, 47)]
@@ -85,6 +86,17 @@ def test_caustics_and_plasma(height: int, width: int) -> None:
     assert torch.equal(fast, expected)
     rounds = torch.tensor([4, 6])
     expected, fast = _both(lambda: kernels.plasma_waves(time, rounds, sharpness, size, height, width))
+    assert torch.equal(fast, expected)
+
+
+@pytest.mark.parametrize(("height", "width"), [*SIZES, (6, 10), (32, 48)])
+def test_blur_by_matrices(height: int, width: int) -> None:
+    """Equal bits, whether matrices are folded (even sides that a filter treats alike) or not."""
+    x = _unit(height, width)
+    expected, fast = _both(lambda: filters.gaussian_blur(x, 50.0, 3.0, "reflect"))
+    assert torch.equal(fast, expected)
+    skew = torch.arange(height * height, dtype=torch.float64).view(height, height)
+    expected, fast = _both(lambda: kernels.blur_by_matrices(x, skew, torch.eye(width, dtype=torch.float64)))
     assert torch.equal(fast, expected)
 
 

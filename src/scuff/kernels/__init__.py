@@ -23,6 +23,7 @@ from scuff.kernels.reference.filters import *
 from scuff.kernels.reference.functions import *
 from scuff.kernels.reference.hues import *
 from scuff.kernels.reference.jpeg import *
+from scuff.kernels.reference.matrices import *
 from scuff.kernels.reference.operations import *
 from scuff.kernels.reference.pixels import *
 from scuff.kernels.reference.random import *

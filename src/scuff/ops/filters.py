@@ -13,6 +13,7 @@ from scuff import kernels
 from scuff.kernels import portable
 from scuff.kernels.constants import constant
 from scuff.kernels.reference.filters import line_offsets
+from scuff.kernels.reference.matrices import UNIT
 from scuff.ops.borders import fold, pad, padded_index
 
 # --- Gaussian -------------------------------------------------------------------------------------------------------
@@ -44,9 +45,7 @@ def gaussian_blur(x: Tensor, sigma: float | tuple[float, float], truncate: float
     if max(tall, broad) > WIDEST_TAPS:
         down = _gaussian_matrix(h, high, truncate, border, x.device)
         across = _gaussian_matrix(w, wide, truncate, border, x.device)
-        # of whole numbers, so that neither the batch size nor a library's choice of kernel shows in the result
-        rows = (down @ portable.whole(x, UNIT)).mul_(2.0**-UNIT).floor_()
-        return (rows @ across.mT).mul_(2.0 ** (-2 * UNIT)).float()
+        return kernels.blur_by_matrices(x, down, across)
     rows, columns = (padded_index(n, 0, 0, border, x.device) for n in (h, w))
     steps, still, weights = _line(high, tall, x.device)
     first = (padded_index(h, tall, tall, border, x.device), columns, steps, still, weights)
@@ -57,7 +56,6 @@ def gaussian_blur(x: Tensor, sigma: float | tuple[float, float], truncate: float
 
 WIDEST_TAPS = 40
 LARGE = 512  # pixels
-UNIT = 24  # bits behind the point; weights sum to 1, so that sums of products have 48 and are exact
 
 
 @lru_cache(maxsize=256)

@@ -1,4 +1,4 @@
-"""Colours: bytes through tables and colour spaces, channels and whole images mixed, dither.
+"""Colours: bytes through tables, channels and whole images mixed, dither.
 
 Images are worked on with a pixel's channels side by side, the order in which pictures usually come.
 """
@@ -11,10 +11,9 @@ from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill, fill_pixels, inlined
-from scuff.kernels.reference.colours import HUE_STEPS, SATURATION_STEPS
 from scuff.kernels.threads import each_image, over_images
 
-I32, U32, U64, BYTE = np.int32, np.uint32, np.uint64, np.uint64(255)
+U64, BYTE = np.uint64, np.uint64(255)
 
 
 @compiled
@@ -80,9 +79,13 @@ def lookup(pixels: Tensor, tables: Tensor) -> Tensor:
     n, channels, height, width = pixels.shape
     source = pixels.permute(0, 2, 3, 1).reshape(n, height * width * channels)
     out = torch.empty(source.shape, dtype=torch.uint8)
-    tables = tables.expand(n, -1, -1)[:, :channels]
+    tables = tables.expand(n, -1, -1)[:, :channels].contiguous()
     if source.shape[1] % 24 == 0:
-        values, levels, entries = source.numpy().view(U64), out.numpy().view(U64), tables.numpy().astype(U64)
+        values, levels, entries = (
+            source.numpy().view(U64),
+            out.numpy().view(U64),
+            tables.numpy().astype(U64),
+        )
         over_images(lambda start, stop: _lookup_all(values, entries, levels, start, stop), n)
     else:
         fill(out, _lookup, source, tables)
@@ -167,124 +170,6 @@ def mix_channels(pixels: Tensor, mixture: Tensor) -> Tensor:
         _mix_channels(image.reshape(-1), shares, out.reshape(-1))
 
     return fill_pixels(pixels, work)
-
-
-# for each of 180 hues: which channel is high, which low, which between them, and how far, in 30ths
-_SIXTH = np.arange(256) // 30 % 6
-HIGH, LOW, BETWEEN = (
-    np.array(order, INDEX)[_SIXTH] for order in ((0, 1, 1, 2, 2, 0), (2, 2, 0, 0, 1, 1), (1, 0, 2, 1, 0, 2))
-)
-CLIMB = np.where(_SIXTH % 2 == 0, np.arange(256) % 30, 30 - np.arange(256) % 30).astype(np.int32)
-HUES = (HUE_STEPS, SATURATION_STEPS, HIGH, LOW, BETWEEN, CLIMB)
-
-
-# Numbers of 32 bits stay such only if they are told so, sum by sum; and a choice between two numbers that are there
-# already costs no jump.
-
-
-@inlined
-def _half_degrees(red, green, blue, top, spread, steps):
-    """The hue, 0..179; grey has hue 0."""
-    first, second, third = I32(green - blue), I32(blue - red + 2 * spread), I32(red - green + 4 * spread)
-    hue = second if top == green else third
-    hue = first if top == red else hue
-    hue = I32(I32(hue * steps[INDEX(spread)] + 2048) >> 12)
-    turned = I32(hue + 180)
-    return INDEX(turned if hue < 0 else hue)
-
-
-@inlined
-def _ends(red, green, blue):
-    """The greatest and the least."""
-    top, bottom = red if red > green else green, red if red < green else green
-    return top if top > blue else blue, bottom if bottom < blue else blue
-
-
-@inlined
-def _put_colour(out, k, hue, low, high, highs, lows, betweens, climb):
-    """Channels between `low` and `high`, in 255ths: in each sixth of the circle one is low, one high, one between."""
-    out[k + highs[hue]] = U32(high + U32(127)) // U32(255)
-    out[k + lows[hue]] = U32(low + U32(127)) // U32(255)
-    out[k + betweens[hue]] = U32(U32(30) * low + U32(high - low) * U32(climb[hue]) + U32(3825)) // U32(7650)
-
-
-@compiled
-def _map_hsv(pixels, tables, hue_steps, saturation_steps, highs, lows, betweens, climb, out):
-    hues, saturations, values = tables[0], tables[1], tables[2]
-    for k in range(INDEX(0), INDEX(pixels.size), INDEX(3)):
-        red, green, blue = I32(pixels[k]), I32(pixels[k + INDEX(1)]), I32(pixels[k + INDEX(2)])
-        top, bottom = _ends(red, green, blue)
-        spread = I32(top - bottom)
-        hue = INDEX(hues[_half_degrees(red, green, blue, top, spread, hue_steps)])
-        value = U32(values[INDEX(top)])
-        saturation = U32(saturations[INDEX(I32(spread * saturation_steps[INDEX(top)] + 2048) >> 12)])
-        low = U32(value * U32(U32(255) - saturation))
-        _put_colour(out, k, hue, low, U32(U32(255) * value), highs, lows, betweens, climb)
-
-
-@compiled
-def _map_hls(pixels, tables, hue_steps, saturation_steps, highs, lows, betweens, climb, out):
-    hues, lights, saturations = tables[0], tables[1], tables[2]
-    for k in range(INDEX(0), INDEX(pixels.size), INDEX(3)):
-        red, green, blue = I32(pixels[k]), I32(pixels[k + INDEX(1)]), I32(pixels[k + INDEX(2)])
-        top, bottom = _ends(red, green, blue)
-        spread, total = I32(top - bottom), I32(top + bottom)
-        rest = I32(510 - total)
-        room = total if total < rest else rest
-        hue = INDEX(hues[_half_degrees(red, green, blue, top, spread, hue_steps)])
-        light = U32(lights[INDEX(I32(total + 1) >> 1)])
-        saturation = U32(saturations[INDEX(I32(spread * saturation_steps[INDEX(room)] + 2048) >> 12)])
-        dark = U32(U32(255) - light)
-        high = U32(U32(255) * light + U32(light if light < dark else dark) * saturation)
-        _put_colour(out, k, hue, U32(U32(510) * light - high), high, highs, lows, betweens, climb)
-
-
-@inlined
-def _pillow_channel(sixths, shift, low, high):
-    k = sixths + shift
-    if k >= 6.0:
-        k -= 6.0
-    return np.uint8(np.floor(high - (high - low) * min(max(min(k, 4.0 - k), 0.0), 1.0) + 0.5))
-
-
-@compiled
-def _map_pillow_hsv(pixels, tables, out):
-    """Pillow truncates, so its roundings to single precision on the way are kept."""
-    hues, saturations, values = tables[0], tables[1], tables[2]
-    for k in range(0, pixels.size, 3):
-        red, green, blue = np.int32(pixels[k]), np.int32(pixels[k + 1]), np.int32(pixels[k + 2])
-        top, bottom = max(max(red, green), blue), min(min(red, green), blue)
-        spread = F32(max(top - bottom, 1))
-        r, g, b = F32(top - red) / spread, F32(top - green) / spread, F32(top - blue) / spread
-        if top == red:
-            turn = np.float64(b) - np.float64(g)
-        elif top == green:
-            turn = 2.0 + np.float64(r) - np.float64(b)
-        else:
-            turn = 4.0 + np.float64(g) - np.float64(r)
-        turn = np.float64(F32(turn)) / 6.0 + 1.0
-        hue = hues[np.int32(255.0 * np.float64(F32(turn - np.floor(turn))))]
-        share = F32(top - bottom) / F32(max(top, 1))
-        high = np.float64(values[top])
-        low = high * (1.0 - saturations[np.int32(255.0 * np.float64(share))] / 255.0)
-        sixths = hue * 6.0 / 255.0
-        out[k] = _pillow_channel(sixths, 5.0, low, high)
-        out[k + 1] = _pillow_channel(sixths, 3.0, low, high)
-        out[k + 2] = _pillow_channel(sixths, 1.0, low, high)
-
-
-@kernel
-def map_colours(pixels: Tensor, space: str, tables: Tensor, active: Tensor) -> Tensor:
-    mapping = {"hsv": _map_hsv, "hls": _map_hls, "pillow_hsv": _map_pillow_hsv}[space]
-    steps = () if space == "pillow_hsv" else HUES
-
-    def work(image, tables, active, out) -> None:
-        if active:
-            mapping(image.reshape(-1), tables, *steps, out.reshape(-1))
-        else:
-            out[:] = image
-
-    return fill_pixels(pixels, work, tables, active)
 
 
 BLOCK = 1024  # values: their sums stay in the fastest cache until the last layer has been added

@@ -13,7 +13,7 @@ NONE, HALF, ONE, TWO, FOUR, SIX = (F32(n) for n in (0.0, 0.5, 1.0, 2.0, 4.0, 6.0
 
 
 @inlined
-def _ends(red, green, blue):
+def ends(red, green, blue):
     """The greatest and the least."""
     top, low = red if red > green else green, red if red < green else green
     return top if top > blue else blue, low if low < blue else blue
@@ -55,7 +55,7 @@ def _colour(hue, low, high):
 def _shift_hue(planes, turn, out):
     for k in range(INDEX(planes.shape[1])):
         red, green, blue = planes[0, k], planes[1, k], planes[2, k]
-        top, low = _ends(red, green, blue)
+        top, low = ends(red, green, blue)
         out[0, k], out[1, k], out[2, k] = _colour(_hue(red, green, blue, top, top - low) + turn, low, top)
 
 
@@ -70,7 +70,7 @@ def shift_hue(x: Tensor, turn: Tensor) -> Tensor:
 def _to_hls(planes, out):
     for k in range(INDEX(planes.shape[1])):
         red, green, blue = planes[0, k], planes[1, k], planes[2, k]
-        top, low = _ends(red, green, blue)
+        top, low = ends(red, green, blue)
         spread, total = top - low, top + low
         saturation = spread / (total if total < ONE else TWO - total)
         out[0, k], out[1, k] = _hue(red, green, blue, top, spread), HALF * total

@@ -14,10 +14,12 @@ LANES = 8 if platform.machine().lower() in ("x86_64", "amd64") else 4
 VECTOR = ir.VectorType(ir.FloatType(), LANES)
 
 
-def vector_at(context: Any, builder: ir.IRBuilder, kind: Any, array: ir.Value, place: ir.Value) -> ir.Value:
+def vector_at(
+    context: Any, builder: ir.IRBuilder, kind: Any, array: ir.Value, place: ir.Value, vector: ir.VectorType = VECTOR
+) -> ir.Value:
     """Where the vector at a place of an array of float32 lies; `kind` is numba's type of the array."""
     data = context.make_array(kind)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [place]), VECTOR.as_pointer())
+    return builder.bitcast(builder.gep(data, [place]), vector.as_pointer())
 
 
 def in_all_lanes(builder: ir.IRBuilder, number: ir.Value, vector: ir.VectorType = VECTOR) -> ir.Value:

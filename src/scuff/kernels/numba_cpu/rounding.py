@@ -1,12 +1,10 @@
 """Real numbers to bytes, sixteen at a time.
 
 Left to itself, the compiler takes as many numbers at once as a register holds of four bytes each, and moves bytes in
-fours. Told to take sixteen, it finds the instructions that halve the width of many and cut them off at both ends.
+fours. Told to take sixteen, it finds the instructions that halve the width of many.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from llvmlite import ir
@@ -17,12 +15,6 @@ from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled
 
 LANES = 16
 REALS, WHOLES, BYTES = (ir.VectorType(kind, LANES) for kind in (ir.FloatType(), ir.IntType(32), ir.IntType(8)))
-
-
-def _called(builder: Any, name: str, *arguments: Any) -> Any:
-    """One of LLVM's own functions, from vectors to whole numbers."""
-    kind = ir.FunctionType(WHOLES, [argument.type for argument in arguments])
-    return builder.call(builder.module.declare_intrinsic(f"llvm.{name}", fnty=kind), arguments)
 
 
 @intrinsic
@@ -40,10 +32,12 @@ def _several_to_bytes(typing_context, values, at, factor, offset, out):
             one = builder.insert_element(ir.Constant(REALS, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
             return builder.shuffle_vector(one, one, ir.Constant(WHOLES, [0] * LANES))
 
-        real = builder.fmul(builder.load(place(values, 0, REALS), align=4), in_all_lanes(factor))
-        whole = _called(builder, "fptosi.sat.v16i32.v16f32", builder.fadd(real, in_all_lanes(offset)))
-        whole = _called(builder, "smax.v16i32", whole, ir.Constant(WHOLES, [0] * LANES))
-        whole = _called(builder, "smin.v16i32", whole, ir.Constant(WHOLES, [255] * LANES))
+        v = builder.fmul(builder.load(place(values, 0, REALS), align=4), in_all_lanes(factor))
+        v = builder.fadd(v, in_all_lanes(offset))
+        for order, limit in ((">", 0.0), ("<", 255.0)):
+            end = ir.Constant(REALS, [limit] * LANES)
+            v = builder.select(builder.fcmp_ordered(order, v, end), v, end)
+        whole = builder.fptosi(v, WHOLES)
         builder.store(builder.trunc(whole, BYTES), place(out, 4, BYTES), align=1)
         return context.get_dummy_value()
 

@@ -46,10 +46,8 @@ def _edges_kernel(levels, out, height, width, LANES: tl.constexpr):
     flat, steep = a < t, a > t + tl.abs(gx) * 65536
     dy = tl.where(flat, 0, -1)
     dx = tl.where(flat, -1, tl.where(steep, 0, tl.where((gx ^ gy) < 0, 1, -1)))
-    before, beyond = (
-        _steepness(levels, i + dy, j + dx, height, width),
-        _steepness(levels, i - dy, j - dx, height, width),
-    )
+    before = _steepness(levels, i + dy, j + dx, height, width)
+    beyond = _steepness(levels, i - dy, j - dx, height, width)
     peak = (m > before) & ((m > beyond) | ((flat | steep) & (m == beyond)))
     tl.store(out + plane + at, tl.where(peak, m, 0), mask=at < height * width)
 
