@@ -154,7 +154,7 @@ def zoom_blur(x: Tensor, *, steps: int, step: float) -> Tensor:
 # --- kernels drawn per image ----------------------------------------------------------------------------------------
 
 
-@noc(draw=lambda keys, shape, *, share: {"share": pick(keys, share)}, ranges=("share",), copies=3.0)
+@noc(draw=lambda keys, shape, *, share: {"share": pick(keys, share)}, ranges=("share",), copies=3.1)
 def mixed_box_blur(x: Tensor, share: Tensor) -> Tensor:
     """A share of the picture replaced by its blur: five 3 x 3 means, black beyond the border."""
     blurred = x

@@ -70,7 +70,7 @@ def _draw_plasma(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     }
 
 
-@mintun(draw=_draw_plasma, colour=True, copies=3.0)
+@mintun(draw=_draw_plasma, colour=True, copies=3.1)
 def plasma_noise(x: Tensor, time: Tensor, rounds: Tensor, sharpness: Tensor, scale: Tensor, *, amount: float) -> Tensor:
     """Coloured waves folded into each other. The image also darkens: waves around 0 replace a share of it."""
     waves = kernels.plasma_waves(time, rounds, sharpness, scale, *x.shape[-2:])
