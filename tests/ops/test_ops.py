@@ -61,6 +61,15 @@ def test_wide_disks_are_made_of_squares() -> None:
     assert torch.equal(filters.disk_blur(x, 10.0, 0.5), filters.correlate(x, filters.disk_kernel(10.0, 0.5)))
 
 
+@pytest.mark.parametrize("angle", [-40.0, 0.0, 17.0])
+def test_long_smears_are_made_of_short_ones(angle: float, monkeypatch) -> None:
+    x = torch.rand(1, 1, 30, 40, generator=torch.Generator().manual_seed(0))
+    x = torch.nn.functional.interpolate(x, (240, 320), mode="bilinear")
+    spaced = filters.motion_blur(x, torch.tensor([angle]), 80, 60.0)
+    monkeypatch.setattr(filters, "LONG", 1000)
+    assert (spaced - filters.motion_blur(x, angle, 80, 60.0)).abs()[..., 5:-5, 5:-5].max() < 0.02
+
+
 def test_work_for_each_pixel_does_not_grow_with_the_radius(monkeypatch) -> None:
     taps = []
     correlate = kernels.correlate

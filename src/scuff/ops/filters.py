@@ -78,6 +78,7 @@ def _gaussian_matrix(length: int, sigma: float, truncate: float, border: str, de
 # --- wide filters of large images: the same work for each pixel, however wide -----------------------------------------
 
 
+@lru_cache(maxsize=256)
 def spacing(width: float) -> int:
     """The largest product of threes and fives that is not above `width`; at least 1.
 
@@ -107,9 +108,8 @@ def _blur_axis(x: Tensor, axis: int, sigma: float, truncate: float, border: str)
     coarse = math.sqrt(sigma * sigma - (step * step - 1) / 12.0) / step  # variances add up, and a box has some
     radius, length = gaussian_radius(coarse, truncate), x.shape[axis]
     more = step * radius + step // 2 if border == "edge" else 0
-    x = pad(x, *(((more, more), (0, 0)) if axis == 2 else ((0, 0), (more, more))), border)
-    blurred = _sum_along(box(x, axis, step, border), axis, gaussian_taps(coarse, radius), step, border)
-    return blurred.narrow(axis, more, length)
+    x = box(pad(x, *(((more, more), (0, 0)) if axis == 2 else ((0, 0), (more, more))), border), axis, step, border)
+    return _sum_along(x, axis, gaussian_taps(coarse, radius), step, border).narrow(axis, more, length)
 
 
 def _sum_along(x: Tensor, axis: int, taps: np.ndarray, step: int, border: str) -> Tensor:
@@ -258,40 +258,59 @@ def _sparse(data: bytes, shape: tuple[int, int], step: int, device: torch.device
 # --- motion ---------------------------------------------------------------------------------------------------------
 
 
+LONG = 20  # pixels: the longest radius of ImageNet-C
+
+
 def motion_blur(x: Tensor, angle: Tensor | float, radius: int, sigma: float) -> Tensor:
     """Smear each image one way along its own angle (degrees, (N,)), or all of them along one; 2 radius + 1 taps.
 
     A half Gaussian of deviation `sigma`. Tap k lies ceil(k cos - 1/2) columns right and ceil(k sin - 1/2) rows down of
     the pixel, clamped to the image. The blur is one-sided, so it also displaces the picture.
     """
-    return kernels.correlate(x, *_motion_plan(x, angle, radius, sigma))
+    x, taps = _smear_shortly(x, angle, radius, sigma)
+    return kernels.correlate(x, *_motion_plan(x, angle, *taps))
 
 
 def motion_bytes(levels: Tensor, angle: Tensor | float, radius: int, sigma: float) -> Tensor:
     """`motion_blur` of 0..255, uint8 or float32, as bytes; they are made as ImageMagick makes them."""
-    return kernels.smear_bytes(levels, *_motion_plan(levels, angle, radius, sigma))
+    levels, taps = _smear_shortly(levels, angle, radius, sigma)
+    return kernels.smear_bytes(levels, *_motion_plan(levels, angle, *taps))
 
 
-def _motion_plan(x: Tensor, angle: Tensor | float, radius: int, sigma: float) -> tuple[Tensor, ...]:
+def _smear_shortly(x: Tensor, angle: Tensor | float, radius: int, sigma: float) -> tuple[Tensor, tuple]:
+    """Images, and the taps that they have yet to be smeared by: how far each is, and its weight.
+
+    From three times `LONG` on, images are smeared evenly over a short way first, and taps are as far apart as that is
+    long. So their number does not grow with the image.
+    """
+    step = spacing(radius / LONG)
+    if step > 1:
+        x = kernels.correlate(x.float(), *_motion_plan(x, angle, range(step), (1.0 / step,) * step))
+    return x, (range(0, 2 * radius + 1, step), _smear_weights(radius, sigma, step))
+
+
+@lru_cache(maxsize=256)
+def _smear_weights(radius: int, sigma: float, step: int) -> tuple[float, ...]:
+    """Of half a Gaussian, in parts of `step` taps each; they sum to 1."""
+    weights = [portable.gaussian(t, sigma) for t in range(2 * radius + 1)]
+    if step > 1:
+        weights = [math.fsum(weights[k : k + step]) for k in range(0, 2 * radius + 1, step)]
+    return tuple(portable.scaled_to_one(weights))
+
+
+def _motion_plan(x: Tensor, angle: Tensor | float, steps: range, weights: tuple[float, ...]) -> tuple[Tensor, ...]:
     """Rows and columns of the padded image, offsets into it, and weights."""
-    taps = 2 * radius + 1
     if isinstance(angle, Tensor):
-        offsets = kernels.motion_offsets(angle, taps, 2 * radius)
+        offsets = kernels.motion_offsets(angle, steps)
     else:
-        offsets = _shared_motion_offsets(angle, taps, 2 * radius, x.device)
-    rows, columns = (padded_index(n, 2 * radius, 2 * radius, "edge", x.device) for n in x.shape[-2:])
-    weights = constant(_half_gaussian(taps, sigma), x.device)
-    return rows, columns, *offsets, weights.expand(len(offsets[0]), -1)
+        offsets = _shared_motion_offsets(angle, steps, x.device)
+    rows, columns = (padded_index(n, steps[-1], steps[-1], "edge", x.device) for n in x.shape[-2:])
+    return rows, columns, *offsets, constant(weights, x.device).expand(len(offsets[0]), -1)
 
 
 @lru_cache(maxsize=256)
-def _half_gaussian(taps: int, sigma: float) -> tuple[float, ...]:
-    return tuple(portable.scaled_to_one([portable.gaussian(t, sigma) for t in range(taps)]))
-
-
-@lru_cache(maxsize=256)
-def _shared_motion_offsets(angle: float, taps: int, before: int, device: torch.device) -> tuple[Tensor, Tensor]:
+def _shared_motion_offsets(angle: float, steps: range, device: torch.device) -> tuple[Tensor, Tensor]:
     """With correctly rounded cosines: at 60 degrees the last bit decides where taps fall."""
     sin, cos = (torch.tensor([f(math.radians(angle))], dtype=torch.float64) for f in (portable.sin, portable.cos))
-    dy, dx = line_offsets(sin, cos, taps, before)
+    dy, dx = line_offsets(sin, cos, steps)
     return dy.to(device), dx.to(device)

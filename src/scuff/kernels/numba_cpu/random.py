@@ -19,7 +19,7 @@ from scuff.kernels.reference.random import stretched
 from scuff.kernels.threads import over_images
 
 U32, U64, I32 = np.uint32, np.uint64, np.int32
-BUFFER = 1 << 13  # words, unless a row has more
+BUFFER, LONGEST = 1 << 13, 1 << 16  # words: of short rows together, and of a part of a long one
 
 
 @inlined
@@ -40,17 +40,20 @@ def _philox(c0, c1, c2, k0, k1):
 
 
 @compiled
-def _fill_words(out, stream, k0, k1):
-    """Two counters at a time: one chain of ten dependent multiplications would leave the core waiting."""
+def _fill_words(out, first, stream, k0, k1):
+    """Two counters at a time: one chain of ten dependent multiplications would leave the core waiting.
+
+    `first` is the counter that the words begin with.
+    """
     half = out.size // 8
     for b in range(half):
-        w0, w1, w2, w3 = _philox(b, 0, stream, k0, k1)
-        v0, v1, v2, v3 = _philox(b + half, 0, stream, k0, k1)
+        w0, w1, w2, w3 = _philox(first + b, 0, stream, k0, k1)
+        v0, v1, v2, v3 = _philox(first + b + half, 0, stream, k0, k1)
         i, j = 4 * b, 4 * (b + half)
         out[i], out[i + 1], out[i + 2], out[i + 3] = w0, w1, w2, w3
         out[j], out[j + 1], out[j + 2], out[j + 3] = v0, v1, v2, v3
     for b in range(2 * half, (out.size + 3) // 4):
-        w0, w1, w2, w3 = _philox(b, 0, stream, k0, k1)
+        w0, w1, w2, w3 = _philox(first + b, 0, stream, k0, k1)
         i, left = 4 * b, out.size - 4 * b
         out[i] = w0
         if left > 1:
@@ -62,9 +65,9 @@ def _fill_words(out, stream, k0, k1):
 
 
 @compiled
-def _fill_rows(rows, stream, halves):
+def _fill_rows(rows, first, stream, halves):
     for i in range(len(rows)):
-        _fill_words(rows[i], stream, halves[i, 0], halves[i, 1])
+        _fill_words(rows[i], first, stream, halves[i, 0], halves[i, 1])
 
 
 @compiled
@@ -150,17 +153,18 @@ def _halves(keys: Tensor) -> np.ndarray:
 
 
 def _generate(keys: Tensor, stream: int, count: int, out: np.ndarray, mapping: Callable) -> Tensor:
-    """A few rows at a time: fill words, then `mapping(words, values)`. A buffer of words stays in cache."""
+    """A few rows, or a part of one, at a time: fill words, then `mapping(words, values)`. The buffer stays in cache."""
     halves = _halves(keys)
-    step = max(1, BUFFER // max(1, count))
+    step, across = max(1, BUFFER // max(1, count)), max(1, min(LONGEST, count))
 
     def work(start: int, stop: int) -> None:
-        buffer = np.empty((min(step, stop - start), count), U32)
+        buffer = np.empty(step * across, U32)
         for first in range(start, stop, step):
-            rows = out[first : min(first + step, stop)]
-            filled = buffer[: len(rows)]
-            _fill_rows(filled, U32(stream), halves[first : first + len(rows)])
-            mapping(filled, rows)
+            for left in range(0, count, across):
+                part = out[first : min(first + step, stop), left : left + across]
+                filled = buffer[: part.size].reshape(part.shape)
+                _fill_rows(filled, left // 4, U32(stream), halves[first : first + len(part)])
+                mapping(filled, part)
 
     over_images(work, len(keys))
     return torch.from_numpy(out)

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.borders import fold
+from scuff.kernels.constants import constant
 from scuff.kernels.dispatch import kernel, slow_kernel
 from scuff.kernels.portable import divide, fused, mix
 from scuff.kernels.reference.functions import sine_and_cosine
@@ -78,15 +79,18 @@ def smear_bytes(levels: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: T
 
 
 @kernel
-def motion_offsets(angle: Tensor, taps: int, before: int) -> tuple[Tensor, Tensor]:
-    """Rows and columns, int32 (N, taps), of taps along each image's angle (N,), in degrees, `before` more each."""
-    return line_offsets(*sine_and_cosine(torch.deg2rad(angle.double())), taps, before)
+def motion_offsets(angle: Tensor, steps: range) -> tuple[Tensor, Tensor]:
+    """Rows and columns, int32 (N, taps), of taps that lie `steps` pixels away along the angles (N,), in degrees.
+
+    They count from the corner of an image that is padded by the last of the steps, which begin at 0.
+    """
+    return line_offsets(*sine_and_cosine(torch.deg2rad(angle.double())), steps)
 
 
-def line_offsets(sin: Tensor, cos: Tensor, taps: int, before: int) -> tuple[Tensor, Tensor]:
-    """The same from sines and cosines in float64: tap k lies k steps away, halves rounded down."""
-    k = torch.arange(taps, dtype=torch.float64, device=cos.device)
-    dy, dx = (torch.ceil(k * part[:, None] - 0.5).int() + before for part in (sin, cos))
+def line_offsets(sin: Tensor, cos: Tensor, steps: range) -> tuple[Tensor, Tensor]:
+    """The same from sines and cosines in float64; halves are rounded down."""
+    k = constant(tuple(steps), cos.device, torch.float64)
+    dy, dx = (torch.ceil(k * part[:, None] - 0.5).int() + steps[-1] for part in (sin, cos))
     return dy, dx
 
 

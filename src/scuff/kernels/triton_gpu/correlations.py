@@ -113,19 +113,21 @@ def _dense_kernel(
 
 
 @triton.jit
-def _offsets_kernel(angle, dy, dx, count, taps, before, LANES: tl.constexpr):
+def _offsets_kernel(angle, dy, dx, count, taps, step, before, LANES: tl.constexpr):
     at = tl.program_id(0) * LANES + tl.arange(0, LANES)
     sine, cosine = sines_of(tl.load(angle + at // taps, mask=at < count, other=0.0).to(tl.float64) * DEGREE)
-    k = (at % taps).to(tl.float64)
+    k = (at % taps * step).to(tl.float64)
     tl.store(dy + at, tl.ceil(k * sine - 0.5).to(tl.int32) + before, mask=at < count)
     tl.store(dx + at, tl.ceil(k * cosine - 0.5).to(tl.int32) + before, mask=at < count)
 
 
 @kernel
-def motion_offsets(angle: Tensor, taps: int, before: int) -> tuple[Tensor, Tensor]:
-    dy, dx = (torch.empty(angle.shape[0], taps, dtype=torch.int32, device=angle.device) for _ in range(2))
+def motion_offsets(angle: Tensor, steps: range) -> tuple[Tensor, Tensor]:
+    dy, dx = (torch.empty(angle.shape[0], len(steps), dtype=torch.int32, device=angle.device) for _ in range(2))
     grid = (blocks(dy.numel(), 128),)
-    launch(_offsets_kernel, grid, dy, angle.contiguous(), dy, dx, dy.numel(), taps, before, LANES=128)
+    launch(
+        _offsets_kernel, grid, dy, angle.contiguous(), dy, dx, dy.numel(), len(steps), steps.step, steps[-1], LANES=128
+    )
     return dy, dx
 
 
