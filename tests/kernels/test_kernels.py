@@ -54,6 +54,19 @@ def test_correlate(height: int, width: int, border: str, shared: bool) -> None:
 
 
 @pytest.mark.parametrize(("height", "width"), SIZES)
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
+def test_smear_bytes(height: int, width: int, dtype: torch.dtype) -> None:
+    generator = torch.Generator().manual_seed(0)
+    dy, dx = (torch.randint(0, 11, (2, 9), dtype=torch.int32, generator=generator) for _ in range(2))
+    weights = torch.rand(2, 9, generator=generator) / 4
+    weights[0, :3] = 0.0
+    rows, columns = (padded_index(n, 5, 5, "edge", CPU) for n in (height, width))
+    levels = _bytes(height, width).to(dtype)
+    expected, fast = _both(lambda: kernels.smear_bytes(levels, rows, columns, dy, dx, weights))
+    assert torch.equal(fast, expected)
+
+
+@pytest.mark.parametrize(("height", "width"), SIZES)
 def test_correlate_twice(height: int, width: int) -> None:
     """Equal bits: along columns, where nothing is added to rows, then with taps on all sides."""
     generator = torch.Generator().manual_seed(1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -109,29 +111,50 @@ def _beside(columns: Tensor, channels: int) -> np.ndarray:
 
 
 def _used(*taps: np.ndarray) -> list[np.ndarray]:
-    """Taps without those of weight zero, which add nothing; one may stay, to make the last group of four whole."""
-    used, idle = np.flatnonzero(taps[-1]), np.flatnonzero(taps[-1] == 0.0)
-    if len(used) % 4 == 3:
-        used = np.append(used, idle[:1])
+    """Taps without those of weight zero, which add nothing."""
+    used = np.flatnonzero(taps[-1])
     return [tap[used] for tap in taps]
 
 
-@kernel
-def correlate_bytes(pixels: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> Tensor:
-    """A row is correlated as it lies in memory, channels side by side: shifts are that many times longer."""
-    channels, height, width = pixels.shape[1:]
+@compiled
+def _smear_wide(flat, wide, rows, dy, dx, weights, starts, line, out):
+    """`_correlate_wide_to_bytes` by another rule; see the reference."""
+    for i in range(out.shape[0]):
+        _start_taps(wide, rows, i, dy, dx, starts)
+        sum_taps(flat, starts, weights, line)
+        target = out[i]
+        for k in range(line.size):
+            level = np.floor(np.floor(F32(257.0) * line[k] + F32(0.5)) / F32(257.0))
+            level = level if level > F32(0.0) else F32(0.0)
+            target[k] = np.uint8(np.int32(level if level < F32(255.0) else F32(255.0)))
+
+
+def _filtered(loop: Callable, levels: Tensor, rows: Tensor, columns: Tensor, *taps: Tensor, more: tuple = ()) -> Tensor:
+    """A row is filtered as it lies in memory, channels side by side: shifts are that many times longer."""
+    channels, height, width = levels.shape[1:]
     down, before, across = rows.numpy(), channels * _width_of_border(columns, width), _beside(columns, channels)
+    dy, dx, weights = taps
 
     def work(image, dy, dx, weights, wide, line, out) -> None:
         _widen_bytes(image.reshape(height, -1), across, before, False, wide)
         taps = _used(dy, dx, weights)
         starts, lines = np.empty(taps[0].size, INDEX), out.reshape(height, -1)
-        _correlate_wide_to_bytes(wide.reshape(-1), across.size, down, *taps, starts, F32(1.0), line, lines)
+        loop(wide.reshape(-1), across.size, down, *taps, starts, *more, line, lines)
 
     def scratch() -> tuple[np.ndarray, np.ndarray]:
         return np.empty((height, across.size), F32), np.empty(width * channels, F32)
 
-    return fill_pixels(pixels, work, dy, dx * channels, weights, scratch=scratch)
+    return fill_pixels(levels, work, dy, dx * channels, weights, scratch=scratch)
+
+
+@kernel
+def correlate_bytes(pixels: Tensor, *plan: Tensor) -> Tensor:
+    return _filtered(_correlate_wide_to_bytes, pixels, *plan, more=(F32(1.0),))
+
+
+@kernel
+def smear_bytes(levels: Tensor, *plan: Tensor) -> Tensor:
+    return _filtered(_smear_wide, levels, *plan)
 
 
 @kernel
