@@ -1,10 +1,12 @@
-r"""Images per second of every cell of a suite on a GPU, with the batch resident on the device.
+r"""Images per second of every cell of suites on a GPU, with the batch resident on the device.
 
-    python benchmarks/corruptions_gpu.py [--suite imagenet-c] [--batch 256] [--only fog snow] [--out results.json]
+    python benchmarks/corruptions_gpu.py [--suite imagenet-c cifar10-c] [--batch 256] [--only fog snow] [--out FILE]
 
-Prints one line per corruption (its severities, images/s, the fastest and slowest of the repeats), the time for 50 000
-images through all benchmark cells, peak memory per corruption, and for the slowest cells how far they are from the
-memory floor: the time in which the device can read the batch once and write it once.
+Prints one line per corruption: microseconds that the host takes to send a call of 8 images, and how many batches of
+float32 the device holds at most beyond the batch itself, the result among them, both for the worst severity; then
+thousand images per second at each severity. Then the time for 50 000 images through all benchmark cells, and for the
+slowest cells how far they are from the memory floor: the time in which the device can read the batch once and write it
+once. Batches have 256 images, and those of small images (up to 64 pixels) 4096.
 
     ncu --profile-from-start off --metrics dram__bytes_read.sum,dram__bytes_write.sum --csv \
         python benchmarks/corruptions_gpu.py --once defocus_blur/5
@@ -19,6 +21,7 @@ import argparse
 import contextlib
 import json
 import statistics
+import time
 from functools import partial
 
 import torch
@@ -39,7 +42,8 @@ def pictures(batch: int, size: int) -> torch.Tensor:
 
 def milliseconds(call, repeats: int) -> list[float]:
     """Device time of each call, by events; the first two calls compile and warm up."""
-    call(), call()
+    for _ in range(2):  # one after the other: the first result must not be held during the second call
+        call()
     torch.cuda.synchronize()
     events = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(repeats)]
     for start, stop in events:
@@ -48,6 +52,17 @@ def milliseconds(call, repeats: int) -> list[float]:
         stop.record()
     torch.cuda.synchronize()
     return [start.elapsed_time(stop) for start, stop in events]
+
+
+def host_microseconds(call, repeats: int = 15) -> float:
+    """How long it takes to send a call to a device that has nothing else to do."""
+    times = []
+    for _ in range(repeats):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return 1e6 * statistics.median(times)
 
 
 def slowest_kernels(call, images: int, most: int = 8) -> str:
@@ -62,66 +77,75 @@ def slowest_kernels(call, images: int, most: int = 8) -> str:
     return "\n".join([f"    {total / images:8.3f} us in {launches} launches", *lines])
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--suite", default="imagenet-c")
-    parser.add_argument("--batch", type=int, default=256)
-    parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--out")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="only these corruptions")
-    parser.add_argument("--severities", nargs="+", type=int, metavar="S", help="only these severities")
-    parser.add_argument("--kernels", action="store_true", help="after each cell, the kernels that take its time")
-    parser.add_argument("--once", metavar="NAME[/SEVERITY]", help="one profiled call of one cell, no table")
-    options = parser.parse_args()
-
-    suite = scuff.load_suite(options.suite)
-    x = pictures(options.batch, suite.size).cuda()
-    if options.once:
-        name, _, severity = options.once.partition("/")
-        for profiled in (False, False, True):  # two calls to compile and fill caches
-            with torch.cuda.profiler.profile() if profiled else contextlib.nullcontext():
-                scuff.corrupt(x, name, int(severity) if severity else None, suite=suite, check=False)
-                torch.cuda.synchronize()
-        return
-    y = torch.empty_like(x)
-    copy = statistics.median(milliseconds(lambda: y.copy_(x), 20))
-    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, batch {tuple(x.shape)}")
+def time_suite(suite: scuff.Suite, options: argparse.Namespace) -> dict[str, object]:
+    """Print the table of a suite, and return what `--out` keeps of it."""
+    x = pictures(options.batch or (256 if suite.size > 64 else 4096), suite.size).cuda()
+    copy = statistics.median(milliseconds(partial(torch.empty_like(x).copy_, x), 20))
+    print(f"\n{suite.name}: {torch.cuda.get_device_name()}, torch {torch.__version__}, batch {tuple(x.shape)}")
     print(f"memory floor: {1e3 * copy / len(x):.2f} us per image ({2 * x.nbytes / copy / 1e9:.2f} TB/s)\n")
-    levels = max((suite.levels(entry) for entry in suite.entries), key=len)
-    titles = ["drawn" if level is None else f"severity {level}" for level in levels]
-    print(f"{'images/s':>26}" + "".join(title.rjust(22) for title in titles) + "   peak MiB")
+    print(f"{'':>32}{'host us':>9}{'batches':>9}  thousand images/s")
 
-    cells, peaks = {}, {}
+    cells, hosts, peaks = {}, {}, {}
     for entry in options.only or suite.entries:
-        line = f"{entry:>26}"
-        torch.cuda.empty_cache()
-        torch.cuda.reset_peak_memory_stats()
-        base = torch.cuda.memory_allocated()
         profiles = ""
+        hosts[entry] = peaks[entry] = 0.0
         for severity in options.severities or suite.levels(entry):
-            call = partial(scuff.corrupt, x, entry, severity, suite=suite, check=False)
-            times = milliseconds(call, options.repeats)
-            cells[entry, severity] = rates = sorted(1e3 * len(x) / t for t in times)
+            call = partial(scuff.corrupt, name=entry, severity=severity, suite=suite, check=False)
+            times = milliseconds(partial(call, x), options.repeats)
+            cells[entry, severity] = sorted(1e3 * len(x) / t for t in times)
+            few = x[:8].clone()
+            call(few)
+            hosts[entry] = max(hosts[entry], host_microseconds(partial(call, few)))
+            base = torch.cuda.memory_allocated()
+            torch.cuda.reset_peak_memory_stats()
+            call(x)
+            peaks[entry] = max(peaks[entry], (torch.cuda.max_memory_allocated() - base) / x.nbytes)
             if options.kernels:
-                profiles += f"\n  {entry} {severity}\n{slowest_kernels(call, len(x))}"
-            line += f"{statistics.median(rates):>10,.0f} ({rates[0] / 1e3:,.0f}-{rates[-1] / 1e3:,.0f}k)".rjust(22)
-        peaks[entry] = (torch.cuda.max_memory_allocated() - base) / 2**20
-        print(f"{line}{peaks[entry]:>11,.0f}{profiles}", flush=True)
+                profiles += f"\n  {entry} {severity}\n{slowest_kernels(partial(call, x), len(x))}"
+        rates = [statistics.median(rates) for (name, _), rates in cells.items() if name == entry]
+        numbers = "".join(f"{rate / 1e3:7,.0f}" for rate in rates)
+        print(f"{entry:>32}{hosts[entry]:9.0f}{peaks[entry]:9.2f}  {numbers}{profiles}", flush=True)
 
     median = {cell: statistics.median(rates) for cell, rates in cells.items()}
     benchmark = {cell: rate for cell, rate in median.items() if cell[0] in suite.benchmark()} or median
     seconds = sum(50_000 / rate for rate in benchmark.values())
     mean = len(benchmark) / sum(1 / rate for rate in benchmark.values())
     print(f"\n{len(benchmark)} benchmark cells: {mean:,.0f} images/s over the whole suite (harmonic mean)")
-    print(f"50 000 images x {len(benchmark)} cells: {seconds:.0f} s;  highest peak {max(peaks.values()):,.0f} MiB")
+    print(f"50 000 images x {len(benchmark)} cells: {seconds:.0f} s")
+    print(f"at most {max(hosts.values()):.0f} us of the host for 8 images, {max(peaks.values()):.2f} batches of memory")
     floor = len(x) / copy * 1e3
     for (entry, severity), rate in sorted(benchmark.items(), key=lambda item: item[1])[:3]:
         cell = f"{entry}/{severity or 'drawn'}"
         print(f"slowest: {cell}: {rate:,.0f} images/s, {1e6 / rate:.1f} us, {floor / rate:.0f} x the floor")
+    table = {f"{entry}/{severity}": round(rate) for (entry, severity), rate in median.items()}
+    return {"images_per_second": table, "host_microseconds": hosts, "batches": peaks}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--suite", nargs="+", default=["imagenet-c"])
+    parser.add_argument("--batch", type=int)
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--out")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="only these corruptions")
+    parser.add_argument("--severities", nargs="+", type=int, metavar="S", help="only these severities")
+    parser.add_argument("--kernels", action="store_true", help="after each corruption, the kernels that take its time")
+    parser.add_argument("--once", metavar="NAME[/SEVERITY]", help="one profiled call of one cell, no table")
+    options = parser.parse_args()
+
+    suites = [scuff.load_suite(name) for name in options.suite]
+    if options.once:
+        name, _, severity = options.once.partition("/")
+        x = pictures(options.batch or 256, suites[0].size).cuda()
+        for profiled in (False, False, True):  # two calls to compile and fill caches
+            with torch.cuda.profiler.profile() if profiled else contextlib.nullcontext():
+                scuff.corrupt(x, name, int(severity) if severity else None, suite=suites[0], check=False)
+                torch.cuda.synchronize()
+        return
+    tables = {suite.name: time_suite(suite, options) for suite in suites}
     if options.out:
-        table = {f"{entry}/{severity}": round(rate) for (entry, severity), rate in median.items()}
         with open(options.out, "w") as file:
-            json.dump({"device": torch.cuda.get_device_name(), "images_per_second": table, "peak_mib": peaks}, file)
+            json.dump({"device": torch.cuda.get_device_name(), **tables}, file)
 
 
 if __name__ == "__main__":

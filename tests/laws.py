@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from scipy import stats
 
-from scuff import door
+from scuff import batches, door
 from scuff.random import image_keys
 
 ALARM = 1e-4
@@ -38,8 +38,8 @@ def apply(address: str, pictures: np.ndarray, draws: Draws, severity: float | No
     keywords = [p.name for p in inspect.signature(corruption.apply).parameters.values() if p.kind is p.KEYWORD_ONLY]
     given = {name: torch.from_numpy(np.array(value)) for name, value in draws.items()}
     batch = torch.from_numpy(pictures).permute(0, 3, 1, 2)
-    y = corruption.apply(door.from_pixels(corruption, batch), **given, **{p: parameters[p] for p in keywords})
-    return door.to_pixels(corruption, batch, y).permute(0, 2, 3, 1).numpy()
+    y = corruption.apply(batches.from_pixels(corruption, batch), **given, **{p: parameters[p] for p in keywords})
+    return batches.to_pixels(corruption, batch, y).permute(0, 2, 3, 1).numpy()
 
 
 def rows_of(draws: Draws) -> list[dict[str, np.ndarray]]:

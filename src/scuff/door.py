@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from scuff.batches import each_its_way, from_pixels, like, to_pixels
+from scuff.batches import CHUNK as CHUNK
+from scuff.batches import check_memory, each_its_way, through
 from scuff.corruptions import Corruption, get
 from scuff.corruptions.motion import Motion, joined, mixed
 from scuff.corruptions.registry import HENDRYCKS, MICHAELIS
 from scuff.images import ImageError, Images, OpenedImages, open_images
 from scuff.kernels import sparing_compiler
-from scuff.memory import available_memory, available_on
-from scuff.ops.jpeg import jpeg
 from scuff.random import Ids, given_ids, ids_tensor, image_keys, integers, sent
 from scuff.ranges import as_range
 from scuff.suites import Suite, is_bundled, load_suite
@@ -25,13 +24,7 @@ from scuff.suites.paths import Parameters, Term, between, stretch
 from scuff.targets import Rules, Sample, open_sample
 
 PUBLISHED_QUALITY = 85  # the JPEG quality of the published ImageNet-C files
-
-# Values per inner step: about 27 images of 224 pixels on a CPU, which suits its caches, and about 256 on a GPU. This
-# bounds the memory that a huge batch can take; results do not depend on it.
-CHUNK = {"cpu": 1 << 22, "cuda": 40_000_000}
-MOST_IMAGES = 65_535 // 3  # per inner step: kernels count their channels along an axis of a CUDA grid that has 65535
 DRAWS = ("level", "shared")
-ALWAYS_THERE = 1 << 30  # bytes of memory about which nobody asks
 
 
 @dataclass(frozen=True)
@@ -77,7 +70,13 @@ def resolve(
         corruption.check_parameters(values)
         return Resolved(corruption, values, name, None, None)
     suite, entry = find_entry(name, suite)
-    corruption, levels = get(suite.corruption(entry)), suite.listed_levels(entry)
+    options = (get(suite.corruption(entry)), suite, entry, severity, path, draws)
+    plain_options = type(severity) in PLAIN and type(path) is type(draws) is str
+    return _remembered_plan(*options) if plain_options else _plan(*options)
+
+
+def _plan(corruption: Corruption, suite: Suite, entry: str, severity: float | None, path: str, draws: str) -> Resolved:
+    levels = suite.listed_levels(entry)
     if suite.draws_levels and levels and severity is None:
         choices = tuple(resolve(entry, level, suite=suite) for level in levels)
         return Resolved(corruption, {}, f"{suite.name}/{entry}", None, suite.size_of(entry), choices)
@@ -91,6 +90,10 @@ def resolve(
         return Resolved(corruption, values, address, level, size)
     begin = suite.parameters(entry, lower) if lower else None
     return Resolved(corruption.sharing_draws(), values, address, None, size, lower=begin, share=share)
+
+
+PLAIN = (int, float, type(None))
+_remembered_plan = lru_cache(maxsize=1024, typed=True)(_plan)  # small batches would wait for it, call after call
 
 
 def resolve_still(
@@ -268,8 +271,7 @@ def _corrupt_batch(batch: Tensor, plan: Resolved, seed: int, ids: Tensor, scale:
         check_memory(plan.corruption, parameters, batch)
     keys = image_keys(plan.entry, plan.level, sent(ids, batch.device), seed)
     corruption = plan.corruption.taking_bytes() if batch.dtype == torch.uint8 and len(terms) == 1 else plan.corruption
-    pieces = [_step(corruption, terms, batch[p], keys[p], as_published) for p in pieces_of(batch, corruption)]
-    return pieces[0] if len(pieces) == 1 else torch.cat(pieces)
+    return through(corruption, terms, batch, keys, PUBLISHED_QUALITY if as_published else None)
 
 
 def motions_of(
@@ -316,48 +318,3 @@ def weighted_parameters(plan: Resolved, side: int, scale: bool) -> list[Term]:
 
     lower = None if plan.lower is None else at_size(plan.lower)
     return between(plan.corruption.name, lower, at_size(plan.parameters), plan.share, side)
-
-
-def check_memory(corruption: Corruption, parameters: Parameters, batch: Tensor) -> None:
-    """Refuse what would take more memory than there is: three copies of the images, and what the corruption needs."""
-    piece = batch[pieces_of(batch, corruption)[0]]
-    beyond = corruption.memory(len(piece), tuple(batch.shape[1:]), parameters) if corruption.memory else 0.0
-    needed = 4.0 * (3 * piece.numel() + beyond)
-    if needed < ALWAYS_THERE:
-        return
-    there = available_on(batch.device) if batch.device.type == "cuda" else available_memory()
-    if needed > there:
-        height, width = batch.shape[-2:]
-        raise ValueError(
-            f"{corruption.name} with {parameters} takes about {needed / 2**30:.3g} GiB of memory on images of {width} "
-            f"x {height} pixels, and {there / 2**30:.3g} GiB are free; take smaller images or other parameters"
-        )
-
-
-def pieces_of(batch: Tensor, corruption: Corruption | None = None) -> list[slice]:
-    """Slices that cover the batch; a batch of none is one empty slice. On a CPU, bytes come four times as many."""
-    more = 4 if batch.device.type == "cpu" and corruption is not None and corruption.domain == "byte" else 1
-    count = min(max(1, more * CHUNK.get(batch.device.type, 1 << 24) // max(batch[:1].numel(), 1)), MOST_IMAGES)
-    return [slice(start, start + count) for start in range(0, max(len(batch), 1), count)]
-
-
-def _step(corruption: Corruption, terms: list[Term], batch: Tensor, keys: Tensor, as_published: bool) -> Tensor:
-    if terms == [(1.0, None)] and not as_published:
-        return batch.clone()
-    pixels = to_pixels(corruption, batch, _weighted(corruption, terms, from_pixels(corruption, batch), keys))
-    if as_published:
-        pixels = jpeg(pixels.expand(-1, 3, -1, -1), PUBLISHED_QUALITY)[:, : pixels.shape[1]]
-    return like(batch, pixels)
-
-
-def _weighted(corruption: Corruption, terms: list[Term], x: Tensor, keys: Tensor) -> Tensor:
-    """The weighted mean of results, all of the same draws; what is alike in all of them stays exactly that."""
-    made = [x if parameters is None else corruption(x, keys, parameters) for _, parameters in terms]
-    if len(made) == 1:
-        return made[0]
-    is_byte = corruption.domain == "byte"
-    made = [y.float() if is_byte else y.clamp(0.0, 1.0) for y in made]
-    mean = made[0]
-    for (weight, _), y in zip(terms[1:], made[1:], strict=True):
-        mean = mean + weight * (y - made[0])
-    return torch.round(mean).to(torch.uint8) if is_byte else mean

@@ -80,7 +80,7 @@ def ids_tensor(ids: Ids, batch: Tensor) -> Tensor:
 def given_ids(ids: Ids, batch: Tensor) -> Tensor:
     """`ids_tensor`, wherever they were given: what is drawn by ids of the CPU is known without asking a GPU."""
     if ids is None:
-        return torch.arange(len(batch), device=batch.device)
+        return _places(len(batch), batch.device)
     if isinstance(ids, str):
         if ids != "content":
             raise ValueError(f"ids must be whole numbers, one per image, or 'content'; got {ids!r}")
@@ -94,6 +94,12 @@ def given_ids(ids: Ids, batch: Tensor) -> Tensor:
         given = f"{tuple(numbers.shape)} {numbers.dtype}"
         raise ValueError(f"ids must be {len(batch)} whole numbers, one per image, got {given}")
     return numbers.long()
+
+
+@lru_cache(maxsize=8)
+def _places(count: int, device: torch.device) -> Tensor:
+    """0, 1, ...; shared: never write into it."""
+    return torch.arange(count, device=device)
 
 
 def sent(numbers: Tensor, device: torch.device) -> Tensor:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from scuff import door
+from scuff import batches, door
 from scuff.corruptions import Corruption
 from scuff.door import Resolved
 from scuff.images import ImageError, Images, open_images
@@ -127,11 +127,11 @@ def _whole_film(corruption: Corruption, parameters: Parameters, batch: Tensor, k
     """A large batch is filmed in pieces, side by side, so that no step takes much memory."""
 
     def film(part: Tensor, its_keys: Tensor) -> Iterator[Tensor]:
-        for frame in corruption(door.from_pixels(corruption, part), its_keys, parameters):
-            yield door.like(part, door.to_pixels(corruption, part, frame))
+        for frame in corruption(batches.from_pixels(corruption, part), its_keys, parameters):
+            yield batches.like(part, batches.to_pixels(corruption, part, frame))
 
-    door.check_memory(corruption, parameters, batch)
-    films = [film(batch[p], keys[p]) for p in door.pieces_of(batch)]
+    batches.check_memory(corruption, parameters, batch)
+    films = [film(batch[p], keys[p]) for p in batches.pieces_of(batch, corruption)]
     for parts in zip(*films, strict=True):
         yield parts[0] if len(parts) == 1 else torch.cat(parts)
 

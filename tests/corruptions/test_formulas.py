@@ -296,6 +296,7 @@ def test_windows_of_frost_are_cut_from_whole_textures(monkeypatch) -> None:
     from scuff.corruptions import frost_textures
 
     texture, corner = torch.tensor([0, 1, 2, 3]), torch.tensor([[0, 0], [3, 70], [100, 5], [1, 1]])
-    copied = frost_textures.windows(texture, corner, 1.3, 150, 90)
+    x = torch.rand(len(texture), 3, 150, 90, generator=torch.Generator().manual_seed(0))
+    copied = frost_textures.laid_over(x, 0.7, texture, corner, 1.3, 0.4)
     monkeypatch.setattr(frost_textures, "MOST", 0)
-    assert torch.equal(frost_textures.windows(texture, corner, 1.3, 150, 90), copied)
+    assert torch.equal(frost_textures.laid_over(x, 0.7, texture, corner, 1.3, 0.4), copied)

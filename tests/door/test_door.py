@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,8 +13,8 @@ from PIL import Image
 from torch.utils.data import DataLoader, Dataset
 
 import scuff
-from scuff.corruptions import get
-from scuff.door import pieces_of
+from scuff.batches import pieces_of
+from scuff.corruptions import get, names
 from scuff.suites import combine_suites
 
 
@@ -76,9 +77,19 @@ def test_a_long_batch_is_cut_without_a_trace(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_no_piece_of_a_batch_has_more_planes_than_an_axis_of_a_cuda_grid() -> None:
     x = torch.empty(70_000, 3, 1, 1, dtype=torch.uint8)
-    pieces = [x[piece] for piece in pieces_of(x)]
+    pieces = [x[piece] for piece in pieces_of(x, get("invert_img"))]
     assert sum(map(len, pieces)) == len(x)
     assert max(piece.shape[0] * piece.shape[1] for piece in pieces) <= 65_535
+
+
+@pytest.mark.parametrize("name", names())
+def test_pieces_leave_room_for_two_batches_on_a_gpu(name: str) -> None:
+    """One for the result, and one for the copies that a piece needs."""
+    batch = SimpleNamespace(shape=(256, 3, 224, 224), device=torch.device("cuda"))
+    pieces = pieces_of(batch, get(name))  # type: ignore[arg-type]
+    assert [piece.start for piece in pieces[1:]] == [piece.stop for piece in pieces[:-1]]
+    if len(pieces) > 1:
+        assert get(name).copies * max(piece.stop - piece.start for piece in pieces) <= 270
 
 
 def test_lengths_scale_with_the_image_and_the_reference_size_is_exact() -> None:

@@ -11,8 +11,9 @@ from golden.pictures import pictures_32, pictures_224
 from pillow_jpeg import pillow_jpeg
 
 import scuff
+from scuff.batches import from_pixels, to_pixels
 from scuff.corruptions import get
-from scuff.door import from_pixels, resolve, to_pixels
+from scuff.door import resolve
 from scuff.metrics import vif_distance
 from scuff.ops.jpeg import jpeg
 from scuff.random import image_keys

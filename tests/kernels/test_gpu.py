@@ -44,6 +44,18 @@ def test_contract(address: str) -> None:
 
 
 @pytest.mark.parametrize("address", FULL_SIZE)
+def test_at_most_two_batches_of_memory(address: str) -> None:
+    """Beyond the batch itself, the result among them; `copies` of a corruption says how many it takes at once."""
+    x = _pictures(256, 224).cuda()
+    for severity in _levels(address, 1, 3, 5):
+        scuff.corrupt(x, address, severity, check=False)
+        base = torch.cuda.memory_allocated()
+        torch.cuda.reset_peak_memory_stats()
+        scuff.corrupt(x, address, severity, check=False)
+        assert torch.cuda.max_memory_allocated() - base <= 2.05 * x.nbytes
+
+
+@pytest.mark.parametrize("address", FULL_SIZE)
 def test_contract_at_full_size(address: str) -> None:
     for severity in _levels(address, 4):
         scuff.check_corruption(address, severity, device="cuda", sizes=[(224, 224), (131, 300)], images=3)

@@ -220,6 +220,11 @@ def test_unit_to_bytes_clips_and_truncates() -> None:
     y = torch.tensor([-1.0, 0.0, 0.999 / 255, 1.0 / 255, 254.9 / 255, 1.0, 7.0]).view(1, 1, 1, 7)
     expected, fast = _both(lambda: kernels.unit_to_bytes(y, torch.empty(y.shape, dtype=torch.uint8)))
     assert fast.flatten().tolist() == expected.flatten().tolist() == [0, 0, 0, 1, 254, 255, 255]
+    for nearest in (False, True):
+        grid = kernels.bytes_to_unit(kernels.unit_to_bytes(y, torch.empty(y.shape, dtype=torch.uint8), nearest))
+        expected, fast = _both(lambda nearest=nearest: kernels.unit_on_grid(y, nearest))
+        assert torch.equal(fast, expected)
+        assert torch.equal(fast, grid)
 
 
 def test_plasma_and_crops() -> None:
@@ -228,10 +233,11 @@ def test_plasma_and_crops() -> None:
     expected, fast = _both(lambda: kernels.plasma(noise, 1.7))
     assert (fast - expected).abs().max() < 1e-6
     table = torch.rand(4, 3, 50, 60, generator=generator)
-    which, top, left = torch.tensor([0, 3, 2]), torch.tensor([0, 5, 18]), torch.tensor([28, 1, 0])
-    expected, fast = _both(lambda: kernels.crop_windows(table, which, top, left, 32, 32))
+    which, corners = torch.tensor([0, 3, 2]), torch.tensor([[0, 28], [5, 1], [18, 0]])
+    x = torch.rand(3, 3, 32, 32, generator=generator)
+    expected, fast = _both(lambda: kernels.blend_windows(x, 0.7, table, which, corners, 0.3))
     assert torch.equal(fast, expected)
-    assert torch.equal(fast[1], table[3, :, 5:37, 1:33])
+    assert torch.equal(fast[1], 0.7 * x[1] + 0.3 * table[3, :, 5:37, 1:33])
 
 
 def test_compiling_without_a_place_to_keep_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,13 +40,13 @@ noc = partial(register, family="blur", domain="real", reference=NOC, limits=LIMI
 syn2nat = partial(register, family="blur", domain="byte", reference=SYN2NAT, limits=LIMITS)
 
 
-@hendrycks(lengths=("sigma",))
+@hendrycks(lengths=("sigma",), copies=3.3)
 def gaussian_blur(x: Tensor, *, sigma: float) -> Tensor:
     """A Gaussian low-pass of standard deviation `sigma` pixels, cut at 4 sigma; edges repeat."""
     return filters.gaussian_blur(x, sigma)
 
 
-@hendrycks(lengths=("radius",))
+@hendrycks(lengths=("radius",), copies=2.3)
 def defocus_blur(x: Tensor, *, radius: float, softness: float) -> Tensor:
     """A lens out of focus: every point becomes a disk of `radius` pixels with an edge softened by a small Gaussian.
 
@@ -98,6 +98,7 @@ def _glass_ramps(shape: Shape, dx: Tensor, dy: Tensor, *, sigma: float, reach: f
     lengths=("sigma", "reach"),
     shared_draw=_draw_real_glass,
     motion=filter_motion(_glass_ramps),
+    copies=6.3,
 )
 def glass_blur(x: Tensor, dx: Tensor, dy: Tensor, *, sigma: float, reach: float, passes: float) -> Tensor:
     """Frosted glass: blur, let every pixel copy a random neighbour `passes` times, blur again.
@@ -105,8 +106,8 @@ def glass_blur(x: Tensor, dx: Tensor, dy: Tensor, *, sigma: float, reach: float,
     The original means to swap pixels but copies them, from the last pixel to the first, each one seeing the copies made
     before it; offsets run from -reach to reach - 1. Both are kept: they are what the published images show.
     """
-    blurred = filters.gaussian_blur(x, sigma)
-    pixels = kernels.unit_to_bytes(blurred, torch.empty(x.shape, dtype=torch.uint8, device=x.device))
+    pixels = torch.empty(x.shape, dtype=torch.uint8, device=x.device)
+    pixels = kernels.unit_to_bytes(filters.gaussian_blur(x, sigma), pixels)
     for step in range(math.ceil(passes)):
         pixels = kernels.local_copies(pixels, dy[:, step], dx[:, step], int(reach))
     return filters.gaussian_blur(kernels.bytes_to_unit(pixels), sigma)
@@ -153,7 +154,7 @@ def zoom_blur(x: Tensor, *, steps: int, step: float) -> Tensor:
 # --- kernels drawn per image ----------------------------------------------------------------------------------------
 
 
-@noc(draw=lambda keys, shape, *, share: {"share": pick(keys, share)}, ranges=("share",))
+@noc(draw=lambda keys, shape, *, share: {"share": pick(keys, share)}, ranges=("share",), copies=3.1)
 def mixed_box_blur(x: Tensor, share: Tensor) -> Tensor:
     """A share of the picture replaced by its blur: five 3 x 3 means, black beyond the border."""
     blurred = x
@@ -186,7 +187,7 @@ def _draw_gaussian(keys: Tensor, shape: Shape, *, size: Range | int) -> dict[str
     return {"offsets": offsets, "weights": weights}
 
 
-@syn2nat(draw=_draw_gaussian, domain="real", bytes_too=True, lengths=("size",), ranges=("size",))
+@syn2nat(draw=_draw_gaussian, domain="real", bytes_too=True, lengths=("size",), ranges=("size",), copies=3.1)
 def kernel_gaussian_blur(x: Tensor, offsets: Tensor, weights: Tensor) -> Tensor:
     """A Gaussian whose kernel's size each image draws; its deviation follows from the size by OpenCV's rule."""
     return filters.separable(x, offsets, weights, "mirror")

@@ -49,13 +49,17 @@ def color_distortion(pixels: Tensor, shift: Tensor) -> Tensor:
     return map_levels(pixels, lambda level: round8(level + shift[..., None]))
 
 
-@noc(draw=lambda keys, shape, *, share: {"share": pick(keys, share)}, ranges=("share",))
+@noc(draw=lambda keys, shape, *, share: {"share": pick(keys, share)}, ranges=("share",), copies=3.6)
 def gray_scale(pixels: Tensor, share: Tensor) -> Tensor:
     """Colours that fade: a share of every pixel is replaced by its grey."""
     return kernels.mix_grey(pixels, share)
 
 
-@noc(draw=lambda keys, shape, *, turn: {"turn": pick(keys, turn) * fair_signs(keys, "sign")}, ranges=("turn",))
+@noc(
+    draw=lambda keys, shape, *, turn: {"turn": pick(keys, turn) * fair_signs(keys, "sign")},
+    ranges=("turn",),
+    copies=7.5,
+)
 def hue(pixels: Tensor, turn: Tensor) -> Tensor:
     """All hues turned on the colour circle, in Pillow's 256 steps; half a turn is the most."""
     step = torch.trunc(255.0 * turn)[:, None]
@@ -132,7 +136,7 @@ def _draw_jitter(keys: Tensor, shape: Shape, *, strength: float) -> dict[str, Te
     }
 
 
-@syn2nat(draw=_draw_jitter)
+@syn2nat(draw=_draw_jitter, copies=3.9)
 def color_jitter(pixels: Tensor, factors: Tensor, hue: Tensor, order: Tensor) -> Tensor:
     """Brightness, contrast, saturation and hue changed at random, one after the other in random order.
 
@@ -162,7 +166,7 @@ def _wrapped(levels: Tensor) -> Tensor:
     return torch.trunc(levels).to(torch.int32).remainder(256).to(torch.uint8)
 
 
-@mintun()
+@mintun(copies=8.0)
 def bleach_bypass(pixels: Tensor, *, amount: float) -> Tensor:
     """Film developed without its bleach: harsh contrast over muted colours.
 
@@ -176,7 +180,7 @@ def bleach_bypass(pixels: Tensor, *, amount: float) -> Tensor:
     return _wrapped((1.0 - share) * v + 255.0 * share * ((1.0 - light) * dark_mix + light * light_mix))
 
 
-@mintun()
+@mintun(copies=6.3)
 def technicolor(pixels: Tensor, *, amount: float) -> Tensor:
     """Three-strip film: each channel is multiplied by the mattes of the other two. Values above 255 wrap: kept."""
     v = pixels.float()
@@ -193,7 +197,7 @@ def _draw_palette(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     }
 
 
-@mintun(draw=_draw_palette)
+@mintun(draw=_draw_palette, copies=9.0)
 def pseudocolor(pixels: Tensor, smoothness: Tensor, palette: Tensor, *, amount: float) -> Tensor:
     """Lightness painted with a random palette of five colours, mixed in by a twentieth per unit.
 
@@ -217,13 +221,13 @@ def _draw_sign(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     return {"sign": fair_signs(keys, "sign")}
 
 
-@mintun(draw=_draw_sign, domain="unit")
+@mintun(draw=_draw_sign, domain="unit", copies=3.7)
 def hue_shift(x: Tensor, sign: Tensor, *, amount: float) -> Tensor:
     """All hues turned by a twentieth of the colour circle per unit, one way or the other."""
     return kernels.shift_hue(x, 0.05 * amount * sign)
 
 
-@mintun(draw=_draw_sign)
+@mintun(draw=_draw_sign, copies=4.6)
 def color_balance(pixels: Tensor, sign: Tensor, *, amount: float) -> Tensor:
     """Colours a tenth stronger or paler per unit, about the pixel's own grey."""
     v = pixels.float()

@@ -11,12 +11,10 @@ from scuff import kernels, random
 from scuff.corruptions.draws import Shape, largest, pick, pick_whole
 from scuff.corruptions.motion import Motion, field_motion, shifted
 from scuff.corruptions.registry import HENDRYCKS, MICHAELIS, NOC, SYN2NAT, register
-from scuff.kernels import portable
 from scuff.kernels.constants import constant
 from scuff.kernels.portable import divide
 from scuff.kernels.reference.filters import affine_reads
 from scuff.ops import filters, jpeg, resize, warp
-from scuff.ops.colour import scale_saturation
 from scuff.ops.tables import map_levels, round8
 from scuff.ranges import Range
 
@@ -44,14 +42,14 @@ syn2nat = partial(register, family="digital", domain="byte", reference=SYN2NAT, 
 @hendrycks()
 def contrast(x: Tensor, *, gain: float) -> Tensor:
     """Flat light: the distance of each channel from its own mean over the image shrinks to `gain`."""
-    mean = portable.mean(x).float()[..., None, None]
+    mean = kernels.plane_means(x).float()[..., None, None]
     return (x - mean).mul_(gain).add_(mean)
 
 
 @hendrycks(colour=True)
 def saturate(x: Tensor, *, gain: float, shift: float) -> Tensor:
     """Colours paler or stronger: the saturation of HSV becomes gain * S + shift. A shift tints neutral greys red."""
-    return scale_saturation(x, gain, shift)
+    return kernels.scale_saturation(x, gain, shift)
 
 
 def _draw_elastic(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
@@ -84,7 +82,7 @@ def _elastic_motion(
     return Motion(shape[1:], rows=rows, columns=columns, ghosts=kneaded.filled())
 
 
-@hendrycks(draw=_draw_elastic, lengths=("alpha", "sigma", "jitter"), motion=_elastic_motion)
+@hendrycks(draw=_draw_elastic, lengths=("alpha", "sigma", "jitter"), motion=_elastic_motion, copies=4.9)
 def elastic_transform(
     x: Tensor, pull: Tensor, dx: Tensor, dy: Tensor, *, alpha: float, sigma: float, jitter: float
 ) -> Tensor:
@@ -93,10 +91,10 @@ def elastic_transform(
     Three control points move by up to `jitter` pixels; a field of noise, smoothed by `sigma` and scaled by `alpha`
     pixels, moves every pixel. The affine step mirrors at the border, the other one reflects.
     """
-    back = warp.pulled(x.shape, pull, jitter)
+    field, back = _smooth(dx, dy, sigma), warp.pulled(x.shape, pull, jitter)
     if back is not None:
         x = kernels.sample_affine(x, back.float(), "mirror")
-    return kernels.sample_displaced(x, _smooth(dx, dy, sigma), alpha, "reflect")
+    return kernels.sample_displaced(x, field, alpha, "reflect")
 
 
 def _draw_knead(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
@@ -148,7 +146,7 @@ def quantization(pixels: Tensor, levels: Tensor) -> Tensor:
     return map_levels(pixels, lambda level: round8(255.0 * torch.round(divide(steps * level, 255.0)) / steps))
 
 
-@noc(draw=lambda keys, shape, *, factor: {"shrink": pick(keys, factor)}, ranges=("factor",))
+@noc(draw=lambda keys, shape, *, factor: {"shrink": pick(keys, factor)}, ranges=("factor",), copies=3.3)
 def thumbnail_resize(pixels: Tensor, shrink: Tensor, *, factor: Range | float) -> Tensor:
     """A thumbnail blown up: shrunk by a factor of its own, and enlarged again, both by Pillow's bilinear filter."""
     return resize.through_thumbnail(pixels.float(), shrink, largest(factor)).to(torch.uint8)
@@ -163,6 +161,7 @@ def _block_motion(shape: Shape, side: Tensor) -> Motion:
     domain="real",
     ranges=("size",),
     motion=_block_motion,
+    copies=3.3,
 )
 def block_mean(x: Tensor, side: Tensor, *, size: Range | int) -> Tensor:
     """Coarse pixels: means of squares of 2, 3 or 4 pixels. Rows and columns left over repeat the outer squares."""

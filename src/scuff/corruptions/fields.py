@@ -70,7 +70,7 @@ def _draw_plasma(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     }
 
 
-@mintun(draw=_draw_plasma, colour=True)
+@mintun(draw=_draw_plasma, colour=True, copies=3.1)
 def plasma_noise(x: Tensor, time: Tensor, rounds: Tensor, sharpness: Tensor, scale: Tensor, *, amount: float) -> Tensor:
     """Coloured waves folded into each other. The image also darkens: waves around 0 replace a share of it."""
     waves = kernels.plasma_waves(time, rounds, sharpness, scale, *x.shape[-2:])
@@ -86,7 +86,7 @@ def _draw_voronoi(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     }
 
 
-@mintun(draw=_draw_voronoi)
+@mintun(draw=_draw_voronoi, copies=3.7)
 def voronoi_noise(x: Tensor, twist: Tensor, density: Tensor, size: Tensor, sign: Tensor, *, amount: float) -> Tensor:
     """Cells like those of a leaf, lighter or darker than the image by up to 12.75 levels per unit."""
     height, width = x.shape[-2:]
@@ -109,7 +109,7 @@ def _draw_perlin(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     }
 
 
-@mintun(draw=_draw_perlin)
+@mintun(draw=_draw_perlin, copies=2.4)
 def perlin_noise(x: Tensor, gradients: Tensor, order: Tensor, *, amount: float) -> Tensor:
     """Clouds of Perlin turbulence, mixed in by a twentieth per unit. They are light, so dark parts fade."""
     clouds = (0.5 * kernels.perlin_turbulence(gradients, order, *x.shape[-2:]) + 0.5).clamp(0.0, 1.0)
@@ -120,13 +120,13 @@ def _draw_phases(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     return {"phases": random.uniform(keys, "phases", shape)}
 
 
-@mintun(draw=_draw_phases)
+@mintun(draw=_draw_phases, copies=11.5)
 def blue_noise(x: Tensor, phases: Tensor, *, amount: float) -> Tensor:
     """Noise whose amplitude rises with frequency, each channel for itself."""
     return _add(x, kernels.spectrum_noise(phases, "blue"), 19.6 * amount)
 
 
-@mintun(draw=_draw_phases)
+@mintun(draw=_draw_phases, copies=11.5)
 def brownish_noise(x: Tensor, phases: Tensor, *, amount: float) -> Tensor:
     """Noise of the lowest frequencies, each channel for itself: soft blotches and a cast of colour."""
     return _add(x, kernels.spectrum_noise(phases, "brownish"), 6.4 * amount)
@@ -147,7 +147,7 @@ def _draw_sparkles(keys: Tensor, shape: Shape, *, amount: float) -> dict[str, Te
     }
 
 
-@mintun(draw=_draw_sparkles)
+@mintun(draw=_draw_sparkles, copies=4.4)
 def sparkles(x: Tensor, centre: Tensor, count: Tensor, lengths: Tensor) -> Tensor:
     """Five stars of light with many rays; their reach grows with `amount`."""
     dark = torch.ones_like(x[:, 0])
@@ -165,7 +165,7 @@ def _draw_inverse_sparkles(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     }
 
 
-@mintun(draw=_draw_inverse_sparkles)
+@mintun(draw=_draw_inverse_sparkles, copies=3.4)
 def inverse_sparkles(x: Tensor, centre: Tensor, count: Tensor, lengths: Tensor, *, amount: float) -> Tensor:
     """The image seen through a star-shaped hole: away from it everything fades to white."""
     glow, profile = textures.rays(centre, count, lengths, *x.shape[-2:])

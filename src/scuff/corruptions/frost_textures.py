@@ -44,15 +44,20 @@ def _factor(name: str, scale: float, height: int, width: int) -> float:
     return max(scale, (height + 1) / rows, (width + 1) / columns)
 
 
-def windows(texture: Tensor, corner: Tensor, scale: float, height: int, width: int) -> Tensor:
-    """A window (3, height, width) of the given texture at the given corner (row, column) for each image, in [0, 1].
+def laid_over(x: Tensor, keep: float, texture: Tensor, corner: Tensor, scale: float, share: float) -> Tensor:
+    """`keep` times images and `share` times, for each, a window of the given texture at the given corner (row, column).
 
     Large textures are never made as a whole: only the windows are.
     """
+    height, width = x.shape[-2:]
     rows, columns = (max(side) for side in zip(*sizes(scale, height, width), strict=True))
     if len(FILES) * 3 * rows * columns <= MOST:
-        table = _table(scale, height, width, texture.device)
-        return kernels.crop_windows(table, texture, corner[:, 0], corner[:, 1], height, width)
+        return kernels.blend_windows(x, keep, _table(scale, height, width, x.device), texture, corner, share)
+    return _windows(texture, corner, scale, height, width).mul_(share).add_(keep * x)
+
+
+def _windows(texture: Tensor, corner: Tensor, scale: float, height: int, width: int) -> Tensor:
+    """A window (3, height, width) for each image, in [0, 1]."""
     out = torch.empty(len(texture), 3, height, width)
     for row, number, (top, left) in zip(out, texture.tolist(), corner.tolist(), strict=True):
         factor = _factor(FILES[number], scale, height, width)

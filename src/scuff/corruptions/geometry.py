@@ -101,7 +101,7 @@ def _stretch_motion(shape: Shape, removed: Tensor, down: Tensor) -> Motion:
     return matrix_motion(shape, entries)
 
 
-@noc(draw=_draw_stretch, lengths=("cut",), ranges=("cut",), motion=_stretch_motion)
+@noc(draw=_draw_stretch, lengths=("cut",), ranges=("cut",), motion=_stretch_motion, copies=3.3)
 def stretch(pixels: Tensor, removed: Tensor, down: Tensor) -> Tensor:
     """The upper or the left part cut off, and what is left stretched over the whole picture again."""
     none = torch.zeros_like(removed)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-import torch
 from torch import Tensor
 
 from scuff import kernels, random
@@ -55,7 +54,7 @@ def shot_noise(x: Tensor, u: Tensor, *, photons: float) -> Tensor:
 
     The counts are quantiles at the drawn uniforms `u`, so the draw does not depend on the picture.
     """
-    return divide(kernels.poisson_quantile(u.flatten(1), (x * photons).flatten(1)).view(x.shape), photons)
+    return kernels.photon_noise(u, x, photons)
 
 
 def _draw_impulses(keys: Tensor, shape: Shape, *, amount: float) -> dict[str, Tensor]:
@@ -65,14 +64,14 @@ def _draw_impulses(keys: Tensor, shape: Shape, *, amount: float) -> dict[str, Te
 
 def _draw_nested_impulses(keys: Tensor, shape: Shape, *, amount: float) -> dict[str, Tensor]:
     """A value that is hit stays hit as the amount grows, and keeps its colour."""
-    salt = random.bernoulli(keys, "colour", shape, probability=0.5)
-    return {"replaced": random.uniform(keys, "impulse", shape) <= amount, "salt": salt}
+    replaced = random.uniform(keys, "impulse", shape) <= amount
+    return {"replaced": replaced, "salt": replaced & random.bernoulli(keys, "colour", shape, probability=0.5)}
 
 
 @hendrycks(draw=_draw_impulses, shared_draw=_draw_nested_impulses)
 def impulse_noise(x: Tensor, replaced: Tensor, salt: Tensor) -> Tensor:
     """Salt and pepper from bit errors: a share `amount` of all values becomes 1 or 0, with equal chances."""
-    return torch.where(replaced, salt.to(x.dtype), x)
+    return x.masked_fill(replaced, 0.0).masked_fill_(salt, 1.0)
 
 
 # --- strength drawn per image ---------------------------------------------------------------------------------------
@@ -89,7 +88,7 @@ def half_normal_noise(x: Tensor, noise: Tensor, *, folded: int) -> Tensor:
     The paper's text has x + n. The original code takes the absolute value, and its severities and reference errors
     belong to that: `folded` 1 is the code, 0 the text.
     """
-    return x + (noise.abs() if folded else noise)
+    return noise.abs().add_(x) if folded else x + noise
 
 
 def _draw_salt_pepper(keys: Tensor, shape: Shape, *, probability: Range | float) -> dict[str, Tensor]:
@@ -144,7 +143,7 @@ def _draw_iso(keys: Tensor, shape: Shape, *, color_shift: Range | float, intensi
     }
 
 
-@syn2nat(draw=_draw_iso, colour=True, ranges=("color_shift", "intensity"))
+@syn2nat(draw=_draw_iso, colour=True, ranges=("color_shift", "intensity"), copies=6.0)
 def iso_noise(x: Tensor, intensity: Tensor, u: Tensor, turn: Tensor) -> Tensor:
     """A camera at high sensitivity: grains of light, and hues that wander from pixel to pixel.
 
@@ -152,7 +151,7 @@ def iso_noise(x: Tensor, intensity: Tensor, u: Tensor, turn: Tensor) -> Tensor:
     normal share of the circle, of deviation `color_shift` * `intensity`.
     """
     hue, light, saturation = kernels.to_hls(x)
-    variance = portable.mean(light.square()) - portable.mean(light).square()
+    variance = kernels.plane_means(light.square()) - kernels.plane_means(light).square()
     deviation = portable.square_root(variance.clamp(min=0.0)).float()
     rate = (255.0 * intensity * deviation)[:, None, None].expand_as(u)
     grains = divide(kernels.poisson_quantile(u.flatten(1), rate.flatten(1)).view(u.shape), 255.0)

@@ -58,7 +58,9 @@ class Corruption:
     their shape and the parameters, for what needs much more memory than some copies of the images: how many numbers it
     holds at once. `shared_draw` takes the place of `draw` where severities share their draws, if `draw` would turn a
     small step of a parameter into another picture. `motion` says what becomes of places. It takes the shape of an
-    image, then the draws and parameters that it names; without one, all places stay.
+    image, then the draws and parameters that it names; without one, all places stay. `copies` says how many copies of
+    the images, in float32, there are at once on a GPU, if these are more than two: what is drawn, what is made on the
+    way, and the result.
     """
 
     name: str
@@ -77,6 +79,10 @@ class Corruption:
     memory: Memory | None = None
     shared_draw: Callable[..., dict[str, Tensor]] | None = None
     motion: Motions | None = None
+    copies: float = 2.0
+
+    def __hash__(self) -> int:  # `limits` has none
+        return hash(self.name)
 
     @property
     def text(self) -> str:
@@ -187,6 +193,7 @@ def register(
     memory: Memory | None = None,
     shared_draw: Callable[..., dict[str, Tensor]] | None = None,
     motion: Motions | None = None,
+    copies: float = 2.0,
 ) -> Callable[[AnyApply], AnyApply]:
     """Register the decorated `apply` under its own name. Plug-ins use the same decorator.
 
@@ -206,7 +213,9 @@ def register(
             name, family, draw, apply, domain, colour, lengths, ranges, sequence, before_crop, reference, bytes_too
         )
         own = {p: limit for p, limit in (limits or {}).items() if p in corruption.parameters}
-        corruption = replace(corruption, limits=own, memory=memory, shared_draw=shared_draw, motion=motion)
+        corruption = replace(
+            corruption, limits=own, memory=memory, shared_draw=shared_draw, motion=motion, copies=copies
+        )
         for what, given in (("a length", lengths), ("a range", ranges)):
             unknown = [p for p in given if p not in corruption.parameters]
             if unknown:

@@ -50,6 +50,7 @@ def _grey_cells(shape: tuple[int, ...], angle: Tensor, size: Tensor, hidden: Ten
     draw=_draw_checkerboard,
     memory=lambda images, shape, _: 4 * images * (2 * _cells_each_way(shape)) ** 2,
     motion=cover(_grey_cells),
+    copies=2.8,
 )
 def checkerboard_cutout(x: Tensor, angle: Tensor, size: Tensor, hidden: Tensor) -> Tensor:
     """A turned chessboard of which a tenth of the black cells per unit of `amount` is grey.
@@ -101,7 +102,11 @@ def _missing(shape: tuple[int, ...], phases: Tensor, *, amount: float) -> Tensor
     return kernels.spectrum_noise(phases, "blue")[:, 0] <= 0.3 * amount - 2.5
 
 
-@mintun(draw=lambda keys, shape: {"phases": random.uniform(keys, "phases", (1, *shape[1:]))}, motion=cover(_missing))
+@mintun(
+    draw=lambda keys, shape: {"phases": random.uniform(keys, "phases", (1, *shape[1:]))},
+    motion=cover(_missing),
+    copies=4.1,
+)
 def blue_noise_sample(x: Tensor, phases: Tensor, *, amount: float) -> Tensor:
     """Pixels missing, evenly scattered: black where blue noise is below 0.3 amount - 2.5 deviations."""
     return torch.where(_missing(x.shape, phases, amount=amount)[:, None], 0.0, x)

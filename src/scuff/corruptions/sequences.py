@@ -20,7 +20,6 @@ from scuff.corruptions.motion import Motion, matrix_motion, ramps, shifted
 from scuff.corruptions.registry import HENDRYCKS, register
 from scuff.kernels import portable
 from scuff.ops import filters, warp
-from scuff.ops.colour import shift_value
 from scuff.ranges import Range
 
 Frames = Iterator[Tensor]
@@ -165,7 +164,7 @@ def snow_frames(
 def brightness_frames(x: Tensor, *, frames: int, first: float, step: float) -> Frames:
     """Daylight that comes and goes: the value of HSV moves by first, first + step, ...; at 0 the picture is itself."""
     for shift in _values(frames, first, step):
-        yield shift_value(x, shift)
+        yield kernels.shift_value(x, shift)
 
 
 @sequence(draw=weather.draw_drops, colour=True, lengths=("sigma",))

@@ -42,7 +42,7 @@ def _draw_drops(keys: Tensor, shape: Shape, *, count: Range | int, scale: float)
     return draw_centres(keys, shape, count, scale, stamps.disc)
 
 
-@noc(draw=_draw_drops, lengths=("scale",), ranges=("count",), memory=shapes_memory)
+@noc(draw=_draw_drops, lengths=("scale",), ranges=("count",), memory=shapes_memory, copies=2.7)
 def rain(x: Tensor, places: Tensor, kinds: Tensor, *, scale: float) -> Tensor:
     """Drops on a window: discs of 13 pixels, each of which takes what it covers halfway to white."""
     drops = stamps.coverage(places, kinds, (stamps.disc(scale),), *x.shape[-2:])
@@ -85,7 +85,9 @@ def _puff_box(size: Tensor) -> Tensor:
     return torch.floor(divide(size, 10.0)).clamp(min=1.0).to(torch.int32)
 
 
-@syn2nat(draw=_draw_puffs, ranges=("strength",), motion=lambda shape, size: _box_motion(shape, _puff_box(size)))
+@syn2nat(
+    draw=_draw_puffs, ranges=("strength",), motion=lambda shape, size: _box_motion(shape, _puff_box(size)), copies=3.0
+)
 def random_fog(
     pixels: Tensor, strength: Tensor, size: Tensor, places: Tensor, used: Tensor, *, opacity: float
 ) -> Tensor:
@@ -208,7 +210,15 @@ def _flare_pixels(images: int, shape: tuple[int, ...], parameters: Parameters) -
     return 25 * images * largest(parameters["circles"]) * math.pi * max(1.0, reach) ** 2
 
 
-@syn2nat(draw=_draw_flare, domain="real", colour=True, lengths=("radius",), ranges=("circles",), memory=_flare_pixels)
+@syn2nat(
+    draw=_draw_flare,
+    domain="real",
+    colour=True,
+    lengths=("radius",),
+    ranges=("circles",),
+    memory=_flare_pixels,
+    copies=4.0,
+)
 def random_sun_flare(
     x: Tensor, sun: Tensor, places: Tensor, reach: Tensor, share: Tensor, colour: Tensor, *, radius: int
 ) -> Tensor:

@@ -54,6 +54,7 @@ def _refracted(down: Tensor, across: Tensor, amount: float) -> Sources:
 @mintun(
     draw=draw_caustics,
     motion=field_motion(lambda shape, time, size, *, amount: _refracted(*_slopes(shape, time, size), amount)),
+    copies=3.7,
 )
 def caustic_refraction(x: Tensor, time: Tensor, size: Tensor, *, amount: float) -> Tensor:
     """The image under moving water: bent by the slopes of a caustic pattern, and lit by them."""
@@ -92,7 +93,7 @@ def _twirled(shape: tuple[int, ...], twirl: Tensor, *, amount: float) -> Sources
     return torch.where(moves, source_y, rows), torch.where(moves, source_x, columns)
 
 
-@mintun(draw=_draw_twirls, motion=field_motion(_twirled))
+@mintun(draw=_draw_twirls, motion=field_motion(_twirled), copies=2.7)
 def pinch_and_twirl(x: Tensor, twirl: Tensor, *, amount: float) -> Tensor:
     """A grid of lenses that squeeze the image and turn it, each one way or the other."""
     return kernels.sample_bilinear(x, *_twirled(x.shape, twirl, amount=amount), border="zeros")
@@ -122,7 +123,12 @@ def _fish_eye_motion(shape: Shape, centres: Tensor, *, amount: float) -> Motion:
     return Motion(shape[1:], rows=rows, columns=columns)
 
 
-@mintun(draw=_draw_lenses, memory=lambda images, shape, _: 4 * images * _lens_count(shape), motion=_fish_eye_motion)
+@mintun(
+    draw=_draw_lenses,
+    memory=lambda images, shape, _: 4 * images * _lens_count(shape),
+    motion=_fish_eye_motion,
+    copies=3.3,
+)
 def fish_eye(x: Tensor, centres: Tensor, *, amount: float) -> Tensor:
     """Hundreds of small drops on the lens, one after the other, each bending what the earlier ones have bent.
 
@@ -181,7 +187,7 @@ def ripple(x: Tensor, wavelength: Tensor, phase: Tensor, *, amount: float) -> Te
     return kernels.sample_bilinear(x, *_rippled(x.shape, wavelength, phase, amount=amount), border="zeros")
 
 
-@mintun(draw=lambda keys, shape: {"twist": random.uniform(keys, "twist", (), 0.0, 10.0)})
+@mintun(draw=lambda keys, shape: {"twist": random.uniform(keys, "twist", (), 0.0, 10.0)}, copies=2.4)
 def scatter(x: Tensor, twist: Tensor, *, amount: float) -> Tensor:
     """Every pixel read from a place up to a hundredth of the side per unit away, by a hash of its own place."""
     height, width = x.shape[-2:]
@@ -224,6 +230,7 @@ def _between_corners(shape: tuple[int, ...], jitter: Tensor, *, amount: float) -
 @mintun(
     draw=lambda keys, shape: {"jitter": random.uniform(keys, "jitter", (4, 2), -1.0, 1.0)},
     motion=field_motion(_between_corners, -0.5),
+    copies=2.8,
 )
 def quadrilateral_no_bars(x: Tensor, jitter: Tensor, *, amount: float) -> Tensor:
     """The four corners pulled apart by up to a thirtieth of the side per unit; gaps show the unwarped image."""
@@ -247,6 +254,7 @@ def _tilted(shape: tuple[int, ...], sign: Tensor, *, amount: float) -> Sources:
 @mintun(
     draw=lambda keys, shape: {"sign": fair_signs(keys, "sign", (6,))},
     motion=field_motion(_tilted, -0.5),
+    copies=2.8,
 )
 def perspective_no_bars(x: Tensor, sign: Tensor, *, amount: float) -> Tensor:
     """A tilted view; gaps show the unwarped image. Only the signs are random, and the tilt itself has none."""
@@ -257,7 +265,7 @@ def _draw_directions(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     return {"angle": random.uniform(keys, "angle", (3,), 0.0, 2 * math.pi)}
 
 
-@mintun(draw=_draw_directions, family="aberration", domain="byte", colour=True, motion=no_motion)
+@mintun(draw=_draw_directions, family="aberration", domain="byte", colour=True, motion=no_motion, copies=4.4)
 def chromatic_abberation(pixels: Tensor, angle: Tensor, *, amount: float) -> Tensor:
     """Each channel shifted its own way, a hundredth of the side per unit (the name's spelling is the original's).
 
@@ -275,7 +283,7 @@ def _draw_order(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     return {"order": random.permutation(keys, "order", 3)}
 
 
-@mintun(draw=_draw_order, family="aberration", domain="byte", colour=True, motion=no_motion)
+@mintun(draw=_draw_order, family="aberration", domain="byte", colour=True, motion=no_motion, copies=5.4)
 def transverse_chromatic_abberation(pixels: Tensor, order: Tensor, *, amount: float) -> Tensor:
     """Each channel magnified differently, by 0, 2.5 and 5 per cent per unit, in random order; all of them smoothed."""
     at = []
@@ -293,7 +301,7 @@ def transverse_chromatic_abberation(pixels: Tensor, order: Tensor, *, amount: fl
 ROTATIONS = 21
 
 
-@mintun(family="aberration")
+@mintun(family="aberration", copies=7.6)
 def circular_motion_blur(x: Tensor, *, amount: float) -> Tensor:
     """A camera that turns about its axis by up to 1.5 degrees per unit either way; corners fade to black."""
     height, width = x.shape[-2:]

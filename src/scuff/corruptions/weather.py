@@ -14,7 +14,6 @@ from scuff.corruptions.motion import Motion
 from scuff.corruptions.registry import HENDRYCKS, register
 from scuff.kernels.constants import constant
 from scuff.ops import edges, filters
-from scuff.ops.colour import shift_value
 from scuff.ops.resize import clipped_zoom
 from scuff.ops.textures import plasma_size
 from scuff.ranges import Range
@@ -46,7 +45,7 @@ def _draw_snow(keys: Tensor, shape: Shape, *, mean: float, std: float) -> dict[s
     }
 
 
-@hendrycks(draw=_draw_snow, lengths=("zoom", "radius", "sigma"))
+@hendrycks(draw=_draw_snow, lengths=("zoom", "radius", "sigma"), copies=2.8)
 def snow(
     x: Tensor, layer: Tensor, angle: Tensor, *, zoom: float, threshold: float, radius: int, sigma: float, keep: float
 ) -> Tensor:
@@ -85,8 +84,7 @@ def frost(x: Tensor, texture: Tensor, corner: Tensor, *, keep: float, ice: float
     The textures are our own, synthesised to the published statistics of the originals (see docs/frost.md). `scale` is
     their size relative to a 224-pixel image.
     """
-    window = frost_textures.windows(texture, corner, scale, *x.shape[-2:])
-    return window.mul_(ice).add_(keep * x)
+    return frost_textures.laid_over(x, keep, texture, corner, scale, ice)
 
 
 def _draw_fog(keys: Tensor, shape: Shape, *, decay: float) -> dict[str, Tensor]:
@@ -109,7 +107,7 @@ def fog(x: Tensor, cloud: Tensor, *, strength: float) -> Tensor:
 @hendrycks()
 def brightness(x: Tensor, *, shift: float) -> Tensor:
     """Daylight that varies: the value of HSV moves by `shift`, hue and saturation stay."""
-    return shift_value(x, shift)
+    return kernels.shift_value(x, shift)
 
 
 WATER = (175.0 / 255.0, 238.0 / 255.0, 238.0 / 255.0)
@@ -130,7 +128,7 @@ def _spatter_motion(shape: Shape, layer: Tensor, *, sigma: float, threshold: flo
     return Motion(shape[1:], covered=None if water > 0 else _muddy(layer, sigma, threshold, mud)[:, 0] > 0)
 
 
-@hendrycks(draw=draw_drops, colour=True, lengths=("sigma", "mud"), motion=_spatter_motion)
+@hendrycks(draw=draw_drops, colour=True, lengths=("sigma", "mud"), motion=_spatter_motion, copies=4.6)
 def spatter(x: Tensor, layer: Tensor, *, sigma: float, threshold: float, water: float, mud: float) -> Tensor:
     """Drops on the lens: rain that brightens (`water` > 0 is its strength) or mud that covers.
 
@@ -161,8 +159,8 @@ def _wet_relief(layer: Tensor) -> Tensor:
     """
     drops = torch.floor(255.0 * layer[:, 0]).to(torch.int32).remainder(256)
     distance = kernels.chamfer_distance(edges.canny(drops, 50, 150), cap=20.0)
-    relief = edges.equalise(torch.floor(edges.box3(distance)))
-    relief = torch.round(edges.box3(edges.emboss(relief)))
+    relief = kernels.equalise(torch.floor(kernels.mean_of_nine(distance)))
+    relief = torch.round(kernels.mean_of_nine(kernels.emboss(relief)))
     lit = (drops * relief)[:, None]
     strongest = lit.amax((1, 2, 3), keepdim=True)
     return torch.where(strongest > 0, lit / strongest, 0.0)

@@ -27,6 +27,7 @@ from scuff.kernels.reference.matrices import *
 from scuff.kernels.reference.operations import *
 from scuff.kernels.reference.pixels import *
 from scuff.kernels.reference.random import *
+from scuff.kernels.reference.relief import *
 from scuff.kernels.reference.shapes import *
 from scuff.kernels.reference.spectra import *
 from scuff.kernels.reference.textures import *

@@ -80,16 +80,7 @@ def whole(x: Tensor, bits: int) -> Tensor:
     Sums and products of whole numbers are exact while they stay below 2**53, so their order, which libraries choose
     for themselves, cannot show.
     """
-    return torch.floor(x.double() * 2.0**bits)
-
-
-def mean(x: Tensor) -> Tensor:
-    """The float64 mean over the last two axes of float32 in [0, 1], in units of 2**-32: exact sums, so no order shows.
-
-    All 256 levels are whole in these units, so that the mean of a flat picture is its level.
-    """
-    total = (x * 2.0**32).to(torch.int64).sum((-2, -1))
-    return divide(total.double(), 2.0**32 * x.shape[-2] * x.shape[-1])
+    return (x.double() * 2.0**bits).floor_()
 
 
 # --- numbers on the host --------------------------------------------------------------------------------------------

@@ -13,29 +13,6 @@ Any width works, also wider than the image: reflections repeat.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-import torch
-from torch import Tensor
-
-from scuff.kernels.borders import fold
+from scuff.kernels.borders import fold, pad, padded_index
 
 __all__ = ["fold", "pad", "padded_index"]
-
-
-@lru_cache(maxsize=256)
-def padded_index(length: int, before: int, after: int, border: str, device: torch.device) -> Tensor:
-    """Indices that turn an axis into its padded version."""
-    return fold(torch.arange(-before, length + after), length, border).to(device)
-
-
-def pad(x: Tensor, rows: tuple[int, int], columns: tuple[int, int], border: str) -> Tensor:
-    """Extend (N, C, H, W) by (before, after) rows and columns."""
-    for axis, (before, after) in ((2, rows), (3, columns)):
-        if before or after:
-            length = x.shape[axis]
-            index = padded_index(length, before, after, border, x.device)
-            # the image itself is copied as a whole: a gather would look up every pixel
-            sides = (x.index_select(axis, part) for part in (index[:before], index[before + length :]))
-            x = torch.cat((next(sides), x, next(sides)), axis)
-    return x

@@ -12,6 +12,7 @@ from torch import Tensor
 from scuff import kernels
 from scuff.kernels import portable
 from scuff.kernels.constants import constant
+from scuff.kernels.reference.filters import line_offsets
 from scuff.kernels.reference.matrices import UNIT
 from scuff.ops.borders import fold, pad, padded_index
 
@@ -77,6 +78,7 @@ def _gaussian_matrix(length: int, sigma: float, truncate: float, border: str, de
 # --- wide filters of large images: the same work for each pixel, however wide -----------------------------------------
 
 
+@lru_cache(maxsize=256)
 def spacing(width: float) -> int:
     """The largest product of threes and fives that is not above `width`; at least 1.
 
@@ -196,6 +198,7 @@ def line_taps(first: Tensor, last: Tensor, most: int) -> tuple[Tensor, Tensor, T
 # --- disks ----------------------------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=64)
 def disk_kernel(radius: float, softness: float) -> np.ndarray:
     """A disk softened by a small Gaussian, float32, on a grid of at least 17 x 17.
 
@@ -281,35 +284,33 @@ def _smear_shortly(x: Tensor, angle: Tensor | float, radius: int, sigma: float) 
     long. So their number does not grow with the image.
     """
     step = spacing(radius / LONG)
-    weights = [portable.gaussian(t, sigma) for t in range(2 * radius + 1)]
     if step > 1:
         x = kernels.correlate(x.float(), *_motion_plan(x, angle, range(step), (1.0 / step,) * step))
+    return x, (range(0, 2 * radius + 1, step), _smear_weights(radius, sigma, step))
+
+
+@lru_cache(maxsize=256)
+def _smear_weights(radius: int, sigma: float, step: int) -> tuple[float, ...]:
+    """Of half a Gaussian, in parts of `step` taps each; they sum to 1."""
+    weights = [portable.gaussian(t, sigma) for t in range(2 * radius + 1)]
+    if step > 1:
         weights = [math.fsum(weights[k : k + step]) for k in range(0, 2 * radius + 1, step)]
-    return x, (range(0, 2 * radius + 1, step), tuple(portable.scaled_to_one(weights)))
+    return tuple(portable.scaled_to_one(weights))
 
 
 def _motion_plan(x: Tensor, angle: Tensor | float, steps: range, weights: tuple[float, ...]) -> tuple[Tensor, ...]:
     """Rows and columns of the padded image, offsets into it, and weights."""
     if isinstance(angle, Tensor):
-        sin, cos = kernels.sine_and_cosine(torch.deg2rad(angle.double()))
-        taps = _motion_taps(cos, sin, steps, weights)
+        offsets = kernels.motion_offsets(angle, steps)
     else:
-        taps = _shared_motion_taps(angle, steps, weights, x.device)
+        offsets = _shared_motion_offsets(angle, steps, x.device)
     rows, columns = (padded_index(n, steps[-1], steps[-1], "edge", x.device) for n in x.shape[-2:])
-    return rows, columns, *taps
-
-
-def _motion_taps(cos: Tensor, sin: Tensor, steps: range, weights: tuple[float, ...]) -> tuple[Tensor, ...]:
-    """Offsets into the padded image, and weights: (N, taps) for N directions."""
-    k = constant(tuple(steps), cos.device, torch.float64)
-    dy, dx = (torch.ceil(k * part[:, None] - 0.5).int() + steps[-1] for part in (sin, cos))
-    return dy, dx, constant(weights, cos.device).expand(len(cos), -1)
+    return rows, columns, *offsets, constant(weights, x.device).expand(len(offsets[0]), -1)
 
 
 @lru_cache(maxsize=256)
-def _shared_motion_taps(
-    angle: float, steps: range, weights: tuple[float, ...], device: torch.device
-) -> tuple[Tensor, ...]:
+def _shared_motion_offsets(angle: float, steps: range, device: torch.device) -> tuple[Tensor, Tensor]:
     """With correctly rounded cosines: at 60 degrees the last bit decides where taps fall."""
-    cos, sin = (torch.tensor([f(math.radians(angle))], dtype=torch.float64) for f in (portable.cos, portable.sin))
-    return tuple(taps.to(device) for taps in _motion_taps(cos, sin, steps, weights))
+    sin, cos = (torch.tensor([f(math.radians(angle))], dtype=torch.float64) for f in (portable.sin, portable.cos))
+    dy, dx = line_offsets(sin, cos, steps)
+    return dy.to(device), dx.to(device)

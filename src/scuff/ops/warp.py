@@ -26,20 +26,6 @@ def pixel_grid(height: int, width: int, device: torch.device) -> tuple[Tensor, T
     return rows, torch.arange(width, device=device, dtype=torch.float32)[None]
 
 
-def affine_through(source: Tensor, target: Tensor) -> Tensor:
-    """The (N, 2, 3) affine maps that send three points (3, 2) or (N, 3, 2) to three points (N, 3, 2).
-
-    By Cramer's rule: libraries solve equations each in an order of its own.
-    """
-    a, b, c = source.expand_as(target).double().unbind(1)
-    p, q, r = target.double().unbind(1)
-    (ux, uy), (vx, vy) = (b - a).unbind(1), (c - a).unbind(1)
-    area = (ux * vy - vx * uy)[:, None]
-    across = ((q - p) * vy[:, None] - (r - p) * uy[:, None]) / area
-    down = ((r - p) * ux[:, None] - (q - p) * vx[:, None]) / area
-    return torch.stack((across, down, p - across * a[:, :1] - down * a[:, 1:]), dim=2)
-
-
 def pulled(shape: Sequence[int], pull: Tensor, by: float) -> Tensor | None:
     """The (N, 2, 3) maps by which images of `shape` are read so that three points move by `by` times `pull` (N, 3, 2).
 
@@ -51,7 +37,7 @@ def pulled(shape: Sequence[int], pull: Tensor, by: float) -> Tensor | None:
         return None
     corners = ((across + third, down + third), (across + third, down - third), (across - third, down - third))
     points = constant(corners, pull.device, torch.float64)
-    return affine_through(points + by * pull.double(), points.expand(len(pull), 3, 2))
+    return kernels.affine_through(points + by * pull.double(), points)
 
 
 def affine(x: Tensor, back: Matrix2) -> Tensor:

@@ -75,6 +75,9 @@ class Suite:
     def __post_init__(self) -> None:
         _validate(self)
 
+    def __hash__(self) -> int:  # mappings have none
+        return hash((self.name, self.version))
+
     def benchmark(self) -> list[str]:
         """The entries that count for the benchmark's score: all but the validation ones."""
         return [name for name in self.entries if name not in self.validation]

@@ -223,14 +223,15 @@ def refract_drops(x: Tensor, centres: Tensor, radius: float, index: float) -> Te
 
 
 @kernel
-def crop_windows(table: Tensor, which: Tensor, top: Tensor, left: Tensor, height: int, width: int) -> Tensor:
-    """Slices are copied whole rows at a time; a gather would look up every pixel."""
-    out = torch.empty(len(which), table.shape[1], height, width)
-    places = list(zip(which.tolist(), top.tolist(), left.tolist(), strict=True))
+def blend_windows(x: Tensor, keep: float, table: Tensor, which: Tensor, corners: Tensor, share: float) -> Tensor:
+    """Slices are read whole rows at a time, an image while it is in the caches; a gather would look up every pixel."""
+    out, (height, width) = torch.empty(x.shape), x.shape[-2:]
+    places = list(zip(which.tolist(), corners.tolist(), strict=True))
 
     def work(i: int) -> None:
-        texture, row, column = places[i]
-        out[i] = table[texture, :, row : row + height, column : column + width]
+        texture, (row, column) = places[i]
+        torch.mul(x[i], keep, out=out[i])
+        out[i] += share * table[texture, :, row : row + height, column : column + width]
 
     each_image(work, len(places))
     return out

@@ -12,7 +12,7 @@ from scuff.kernels.portable import divide
 
 __all__ = [
     "add_streaks", "dither_rows", "lookup", "map_colours", "mean_grey", "mix_bytes", "mix_channels", "mix_grey",
-    "whiten",
+    "scale_saturation", "shift_value", "whiten",
 ]  # fmt: skip
 
 
@@ -210,3 +210,30 @@ def add_streaks(scene: Tensor, streaks: Tensor) -> Tensor:
     """Add uint8 (N, 1, H, W), as shares of 255, to float32 (N, C, H, W): as they are, then rotated by half a turn."""
     unit = divide(streaks.float(), 255.0)
     return scene + unit + unit.flip((-2, -1))
+
+
+@kernel
+def shift_value(x: Tensor, shift: float) -> Tensor:
+    """Add `shift` to the V of HSV and clip it.
+
+    Hue and saturation stay, so every channel scales by V'/V; black has no hue and becomes the grey V'.
+    """
+    value = x.amax(1, keepdim=True)
+    shifted = (value + shift).clamp_(0.0, 1.0)
+    return torch.where(value > 0, x * (shifted / value), shifted)
+
+
+@kernel
+def scale_saturation(x: Tensor, gain: float, shift: float) -> Tensor:
+    """Replace the S of HSV by clip(gain * S + shift, 0, 1).
+
+    The distance of each channel from V scales by S'/S. Grey has S = 0 and by convention hue 0, so a positive shift
+    tints it red.
+    """
+    value = x.amax(1, keepdim=True)
+    spread = value - x.amin(1, keepdim=True)
+    saturation = torch.where(value > 0, spread / value, 0.0)
+    wanted = (gain * saturation + shift).clamp_(0.0, 1.0)
+    coloured = value - (value - x) * (wanted / saturation)
+    red = torch.cat((value, value * (1.0 - wanted), value * (1.0 - wanted)), dim=1)
+    return torch.where(spread > 0, coloured, red)

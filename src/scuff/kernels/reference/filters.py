@@ -6,13 +6,16 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.borders import fold
+from scuff.kernels.constants import constant
 from scuff.kernels.dispatch import kernel, slow_kernel
 from scuff.kernels.portable import divide, fused, mix
+from scuff.kernels.reference.functions import sine_and_cosine
 from scuff.kernels.reference.pixels import bytes_to_unit, unit_to_bytes
 
 __all__ = [
     "box_mean", "correlate", "correlate_byte_lines", "correlate_bytes", "correlate_lines", "correlate_twice",
-    "mean_zoom", "median", "resample", "sample_affine", "sample_bilinear", "sample_displaced", "smear_bytes",
+    "mean_zoom", "median", "motion_offsets", "resample", "sample_affine", "sample_bilinear", "sample_displaced",
+    "smear_bytes",
 ]  # fmt: skip
 
 
@@ -73,6 +76,22 @@ def smear_bytes(levels: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: T
     """`correlate` from levels, uint8 or float32, to bytes by ImageMagick's rule: round to 16 bits, truncate to 8."""
     sums = correlate(levels.float(), rows, columns, dy, dx, weights)
     return torch.floor(divide(torch.floor(257.0 * sums + 0.5), 257.0)).clamp(0, 255).to(torch.uint8)
+
+
+@kernel
+def motion_offsets(angle: Tensor, steps: range) -> tuple[Tensor, Tensor]:
+    """Rows and columns, int32 (N, taps), of taps that lie `steps` pixels away along the angles (N,), in degrees.
+
+    They count from the corner of an image that is padded by the last of the steps, which begin at 0.
+    """
+    return line_offsets(*sine_and_cosine(torch.deg2rad(angle.double())), steps)
+
+
+def line_offsets(sin: Tensor, cos: Tensor, steps: range) -> tuple[Tensor, Tensor]:
+    """The same from sines and cosines in float64; halves are rounded down."""
+    k = constant(tuple(steps), cos.device, torch.float64)
+    dy, dx = (torch.ceil(k * part[:, None] - 0.5).int() + steps[-1] for part in (sin, cos))
+    return dy, dx
 
 
 @kernel

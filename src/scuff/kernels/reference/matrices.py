@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
 from scuff.kernels import portable
@@ -19,5 +18,5 @@ def blur_by_matrices(x: Tensor, down: Tensor, across: Tensor) -> Tensor:
 
     Pixels are made whole too, so that neither the batch size nor a library's choice of plan shows in the result.
     """
-    rows = torch.floor((down @ portable.whole(x, UNIT)) * 2.0**-UNIT)
-    return ((rows @ across.mT) * 2.0 ** (-2 * UNIT)).float()
+    rows = (down @ portable.whole(x, UNIT)).mul_(2.0**-UNIT).floor_()
+    return (rows @ across.mT).mul_(2.0 ** (-2 * UNIT)).float()

@@ -11,7 +11,7 @@ from torch import Tensor
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.portable import divide
 
-__all__ = ["bytes_to_unit", "local_copies", "nearest_bytes", "pixelate", "unit_to_bytes"]
+__all__ = ["bytes_to_unit", "local_copies", "nearest_bytes", "pixelate", "plane_means", "unit_on_grid", "unit_to_bytes"]
 
 
 @kernel
@@ -34,6 +34,23 @@ def unit_to_bytes(batch: Tensor, out: Tensor, nearest: bool = False) -> Tensor:
     end: the product is rounded before the half is added.
     """
     return out.copy_((batch.clamp(0.0, 1.0) * 255.0 + (0.5 if nearest else 0.0)).to(torch.uint8))
+
+
+@kernel
+def unit_on_grid(batch: Tensor, nearest: bool = False) -> Tensor:
+    """`unit_to_bytes` and back, contiguous: float32 of which each value is the quotient of a byte and 255."""
+    pixels = torch.empty(batch.shape, dtype=torch.uint8, device=batch.device)
+    return bytes_to_unit(unit_to_bytes(batch, pixels, nearest))
+
+
+@kernel
+def plane_means(x: Tensor) -> Tensor:
+    """The float64 mean over the last two axes of float32 in [0, 1], in units of 2**-32: exact sums, so no order shows.
+
+    All 256 levels are whole in these units, so that the mean of a flat picture is its level.
+    """
+    total = (x * 2.0**32).to(torch.int64).sum((-2, -1))
+    return divide(total.double(), 2.0**32 * x.shape[-2] * x.shape[-1])
 
 
 @kernel

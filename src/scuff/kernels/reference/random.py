@@ -7,10 +7,10 @@ from torch import Tensor
 
 from scuff.kernels import portable
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.portable import fused, square_root
+from scuff.kernels.portable import divide, fused, square_root
 from scuff.kernels.reference.functions import exponential, logarithm
 
-__all__ = ["derive_keys", "integers", "normal", "plasma", "poisson_quantile", "uniform", "words"]
+__all__ = ["derive_keys", "integers", "normal", "photon_noise", "plasma", "poisson_quantile", "uniform", "words"]
 
 
 _LOW32 = 0xFFFFFFFF
@@ -135,6 +135,12 @@ def poisson_quantile(u: Tensor, rate: Tensor) -> Tensor:
         count = torch.where(active, count + 1, count)
         mass = torch.where(active, mass * rate / count, mass)
         total = torch.where(active, total + mass, total)
+
+
+@kernel
+def photon_noise(u: Tensor, x: Tensor, photons: float) -> Tensor:
+    """Poisson(photons * x) / photons as the quantiles at `u`; float32, of the same shape each."""
+    return divide(poisson_quantile(u.flatten(1), (x * photons).flatten(1)).view(x.shape), photons)
 
 
 def poisson_start(rate: Tensor) -> tuple[Tensor, Tensor]:

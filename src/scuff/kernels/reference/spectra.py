@@ -37,16 +37,16 @@ def spectrum_noise(u: Tensor, kind: str) -> Tensor:
     middle = 2 * c == width - 1
     own = (2 * c < width - 1) | (middle & (2 * r < height - 1))
     alone = middle & (2 * r == height - 1)
-    phase = torch.where(own, u, u.flip((-2, -1))).masked_fill(alone, 0.0).double() * (2.0 * math.pi)
-    sines, cosines = sine_and_cosine(phase)
-    real, imaginary = (torch.floor(part * amplitude) for part in (cosines, sines))
+    phase = torch.where(own, u, u.flip((-2, -1))).masked_fill_(alone, 0.0).double().mul_(2.0 * math.pi)
+    imaginary, real = (part.mul_(amplitude).floor_() for part in sine_and_cosine(phase))
+    del phase
     (cos, sin), (cos_down, sin_down) = (_turns(n, bits, u.device) for n in (width, height))
     real, imaginary = (
-        torch.floor((real @ cos - imaginary @ sin) * shrink),
-        torch.floor((real @ sin + imaginary @ cos) * shrink),
+        (real @ cos).sub_(imaginary @ sin).mul_(shrink).floor_(),
+        (real @ sin).add_(imaginary @ cos).mul_(shrink).floor_(),
     )
-    z = cos_down.mT @ real - sin_down.mT @ imaginary
-    return (z / _deviation(z)).float()
+    z = (cos_down.mT @ real).sub_(sin_down.mT @ imaginary)
+    return z.div_(_deviation(z)).float()
 
 
 def whole_bits(height: int, width: int) -> int:
@@ -102,8 +102,9 @@ def _deviation(z: Tensor) -> Tensor:
     """The standard deviation of a transform over the last two axes, from sums of whole numbers."""
     height, width = z.shape[-2:]
     unit, count = deviation_unit(height, width), height * width
-    q = torch.floor(z * (1.0 / unit)).long()
-    total, squares = q.sum((-2, -1), keepdim=True).double(), (q * q).sum((-2, -1), keepdim=True).double()
+    q = (z * (1.0 / unit)).floor_().long()
+    total = q.sum((-2, -1), keepdim=True).double()
+    squares = q.mul_(q).sum((-2, -1), keepdim=True).double()
     average = divide(total, count)
     variance = (divide(squares, count) - average * average).clamp(min=0.0)
     return (portable.square_root(variance) * unit).clamp(min=1e-12)

@@ -15,7 +15,8 @@ from scuff.kernels.portable import mix, square_root
 from scuff.kernels.reference.pixels import bytes_to_unit, unit_to_bytes
 
 __all__ = [
-    "crop_windows",
+    "affine_through",
+    "blend_windows",
     "flip_pixels",
     "mix_byte_windows",
     "mix_windows",
@@ -256,12 +257,32 @@ def _read(flat: Tensor, first: Tensor, rows: Tensor, columns: Tensor, wide: int)
 
 
 @kernel
-def crop_windows(table: Tensor, which: Tensor, top: Tensor, left: Tensor, height: int, width: int) -> Tensor:
-    """Window n of the result (N, C, height, width) is cut from `table[which[n]]` at row top[n], column left[n]."""
-    _, channels, tall, wide = table.shape
-    rows = top[:, None] + torch.arange(height, device=table.device)
-    columns = left[:, None] + torch.arange(width, device=table.device)
+def blend_windows(x: Tensor, keep: float, table: Tensor, which: Tensor, corners: Tensor, share: float) -> Tensor:
+    """`keep` times (N, C, H, W) and `share` times windows of that size, cut from `table[which]` at `corners` (N, 2).
+
+    Bit-equal in every back end: both products are rounded before they are added.
+    """
+    (tall, wide), (height, width) = table.shape[-2:], x.shape[-2:]
+    channels = x.shape[1]
+    rows = corners[:, :1] + torch.arange(height, device=table.device)
+    columns = corners[:, 1:] + torch.arange(width, device=table.device)
     place = (rows[:, :, None] * wide + columns[:, None, :]).flatten(1)
     plane = which[:, None] * channels + torch.arange(channels, device=table.device)
     index = plane[:, :, None] * (tall * wide) + place[:, None, :]
-    return table.reshape(-1)[index].view(-1, channels, height, width)
+    return keep * x + share * table.reshape(-1)[index].view(x.shape)
+
+
+@kernel
+def affine_through(source: Tensor, target: Tensor) -> Tensor:
+    """The float64 (N, 2, 3) affine maps that send three points to three others: (N, 3, 2) or (3, 2) each.
+
+    By Cramer's rule: libraries solve equations each in an order of its own.
+    """
+    source, target = torch.broadcast_tensors(source.double(), target.double())
+    a, b, c = source.unbind(1)
+    p, q, r = target.unbind(1)
+    (ux, uy), (vx, vy) = (b - a).unbind(1), (c - a).unbind(1)
+    area = (ux * vy - vx * uy)[:, None]
+    across = ((q - p) * vy[:, None] - (r - p) * uy[:, None]) / area
+    down = ((r - p) * ux[:, None] - (q - p) * vx[:, None]) / area
+    return torch.stack((across, down, p - across * a[:, :1] - down * a[:, 1:]), dim=2)

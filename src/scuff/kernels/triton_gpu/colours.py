@@ -1,4 +1,4 @@
-"""Colours through a colour space and back, in registers; dither; snow."""
+"""Bytes through tables, colours through a colour space and back, all in registers; dither; snow."""
 
 from __future__ import annotations
 
@@ -10,9 +10,99 @@ from torch import Tensor
 from scuff.kernels.constants import constant
 from scuff.kernels.dispatch import KERNELS, kernel
 from scuff.kernels.reference.colours import HUE_STEPS, SATURATION_STEPS
-from scuff.kernels.triton_gpu.launching import launch
+from scuff.kernels.triton_gpu.launching import blocks, launch
 
 LANES, ROWS = 512, 32
+
+
+@triton.jit
+def _lookup_kernel(pixels, tables, out, channels, size, image_step, channel_step, LANES: tl.constexpr):
+    plane = tl.program_id(0).to(tl.int64)
+    at = tl.program_id(1) * LANES + tl.arange(0, LANES)
+    tables += plane // channels * image_step + plane % channels * channel_step
+    level = tl.load(pixels + plane * size + at, mask=at < size, other=0).to(tl.int32)
+    tl.store(out + plane * size + at, tl.load(tables + level), mask=at < size)
+
+
+@kernel
+def lookup(pixels: Tensor, tables: Tensor) -> Tensor:
+    pixels, (n, channels, height, width) = pixels.contiguous(), pixels.shape
+    tables, out = tables.contiguous(), torch.empty_like(pixels)
+    steps = [256 * (tables.shape[1] if tables.shape[0] > 1 else 0), 256 if tables.shape[1] > 1 else 0]
+    return launch(
+        _lookup_kernel, (n * channels, blocks(height * width, LANES)), out,
+        pixels, tables, out, channels, height * width, *steps, LANES=LANES,
+    )  # fmt: skip
+
+
+@triton.jit
+def _mixture_kernel(pixels, mixture, out, size, LANES: tl.constexpr):
+    at = tl.program_id(1) * LANES + tl.arange(0, LANES)
+    inside, start = at < size, tl.program_id(0).to(tl.int64) * 3 * size + at
+    red = tl.load(pixels + start, mask=inside, other=0).to(tl.int32)
+    green = tl.load(pixels + start + size, mask=inside, other=0).to(tl.int32)
+    blue = tl.load(pixels + start + 2 * size, mask=inside, other=0).to(tl.int32)
+    for c in tl.static_range(3):
+        share = mixture + 3 * c
+        level = tl.load(share) * red + tl.load(share + 1) * green + tl.load(share + 2) * blue + 512 >> 10
+        tl.store(out + start + c * size, tl.minimum(tl.maximum(level, 0), 255).to(tl.uint8), mask=inside)
+
+
+@kernel
+def mix_channels(pixels: Tensor, mixture: Tensor) -> Tensor:
+    pixels, (n, _, height, width) = pixels.contiguous(), pixels.shape
+    out, size = torch.empty_like(pixels), height * width
+    grid = (n, blocks(size, LANES))
+    return launch(_mixture_kernel, grid, out, pixels, mixture.contiguous(), out, size, LANES=LANES)
+
+
+@triton.jit
+def _value_kernel(x, out, size, shift, CHANNELS: tl.constexpr, LANES: tl.constexpr):
+    at = tl.program_id(1) * LANES + tl.arange(0, LANES)
+    inside, start = at < size, tl.program_id(0).to(tl.int64) * CHANNELS * size + at
+    value = tl.load(x + start, mask=inside, other=0.0)
+    for c in tl.static_range(1, CHANNELS):
+        value = tl.maximum(value, tl.load(x + start + c * size, mask=inside, other=0.0))
+    shifted = tl.minimum(tl.maximum(value + shift, 0.0), 1.0)
+    gain = tl.div_rn(shifted, tl.where(value > 0.0, value, 1.0))
+    for c in tl.static_range(CHANNELS):
+        channel = tl.load(x + start + c * size, mask=inside, other=0.0)
+        tl.store(out + start + c * size, tl.where(value > 0.0, channel * gain, shifted), mask=inside)
+
+
+@kernel
+def shift_value(x: Tensor, shift: float) -> Tensor:
+    x, (n, channels, height, width) = x.contiguous(), x.shape
+    out, size = torch.empty_like(x), height * width
+    return launch(
+        _value_kernel, (n, blocks(size, LANES)), out, x, out, size, float(shift), CHANNELS=channels, LANES=LANES
+    )
+
+
+@triton.jit
+def _saturation_kernel(x, out, size, gain, shift, LANES: tl.constexpr):
+    at = tl.program_id(1) * LANES + tl.arange(0, LANES)
+    inside, start = at < size, tl.program_id(0).to(tl.int64) * 3 * size + at
+    red = tl.load(x + start, mask=inside, other=0.0)
+    green = tl.load(x + start + size, mask=inside, other=0.0)
+    blue = tl.load(x + start + 2 * size, mask=inside, other=0.0)
+    value = tl.maximum(tl.maximum(red, green), blue)
+    spread = value - tl.minimum(tl.minimum(red, green), blue)
+    saturation = tl.where(value > 0.0, tl.div_rn(spread, tl.where(value > 0.0, value, 1.0)), 0.0)
+    wanted = tl.minimum(tl.maximum(gain * saturation + shift, 0.0), 1.0)
+    ratio = tl.div_rn(wanted, tl.where(saturation > 0.0, saturation, 1.0))
+    tinted = value * (1.0 - wanted)
+    tl.store(out + start, tl.where(spread > 0.0, value - (value - red) * ratio, value), mask=inside)
+    tl.store(out + start + size, tl.where(spread > 0.0, value - (value - green) * ratio, tinted), mask=inside)
+    tl.store(out + start + 2 * size, tl.where(spread > 0.0, value - (value - blue) * ratio, tinted), mask=inside)
+
+
+@kernel
+def scale_saturation(x: Tensor, gain: float, shift: float) -> Tensor:
+    x, (n, _, height, width) = x.contiguous(), x.shape
+    out, size = torch.empty_like(x), height * width
+    grid = (n, blocks(size, LANES))
+    return launch(_saturation_kernel, grid, out, x, out, size, float(gain), float(shift), LANES=LANES)
 
 
 @triton.jit
@@ -74,7 +164,7 @@ def map_colours(pixels: Tensor, space: str, tables: Tensor, active: Tensor) -> T
     out = torch.empty_like(pixels)
     steps = [constant(tuple(t.tolist()), pixels.device, torch.int32) for t in (HUE_STEPS, SATURATION_STEPS)]
     return launch(
-        _map_kernel, (triton.cdiv(height * width, LANES), n), out,
+        _map_kernel, (blocks(height * width, LANES), n), out,
         pixels, tables.contiguous(), active.to(torch.uint8), *steps, out, height * width,
         LIGHTNESS=space == "hls", LANES=LANES,
     )  # fmt: skip
@@ -107,7 +197,7 @@ def dither_rows(pixels: Tensor, levels: int) -> Tensor:
     out = torch.empty_like(pixels)
     rows = pixels.shape[:-1].numel()
     sizes = (rows, height, width, levels)
-    return launch(_dither_kernel, (triton.cdiv(rows, ROWS),), out, pixels, out, *sizes, LANES=ROWS, num_warps=1)
+    return launch(_dither_kernel, (blocks(rows, ROWS),), out, pixels, out, *sizes, LANES=ROWS, num_warps=1)
 
 
 @triton.jit
@@ -129,7 +219,7 @@ def whiten(x: Tensor, keep: float) -> Tensor:
     x, (n, channels, height, width) = x.contiguous(), x.shape
     out, size = torch.empty_like(x), height * width
     return launch(
-        _whiten_kernel, (n, triton.cdiv(size, LANES)), out,
+        _whiten_kernel, (n, blocks(size, LANES)), out,
         x, out, size, keep, 1.0 - keep, CHANNELS=channels, LANES=LANES,
     )  # fmt: skip
 
@@ -153,6 +243,6 @@ def add_streaks(scene: Tensor, streaks: Tensor) -> Tensor:
     scene, (n, channels, height, width) = scene.contiguous(), scene.shape
     out, size = torch.empty_like(scene), height * width
     return launch(
-        _streaks_kernel, (n, triton.cdiv(size, LANES)), out,
+        _streaks_kernel, (n, blocks(size, LANES)), out,
         scene, streaks.contiguous(), out, size, CHANNELS=channels, LANES=LANES,
     )  # fmt: skip

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.triton_gpu.launching import launch
+from scuff.kernels.triton_gpu.functions import sines_of
+from scuff.kernels.triton_gpu.launching import blocks, launch
 
+DEGREE = tl.constexpr(math.pi / 180.0)
 MANY_TAPS = 32  # from here on, rows share what they load
 
 
@@ -33,18 +37,19 @@ def _padded(x: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
     out = torch.empty(n, channels, tall, wide, dtype=x.dtype, device=x.device)
     across = min(256, triton.next_power_of_2(wide))
     return launch(
-        _pad_kernel, (n * channels, triton.cdiv(tall, 8), triton.cdiv(wide, across)), out,
+        _pad_kernel, (n * channels, blocks(tall, 8), blocks(wide, across)), out,
         x, rows, columns, out, height, width, tall, wide, ROWS=8, COLUMNS=across,
     )  # fmt: skip
 
 
 @triton.jit
 def _correlate_kernel(
-    padded, dy, dx, weights, out, channels, height, width, tall, wide, taps, shared,
+    padded, dy, dx, weights, out, channels, height, width, tall, wide, taps, shared, weight_step,
     ROUNDING: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
 ):  # fmt: skip
     plane = tl.program_id(0).to(tl.int64)
     list_start = tl.where(shared, 0, plane // channels * taps)
+    weights += plane // channels * weight_step
     row = tl.program_id(1) * ROWS + tl.arange(0, ROWS)[:, None]
     column = tl.program_id(2) * COLUMNS + tl.arange(0, COLUMNS)[None, :]
     inside = (row < height) & (column < width)
@@ -53,7 +58,7 @@ def _correlate_kernel(
     for t in range(taps):
         shift = tl.load(dy + list_start + t) * wide + tl.load(dx + list_start + t)
         value = tl.load(source + shift, mask=inside, other=0).to(tl.float32)
-        total = tl.fma(tl.broadcast_to(tl.load(weights + list_start + t), (ROWS, COLUMNS)), value, total)
+        total = tl.fma(tl.broadcast_to(tl.load(weights + t), (ROWS, COLUMNS)), value, total)
     if ROUNDING == "nearest":
         total = tl.floor(total + 0.5)
     elif ROUNDING == "imagemagick":
@@ -107,6 +112,25 @@ def _dense_kernel(
     _store_rows(out, row + 4, column < width, height, width, e, f, g, h)
 
 
+@triton.jit
+def _offsets_kernel(angle, dy, dx, count, taps, step, before, LANES: tl.constexpr):
+    at = tl.program_id(0) * LANES + tl.arange(0, LANES)
+    sine, cosine = sines_of(tl.load(angle + at // taps, mask=at < count, other=0.0).to(tl.float64) * DEGREE)
+    k = (at % taps * step).to(tl.float64)
+    tl.store(dy + at, tl.ceil(k * sine - 0.5).to(tl.int32) + before, mask=at < count)
+    tl.store(dx + at, tl.ceil(k * cosine - 0.5).to(tl.int32) + before, mask=at < count)
+
+
+@kernel
+def motion_offsets(angle: Tensor, steps: range) -> tuple[Tensor, Tensor]:
+    dy, dx = (torch.empty(angle.shape[0], len(steps), dtype=torch.int32, device=angle.device) for _ in range(2))
+    grid = (blocks(dy.numel(), 128),)
+    launch(
+        _offsets_kernel, grid, dy, angle.contiguous(), dy, dx, dy.numel(), len(steps), steps.step, steps[-1], LANES=128
+    )
+    return dy, dx
+
+
 def _dense_table(dy: Tensor, dx: Tensor, weights: Tensor, reach: int, across: int) -> Tensor:
     """For each row and column of a patch that eight rows read: the weights of the eight, (reach + 7, across, 8)."""
     row = torch.arange(8, device=dy.device)[:, None]
@@ -134,20 +158,22 @@ def _correlate(
     rounding: str, x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor
 ) -> Tensor:
     n, channels, height, width = x.shape
+    if weights.stride() != (0, 1):
+        weights = weights.contiguous()
     padded = _padded(x, rows, columns)
     tall, wide = padded.shape[-2:]
     out = torch.empty(x.shape, dtype=torch.float32 if rounding == "none" else torch.uint8, device=x.device)
     tile, lanes, taps = 8, min(256, triton.next_power_of_2(width)), dy.shape[1]
     reach, across = tall - height + 1, wide - width + 1
-    if rounding == "none" and len(dy) == 1 and taps >= MANY_TAPS and 2 * taps > reach * across and reach > 1:
+    if rounding == "none" and dy.shape[0] == 1 and taps >= MANY_TAPS and 2 * taps > reach * across and reach > 1:
         return launch(
-            _dense_kernel, (n * channels, triton.cdiv(height, 8), triton.cdiv(width, lanes)), out,
+            _dense_kernel, (n * channels, blocks(height, 8), blocks(width, lanes)), out,
             padded, _dense_table(dy, dx, weights, reach, across), out, height, width, tall, wide, reach, across,
             COLUMNS=lanes, num_warps=1,
         )  # fmt: skip
     return launch(
-        _correlate_kernel, (n * channels, triton.cdiv(height, tile), triton.cdiv(width, lanes)), out,
-        padded, dy.contiguous(), dx.contiguous(), weights.contiguous(), out,
-        channels, height, width, tall, wide, taps, len(dy) == 1,
+        _correlate_kernel, (n * channels, blocks(height, tile), blocks(width, lanes)), out,
+        padded, dy.contiguous(), dx.contiguous(), weights, out,
+        channels, height, width, tall, wide, taps, dy.shape[0] == 1, weights.stride(0) if weights.shape[0] > 1 else 0,
         ROUNDING=rounding, ROWS=tile, COLUMNS=lanes,
     )  # fmt: skip

@@ -7,8 +7,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from scuff.kernels.dispatch import kernel
-from scuff.kernels.triton_gpu.launching import launch
+from scuff.kernels.dispatch import KERNELS, kernel
+from scuff.kernels.triton_gpu.launching import blocks, launch
 
 LANES = 256
 
@@ -50,7 +50,7 @@ def mean_zoom(x: Tensor, rows: Tensor, row_shares: Tensor, columns: Tensor, colu
     x, (n, channels, height, width) = x.contiguous(), x.shape
     out = torch.empty_like(x)
     return launch(
-        _zooms_kernel, (triton.cdiv(width, 32), triton.cdiv(height, 16), triton.cdiv(n * channels, 2)), out,
+        _zooms_kernel, (blocks(width, 32), blocks(height, 16), blocks(n * channels, 2)), out,
         x, rows, row_shares, columns, column_shares, out, n * channels, height, width, len(rows),
         PLANES=2, ROWS=16, COLUMNS=32,
     )  # fmt: skip
@@ -79,7 +79,7 @@ def resample(x: Tensor, rows: Tensor, row_shares: Tensor, columns: Tensor, colum
     tall, wide = len(rows), len(columns)
     out = torch.empty(n, channels, tall, wide, device=x.device)
     return launch(
-        _resample_kernel, (triton.cdiv(tall * wide, 1024), n * channels), out,
+        _resample_kernel, (blocks(tall * wide, 1024), n * channels), out,
         x, rows, row_shares, columns, column_shares, out, height, width, tall, wide, LANES=1024,
     )  # fmt: skip
 
@@ -169,10 +169,43 @@ def _sample(
     edge = 0.5 if border == "reflect" else 0.0
     periods = [max(2.0 * (length - 1 + 2.0 * edge), 1.0) for length in (height, width)]
     return launch(
-        _sample_kernel, (triton.cdiv(count, LANES), n), out,
+        _sample_kernel, (blocks(count, LANES), n), out,
         x, places, more, out, channels, height, width, count, float(amount), *periods,
         AT=at, ZEROS=border == "zeros", EDGE=edge, LANES=LANES,
     )  # fmt: skip
+
+
+@triton.jit
+def mirrored(at, length):
+    """Beyond the middle of the first or the last pixel, once."""
+    at = tl.abs(at)
+    return tl.maximum(tl.minimum(at, 2 * (length - 1) - at), 0)
+
+
+@triton.jit
+def _box_mean_kernel(pixels, sizes, out, channels, height, width, LANES: tl.constexpr):
+    plane = tl.program_id(1).to(tl.int64)
+    at = tl.program_id(0) * LANES + tl.arange(0, LANES)
+    i, j = at // width, at % width
+    size = tl.load(sizes + plane // channels)
+    pixels += plane * height * width
+    total = tl.zeros((LANES,), tl.int32)
+    for y in range(size):
+        row = mirrored(i + y - size // 2, height) * width
+        for x in range(size):
+            total += tl.load(pixels + row + mirrored(j + x - size // 2, width)).to(tl.int32)
+    mean = (2 * total + size * size) // (2 * size * size)
+    tl.store(out + plane * height * width + at, mean.to(tl.uint8), mask=at < height * width)
+
+
+@kernel
+def box_mean(pixels: Tensor, size: Tensor, largest: int) -> Tensor:
+    pixels, (n, channels, height, width) = pixels.contiguous(), pixels.shape
+    if largest > min(height, width):  # mirror images of mirror images
+        return KERNELS["reference", "box_mean"](pixels, size, largest)
+    out = torch.empty_like(pixels)
+    grid = (blocks(height * width, LANES), n * channels)
+    return launch(_box_mean_kernel, grid, out, pixels, size.contiguous(), out, channels, height, width, LANES=LANES)
 
 
 @triton.jit
@@ -207,5 +240,5 @@ def _median_kernel(pixels, radius, out, channels, height, width, LANES: tl.const
 def median(pixels: Tensor, radius: Tensor, largest: int) -> Tensor:
     pixels, (n, channels, height, width) = pixels.contiguous(), pixels.shape
     out = torch.empty_like(pixels)
-    grid = (triton.cdiv(height * width, LANES), n * channels)
+    grid = (blocks(height * width, LANES), n * channels)
     return launch(_median_kernel, grid, out, pixels, radius.contiguous(), out, channels, height, width, LANES=LANES)

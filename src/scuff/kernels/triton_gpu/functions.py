@@ -10,7 +10,7 @@ from torch import Tensor
 from scuff.kernels import portable
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.reference import functions
-from scuff.kernels.triton_gpu.launching import launch
+from scuff.kernels.triton_gpu.launching import blocks, launch
 
 LANES = 1024
 QUARTERS, EXPONENT, SPLIT = (tl.constexpr(n) for n in (functions.QUARTERS, functions.EXPONENT, functions.SPLIT))
@@ -27,9 +27,8 @@ _exponential, _logarithm, _arctangent = (
 
 
 @triton.jit
-def _sines_kernel(x, sines, cosines, count, LANES: tl.constexpr):
-    at = tl.program_id(0).to(tl.int64) * LANES + tl.arange(0, LANES)
-    wide = tl.load(x + at, mask=at < count, other=0.0).to(tl.float64)
+def sines_of(wide):
+    """Sine and cosine of float64."""
     quarters = tl.floor(wide * QUARTERS + 0.5)
     r = _rest(wide, quarters)
     s, c = _sine(r), _cosine(r)
@@ -37,7 +36,13 @@ def _sines_kernel(x, sines, cosines, count, LANES: tl.constexpr):
     swap = (quarter & 1) != 0
     sine, cosine = tl.where(swap, c, s), tl.where(swap, s, c)
     sine = tl.where((quarter & 2) != 0, -sine, sine)
-    cosine = tl.where(((quarter + 1) & 2) != 0, -cosine, cosine)
+    return sine, tl.where(((quarter + 1) & 2) != 0, -cosine, cosine)
+
+
+@triton.jit
+def _sines_kernel(x, sines, cosines, count, LANES: tl.constexpr):
+    at = tl.program_id(0).to(tl.int64) * LANES + tl.arange(0, LANES)
+    sine, cosine = sines_of(tl.load(x + at, mask=at < count, other=0.0).to(tl.float64))
     tl.store(sines + at, sine.to(sines.dtype.element_ty), mask=at < count)
     tl.store(cosines + at, cosine.to(cosines.dtype.element_ty), mask=at < count)
 
@@ -46,7 +51,7 @@ def _sines_kernel(x, sines, cosines, count, LANES: tl.constexpr):
 def sine_and_cosine(x: Tensor) -> tuple[Tensor, Tensor]:
     x = x.contiguous()
     sines, cosines = torch.empty_like(x), torch.empty_like(x)
-    launch(_sines_kernel, (triton.cdiv(x.numel(), LANES),), sines, x, sines, cosines, x.numel(), LANES=LANES)
+    launch(_sines_kernel, (blocks(x.numel(), LANES),), sines, x, sines, cosines, x.numel(), LANES=LANES)
     return sines, cosines
 
 
@@ -69,7 +74,7 @@ def _angles_kernel(y, x, out, count, LANES: tl.constexpr):
 @kernel
 def arctangent(y: Tensor, x: Tensor) -> Tensor:
     out = torch.empty(y.shape, dtype=y.dtype, device=y.device)
-    grid = (triton.cdiv(out.numel(), LANES),)
+    grid = (blocks(out.numel(), LANES),)
     return launch(_angles_kernel, grid, out, y.contiguous(), x.contiguous(), out, out.numel(), LANES=LANES)
 
 
@@ -104,6 +109,6 @@ def _powers_kernel(x, exponents, out, count, SHARED: tl.constexpr, LANES: tl.con
 def power(x: Tensor, exponent: Tensor) -> Tensor:
     out = torch.empty(x.shape, dtype=x.dtype, device=x.device)
     return launch(
-        _powers_kernel, (triton.cdiv(out.numel(), LANES),), out,
+        _powers_kernel, (blocks(out.numel(), LANES),), out,
         x.contiguous(), exponent.contiguous(), out, out.numel(), SHARED=exponent.numel() == 1, LANES=LANES,
     )  # fmt: skip

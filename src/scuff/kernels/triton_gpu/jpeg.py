@@ -15,7 +15,7 @@ from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.reference.jpeg import dct_matrix
-from scuff.kernels.triton_gpu.launching import launch
+from scuff.kernels.triton_gpu.launching import blocks, launch
 
 BLOCKS, LANES = 4, 1024
 
@@ -130,15 +130,15 @@ def through_jpeg(pixels: Tensor, luma: Tensor, chroma: Tensor, swapped: bool = F
     planes = []
     for tables, count, size in ((luma, 1, (height, width)), (chroma, 2, (tall, wide))):
         plane = torch.empty(n, count, *size, dtype=torch.uint8, device=pixels.device)
-        down, across = (triton.cdiv(length, 8) for length in size)
+        down, across = (blocks(length, 8) for length in size)
         launch(
-            _blocks_kernel, (n, triton.cdiv(down * across, BLOCKS), count), plane,
+            _blocks_kernel, (n, blocks(down * across, BLOCKS), count), plane,
             pixels, tables.contiguous(), matrix, plane, height, width, *size, down, across, first,
             64 if len(tables) > 1 else 0, CHROMA=count == 2, BLOCKS=BLOCKS, num_warps=1,
         )  # fmt: skip
         planes.append(plane)
     out = torch.empty_like(pixels)
     return launch(
-        _colours_kernel, (n, triton.cdiv(height * width, LANES)), out,
+        _colours_kernel, (n, blocks(height * width, LANES)), out,
         *planes, out, height, width, tall, wide, first, SMOOTH=wide > 2, LANES=LANES,
     )  # fmt: skip

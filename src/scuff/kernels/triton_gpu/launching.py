@@ -16,6 +16,14 @@ def launch(kernel: Any, grid: tuple[int, ...], out: Tensor, *arguments: Any, **o
     approximate there. In float64 both are rounded correctly.
     """
     if out.numel():
-        with torch.cuda.device_of(out):
+        if out.get_device() == torch.cuda.current_device():  # as almost always, and sooner told than set
             kernel[grid](*arguments, enable_fp_fusion=False, **options)
+        else:
+            with torch.cuda.device_of(out):
+                kernel[grid](*arguments, enable_fp_fusion=False, **options)
     return out
+
+
+def blocks(count: int, size: int) -> int:
+    """How many blocks of a size hold so many; `triton.cdiv` would take microseconds of the host."""
+    return -(-count // size)

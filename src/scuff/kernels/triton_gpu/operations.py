@@ -16,7 +16,7 @@ from torch import Tensor
 from scuff.kernels.affine import turning_table
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.operation_codes import CODES, LOOKUPS
-from scuff.kernels.triton_gpu.launching import launch
+from scuff.kernels.triton_gpu.launching import blocks, launch
 
 LANES, TABLE_LANES = 512, 1024
 IDENTITY, INVERT, SOLARIZE = (tl.constexpr(CODES[name]) for name in ("identity", "invert", "solarize"))
@@ -41,7 +41,7 @@ def operate(pixels: Tensor, names: Sequence[str], codes: Tensor, values: Tensor,
             pixels, codes, values, tables, size, CHANNELS=channels, LANES=TABLE_LANES,
         )  # fmt: skip
     return launch(
-        _operate_kernel, (n, triton.cdiv(size, LANES)), out,
+        _operate_kernel, (n, blocks(size, LANES)), out,
         pixels, codes, values, degrees, tables, turning_table(pixels.device), fill, out, height, width, size,
         CHANNELS=channels, NEAREST=nearest, LANES=LANES,
     )  # fmt: skip

@@ -7,9 +7,10 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from scuff.kernels.constants import constant
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.reference.pixels import windows
-from scuff.kernels.triton_gpu.launching import launch
+from scuff.kernels.triton_gpu.launching import blocks, launch
 
 LANES, BOXES = 1024, 128
 WARP_LANES = 128  # of a single warp, whose lanes agree on the end of a loop without waiting for others
@@ -64,9 +65,45 @@ def _convert(converting, source: Tensor, out: Tensor, strided: Tensor, *argument
     count = source.numel()
     sizes = (*source.shape[1:], *strided.stride())
     return launch(
-        converting, (triton.cdiv(count, LANES),), out,
+        converting, (blocks(count, LANES),), out,
         source, out, count, *sizes, *arguments, PLAIN=strided.is_contiguous(), LANES=LANES,
     )  # fmt: skip
+
+
+@triton.jit
+def _on_grid_kernel(batch, out, count, shift, LANES: tl.constexpr):
+    at = tl.program_id(0).to(tl.int64) * LANES + tl.arange(0, LANES)
+    value = tl.load(batch + at, mask=at < count, other=0.0)
+    level = (tl.minimum(tl.maximum(value, 0.0), 1.0) * 255.0 + shift).to(tl.int32).to(tl.float32)
+    tl.store(out + at, tl.div_rn(level, 255.0), mask=at < count)
+
+
+@kernel
+def unit_on_grid(batch: Tensor, nearest: bool = False) -> Tensor:
+    batch = batch.contiguous()
+    out, count = torch.empty_like(batch), batch.numel()
+    return launch(
+        _on_grid_kernel, (blocks(count, LANES),), out, batch, out, count, 0.5 if nearest else 0.0, LANES=LANES
+    )
+
+
+@triton.jit
+def _means_kernel(x, out, size, area, LANES: tl.constexpr):
+    """A program per plane; sums of whole numbers are the same in any order."""
+    plane = tl.program_id(0).to(tl.int64)
+    total = tl.zeros((LANES,), tl.int64)
+    for first in range(0, size, LANES):
+        at = first + tl.arange(0, LANES)
+        total += (tl.load(x + plane * size + at, mask=at < size, other=0.0) * 4294967296.0).to(tl.int64)
+    tl.store(out + plane, tl.sum(total, axis=0).to(tl.float64) / tl.load(area))
+
+
+@kernel
+def plane_means(x: Tensor) -> Tensor:
+    x, size = x.contiguous(), x.shape[-2:].numel()
+    out = torch.empty(x.shape[:-2], dtype=torch.float64, device=x.device)
+    area = constant((2.0**32 * size,), x.device, torch.float64)
+    return launch(_means_kernel, (out.numel(),), out, x, out, size, area, LANES=LANES)
 
 
 @triton.jit
@@ -81,7 +118,7 @@ def _nearest_kernel(batch, out, count, LANES: tl.constexpr):
 def nearest_bytes(batch: Tensor) -> Tensor:
     batch = batch.contiguous()
     out = torch.empty(batch.shape, dtype=torch.uint8, device=batch.device)
-    return launch(_nearest_kernel, (triton.cdiv(out.numel(), LANES),), out, batch, out, out.numel(), LANES=LANES)
+    return launch(_nearest_kernel, (blocks(out.numel(), LANES),), out, batch, out, out.numel(), LANES=LANES)
 
 
 @triton.jit
@@ -127,12 +164,12 @@ def pixelate(pixels: Tensor, rows: int, columns: int) -> Tensor:
         windows(length, size, pixels.device) for length, size in ((width, columns), (height, rows))
     )
     launch(
-        _box_kernel, (n * channels, triton.cdiv(rows * columns, BOXES)), small,
+        _box_kernel, (n * channels, blocks(rows * columns, BOXES)), small,
         pixels, firsts, counts, row_firsts, row_counts, small, height, width, rows, columns, longest, LANES=BOXES,
     )  # fmt: skip
     out = torch.empty_like(pixels)
     return launch(
-        _spread_kernel, (n * channels, triton.cdiv(height * width, LANES)), out,
+        _spread_kernel, (n * channels, blocks(height * width, LANES)), out,
         small, out, height, width, rows, columns, LANES=LANES,
     )  # fmt: skip
 
@@ -172,6 +209,6 @@ def local_copies(pixels: Tensor, dy: Tensor, dx: Tensor, reach: int) -> Tensor:
         dy, dx = dy.contiguous(), dx.contiguous()
     out = torch.empty_like(pixels)
     return launch(
-        _local_copies_kernel, (triton.cdiv(height * width, WARP_LANES), n), out,
+        _local_copies_kernel, (blocks(height * width, WARP_LANES), n), out,
         pixels, dy, dx, out, channels, height, width, reach, dy.stride(0), LANES=WARP_LANES, num_warps=1,
     )  # fmt: skip

@@ -11,7 +11,7 @@ from scuff.kernels import portable
 from scuff.kernels.constants import constant
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.triton_gpu.functions import exponential, logarithm
-from scuff.kernels.triton_gpu.launching import launch
+from scuff.kernels.triton_gpu.launching import blocks, launch
 
 LANES = 1024
 WARP_LANES = 128  # of a single warp, whose lanes agree on the end of a loop without waiting for others
@@ -140,7 +140,7 @@ def _integers_kernel(keys, stream, out, count, low, span, LANES: tl.constexpr):
 def _generate(generator, dtype: torch.dtype, keys: Tensor, stream: int, count: int, *arguments: float) -> Tensor:
     out = torch.empty(len(keys), count, dtype=dtype, device=keys.device)
     # Images first: CUDA allows 65535 blocks along the second axis, and far more along the first.
-    grid = (len(keys), triton.cdiv(count, 4 * LANES))
+    grid = (len(keys), blocks(count, 4 * LANES))
     return launch(generator, grid, out, keys, stream, out, count, *arguments, LANES=LANES)
 
 
@@ -148,7 +148,7 @@ def _generate(generator, dtype: torch.dtype, keys: Tensor, stream: int, count: i
 def derive_keys(ids: Tensor, cell: int) -> Tensor:
     out = torch.empty_like(ids)
     signed = cell - 2**64 if cell >= 2**63 else cell  # always an int64, whatever its top bit
-    return launch(_derive_kernel, (triton.cdiv(len(ids), LANES),), out, ids, signed, out, len(ids), LANES=LANES)
+    return launch(_derive_kernel, (blocks(len(ids), LANES),), out, ids, signed, out, len(ids), LANES=LANES)
 
 
 @kernel
@@ -175,11 +175,14 @@ _series = triton.jit(portable.stirling_series)
 
 
 @triton.jit
-def _quantile_kernel(uniforms, rates, out, count, LANES: tl.constexpr):
+def _quantile_kernel(uniforms, rates, out, count, photons, SCALED: tl.constexpr, LANES: tl.constexpr):
+    """If SCALED, rates are in units of `photons`, and so are the quantiles."""
     at = tl.program_id(0).to(tl.int64) * LANES + tl.arange(0, LANES)
     inside = at < count
     u = tl.load(uniforms + at, mask=inside, other=0.0)
     rate = tl.load(rates + at, mask=inside, other=0.0)
+    if SCALED:
+        rate = rate * photons
     # the mass at the start is a small difference of large numbers: double precision, once per value
     wide = rate.to(tl.float64)
     start = tl.maximum(tl.floor(wide - 6.5 * tl.sqrt(wide) - 3.0), 0.0)
@@ -196,16 +199,27 @@ def _quantile_kernel(uniforms, rates, out, count, LANES: tl.constexpr):
             mass = tl.where(active, tl.div_rn(mass * rate, tl.maximum(number, 1.0)), mass)
             total = tl.where(active, total + mass, total)
             active = active & (u > total) & ((number < rate) | (mass > 1e-10))
+    if SCALED:
+        number = tl.div_rn(number, tl.zeros_like(number) + photons)
     tl.store(out + at, number, mask=inside)
 
 
 @kernel
 def poisson_quantile(u: Tensor, rate: Tensor) -> Tensor:
+    return _quantiles(u, rate, 1.0, False)
+
+
+@kernel
+def photon_noise(u: Tensor, x: Tensor, photons: float) -> Tensor:
+    return _quantiles(u, x, float(photons), True)
+
+
+def _quantiles(u: Tensor, rate: Tensor, photons: float, scaled: bool) -> Tensor:
     u, rate = u.contiguous(), rate.contiguous()
     out = torch.empty_like(rate)
     return launch(
-        _quantile_kernel, (triton.cdiv(out.numel(), WARP_LANES),), out,
-        u, rate, out, out.numel(), LANES=WARP_LANES, num_warps=1,
+        _quantile_kernel, (blocks(out.numel(), WARP_LANES),), out,
+        u, rate, out, out.numel(), photons, SCALED=scaled, LANES=WARP_LANES, num_warps=1,
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.reference.shapes import DIAGONAL, KNIGHT
-from scuff.kernels.triton_gpu.launching import launch
+from scuff.kernels.triton_gpu.launching import blocks, launch
 
 LANES, TILE = 1024, 16
 
@@ -43,9 +43,32 @@ def fill_polygons(corners: Tensor, count: Tensor, height: int, width: int) -> Te
     n, polygons, vertices, _ = corners.shape
     out = torch.empty(n, height, width, dtype=torch.uint8, device=corners.device)
     return launch(
-        _polygons_kernel, (triton.cdiv(height * width, LANES), n), out,
+        _polygons_kernel, (blocks(height * width, LANES), n), out,
         corners.contiguous(), count.contiguous(), out, polygons, vertices, height, width, LANES=LANES,
     ).bool()  # fmt: skip
+
+
+@triton.jit
+def _discs_kernel(rows, columns, radii, out, discs, height, width, LANES: tl.constexpr):
+    image = tl.program_id(1).to(tl.int64)
+    at = tl.program_id(0) * LANES + tl.arange(0, LANES)
+    i, j = at // width, at % width
+    count = tl.zeros((LANES,), tl.int32)
+    for k in range(discs):
+        number = image * discs + k
+        down, across, radius = i - tl.load(rows + number), j - tl.load(columns + number), tl.load(radii + number)
+        count += (down * down + across * across <= tl.where(radius < 0, -1, radius * radius)).to(tl.int32)
+    tl.store(out + image * height * width + at, count, mask=at < height * width)
+
+
+@kernel
+def count_discs(rows: Tensor, columns: Tensor, radii: Tensor, height: int, width: int) -> Tensor:
+    n, discs = rows.shape
+    out = torch.empty(n, height, width, dtype=torch.int32, device=rows.device)
+    given = (numbers.contiguous() for numbers in (rows, columns, radii))
+    return launch(
+        _discs_kernel, (blocks(height * width, LANES), n), out, *given, out, discs, height, width, LANES=LANES
+    )
 
 
 @triton.jit
@@ -80,7 +103,7 @@ def draw_lines(pixels: Tensor, ends: Tensor, level: float) -> Tensor:
     n, channels, height, width = pixels.shape
     out = torch.empty_like(pixels)
     return launch(
-        _draw_kernel, (n * channels, triton.cdiv(height, TILE) * triton.cdiv(width, TILE)), out,
+        _draw_kernel, (n * channels, blocks(height, TILE) * blocks(width, TILE)), out,
         pixels, ends.contiguous(), out, channels, height, width, ends.shape[1], level, TILE=TILE, num_warps=1,
     )  # fmt: skip
 

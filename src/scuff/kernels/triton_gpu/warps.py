@@ -1,4 +1,4 @@
-"""Pixels read elsewhere: between pixels, as windows, by splines, through drops of glass."""
+"""Pixels read elsewhere: between pixels, by splines, through drops of glass."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch import Tensor
 from scuff.kernels.constants import constant
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.triton_gpu.filters import mix
-from scuff.kernels.triton_gpu.launching import launch
+from scuff.kernels.triton_gpu.launching import blocks, launch
 
 LANES = 512
 SPLINE_LANES, PLANES = 256, 4  # four planes side by side, so that one load fetches a tap of all of them
@@ -111,7 +111,7 @@ def remap(pixels: Tensor, rows: Tensor, columns: Tensor, border: str) -> Tensor:
     out = torch.empty(n, channels, *rows.shape[1:], dtype=torch.uint8, device=pixels.device)
     count = rows.shape[1:].numel()
     return launch(
-        _remap_kernel, (triton.cdiv(count, LANES), n), out,
+        _remap_kernel, (blocks(count, LANES), n), out,
         pixels, rows.contiguous(), columns.contiguous(), out, channels, height, width, count,
         _folds(height, width, border, pixels.device), BORDER=BORDERS[border], LANES=LANES,
     )  # fmt: skip
@@ -122,7 +122,7 @@ def project(pixels: Tensor, matrix: Tensor, extent: Tensor, height: int, width: 
     pixels, (n, channels, tall, wide) = pixels.contiguous(), pixels.shape
     out = torch.zeros(n, channels, height, width, dtype=torch.uint8, device=pixels.device)
     return launch(
-        _project_kernel, (triton.cdiv(height * width, LANES), n), out,
+        _project_kernel, (blocks(height * width, LANES), n), out,
         pixels, matrix.contiguous(), extent.contiguous(), out, channels, tall, wide, width, height * width,
         _folds(tall, wide, border, pixels.device), BORDER=BORDERS[border], LANES=LANES,
     )  # fmt: skip
@@ -175,11 +175,11 @@ def sum_spline_reads(padded: Tensor, rows: Tensor, columns: Tensor, weights: Ten
     n, channels, tall, wide = padded.shape
     out = torch.empty(n, channels, *rows.shape[1:], device=padded.device)
     planes, count = n * channels, rows.shape[1:].numel()
-    groups = triton.cdiv(planes, PLANES)
+    groups = blocks(planes, PLANES)
     source = torch.nn.functional.pad(padded.flatten(0, 1), (0, 0, 0, 0, 0, groups * PLANES - planes))
     source = source.unflatten(0, (groups, PLANES)).permute(0, 2, 3, 1).contiguous()
     return launch(
-        _sum_reads_kernel, (groups, triton.cdiv(count, SPLINE_LANES)), out,
+        _sum_reads_kernel, (groups, blocks(count, SPLINE_LANES)), out,
         source, rows.contiguous(), columns.contiguous(), weights.contiguous(), out,
         planes, count, len(rows), tall, wide, LANES=SPLINE_LANES, PLANES=PLANES, num_warps=SPLINE_LANES // 32,
     )  # fmt: skip
@@ -253,60 +253,3 @@ def refract_drops(x: Tensor, centres: Tensor, radius: float, index: float) -> Te
         ROWS=rows, SIDE=side, num_warps=max(1, min(16, rows * side // 32)),
     )  # fmt: skip
     return canvas[..., margin : margin + height, margin : margin + width]
-
-
-@triton.jit
-def _crop_kernel(table, which, top, left, out, channels, tall, wide, height, width, LANES: tl.constexpr):
-    plane = tl.program_id(0).to(tl.int64)
-    image, channel = plane // channels, plane % channels
-    at = tl.program_id(1) * LANES + tl.arange(0, LANES)
-    inside = at < height * width
-    row, column = tl.load(top + image) + at // width, tl.load(left + image) + at % width
-    table += (tl.load(which + image) * channels + channel) * tall * wide
-    value = tl.load(table + row * wide + column, mask=inside, other=0.0)
-    tl.store(out + plane * height * width + at, value, mask=inside)
-
-
-@kernel
-def crop_windows(table: Tensor, which: Tensor, top: Tensor, left: Tensor, height: int, width: int) -> Tensor:
-    _, channels, tall, wide = table.shape
-    out = torch.empty(len(which), channels, height, width, dtype=table.dtype, device=table.device)
-    return launch(
-        _crop_kernel, (len(which) * channels, triton.cdiv(height * width, LANES)), out,
-        table.contiguous(), which.contiguous(), top.contiguous(), left.contiguous(), out,
-        channels, tall, wide, height, width, LANES=LANES,
-    )  # fmt: skip
-
-
-@triton.jit
-def _windows_kernel(
-    x, first, weights, out, channels, height, width, tall, wide, length, taps, DOWN: tl.constexpr, LANES: tl.constexpr
-):  # fmt: skip
-    """Rows of `out` (tall x wide) are windows of rows if DOWN, otherwise its columns are windows of columns."""
-    plane = tl.program_id(0).to(tl.int64)
-    image = plane // channels
-    at = tl.program_id(1) * LANES + tl.arange(0, LANES)
-    inside = at < tall * wide
-    i, j = at // wide, at % wide
-    k = image * length + (i if DOWN else j)
-    begin = tl.load(first + k, mask=inside, other=0)
-    total = tl.zeros((LANES,), tl.float32)
-    for t in range(taps):
-        row = tl.minimum(begin + t, height - 1) if DOWN else i
-        column = j if DOWN else tl.minimum(begin + t, width - 1)
-        value = tl.load(x + plane * height * width + row * width + column, mask=inside, other=0.0)
-        total += tl.load(weights + k * taps + t, mask=inside, other=0.0) * value
-    tl.store(out + plane * tall * wide + at, total, mask=inside)
-
-
-@kernel
-def mix_windows(x: Tensor, first: Tensor, weights: Tensor, axis: int) -> Tensor:
-    x, (n, channels, height, width) = x.contiguous(), x.shape
-    length, taps = weights.shape[1:]
-    tall, wide = (length, width) if axis == 2 else (height, length)
-    out = torch.empty(n, channels, tall, wide, device=x.device)
-    return launch(
-        _windows_kernel, (n * channels, triton.cdiv(tall * wide, LANES)), out,
-        x, first.contiguous(), weights.contiguous(), out, channels, height, width, tall, wide, length, taps,
-        DOWN=axis == 2, LANES=LANES,
-    )  # fmt: skip
