@@ -2,9 +2,12 @@
 
     python tools/mscr_tables.py runs/paper docs/results/mscr-2d/shared.csv docs/results/mscr-2d/shared-runs.csv
 
+    python tools/mscr_tables.py --copies docs/results/mscr-2d/copies.csv runs/plane-0.001 runs/plane-1x
+
 The second file is optional: the accuracies of every run, with a column per test noise, which paired tests need. The
 summary has a line per model, training noise and test noise: mean accuracy, its deviation over runs, and the number
 of runs. Test noise -1 stands for MSCR. The Markdown goes to the terminal: means and 95 % half-widths, in per cent.
+With --copies, studies of the number of copies: accuracies of every run at the noise that was also trained with.
 """
 
 from __future__ import annotations
@@ -29,6 +32,21 @@ def main(study: str, file: str, runs: str | None = None) -> None:
     for model in accuracies.models:
         print(f"\n{model}, {len(accuracies.runs)} runs\n")
         print(markdown(accuracies, model))
+
+
+def copies(file: str, *studies: str) -> None:
+    """Figure 4: what more copies do to the accuracy at the noise of training, and to its deviation over runs."""
+    lines = []
+    for study in map(read_mscr, studies):
+        (model,), (noise,) = study.models, study.train_noise
+        for count in sorted(study.copies):
+            values = study.accuracies(model, noise, noise, count)
+            lines += [(noise, count, run, value) for run, value in zip(study.runs, values, strict=True)]
+    table = pd.DataFrame(lines, columns=["noise", "copies", "run", "accuracy"])
+    table.to_csv(file, index=False, float_format="%.8g")
+    grouped = 100 * table.groupby(["copies", "noise"])["accuracy"].agg(["mean", "std"])
+    shown = grouped.apply(lambda line: f"{line['mean']:.3f}, {line['std']:.3f}", axis=1).unstack()
+    print("\n".join(f"| {count} | " + " | ".join(cells) + " |" for count, cells in shown.iterrows()))
 
 
 def each_run(accuracies: RobustAccuracies) -> pd.DataFrame:
@@ -68,4 +86,4 @@ def _radius(radius: float, epsilon_min: float) -> str:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    copies(*sys.argv[2:]) if sys.argv[1] == "--copies" else main(*sys.argv[1:])

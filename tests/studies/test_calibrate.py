@@ -10,12 +10,10 @@ import sys
 import numpy as np
 import pytest
 import torch
-import typer
 from typer.testing import CliRunner
 
 import scuff
-from scuff.cli import Verbs
-from scuff.cli.calibration import calibrate_command
+from scuff.cli import app
 from scuff.data import array_source
 from scuff.design.calibration.calibrate import TOLERANCE, calibrate
 from scuff.models import open_model
@@ -378,13 +376,10 @@ net = nearest_mean()
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    app = typer.Typer(cls=Verbs, add_completion=False)
-    app.callback()(lambda: None)
-    app.command("calibrate")(calibrate_command)
     (tmp_path / "calibrate_test_net.py").write_text(NET)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    yield lambda *arguments: CliRunner().invoke(app, ["calibrate", *map(str, arguments)])
+    yield lambda *arguments: CliRunner().invoke(app, ["design", "calibrate", *map(str, arguments)])
     sys.modules.pop("calibrate_test_net", None)
 
 
