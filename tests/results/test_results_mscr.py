@@ -206,3 +206,23 @@ def test_which_training_noises_differ_on_cifar10():
     lines = frame[frame["test_noise"] == MSCR].set_index("train_noise")
     half = stdtrit(2, 0.975) * lines["deviation"] / np.sqrt(3)
     assert (lines["mean"] + half).loc[:0.07].max() < 0 < (lines["mean"] - half).loc[0.1:].min()
+
+
+def test_more_copies_than_ten_do_not_help():
+    table, text = pd.read_csv(RESULTS / "mscr-2d/copies.csv"), page("mscr-2d.md")
+    cells = 100 * table.groupby(["copies", "noise"])["accuracy"].agg(["mean", "std"])
+    for copies, its in cells.groupby(level="copies"):
+        shown = " | ".join(f"{line.mean:.3f}, {line.std:.3f}" for line in its.itertuples(name="Cell"))
+        assert f"| {copies} | {shown} |" in text
+    lowest, losses = [], []
+    for _, its in table.groupby("noise"):
+        runs = its.pivot(index="run", columns="copies", values="accuracy")
+        assert len(runs) == 20
+        more = [copies for copies in runs if copies > 10]
+        lowest.append(min(holm([stats.ttest_rel(runs[copies], runs[10]).pvalue for copies in more])))
+        losses.append((100 * (runs[10] - runs[1]).mean(), stats.ttest_rel(runs[1], runs[10]).pvalue))
+    assert min(lowest) >= 0.06
+    (loss, chance), (loss_at_epsilon, chance_at_epsilon) = losses
+    assert chance < 0.001
+    assert f"by {loss:.2f} points at 0.001 (paired over runs, p < 0.001)" in text
+    assert f"by {loss_at_epsilon:.2f} at ε_min (p = {chance_at_epsilon:.3f})" in text
