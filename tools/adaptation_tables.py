@@ -10,7 +10,6 @@ has not run again stays as it was.
 from __future__ import annotations
 
 import json
-import re
 import sys
 from pathlib import Path
 
@@ -69,18 +68,23 @@ def collect(folder: Path, tables: Path, name: str) -> None:
     """Bring what one part has left to its tables."""
     settings = json.loads((folder / "adaptation.json").read_text(encoding="utf-8"))
     device = settings["environment"].get("device", settings["device"])
-    kept = {"stream": re.sub("matrix=[^,]*/", "matrix=", settings["options"]["stream"]), "device": device}
+    kept = {"stream": settings["options"]["stream"], "device": device}
     kept |= {key: settings[key] for key in ("images", "batch_size", "seed")}
-    place = tables / f"{name}.json"
-    known = place.exists() and json.loads(place.read_text(encoding="utf-8")) == kept
-    place.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+    scores = pd.read_csv(folder / "scores.csv")
+    known = (tables / f"{name}.json").exists() and same_run(*read(tables, name)[:2], kept, scores)
+    (tables / f"{name}.json").write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
     runs = [json.loads(file.read_text(encoding="utf-8")) for file in (folder / "runs").glob("*.json")]
     seconds = {run["method"]: round(run["seconds"], 1) for run in runs}
-    scores = pd.read_csv(folder / "scores.csv")
     found = {"": scores.assign(seconds=scores["method"].map(seconds)), KIND[name]: detail(folder, name, kept["images"])}
     for kind, table in found.items():
         file = tables / f"{name}{kind}.csv"
         (merged(pd.read_csv(file), table) if known else table).to_csv(file, index=False)
+
+
+def same_run(settings: dict, scores: pd.DataFrame, new_settings: dict, new_scores: pd.DataFrame) -> bool:
+    """Whether both are of one stream and one network: then the network without a method errs alike."""
+    error, new_error = (table.set_index("method")["error"]["source"] for table in (scores, new_scores))
+    return settings == new_settings and error == new_error
 
 
 def detail(folder: Path, name: str, images: int) -> pd.DataFrame:

@@ -11,9 +11,10 @@
 #                                                    augmix-jsd or ant: WideResNet-40-2, 100 epochs
 #   tools/experiments.sh mscr RUNS                   WideResNet-28-10 at the eight training radii
 #   tools/experiments.sh walk [IMAGES]               how hard pairs of corruptions are for a network: the matrix of CCC
-#   tools/experiments.sh adaptation [MATRIX]         WideResNet-40-2 with all methods of test-time adaptation on CIFAR-10-C
-#                                                    at severity 5, on a walk of CCC of a million images, with correlated
-#                                                    labels and on a gradual stream; then tools/adaptation_tables.py
+#   tools/experiments.sh adaptation [PARTS]          WideResNet-40-2 with all methods of test-time adaptation on CIFAR-10-C
+#                                                    at severity 5 (continual, and for CoTTA cotta), on a walk of CCC of a
+#                                                    million images (ccc), with correlated labels (correlated) and on a
+#                                                    gradual stream (long); then tools/adaptation_tables.py
 #   tools/experiments.sh plane NOISE RUNS            effect of the number of copies at 0.001 or 1x (epsilon_min), or, with
 #                                                    the noise L2, the paper's radii in that norm; on CPU cores
 #   tools/experiments.sh lite MODEL                  lite0, lite1 or lite2 over five benchmarks of ImageNet
@@ -122,11 +123,15 @@ print(','.join(f'powerset:{number}' for number in chosen))")
   adaptation)
     name=adaptation unpacked+=("*/partial/*" "*/long/rows/*" "*/ccc/rows/*")
     network wide_resnet40_2 20
-    adapt continual continual:order=file bn,bn-prior,bn-ema,tent,eta,eata
-    adapt ccc "ccc-easy:batch=200$length${2:+,matrix=$2}" bn,tent,rdumb
-    adapt correlated continual:order=chunks bn,bn-prior,tent,rdumb
-    adapt continual continual:order=file cotta${TRY:+:copies=2}
-    adapt long gradual_cotta:corruptions=cotta-0 bn,tent,rdumb
+    for part in ${2:-continual ccc correlated cotta long}; do
+      case $part in
+        continual) adapt continual continual:order=file bn,bn-prior,bn-ema,tent,eta,eata ;;
+        ccc) adapt ccc "ccc-easy:batch=200$length" bn,tent,rdumb ;;
+        correlated) adapt correlated continual:order=chunks bn,bn-prior,tent,rdumb ;;
+        cotta) adapt continual continual:order=file cotta${TRY:+:copies=2} ;;
+        long) adapt long gradual_cotta:corruptions=cotta-0 bn,tent,rdumb ;;
+      esac
+    done
     ;;
   plane)
     name=plane-$2

@@ -86,6 +86,15 @@ def test_another_stream_begins_its_tables_anew(tmp_path):
     assert "| bn |" not in (tmp_path / "streams.md").read_text()
 
 
+def test_another_network_begins_its_tables_anew(tmp_path):
+    for error in (0.4, 0.3):
+        shutil.rmtree(tmp_path / "runs", ignore_errors=True)
+        method = "bn" if error == 0.4 else "cotta"
+        made_folder(tmp_path / "runs/adaptation/continual", {"source": error, method: 0.1})
+        TOOL.main(tmp_path / "runs", tmp_path / "streams.md")
+    assert "| bn |" not in (tmp_path / "streams.md").read_text()
+
+
 def test_the_committed_page_is_made_of_the_committed_tables(tmp_path):
     page = REPOSITORY / "docs/results/streams-cifar10.md"
     tables = page.with_suffix("")
