@@ -23,8 +23,8 @@ from sphinx.addnodes import desc_signature, pending_xref
 from sphinx.util.inspect import stringify_signature
 
 import scuff
-from scuff.cli import VERBS
 from scuff.cli import app as command_line
+from scuff.cli.verbs import VERBS
 
 GENERATED = Path("reference", "generated")
 TYPES = re.compile(r" <(str|int|float|list\[str\])>")  # of options without a word for their values

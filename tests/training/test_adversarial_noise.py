@@ -83,6 +83,14 @@ def test_noise_does_not_depend_on_how_many_images_are_made_at_once(monkeypatch):
     assert noise(GREY[:0], IDS[:0]).shape == (0, 3, 32, 32)
 
 
+def test_the_noise_of_an_image_is_the_same_bits_alone_and_in_company():
+    noise = AdversarialNoise(NoiseGenerator(seed=3))
+    together = noise(GREY, IDS)
+    assert len(GREY) < ant.FEWEST
+    for count in (1, 3):
+        assert torch.equal(noise(GREY[:count], IDS[:count]), together[:count])
+
+
 def test_in_the_beginning_noise_is_gaussian_and_of_length_epsilon():
     generator = NoiseGenerator()
     z = generator.draw(image_keys("test", None, IDS), 32, 32)
