@@ -10,7 +10,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from scuff.batches import CHUNK as CHUNK
 from scuff.batches import check_memory, each_its_way, through
 from scuff.corruptions import Corruption, get
 from scuff.corruptions.motion import Motion, joined, mixed

@@ -7,13 +7,11 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-import typer
 import yaml
 from overlap_matrices import to_overlaps
 from typer.testing import CliRunner
 
-from scuff.cli import Verbs
-from scuff.cli.design import design_app
+from scuff.cli import app
 from scuff.design import Selection
 from scuff.metrics import Accuracies, balance, coverage, load_reference, overlaps, read_accuracies
 from scuff.report.overlap.designs import explain_selection, matrix_table
@@ -29,8 +27,6 @@ pytestmark = pytest.mark.usefixtures("same_means")
 def run(tmp_path, monkeypatch):
     """Run `scuff design ...` in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    app = typer.Typer(cls=Verbs, rich_markup_mode=None, pretty_exceptions_enable=False)
-    app.add_typer(design_app, name="design")
     return lambda *arguments: CliRunner().invoke(app, ["design", *map(str, arguments)])
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-import typer
 import yaml
 from made_validity import SCORE, make_correlations, make_searches, make_shifts
 from typer.testing import CliRunner
 
-from scuff.cli import Verbs
-from scuff.cli.validity import validity_command
+from scuff.cli import app
 from scuff.report.validity.scores import ValidityScores
 from scuff.report.validity.tables import correlation_table, search_table
 from scuff.report.validity.verdicts import trend_verdicts
@@ -43,9 +41,6 @@ def run(tmp_path, monkeypatch):
     frame.to_csv("table.csv", index=False)
     for name, content in (("mapping", MAPPING), ("categories", CATEGORIES)):
         (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(content, sort_keys=False))
-    app = typer.Typer(cls=Verbs, rich_markup_mode=None, pretty_exceptions_enable=False)
-    app.command("validity")(validity_command)
-    app.command("other")(lambda: None)  # so that the name of the verb is not left out
     return lambda *arguments: CliRunner().invoke(app, ["validity", *map(str, arguments)])
 
 

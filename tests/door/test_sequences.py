@@ -14,7 +14,7 @@ from scipy import ndimage
 from skimage import filters
 
 import scuff
-from scuff import random
+from scuff import batches, random
 from scuff.corruptions import blur, get, noise, registry, weather
 from scuff.pictures import crop_centre
 from scuff.sheets import GAP, MARGIN, corruption_sheet
@@ -376,7 +376,7 @@ def test_seed_id_and_batch() -> None:
 def test_a_long_batch_is_cut_without_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     pictures = _pictures("cifar10-p", 7)
     whole = scuff.sequence(pictures, "cifar10-p/snow")
-    monkeypatch.setitem(__import__("scuff.door", fromlist=["CHUNK"]).CHUNK, "cpu", 3 * 3 * 32 * 32)
+    monkeypatch.setitem(batches.CHUNK, "cpu", 3 * 3 * 32 * 32)
     assert np.array_equal(scuff.sequence(pictures, "cifar10-p/snow"), whole)
 
 

@@ -13,8 +13,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from scuff.batches import CHUNK
 from scuff.data import Pixels, Source, load_pixels
-from scuff.door import CHUNK, corrupt
+from scuff.door import corrupt
 from scuff.engine import Advance
 from scuff.evaluation.choices import CLEAN
 from scuff.evaluation.clock import Clock

@@ -11,11 +11,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from scuff.batches import CHUNK
 from scuff.corruptions import get
 from scuff.data import Source, known_by_stems
 from scuff.data.pixels import count_processors
 from scuff.data.stored import StoredPictures
-from scuff.door import CHUNK, corrupt
+from scuff.door import corrupt
 from scuff.pictures import Cut
 from scuff.sequences import sequence
 from scuff.suites import Suite

@@ -16,8 +16,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from scuff.batches import CHUNK
 from scuff.data import Source, load_pixels
-from scuff.door import CHUNK, corrupt
+from scuff.door import corrupt
 from scuff.evaluation.choices import open_models
 from scuff.models import Classifier
 from scuff.models.features import hidden_layer
