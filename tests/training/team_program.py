@@ -13,7 +13,7 @@ from torch import nn
 from scuff.training import Recipe, train
 from scuff.training import fit as fit_module
 from scuff.training import run as run_module
-from scuff.training.distributed import Part, joined
+from scuff.training.distributed import Part, joined, leave
 from scuff.training.fit import begin, fit
 from scuff.training.images import load_training_images, normalisation_of
 from scuff.training.resume import partial_file
@@ -87,6 +87,11 @@ def errors_of(team):
     return found
 
 
+def names_of_threads():
+    """Names of this process's threads, those that Python does not know included."""
+    return [path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm")]
+
+
 def main(folder):
     with joined("cpu") as (team, _):
         for optimiser in OPTIMISERS:
@@ -99,6 +104,8 @@ def main(folder):
         train(bars(COUNT), QUICK, folder / "again.safetensors", **TREATMENTS["corruption"])
         (folder / f"seen {team.rank}.txt").write_text(repr(train_interrupted(folder)))
         (folder / f"errors {team.rank}.txt").write_text("\n".join(errors_of(team)))
+    leave()
+    (folder / f"threads {team.rank}.txt").write_text("\n".join(names_of_threads()))
 
 
 if __name__ == "__main__":

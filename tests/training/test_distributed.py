@@ -144,6 +144,15 @@ def test_processes_raise_their_errors_together(made):
 # --- who has what -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the names of threads from /proc")
+def test_no_thread_of_the_group_outlives_it(made):
+    """One that still holds a tensor while Python shuts down would abort the process."""
+    for team in TEAM:
+        names = (made / f"threads {team.rank}.txt").read_text().splitlines()
+        assert names
+        assert not [name for name in names if "gloo" in name]
+
+
 def test_an_image_draws_the_same_whoever_has_it():
     images = load_training_images(bars(COUNT), QUICK, CPU)
     noise = choose_treatment(noise=0.1)

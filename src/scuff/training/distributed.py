@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import hashlib
+import importlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -199,6 +200,9 @@ def joined(device: str | torch.device | None) -> Iterator[tuple[Team, torch.devi
     if team.size > 1 and device.type == "cuda":
         torch.cuda.set_device(device)
     if team.size > 1 and not dist.is_initialized():
+        # DistributedDataParallel imports it. Imported once a group exists, it keeps the group, and its threads with it,
+        # until Python shuts down; a thread that lets go of exchanged tensors then aborts the process.
+        importlib.import_module("torch._dynamo")
         with translated():
             dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=COLLECTIVE_TIMEOUT)
         atexit.register(leave)
@@ -215,8 +219,6 @@ def leave() -> None:
     atexit.unregister(leave)
     if dist.is_available() and dist.is_initialized():
         if dist.get_backend() == "gloo":
-            # Its threads outlive the group if a network was trained. One that lets go of the last exchanged tensors
-            # while Python shuts down aborts the process; a barrier, which has no tensors, comes after all of them.
             with contextlib.suppress(RuntimeError):  # somebody has left already
                 dist.barrier()
         dist.destroy_process_group()
