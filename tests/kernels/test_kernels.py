@@ -8,9 +8,9 @@ import torch
 from PIL import Image
 
 from scuff import kernels
+from scuff.kernels.borders import padded_index
 from scuff.kernels.reference.pixels import box_windows
 from scuff.ops import filters
-from scuff.ops.borders import padded_index
 
 SIZES = [(1, 1), (2, 5), (17, 9), (33, 47)]
 CPU = torch.device("cpu")

@@ -9,7 +9,7 @@ from PIL import Image
 from scipy import ndimage
 
 from scuff import kernels
-from scuff.ops.borders import padded_index
+from scuff.kernels.borders import padded_index
 
 SIZES = [(1, 1), (2, 5), (17, 9), (33, 47)]
 

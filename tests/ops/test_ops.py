@@ -13,8 +13,8 @@ from pillow_jpeg import pillow_jpeg
 from scipy import ndimage
 
 from scuff import kernels
+from scuff.kernels.borders import fold, pad
 from scuff.ops import edges, filters
-from scuff.ops.borders import fold, pad
 from scuff.ops.jpeg import jpeg
 from scuff.ops.resize import clipped_zoom, resample_bilinear
 

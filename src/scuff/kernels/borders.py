@@ -1,4 +1,15 @@
-"""Which pixel stands where there is none: whole coordinates beyond the edge, folded into the image."""
+"""What lies beyond the edge of an image. Corruptions differ in this, and the difference shows.
+
+==========  ====================  ====================================
+name        pattern for abcd      also known as
+==========  ====================  ====================================
+`edge`      aaa [abcd] ddd        replicate, nearest
+`reflect`   cba [abcd] dcb        half-sample symmetric, scipy reflect
+`mirror`    dcb [abcd] cba        whole-sample, OpenCV reflect101
+==========  ====================  ====================================
+
+Any width works, also wider than the image: reflections repeat.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +20,7 @@ from torch import Tensor
 
 
 def fold(index: Tensor, length: int, border: str) -> Tensor:
-    """Map any whole coordinate to the pixel in 0..length-1 that stands there; see `scuff.ops.borders` for the names."""
+    """Map any whole coordinate to the pixel in 0..length-1 that stands there."""
     if border == "edge":
         return index.clamp(0, length - 1)
     if border == "mirror":

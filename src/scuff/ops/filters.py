@@ -11,10 +11,10 @@ from torch import Tensor
 
 from scuff import kernels
 from scuff.kernels import portable
+from scuff.kernels.borders import fold, pad, padded_index
 from scuff.kernels.constants import constant
 from scuff.kernels.reference.filters import line_offsets
 from scuff.kernels.reference.matrices import UNIT
-from scuff.ops.borders import fold, pad, padded_index
 
 # --- Gaussian -------------------------------------------------------------------------------------------------------
 

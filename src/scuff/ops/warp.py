@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from scuff import kernels
+from scuff.kernels.borders import fold, pad
 from scuff.kernels.constants import constant
 from scuff.kernels.reference.warps import cubic_weights
 from scuff.ops import filters
-from scuff.ops.borders import fold, pad
 
 Matrix2 = tuple[tuple[float, float], tuple[float, float]]
 Row3 = tuple[float, float, float]

@@ -17,7 +17,7 @@ VECTOR = ir.VectorType(ir.FloatType(), LANES)
 def vector_at(
     context: Any, builder: ir.IRBuilder, kind: Any, array: ir.Value, place: ir.Value, vector: ir.VectorType = VECTOR
 ) -> ir.Value:
-    """Where the vector at a place of an array of float32 lies; `kind` is numba's type of the array."""
+    """Where the vector at a place of an array lies; `kind` is numba's type of the array."""
     data = context.make_array(kind)(context, builder, array).data
     return builder.bitcast(builder.gep(data, [place]), vector.as_pointer())
 

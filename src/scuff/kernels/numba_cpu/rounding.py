@@ -12,6 +12,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled
+from scuff.kernels.numba_cpu.lanes import in_all_lanes, vector_at
 
 LANES = 16
 REALS, WHOLES, BYTES = (ir.VectorType(kind, LANES) for kind in (ir.FloatType(), ir.IntType(32), ir.IntType(8)))
@@ -24,21 +25,14 @@ def _several_to_bytes(typing_context, values, at, factor, offset, out):
     def generate(context, builder, signature, arguments):
         values, at, factor, offset, out = arguments
 
-        def place(array, which, kind):
-            data = context.make_array(signature.args[which])(context, builder, array).data
-            return builder.bitcast(builder.gep(data, [at]), kind.as_pointer())
-
-        def in_all_lanes(number):
-            one = builder.insert_element(ir.Constant(REALS, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
-            return builder.shuffle_vector(one, one, ir.Constant(WHOLES, [0] * LANES))
-
-        v = builder.fmul(builder.load(place(values, 0, REALS), align=4), in_all_lanes(factor))
-        v = builder.fadd(v, in_all_lanes(offset))
+        source = vector_at(context, builder, signature.args[0], values, at, REALS)
+        target = vector_at(context, builder, signature.args[4], out, at, BYTES)
+        v = builder.fmul(builder.load(source, align=4), in_all_lanes(builder, factor, REALS))
+        v = builder.fadd(v, in_all_lanes(builder, offset, REALS))
         for order, limit in ((">", 0.0), ("<", 255.0)):
             end = ir.Constant(REALS, [limit] * LANES)
             v = builder.select(builder.fcmp_ordered(order, v, end), v, end)
-        whole = builder.fptosi(v, WHOLES)
-        builder.store(builder.trunc(whole, BYTES), place(out, 4, BYTES), align=1)
+        builder.store(builder.trunc(builder.fptosi(v, WHOLES), BYTES), target, align=1)
         return context.get_dummy_value()
 
     return types.void(values, types.uintp, types.float32, types.float32, out), generate

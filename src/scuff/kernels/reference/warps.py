@@ -37,7 +37,7 @@ def remap(pixels: Tensor, rows: Tensor, columns: Tensor, border: str) -> Tensor:
     """Read uint8 (N, C, H, W) at real coordinates (N, H', W') by OpenCV's rule, exactly.
 
     Coordinates are folded into the picture, rounded to 1/32 pixel, and the four neighbours mixed in whole numbers.
-    `border` is "zeros", "edge", "mirror" or "reflect" (`scuff.ops.borders`). At whole coordinates pixels are copied.
+    `border` is "zeros", "edge", "mirror" or "reflect" (`kernels.borders`). At whole coordinates pixels are copied.
     Bit-equal in every back end: coordinates are rounded step by step in float32, and then all is whole.
     """
     n, channels, height, width = pixels.shape

@@ -17,6 +17,7 @@ from scuff.kernels.affine import turning_table
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.operation_codes import CODES, LOOKUPS
 from scuff.kernels.triton_gpu.launching import blocks, launch
+from scuff.kernels.triton_gpu.pixels import level_counts
 
 LANES, TABLE_LANES = 512, 1024
 IDENTITY, INVERT, SOLARIZE = (tl.constexpr(CODES[name]) for name in ("identity", "invert", "solarize"))
@@ -139,12 +140,7 @@ def _put_stretching(source, table, size, LANES: tl.constexpr):
 
 @triton.jit
 def _put_flattening(source, table, size, LANES: tl.constexpr):
-    level = tl.arange(0, 256)
-    counts = tl.zeros((256,), tl.int32)
-    for start in range(0, size, LANES):
-        at = start + tl.arange(0, LANES)
-        counts += tl.histogram(tl.load(source + at, mask=at < size, other=0).to(tl.int32), 256)
-    counts -= tl.where(level == 0, tl.cdiv(size, LANES) * LANES - size, 0)  # lanes beyond the image were counted as 0
+    level, counts = tl.arange(0, 256), level_counts(source, size, LANES)
     brightest = tl.max(tl.where(counts > 0, level, 0), axis=0)
     step = (size - tl.sum(tl.where(level == brightest, counts, 0), axis=0)) // 255
     below = tl.cumsum(counts, axis=0) - counts

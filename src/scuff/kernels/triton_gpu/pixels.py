@@ -98,6 +98,17 @@ def _means_kernel(x, out, size, area, LANES: tl.constexpr):
     tl.store(out + plane, tl.sum(total, axis=0).to(tl.float64) / tl.load(area))
 
 
+@triton.jit
+def level_counts(levels, size, LANES: tl.constexpr):
+    """How many pixels of a picture have each of the 256 levels."""
+    counts = tl.zeros((256,), tl.int32)
+    for first in range(0, size, LANES):
+        at = first + tl.arange(0, LANES)
+        counts += tl.histogram(tl.load(levels + at, mask=at < size, other=0).to(tl.int32), 256)
+    beyond = tl.cdiv(size, LANES) * LANES - size  # lanes outside of the picture, which were counted as 0
+    return counts - tl.where(tl.arange(0, 256) == 0, beyond, 0)
+
+
 @kernel
 def plane_means(x: Tensor) -> Tensor:
     x, size = x.contiguous(), x.shape[-2:].numel()

@@ -10,6 +10,7 @@ from torch import Tensor
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.triton_gpu.filters import mirrored
 from scuff.kernels.triton_gpu.launching import blocks, launch
+from scuff.kernels.triton_gpu.pixels import level_counts
 
 LANES, WIDE_LANES = 512, 2048
 
@@ -100,12 +101,7 @@ def _equalise_kernel(levels, table, out, size, LANES: tl.constexpr):
     image = tl.program_id(0).to(tl.int64)
     levels += image * size
     table += image * 256
-    level = tl.arange(0, 256)
-    counts = tl.zeros((256,), tl.int32)
-    for first in range(0, size, LANES):
-        at = first + tl.arange(0, LANES)
-        counts += tl.histogram(tl.load(levels + at, mask=at < size, other=0.0).to(tl.int32), 256)
-    counts -= tl.where(level == 0, tl.cdiv(size, LANES) * LANES - size, 0)  # lanes beyond the image were counted as 0
+    level, counts = tl.arange(0, 256), level_counts(levels, size, LANES)
     least = tl.min(tl.where(counts > 0, level, 256), axis=0)
     lowest = tl.sum(tl.where(level == least, counts, 0), axis=0)
     share = (tl.cumsum(counts, axis=0) - lowest).to(tl.float32)
