@@ -1,4 +1,7 @@
-"""An S3 of our own for tests: moto's server on a free port of this machine, reached by real HTTP."""
+"""An S3 of our own for tests: moto's server on a free port of this machine, reached by real HTTP.
+
+Clients keep their usual retries: the server answers 500 when a file is written anew while another request reads it.
+"""
 
 import contextlib
 import logging
@@ -15,7 +18,6 @@ KEYS = {
     "AWS_SECRET_ACCESS_KEY": "testing",
     "AWS_DEFAULT_REGION": "us-east-1",
     "AWS_EC2_METADATA_DISABLED": "true",  # nobody is asked for credentials
-    "AWS_MAX_ATTEMPTS": "1",
 }
 
 
