@@ -28,7 +28,7 @@ from scuff.data import load_pixels, open_source
 from scuff.evaluation import plan_evaluation, run_plan
 from scuff.pictures import Cut
 
-WIDTH, HEIGHT, CLASSES = 500, 375, 100
+WIDTH, HEIGHT, CLASSES = 500, 375, 1000
 CUT = Cut(256, 224)
 
 
@@ -37,17 +37,17 @@ def make_picture(folder: str, number: int) -> int:
     chance = np.random.default_rng(number)
     small = Image.fromarray(chance.integers(0, 256, (12, 16, 3), dtype=np.uint8))
     smooth = np.asarray(small.resize((WIDTH, HEIGHT), Image.Resampling.BICUBIC), np.float32)
-    picture = smooth + chance.normal(0, 14, (HEIGHT, WIDTH, 3)).astype(np.float32)
+    picture = smooth + chance.normal(0, 22, (HEIGHT, WIDTH, 3)).astype(np.float32)
     file = io.BytesIO()
-    Image.fromarray(picture.clip(0, 255).astype(np.uint8)).save(file, "jpeg", quality=87)
-    place = Path(folder) / f"class{number % CLASSES:03d}" / f"{number:06d}.jpg"
+    Image.fromarray(picture.clip(0, 255).astype(np.uint8)).save(file, "jpeg", quality=91)
+    place = Path(folder) / f"class{number % CLASSES:04d}" / f"{number:06d}.jpg"
     place.write_bytes(file.getvalue())
     return len(file.getvalue())
 
 
 def make_folder(folder: Path, count: int) -> None:
     for number in range(CLASSES):
-        (folder / f"class{number:03d}").mkdir(parents=True, exist_ok=True)
+        (folder / f"class{number:04d}").mkdir(parents=True, exist_ok=True)
     started = time.perf_counter()
     with ProcessPoolExecutor() as pool:
         sizes = list(pool.map(partial(make_picture, str(folder)), range(count), chunksize=64))

@@ -49,13 +49,13 @@ def check_corruption(
         severity = levels[len(levels) // 2]
     options: dict[str, Any] = {"severity": severity, "suite": suite, "parameters": parameters}
     plan = resolve(name, **options)
-    with kernels.use_backend(kernels.backend_name(torch.device(device))):
-        for height, width in sizes:
-            if min(height, width) >= LEAST_SIDE:
-                _check_motion(plan, height, width, torch.device(device))
-            for channels in (1, 3):
-                x = _test_images(images, channels, height, width).to(device)
-                where = f"{plan.entry} at {channels} x {height} x {width} on {device}"
+    for height, width in sizes:
+        if min(height, width) >= LEAST_SIDE:
+            _check_motion(plan, height, width, torch.device(device))  # which may be worked out on the CPU
+        for channels in (1, 3):
+            x = _test_images(images, channels, height, width).to(device)
+            where = f"{plan.entry} at {channels} x {height} x {width} on {device}"
+            with kernels.use_backend(kernels.backend_name(x.device)):
                 _check_one(x, name, options, plan, where)
 
 

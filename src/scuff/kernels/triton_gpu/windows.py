@@ -74,7 +74,7 @@ def _affine_kernel(source, target, out, count, source_step, target_step, LANES: 
 
 @kernel
 def affine_through(source: Tensor, target: Tensor) -> Tensor:
-    count = max(points.shape[0] if points.ndim == 3 else 1 for points in (source, target))
+    (count,) = torch.broadcast_shapes(*(points.shape[:-2] or (1,) for points in (source, target)))
     out = torch.empty(count, 2, 3, dtype=torch.float64, device=source.device)
     steps = [int(points.ndim == 3 and points.shape[0] > 1) for points in (source, target)]
     return launch(
