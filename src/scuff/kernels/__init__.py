@@ -33,5 +33,6 @@ from scuff.kernels.reference.resizing import *
 from scuff.kernels.reference.shapes import *
 from scuff.kernels.reference.spectra import *
 from scuff.kernels.reference.squares import *
+from scuff.kernels.reference.stars import *
 from scuff.kernels.reference.textures import *
 from scuff.kernels.reference.warps import *
