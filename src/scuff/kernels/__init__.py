@@ -31,6 +31,7 @@ from scuff.kernels.reference.random import *
 from scuff.kernels.reference.relief import *
 from scuff.kernels.reference.resizing import *
 from scuff.kernels.reference.shapes import *
+from scuff.kernels.reference.skies import *
 from scuff.kernels.reference.spectra import *
 from scuff.kernels.reference.squares import *
 from scuff.kernels.reference.stars import *
