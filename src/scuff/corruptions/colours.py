@@ -49,17 +49,13 @@ def color_distortion(pixels: Tensor, shift: Tensor) -> Tensor:
     return map_levels(pixels, lambda level: round8(level + shift[..., None]))
 
 
-@noc(draw=lambda keys, shape, *, share: {"share": pick(keys, share)}, ranges=("share",), copies=3.6)
+@noc(draw=lambda keys, shape, *, share: {"share": pick(keys, share)}, ranges=("share",))
 def gray_scale(pixels: Tensor, share: Tensor) -> Tensor:
     """Colours that fade: a share of every pixel is replaced by its grey."""
     return kernels.mix_grey(pixels, share)
 
 
-@noc(
-    draw=lambda keys, shape, *, turn: {"turn": pick(keys, turn) * fair_signs(keys, "sign")},
-    ranges=("turn",),
-    copies=7.5,
-)
+@noc(draw=lambda keys, shape, *, turn: {"turn": pick(keys, turn) * fair_signs(keys, "sign")}, ranges=("turn",))
 def hue(pixels: Tensor, turn: Tensor) -> Tensor:
     """All hues turned on the colour circle, in Pillow's 256 steps; half a turn is the most."""
     step = torch.trunc(255.0 * turn)[:, None]
@@ -136,7 +132,7 @@ def _draw_jitter(keys: Tensor, shape: Shape, *, strength: float) -> dict[str, Te
     }
 
 
-@syn2nat(draw=_draw_jitter, copies=3.9)
+@syn2nat(draw=_draw_jitter)
 def color_jitter(pixels: Tensor, factors: Tensor, hue: Tensor, order: Tensor) -> Tensor:
     """Brightness, contrast, saturation and hue changed at random, one after the other in random order.
 
@@ -221,7 +217,7 @@ def _draw_sign(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     return {"sign": fair_signs(keys, "sign")}
 
 
-@mintun(draw=_draw_sign, domain="unit", copies=3.7)
+@mintun(draw=_draw_sign, domain="unit")
 def hue_shift(x: Tensor, sign: Tensor, *, amount: float) -> Tensor:
     """All hues turned by a twentieth of the colour circle per unit, one way or the other."""
     return kernels.shift_hue(x, 0.05 * amount * sign)

@@ -30,5 +30,6 @@ from scuff.kernels.reference.random import *
 from scuff.kernels.reference.relief import *
 from scuff.kernels.reference.shapes import *
 from scuff.kernels.reference.spectra import *
+from scuff.kernels.reference.stars import *
 from scuff.kernels.reference.textures import *
 from scuff.kernels.reference.warps import *

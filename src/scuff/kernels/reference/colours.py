@@ -12,7 +12,7 @@ from scuff.kernels.portable import divide
 
 __all__ = [
     "add_streaks", "dither_rows", "lookup", "map_colours", "mean_grey", "mix_bytes", "mix_channels", "mix_grey",
-    "scale_saturation", "shift_value", "whiten",
+    "scale_saturation", "shift_value", "sum_levels", "whiten",
 ]  # fmt: skip
 
 
@@ -37,6 +37,12 @@ def mean_grey(pixels: Tensor, active: Tensor) -> Tensor:
     """
     height, width = pixels.shape[-2:]
     return torch.where(active, divide(_luma(pixels).sum((1, 2, 3)).float(), height * width), 0.0)
+
+
+@kernel
+def sum_levels(pixels: Tensor) -> Tensor:
+    """The sum over all pixels and channels of each image of uint8 (N, C, H, W): int64 (N,)."""
+    return pixels.sum((1, 2, 3))
 
 
 @kernel
