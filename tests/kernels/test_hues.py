@@ -49,3 +49,14 @@ def test_shift_hue(height: int, width: int) -> None:
     assert fast[0, :, -1, 0].tolist() == pytest.approx(
         colorsys.hsv_to_rgb((hue + 0.4) % 1.0, saturation, value), abs=1e-5
     )
+
+
+@pytest.mark.parametrize(("height", "width"), SIZES)
+def test_iso_noise(height: int, width: int) -> None:
+    x, intensity = _colours(height, width).clamp(max=1.0), torch.tensor([0.4, 2.5])
+    generator = torch.Generator().manual_seed(height)
+    u, turn = torch.rand(2, height, width, generator=generator), torch.randn(2, height, width, generator=generator)
+    expected, fast = _both(lambda: kernels.iso_noise(x, intensity, u, turn))
+    assert torch.equal(fast, expected)
+    quiet = kernels.iso_noise(x, torch.zeros(2), u, torch.zeros_like(turn))
+    assert (quiet - x).abs().max() < 1e-5  # to hues and back

@@ -86,11 +86,11 @@ def _draw_voronoi(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     }
 
 
-@mintun(draw=_draw_voronoi, copies=3.7)
+@mintun(draw=_draw_voronoi)
 def voronoi_noise(x: Tensor, twist: Tensor, density: Tensor, size: Tensor, sign: Tensor, *, amount: float) -> Tensor:
     """Cells like those of a leaf, lighter or darker than the image by up to 12.75 levels per unit."""
     height, width = x.shape[-2:]
-    cells = textures.voronoi(twist, density, size, height, width, smallest=0.05 * min(height, width))
+    cells = kernels.voronoi_cells(twist, density, size, height, width, smallest=0.05 * min(height, width))
     return _add(x, textures.per_image(sign) * cells, 25.5 * amount)
 
 
@@ -147,14 +147,10 @@ def _draw_sparkles(keys: Tensor, shape: Shape, *, amount: float) -> dict[str, Te
     }
 
 
-@mintun(draw=_draw_sparkles, copies=4.4)
+@mintun(draw=_draw_sparkles)
 def sparkles(x: Tensor, centre: Tensor, count: Tensor, lengths: Tensor) -> Tensor:
     """Five stars of light with many rays; their reach grows with `amount`."""
-    dark = torch.ones_like(x[:, 0])
-    for k in range(SPARKLES):
-        glow, profile = textures.rays(centre[:, k], count[:, k], lengths[:, k], *x.shape[-2:])
-        dark = dark * (1.0 - (profile * glow).clamp(0.0, 1.0))
-    return x + (1.0 - x) * (1.0 - dark[:, None])  # written so that a pixel without light stays exactly itself
+    return kernels.light_stars(x, centre, count, lengths)
 
 
 def _draw_inverse_sparkles(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
@@ -165,9 +161,7 @@ def _draw_inverse_sparkles(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     }
 
 
-@mintun(draw=_draw_inverse_sparkles, copies=3.4)
+@mintun(draw=_draw_inverse_sparkles)
 def inverse_sparkles(x: Tensor, centre: Tensor, count: Tensor, lengths: Tensor, *, amount: float) -> Tensor:
     """The image seen through a star-shaped hole: away from it everything fades to white."""
-    glow, profile = textures.rays(centre, count, lengths, *x.shape[-2:])
-    clear = (profile * kernels.power(glow, constant((0.13 * amount,), x.device))).clamp(0.0, 1.0)
-    return x + (1.0 - x) * (1.0 - clear[:, None])  # written so that a clear pixel stays exactly itself
+    return kernels.fade_around_star(x, centre, count, lengths, 0.13 * amount)

@@ -58,7 +58,7 @@ def level_shift(pixels: Tensor, shift: Tensor) -> Tensor:
 @noc(draw=lambda keys, shape, *, share: {"share": pick(keys, share)}, ranges=("share",))
 def fade_to_mean(pixels: Tensor, share: Tensor) -> Tensor:
     """Less contrast: a share of every value is replaced by the mean over all pixels and channels."""
-    mean = divide(pixels.sum((1, 2, 3)).float(), max(pixels[:1].numel(), 1))
+    mean = divide(kernels.sum_levels(pixels).float(), max(pixels[:1].numel(), 1))
     return map_levels(pixels, lambda level: round8(level + share[:, None] * (mean[:, None] - level)))
 
 

@@ -143,16 +143,11 @@ def _draw_iso(keys: Tensor, shape: Shape, *, color_shift: Range | float, intensi
     }
 
 
-@syn2nat(draw=_draw_iso, colour=True, ranges=("color_shift", "intensity"), copies=6.0)
+@syn2nat(draw=_draw_iso, colour=True, ranges=("color_shift", "intensity"))
 def iso_noise(x: Tensor, intensity: Tensor, u: Tensor, turn: Tensor) -> Tensor:
     """A camera at high sensitivity: grains of light, and hues that wander from pixel to pixel.
 
     Lightness rises by a Poisson count, on average `intensity` times its own deviation over the image; hues turn by a
     normal share of the circle, of deviation `color_shift` * `intensity`.
     """
-    hue, light, saturation = kernels.to_hls(x)
-    variance = kernels.plane_means(light.square()) - kernels.plane_means(light).square()
-    deviation = portable.square_root(variance.clamp(min=0.0)).float()
-    rate = (255.0 * intensity * deviation)[:, None, None].expand_as(u)
-    grains = divide(kernels.poisson_quantile(u.flatten(1), rate.flatten(1)).view(u.shape), 255.0)
-    return kernels.from_hls(hue + turn, light + grains * (1.0 - light), saturation)
+    return kernels.iso_noise(x, intensity, u, turn)

@@ -19,6 +19,7 @@ from scuff.kernels.dispatch import backend_name as backend_name
 from scuff.kernels.dispatch import sparing_compiler as sparing_compiler
 from scuff.kernels.dispatch import use_backend as use_backend
 from scuff.kernels.reference.colours import *
+from scuff.kernels.reference.films import *
 from scuff.kernels.reference.filters import *
 from scuff.kernels.reference.functions import *
 from scuff.kernels.reference.hues import *
@@ -28,7 +29,11 @@ from scuff.kernels.reference.operations import *
 from scuff.kernels.reference.pixels import *
 from scuff.kernels.reference.random import *
 from scuff.kernels.reference.relief import *
+from scuff.kernels.reference.resizing import *
 from scuff.kernels.reference.shapes import *
+from scuff.kernels.reference.skies import *
 from scuff.kernels.reference.spectra import *
+from scuff.kernels.reference.squares import *
+from scuff.kernels.reference.stars import *
 from scuff.kernels.reference.textures import *
 from scuff.kernels.reference.warps import *

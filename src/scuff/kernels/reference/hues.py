@@ -6,9 +6,11 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.portable import divide
+from scuff.kernels.portable import divide, square_root
+from scuff.kernels.reference.pixels import plane_means
+from scuff.kernels.reference.random import poisson_quantile
 
-__all__ = ["from_hls", "shift_hue", "to_hls"]
+__all__ = ["from_hls", "iso_noise", "shift_hue", "to_hls"]
 
 
 @kernel
@@ -35,6 +37,25 @@ def from_hls(hue: Tensor, light: Tensor, saturation: Tensor) -> Tensor:
     """RGB again; the hue may be any number of turns, and lightness may exceed 1."""
     high = torch.where(light <= 0.5, light * (1.0 + saturation), light + saturation * (1.0 - light))
     return _from_hue(hue, 2.0 * light - high, high)
+
+
+@kernel
+def iso_noise(x: Tensor, intensity: Tensor, u: Tensor, turn: Tensor) -> Tensor:
+    """Grains of light on a picture, and hues that wander by `turn` (N, H, W) from pixel to pixel.
+
+    Lightness rises by a Poisson count, the quantile at `u` (N, H, W), on average `intensity` (N,) times the deviation
+    of lightness over the image.
+    """
+    hue, light, saturation = to_hls(x)
+    rate = grain_rate(plane_means(light), plane_means(light.square()), intensity)[:, None, None].expand_as(u)
+    grains = divide(poisson_quantile(u.flatten(1), rate.flatten(1)).view(u.shape), 255.0)
+    return from_hls(hue + turn, light + grains * (1.0 - light), saturation)
+
+
+def grain_rate(mean: Tensor, mean_square: Tensor, intensity: Tensor) -> Tensor:
+    """How many levels grains add on average, from the moments of lightness; all (N,)."""
+    deviation = square_root((mean_square - mean.square()).clamp(min=0.0)).float()
+    return 255.0 * intensity * deviation
 
 
 def _hue(x: Tensor, top: Tensor, spread: Tensor) -> Tensor:

@@ -7,10 +7,10 @@ from torch import Tensor
 
 from scuff.kernels.constants import constant
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.portable import divide, length
+from scuff.kernels.portable import divide, length, square_root
 from scuff.kernels.reference.functions import power, sine_and_cosine
 
-__all__ = ["caustics", "perlin_turbulence", "plasma_waves"]
+__all__ = ["caustics", "perlin_turbulence", "plasma_waves", "voronoi_cells"]
 
 
 def _grid(height: int, width: int, device: torch.device) -> tuple[Tensor, Tensor]:
@@ -93,3 +93,38 @@ def perlin_turbulence(gradients: Tensor, order: Tensor, height: int, width: int)
         far = corners[1] + along * (corners[3] - corners[1])
         total += (1.5 * (near + across * (far - near))).abs() / f
     return total
+
+
+@kernel
+def voronoi_cells(twist: Tensor, density: Tensor, size: Tensor, height: int, width: int, smallest: float) -> Tensor:
+    """Smooth distance to the nearest of points hashed into cells of `size` >= `smallest` pixels: in [-1/2, 1/2].
+
+    `twist`, `density` and `size` are (N,), the result is float32 (N, H, W). Distances count up to one cell, in units of
+    1 / density of it.
+    """
+    r, c = _grid(height, width, twist.device)
+    size = size[:, None, None]
+    x, y = (c / size + 1.0).expand(-1, height, -1), (r / size + 1.0).expand(-1, -1, width)
+    cell_x, cell_y = torch.floor(x), torch.floor(y)
+    points = cell_points(twist, height, width, smallest)
+    across = points.shape[-1]
+    points = points.flatten(2)
+    nearest = torch.ones_like(x)
+    for i in (-1, 0, 1):
+        for j in (-1, 0, 1):
+            place = ((cell_y + j) * across + (cell_x + i)).long().flatten(1)
+            dx = i + points[:, 0].gather(1, place).view(x.shape) - (x - cell_x)
+            dy = j + points[:, 1].gather(1, place).view(x.shape) - (y - cell_y)
+            nearest = torch.minimum(nearest, length(dy, dx))
+    t = (nearest * density[:, None, None]).clamp(0.0, 1.0)
+    return t * t * (3.0 - 2.0 * t) - 0.5
+
+
+def cell_points(twist: Tensor, height: int, width: int, smallest: float) -> Tensor:
+    """Where the point of each cell lies in it, across and down: float32 (N, 2, cells down, cells across) in [0, 1)."""
+    down, across = (
+        torch.arange(int(side / smallest) + 4, device=twist.device, dtype=torch.float64) for side in (height, width)
+    )
+    # the hash multiplies sines of large numbers: double precision, once per cell
+    seeds = torch.stack((13.85 * across + 47.77 * down[:, None], 99.41 * across + 88.48 * down[:, None]))
+    return (0.0025 * twist.double()[:, None, None, None] * _sine(seeds) * square_root(seeds)).remainder(1.0).float()

@@ -1,4 +1,4 @@
-"""Bytes through tables, colours through a colour space and back, all in registers; dither; snow."""
+"""Bytes through tables, mixtures of channels, value and saturation, all in registers; dither; snow."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from scuff.kernels.constants import constant
-from scuff.kernels.dispatch import KERNELS, kernel
-from scuff.kernels.reference.colours import HUE_STEPS, SATURATION_STEPS
+from scuff.kernels.dispatch import kernel
 from scuff.kernels.triton_gpu.launching import blocks, launch
 
 LANES, ROWS = 512, 32
@@ -103,71 +101,6 @@ def scale_saturation(x: Tensor, gain: float, shift: float) -> Tensor:
     out, size = torch.empty_like(x), height * width
     grid = (n, blocks(size, LANES))
     return launch(_saturation_kernel, grid, out, x, out, size, float(gain), float(shift), LANES=LANES)
-
-
-@triton.jit
-def _channel(sixth, own, low, high, between):
-    """The channel whose own hue is `own` sixths: high beside it, low opposite."""
-    away = (sixth - own + 6) % 6
-    return tl.where((away == 0) | (away == 5), high, tl.where((away == 2) | (away == 3), low, between))
-
-
-@triton.jit
-def _map_kernel(
-    pixels, tables, active, hue_steps, saturation_steps, out, size, LIGHTNESS: tl.constexpr, LANES: tl.constexpr
-):  # fmt: skip
-    """See the reference for the formulas; LIGHTNESS chooses HLS instead of HSV."""
-    image = tl.program_id(1).to(tl.int64)
-    at = tl.program_id(0) * LANES + tl.arange(0, LANES)
-    inside = at < size
-    place = image * 3 * size + at
-    tables += image * 768
-    red = tl.load(pixels + place, mask=inside, other=0).to(tl.int32)
-    green = tl.load(pixels + place + size, mask=inside, other=0).to(tl.int32)
-    blue = tl.load(pixels + place + 2 * size, mask=inside, other=0).to(tl.int32)
-    if tl.load(active + image) != 0:
-        top = tl.maximum(tl.maximum(red, green), blue)
-        bottom = tl.minimum(tl.minimum(red, green), blue)
-        spread, total = top - bottom, top + bottom
-        hue = tl.where(top == green, blue - red + 2 * spread, red - green + 4 * spread)
-        hue = tl.where(top == red, green - blue, hue)
-        hue = (hue * tl.load(hue_steps + spread) + 2048) >> 12
-        hue = tl.load(tables + tl.where(hue < 0, hue + 180, hue)).to(tl.int32)
-        if LIGHTNESS:
-            room = tl.where(total < 255, total, 510 - total)
-            light = tl.load(tables + 256 + ((total + 1) >> 1)).to(tl.int32)
-            share = tl.load(tables + 512 + ((spread * tl.load(saturation_steps + room) + 2048) >> 12)).to(tl.int32)
-            high = 255 * light + tl.minimum(light, 255 - light) * share
-            low = 510 * light - high
-        else:
-            share = tl.load(tables + 256 + ((spread * tl.load(saturation_steps + top) + 2048) >> 12)).to(tl.int32)
-            value = tl.load(tables + 512 + top).to(tl.int32)
-            low, high = value * (255 - share), 255 * value
-        sixth, step = hue // 30, hue % 30
-        between = tl.where(sixth % 2 == 0, 30 * low + (high - low) * step, 30 * high - (high - low) * step)
-        low, high, between = (30 * low + 3825) // 7650, (30 * high + 3825) // 7650, (between + 3825) // 7650
-        red, green, blue = (
-            _channel(sixth, 0, low, high, between),
-            _channel(sixth, 2, low, high, between),
-            _channel(sixth, 4, low, high, between),
-        )
-    tl.store(out + place, red.to(tl.uint8), mask=inside)
-    tl.store(out + place + size, green.to(tl.uint8), mask=inside)
-    tl.store(out + place + 2 * size, blue.to(tl.uint8), mask=inside)
-
-
-@kernel
-def map_colours(pixels: Tensor, space: str, tables: Tensor, active: Tensor) -> Tensor:
-    if space == "pillow_hsv":  # double precision throughout: nothing to gain
-        return KERNELS["reference", "map_colours"](pixels, space, tables, active)
-    pixels, (n, _, height, width) = pixels.contiguous(), pixels.shape
-    out = torch.empty_like(pixels)
-    steps = [constant(tuple(t.tolist()), pixels.device, torch.int32) for t in (HUE_STEPS, SATURATION_STEPS)]
-    return launch(
-        _map_kernel, (blocks(height * width, LANES), n), out,
-        pixels, tables.contiguous(), active.to(torch.uint8), *steps, out, height * width,
-        LIGHTNESS=space == "hls", LANES=LANES,
-    )  # fmt: skip
 
 
 @triton.jit

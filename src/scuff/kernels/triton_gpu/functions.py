@@ -56,10 +56,8 @@ def sine_and_cosine(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @triton.jit
-def _angles_kernel(y, x, out, count, LANES: tl.constexpr):
-    at = tl.program_id(0).to(tl.int64) * LANES + tl.arange(0, LANES)
-    v = tl.load(y + at, mask=at < count, other=0.0).to(tl.float64)
-    u = tl.load(x + at, mask=at < count, other=0.0).to(tl.float64)
+def angles_of(v, u):
+    """The angle of (u, v), float64; see the reference."""
     steep = tl.abs(v) > tl.abs(u)
     shorter, longer = tl.where(steep, tl.abs(u), tl.abs(v)), tl.where(steep, tl.abs(v), tl.abs(u))
     t = shorter / tl.where(longer > 0.0, longer, 1.0)
@@ -68,7 +66,15 @@ def _angles_kernel(y, x, out, count, LANES: tl.constexpr):
     angle = tl.where(far, QUARTER_PI + angle, angle)
     angle = tl.where(steep, HALF_PI - angle, angle)
     angle = tl.where(u < 0.0, PI - angle, angle)
-    tl.store(out + at, tl.where(v < 0.0, -angle, angle).to(out.dtype.element_ty), mask=at < count)
+    return tl.where(v < 0.0, -angle, angle)
+
+
+@triton.jit
+def _angles_kernel(y, x, out, count, LANES: tl.constexpr):
+    at = tl.program_id(0).to(tl.int64) * LANES + tl.arange(0, LANES)
+    v = tl.load(y + at, mask=at < count, other=0.0).to(tl.float64)
+    u = tl.load(x + at, mask=at < count, other=0.0).to(tl.float64)
+    tl.store(out + at, angles_of(v, u).to(out.dtype.element_ty), mask=at < count)
 
 
 @kernel
@@ -97,12 +103,18 @@ def exponential(x):
 
 
 @triton.jit
+def powers_of(base, exponent):
+    """base^exponent, float64, where 0 stays 0."""
+    value = exponential(exponent * logarithm(tl.where(base > 0.0, base, 1.0)))
+    return tl.where(base > 0.0, value, 0.0)
+
+
+@triton.jit
 def _powers_kernel(x, exponents, out, count, SHARED: tl.constexpr, LANES: tl.constexpr):
     at = tl.program_id(0).to(tl.int64) * LANES + tl.arange(0, LANES)
     base = tl.load(x + at, mask=at < count, other=1.0).to(tl.float64)
     exponent = tl.load(exponents + (at - at if SHARED else at), mask=at < count, other=1.0).to(tl.float64)
-    value = exponential(exponent * logarithm(tl.where(base > 0.0, base, 1.0)))
-    tl.store(out + at, tl.where(base > 0.0, value, 0.0).to(out.dtype.element_ty), mask=at < count)
+    tl.store(out + at, powers_of(base, exponent).to(out.dtype.element_ty), mask=at < count)
 
 
 @kernel

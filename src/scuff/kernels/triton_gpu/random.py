@@ -183,14 +183,31 @@ def _quantile_kernel(uniforms, rates, out, count, photons, SCALED: tl.constexpr,
     rate = tl.load(rates + at, mask=inside, other=0.0)
     if SCALED:
         rate = rate * photons
-    # the mass at the start is a small difference of large numbers: double precision, once per value
+    first, mass = quantile_start(rate)
+    number = quantile_from(u, rate, first, mass)
+    if SCALED:
+        number = tl.div_rn(number, tl.zeros_like(number) + photons)
+    tl.store(out + at, number, mask=inside)
+
+
+@triton.jit
+def quantile_start(rate):
+    """A count below all but a billionth of a Poisson distribution, and its probability.
+
+    That is a small difference of large numbers: double precision, once per value.
+    """
     wide = rate.to(tl.float64)
     start = tl.maximum(tl.floor(wide - 6.5 * tl.sqrt(wide) - 3.0), 0.0)
     k = tl.maximum(start, 1.0)
     positive = tl.where(wide > 0.0, wide, 1.0)  # any number will do: at rate 0, `start` is 0
     log_mass = k * logarithm(positive / k) + (k - wide) - 0.5 * logarithm(6.283185307179586 * k) - _series(k)
     mass = exponential(tl.where(start == 0.0, -wide, log_mass)).to(tl.float32)
-    number = start.to(tl.float32)
+    return start.to(tl.float32), mass
+
+
+@triton.jit
+def quantile_from(u, rate, number, mass):
+    """The first count from `number` on whose distribution function reaches u."""
     total = mass
     active = (u > total) & ((number < rate) | (mass > 1e-10))
     while tl.max(active.to(tl.int32), axis=0) > 0:
@@ -199,9 +216,7 @@ def _quantile_kernel(uniforms, rates, out, count, photons, SCALED: tl.constexpr,
             mass = tl.where(active, tl.div_rn(mass * rate, tl.maximum(number, 1.0)), mass)
             total = tl.where(active, total + mass, total)
             active = active & (u > total) & ((number < rate) | (mass > 1e-10))
-    if SCALED:
-        number = tl.div_rn(number, tl.zeros_like(number) + photons)
-    tl.store(out + at, number, mask=inside)
+    return number
 
 
 @kernel

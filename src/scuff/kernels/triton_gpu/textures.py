@@ -9,7 +9,8 @@ from torch import Tensor
 
 from scuff.kernels.constants import constant
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.triton_gpu.functions import exponential, logarithm, sines_of
+from scuff.kernels.reference.textures import cell_points
+from scuff.kernels.triton_gpu.functions import powers_of, sines_of
 from scuff.kernels.triton_gpu.launching import blocks, launch
 
 LANES = 256
@@ -53,8 +54,7 @@ def _caustics_kernel(time, size, paces, exponent, out, height, width, LANES: tl.
         y, x = tl.div_rn(0.005 * p0, _sine(i0 + t)), tl.div_rn(0.005 * p1, _cosine(i1 + t))
         total += tl.div_rn(tl.zeros_like(p0) + 1.0, tl.sqrt_rn(y * y + x * x))
     base = tl.div_rn(total, tl.zeros_like(total) + 5.0).to(tl.float64)
-    power = exponential(tl.load(exponent).to(tl.float64) * logarithm(tl.where(base > 0.0, base, 1.0)))
-    light = 1.17 - tl.where(base > 0.0, power, 0.0).to(tl.float32)
+    light = 1.17 - powers_of(base, tl.load(exponent).to(tl.float64)).to(tl.float32)
     for _ in tl.static_range(3):
         light = light * light
     light = tl.minimum(tl.maximum(light, 0.0), 1.0)
@@ -140,4 +140,34 @@ def perlin_turbulence(gradients: Tensor, order: Tensor, height: int, width: int)
     return launch(
         _perlin_kernel, (order.shape[0], blocks(height * width, LANES)), out,
         gradients.contiguous(), order.contiguous(), out, height, width, float(min(height, width)), LANES=LANES,
+    )  # fmt: skip
+
+
+@triton.jit
+def _voronoi_kernel(points, density, size, out, down, across, height, width, LANES: tl.constexpr):
+    """The points of nine cells around a pixel lie in a cache: there are a hundred times fewer of them than pixels."""
+    image = tl.program_id(0).to(tl.int64)
+    at, row, column = _place(width, LANES)
+    side = tl.zeros_like(row) + tl.load(size + image)
+    x, y = tl.div_rn(column, side) + 1.0, tl.div_rn(row, side) + 1.0
+    cell_x, cell_y = tl.floor(x), tl.floor(y)
+    points += 2 * image * down * across
+    nearest = tl.zeros_like(x) + 1.0
+    for i in tl.static_range(-1, 2):
+        for j in tl.static_range(-1, 2):
+            place = points + (cell_y.to(tl.int32) + j) * across + cell_x.to(tl.int32) + i
+            dx = i + tl.load(place, mask=at < height * width, other=0.0) - (x - cell_x)
+            dy = j + tl.load(place + down * across, mask=at < height * width, other=0.0) - (y - cell_y)
+            nearest = tl.minimum(nearest, tl.sqrt_rn(dy * dy + dx * dx))
+    t = tl.minimum(tl.maximum(nearest * tl.load(density + image), 0.0), 1.0)
+    tl.store(out + image * height * width + at, t * t * (3.0 - 2.0 * t) - 0.5, mask=at < height * width)
+
+
+@kernel
+def voronoi_cells(twist: Tensor, density: Tensor, size: Tensor, height: int, width: int, smallest: float) -> Tensor:
+    points = cell_points(twist, height, width, smallest).contiguous()
+    out = torch.empty(twist.shape[0], height, width, device=twist.device)
+    return launch(
+        _voronoi_kernel, (twist.shape[0], blocks(height * width, LANES)), out,
+        points, density.contiguous(), size.contiguous(), out, *points.shape[2:], height, width, LANES=LANES,
     )  # fmt: skip
