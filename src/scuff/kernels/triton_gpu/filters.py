@@ -42,7 +42,9 @@ def _zooms_kernel(
         far = mix(tl.load(x + (start + above + right)), tl.load(x + (start + below + right)), down)
         total += mix(near, far, across)
     mean = tl.div_rn(total, tl.zeros_like(total) + (zooms + 2.0))
-    tl.store(out + (plane * height * width + row * width + column), mean, mask=used)
+    tl.store(
+        out + (start + i * width + j), mean, mask=used
+    )  # clamped, so that threads are neighbours: see `correlations`
 
 
 @kernel
@@ -183,62 +185,30 @@ def mirrored(at, length):
 
 
 @triton.jit
-def _box_mean_kernel(pixels, sizes, out, channels, height, width, LANES: tl.constexpr):
-    plane = tl.program_id(1).to(tl.int64)
-    at = tl.program_id(0) * LANES + tl.arange(0, LANES)
-    i, j = at // width, at % width
+def _box_kernel(x, sizes, out, channels, height, width, DOWN: tl.constexpr, COLUMNS: tl.constexpr):
+    """Sums of so many bytes across; then, if DOWN, of so many sums, and their mean. A program makes four rows."""
+    plane, top = tl.program_id(0).to(tl.int64), tl.program_id(1) * 4
+    column = tl.program_id(2) * COLUMNS + tl.arange(0, COLUMNS)
     size = tl.load(sizes + plane // channels)
-    pixels += plane * height * width
-    total = tl.zeros((LANES,), tl.int32)
-    for y in range(size):
-        row = mirrored(i + y - size // 2, height) * width
-        for x in range(size):
-            total += tl.load(pixels + row + mirrored(j + x - size // 2, width)).to(tl.int32)
-    mean = (2 * total + size * size) // (2 * size * size)
-    tl.store(out + plane * height * width + at, mean.to(tl.uint8), mask=at < height * width)
+    x += plane * height * width
+    for row in range(top, tl.minimum(top + 4, height)):
+        total = tl.zeros((COLUMNS,), tl.int32)
+        for k in range(size):
+            i = mirrored(row + k - size // 2, height) if DOWN else row
+            j = tl.minimum(column, width - 1) if DOWN else mirrored(column + k - size // 2, width)
+            total += tl.load(x + i * width + j).to(tl.int32)
+        if DOWN:
+            total = (2 * total + size * size) // (2 * size * size)
+        tl.store(out + plane * height * width + row * width + column, total.to(out.dtype.element_ty), column < width)
 
 
 @kernel
 def box_mean(pixels: Tensor, size: Tensor, largest: int) -> Tensor:
     pixels, (n, channels, height, width) = pixels.contiguous(), pixels.shape
-    if largest > min(height, width):  # mirror images of mirror images
+    if largest > min(height, width, 257):  # mirror images of mirror images, or sums of more than 16 bits
         return KERNELS["reference", "box_mean"](pixels, size, largest)
-    out = torch.empty_like(pixels)
-    grid = (blocks(height * width, LANES), n * channels)
-    return launch(_box_mean_kernel, grid, out, pixels, size.contiguous(), out, channels, height, width, LANES=LANES)
-
-
-@triton.jit
-def _median_kernel(pixels, radius, out, channels, height, width, LANES: tl.constexpr):
-    """Four rounds; each counts how many values of the window share the known bits and go on with 0, 1 or 2."""
-    plane = tl.program_id(1).to(tl.int64)
-    at = tl.program_id(0) * LANES + tl.arange(0, LANES)
-    i, j = at // width, at % width
-    reach = tl.load(radius + plane // channels)
-    pixels += plane * height * width
-    rank = tl.zeros((LANES,), tl.int32) + (2 * reach + 1) * (2 * reach + 1) // 2
-    known = tl.zeros((LANES,), tl.int32)
-    for step in tl.static_range(4):
-        zeros, ones, twos = tl.zeros((LANES,), tl.int32), tl.zeros((LANES,), tl.int32), tl.zeros((LANES,), tl.int32)
-        for dy in range(-reach, reach + 1):
-            row = tl.minimum(tl.maximum(i + dy, 0), height - 1) * width
-            for dx in range(-reach, reach + 1):
-                value = tl.load(pixels + row + tl.minimum(tl.maximum(j + dx, 0), width - 1)).to(tl.int32) >> (
-                    6 - 2 * step
-                )
-                zeros += (value == 4 * known).to(tl.int32)
-                ones += (value == 4 * known + 1).to(tl.int32)
-                twos += (value == 4 * known + 2).to(tl.int32)
-        digit = (rank >= zeros).to(tl.int32) + (rank >= zeros + ones).to(tl.int32)
-        digit += (rank >= zeros + ones + twos).to(tl.int32)
-        rank -= tl.where(digit > 0, zeros, 0) + tl.where(digit > 1, ones, 0) + tl.where(digit > 2, twos, 0)
-        known = 4 * known + digit
-    tl.store(out + plane * height * width + at, known.to(tl.uint8), mask=at < height * width)
-
-
-@kernel
-def median(pixels: Tensor, radius: Tensor, largest: int) -> Tensor:
-    pixels, (n, channels, height, width) = pixels.contiguous(), pixels.shape
-    out = torch.empty_like(pixels)
-    grid = (blocks(height * width, LANES), n * channels)
-    return launch(_median_kernel, grid, out, pixels, radius.contiguous(), out, channels, height, width, LANES=LANES)
+    sums = torch.empty(pixels.shape, dtype=torch.uint16, device=pixels.device)
+    out, size, lanes = torch.empty_like(pixels), size.contiguous(), min(256, triton.next_power_of_2(width))
+    grid = (n * channels, blocks(height, 4), blocks(width, lanes))
+    launch(_box_kernel, grid, sums, pixels, size, sums, channels, height, width, DOWN=False, COLUMNS=lanes)
+    return launch(_box_kernel, grid, out, sums, size, out, channels, height, width, DOWN=True, COLUMNS=lanes)
