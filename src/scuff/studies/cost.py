@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -62,11 +62,16 @@ class Trial:
         return self.images.classifier(network, self.recipe)
 
     def size(self, origin: dict) -> int:
-        """Bytes of its file."""
+        """Bytes of its file: of the weights, and of what is said about them."""
+        return self._size_of_weights + len(json.dumps(origin))
+
+    @cached_property
+    def _size_of_weights(self) -> int:
+        """Found by writing them once: a study may have hundreds of networks of one size."""
         classifier, architecture = self.classifier(), self.recipe.architecture
         return size_in_memory(
             "model.safetensors",
-            lambda store, name: save_model(classifier, store.address(name), architecture=architecture, origin=origin),
+            lambda store, name: save_model(classifier, store.address(name), architecture=architecture, origin={}),
         )
 
     def seconds(self, estimate: Estimate, treatment: Treatment | None, images: int) -> float:
