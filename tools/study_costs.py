@@ -345,11 +345,7 @@ def keep(table: pd.DataFrame, csv: Path | None, page: Path | None) -> pd.DataFra
 def in_words(line: Line) -> str:
     """A line for whoever waits."""
     study, words, cost = line
-    hours = " and ".join(
-        f"{value:.3g} {unit} hours"
-        for value, unit in ((cost.gpu_hours, "GPU"), (cost.cpu_hours, "CPU"))
-        if value or cost.gpu_hours == cost.cpu_hours
-    )
+    hours = f"{cost.gpu_hours:.3g} GPU hours, {cost.cpu_hours:.3g} CPU hours"
     return f"{study}, {words}: {hours}, {show_bytes(cost.bytes)}"
 
 
