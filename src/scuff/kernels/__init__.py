@@ -26,10 +26,12 @@ from scuff.kernels.reference.jpeg import *
 from scuff.kernels.reference.matrices import *
 from scuff.kernels.reference.operations import *
 from scuff.kernels.reference.pixels import *
+from scuff.kernels.reference.places import *
 from scuff.kernels.reference.random import *
 from scuff.kernels.reference.relief import *
 from scuff.kernels.reference.shapes import *
 from scuff.kernels.reference.spectra import *
+from scuff.kernels.reference.splines import *
 from scuff.kernels.reference.stars import *
 from scuff.kernels.reference.textures import *
 from scuff.kernels.reference.warps import *

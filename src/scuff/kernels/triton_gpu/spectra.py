@@ -1,8 +1,8 @@
 """Noise with a given spectrum, in a quarter of the reference's products.
 
-Cosines and sines a quarter of a turn apart are each other, up to a sign. So the transform of a line is four transforms of
-a quarter of its length, of sums over the four quarters of the line: a step of the fast Fourier transform. Sums are made
-while a pass writes what the next product reads. All numbers are whole and exact, so the order of sums cannot show.
+Cosines and sines a quarter of a turn apart are each other, up to a sign. So the transform of a line is four transforms
+of a quarter of its length, of sums over the four quarters of the line: a step of the fast Fourier transform. Sums are
+made while a pass writes what the next product reads. All numbers are whole and exact, so that no order of sums shows.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _wave(u, amplitude, phase_at, at, inside):
 
 
 @triton.jit
-def _waves_kernel(u, amplitude, out, step, height, width, LANES: tl.constexpr):
+def _spectrum_kernel(u, amplitude, out, step, height, width, LANES: tl.constexpr):
     """`out` is (4, planes, height, 2, width / 4): sums over the quarters of each row."""
     plane = tl.program_id(0).to(tl.int64)
     size, quarter = height * width, width // 4
@@ -76,7 +76,8 @@ def _shrunk(rows, gap, shrink, inside):
 def _columns_kernel(rows, out, shrink, step, line, height, width, LANES: tl.constexpr):
     """`rows` is (4, planes, height, 2, width / 4). `out` is (4, 2, height / 4, planes, width): sums over quarters.
 
-    A quarter of either is `step` numbers, a line of `out` is `line`. Columns stay in the order of `rows`: every fourth one from 0 on, then those from 1, from 2 and from 3 on.
+    A quarter of either is `step` numbers, a line of `out` is `line`. Columns stay in the order of `rows`: every fourth
+    one from 0 on, then those from 1, from 2 and from 3 on.
     """
     plane = tl.program_id(0).to(tl.int64)
     quarter, tall = width // 4, height // 4
@@ -108,7 +109,7 @@ def _sums_kernel(z, sums, inverse, line, height, width, LANES: tl.constexpr):
 
 @triton.jit
 def _noise_kernel(z, sums, out, unit, line, height, width, LANES: tl.constexpr):
-    """`z` is (4, height / 4, planes, 4, width / 4), of every fourth row and column; see `_deviation` of the reference."""
+    """`z` is (4, height / 4, planes, 4, width / 4), every fourth row and column. In deviations: see the reference."""
     plane = tl.program_id(0).to(tl.int64)
     count = height * width
     average = tl.load(sums + 2 * plane).to(tl.float64) / count
@@ -163,7 +164,7 @@ def spectrum_noise(u: Tensor, kind: str) -> Tensor:
     planes, size = shape[:-2].numel(), height * width
     step, line, sides = planes * size // 2, planes * width, (height, width)
     waves = torch.empty(4, planes * height, width // 2, dtype=torch.float64, device=u.device)
-    launch(_waves_kernel, (planes, blocks(size // 4, LANES)), waves, u, amplitude, waves, step, *sides, LANES=LANES)
+    launch(_spectrum_kernel, (planes, blocks(size // 4, LANES)), waves, u, amplitude, waves, step, *sides, LANES=LANES)
     rows = torch.bmm(waves, right)
     columns = waves.view(4, height // 2, line)  # what was there has been read
     launch(
