@@ -23,9 +23,9 @@ import numpy as np
 import torch
 from PIL import Image
 
+from scuff.ahead import count_processors
 from scuff.data import open_source
 from scuff.data.imagenet import wordnet_ids
-from scuff.data.pixels import count_processors
 from scuff.pictures import Cut
 from scuff.training import Recipe, find_recipe
 from scuff.training.fit import begin, blocks, fit

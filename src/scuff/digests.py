@@ -5,72 +5,128 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from scuff.files import file_digest, file_stamp, write_by_rename
+from scuff.ahead import can_fork, count_processors, work_ahead
+from scuff.files import file_digest, show_stamp, write_by_rename
 
-READERS = 8  # files at once: disks and networks answer sooner together, and hashing needs no lock of Python's
-PIECE = 64  # files that a thread asks at a time
-WORTH_IT = 16 << 20  # bytes, from which on digests are remembered: reading less takes a moment
+READERS = 8  # files at once, however few processors there are: disks and networks answer sooner together
+READ, SEEN = 64, 1024  # files that are read, or only looked at, at a time
+FEW = 32  # such pieces, up to which threads are done before processes have begun
+WORTH_IT = 16 << 20  # bytes, from which on answers are remembered: reading less takes a moment
+DIGESTS = "digests"
+GONE = 1  # the key of a file that is not there
+
+Progress = Callable[[int, int], None]
 
 
 def digest_files(root: str | os.PathLike[str], names: Sequence[str]) -> np.ndarray:
     """64 bits of a hash of each file's content, uint64 (n,), by the files' paths below a folder."""
-    return ask_files(root, names, "digests", _digest)
+    return ask_files(root, names, (DIGESTS,), _digest)[:, 0]
 
 
 def ask_files(
     root: str | os.PathLike[str],
     names: Sequence[str],
-    question: str,
-    ask: Callable[[str], int],
-    readers: int = READERS,
-    progress: Callable[[int, int], None] | None = None,
+    questions: Sequence[str],
+    ask: Callable[[str], Sequence[int]],
+    progress: Progress | None = None,
 ) -> np.ndarray:
-    """What `ask` answers to the path of each file, uint64 (n,). Answers but 0 are remembered under the question."""
-    paths = [os.path.join(root, name) for name in names]
-    keys = np.fromiter(map(_key, paths), np.uint64, len(paths))
-    place = _place_of(root, question)
-    known = _read(place)
-    found = np.minimum(np.searchsorted(known[:, 0], keys), len(known) - 1)
-    answers = known[found, 1]
-    unknown = np.flatnonzero(known[found, 0] != keys)
-    answers[unknown] = ask_all(lambda k: ask(paths[k]), unknown.tolist(), readers, progress)
-    new = unknown[answers[unknown] != 0]  # a file that could not be read is tried again
-    if sum(os.path.getsize(paths[k]) for k in new) >= WORTH_IT:
-        together = np.concatenate([known, np.stack([keys, answers], axis=1)[new]])
-        with contextlib.suppress(OSError), write_by_rename(place) as file:  # a home that is full or read-only
-            np.save(file, together[np.argsort(together[:, 0], kind="stable")])
+    """What `ask` answers to the path of each file, uint64 (n, questions). Answers but 0 are remembered.
+
+    One reading of a file answers all questions, and a file that has several names is read once.
+    """
+    keys, files, sizes = ask_all(partial(_look, root, names), len(names), 3, SEEN).T
+    places = [_place_of(root, question) for question in questions]
+    known = [_read(place) for place in places]
+    found = [np.minimum(np.searchsorted(table[:, 0], keys), len(table) - 1) for table in known]
+    answers = np.stack([table[at, 1] for table, at in zip(known, found, strict=True)], axis=1)
+    is_known = np.all([table[at, 0] == keys for table, at in zip(known, found, strict=True)], axis=0)
+    unknown = np.flatnonzero(~is_known)
+    _, first, same = np.unique(files[unknown], return_index=True, return_inverse=True)
+    asked = unknown[first]
+    answers[unknown] = ask_all(partial(_ask, ask, root, names, asked), len(asked), len(places), READ, progress)[same]
+    if sizes[asked].sum() >= WORTH_IT:
+        for column, (place, table) in enumerate(zip(places, known, strict=True)):
+            new = unknown[(answers[unknown, column] != 0) & (keys[unknown] != GONE)]  # what failed is tried again
+            _remember(place, table, np.stack([keys[new], answers[new, column]], axis=1))
     return answers
 
 
 def ask_all(
-    ask: Callable[[int], int],
-    numbers: Sequence[int],
-    readers: int = READERS,
-    progress: Callable[[int, int], None] | None = None,
+    ask: Callable[[int], Sequence[int]],
+    count: int,
+    columns: int = 1,
+    piece: int = READ,
+    progress: Progress | None = None,
 ) -> np.ndarray:
-    """What `ask` answers to each number, uint64 (n,), in several threads."""
-    answers, done = np.zeros(len(numbers), np.uint64), 0
-    pieces = [numbers[start : start + PIECE] for start in range(0, len(numbers), PIECE)]
-    with ThreadPoolExecutor(readers) as pool:
-        for piece in pool.map(lambda piece: [ask(number) for number in piece], pieces):
-            answers[done : done + len(piece)] = piece
-            done += len(piece)
-            if progress is not None:
-                progress(done, len(numbers))
+    """What `ask` answers to each of `count` numbers, uint64 (count, columns).
+
+    Few are asked by threads. Many are asked by processes, of which none waits for Python's lock.
+    """
+    answers, done = np.zeros((count, columns), np.uint64), 0
+    for part in _side_by_side(_Pieces(ask, count, piece)):
+        told = np.frombuffer(part, np.uint64).reshape(-1, columns)
+        answers[done : done + len(told)] = told
+        done += len(told)
+        if progress is not None:
+            progress(done, count)
     return answers
 
 
+def _side_by_side(pieces: _Pieces) -> Iterator[bytes]:
+    workers = max(READERS, count_processors())
+    if len(pieces) > FEW and can_fork():
+        yield from work_ahead(pieces, workers)
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        yield from pool.map(pieces.__getitem__, range(len(pieces)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Pieces:
+    """Answers, a piece at a time, as bytes: they go through a pipe as they are."""
+
+    ask: Callable[[int], Sequence[int]]
+    count: int
+    size: int
+
+    def __len__(self) -> int:
+        return -(-self.count // self.size)
+
+    def __getitem__(self, number: int) -> bytes:
+        numbers = range(number * self.size, min((number + 1) * self.size, self.count))
+        return np.array([self.ask(each) for each in numbers], np.uint64).tobytes()
+
+
+def _look(root: str | os.PathLike[str], names: Sequence[str], number: int) -> tuple[int, int, int]:
+    """By what a file is remembered, which file it is, whatever its name, and its size."""
+    path = os.path.join(root, names[number])
+    try:
+        about = os.stat(path)
+    except OSError:  # whoever needs the file will say so
+        return GONE, digest_content(_bytes(path)), 0
+    key = digest_content(_bytes(f"{path}|{show_stamp(about)}"))
+    return key, digest_content(b"%d %d" % (about.st_dev, about.st_ino)) if about.st_ino else key, about.st_size
+
+
+def _ask(
+    ask: Callable[[str], Sequence[int]], root: str | os.PathLike[str], names: Sequence[str], asked: np.ndarray, at: int
+) -> Sequence[int]:
+    return ask(os.path.join(root, names[asked[at]]))
+
+
 def _place_of(root: str | os.PathLike[str], question: str) -> Path:
-    return cache_folder(question) / f"{_hash(os.path.realpath(root).encode()):016x}.npy"
+    return cache_folder(question) / f"{digest_content(os.path.realpath(root).encode()):016x}.npy"
 
 
-def cache_folder(question: str = "digests") -> Path:
+def cache_folder(question: str = DIGESTS) -> Path:
     """Where digests are remembered."""
     home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(home).expanduser() / "scuff" / question
@@ -85,19 +141,23 @@ def _read(place: Path) -> np.ndarray:
     return np.zeros((1, 2), np.uint64)
 
 
-def _key(path: str) -> int:
-    try:
-        return _hash(f"{path}|{file_stamp(path)}".encode(errors="surrogateescape"))
-    except OSError:  # whoever needs the file will say so
-        return 1
+def _remember(place: Path, known: np.ndarray, new: np.ndarray) -> None:
+    together = np.concatenate([known, new])
+    with contextlib.suppress(OSError), write_by_rename(place) as file:  # a home that is full or read-only
+        np.save(file, together[np.argsort(together[:, 0], kind="stable")])
 
 
-def _digest(path: str) -> int:
+def _digest(path: str) -> tuple[int]:
     try:
-        return int.from_bytes(file_digest(path), "little")
+        return (int.from_bytes(file_digest(path), "little"),)
     except OSError:
-        return 0
+        return (0,)
 
 
-def _hash(content: bytes) -> int:
+def digest_content(content: bytes) -> int:
+    """64 bits of a hash, as of a file with this content."""
     return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "little")
+
+
+def _bytes(path: str) -> bytes:
+    return path.encode(errors="surrogateescape")

@@ -63,7 +63,11 @@ def is_file_name(name: object) -> bool:
 
 def file_stamp(path: str | os.PathLike[str]) -> str:
     """Size, times and inode of a file: a text that changes when the file does, found without reading it."""
-    about = os.stat(path)
+    return show_stamp(os.stat(path))
+
+
+def show_stamp(about: os.stat_result) -> str:
+    """The same of a file that was looked at already."""
     return f"{about.st_size} {about.st_mtime_ns} {about.st_ctime_ns} {about.st_ino}"
 
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import scuff
 from scuff.cli import app
-from scuff.data import open_source, readable, stored
+from scuff.data import open_source, readable
 from scuff.pictures import UnreadablePictures, read_picture
 
 REASONS = {
@@ -64,13 +64,14 @@ def test_what_could_be_read_is_not_tried_again(messy, monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("scuff.digests.WORTH_IT", 1)
     tried = []
-    real = stored.try_decoding
+    module = sys.modules["scuff.data.readable"]
+    real = module._examine
 
-    def watched(open_file):
-        tried.append(os.path.relpath(open_file(), messy))
-        return real(open_file)
+    def watched(path):
+        tried.append(os.path.relpath(path, messy))
+        return real(path)
 
-    monkeypatch.setattr(sys.modules["scuff.data.readable"], "try_decoding", watched)
+    monkeypatch.setattr(module, "_examine", watched)
     source = open_source(f"folder:{messy}")
     assert readable(source, skip=True).unreadable.keys() == REASONS.keys()
     assert sorted(tried) == sorted([*GOOD, *REASONS])
@@ -79,6 +80,15 @@ def test_what_could_be_read_is_not_tried_again(messy, monkeypatch, tmp_path):
     assert sorted(tried) == sorted(REASONS)
     (messy / GOOD[0]).write_bytes(b"changed")
     assert GOOD[0] in readable(open_source(f"folder:{messy}"), skip=True).unreadable
+
+
+def test_what_was_tried_is_not_read_again_for_its_digest(messy, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    expected = readable(open_source(f"folder:{messy}"), skip=True).fingerprint()
+    monkeypatch.setattr("scuff.digests.WORTH_IT", 1)
+    source = readable(open_source(f"folder:{messy}"), skip=True)
+    monkeypatch.setattr("scuff.digests.file_digest", None)
+    assert source.fingerprint() == expected
 
 
 def test_the_others_keep_labels_and_ids(messy):

@@ -37,8 +37,8 @@ def lines_of(frame, epsilon_min):
         half = stdtrit(line["runs"] - 1, 0.975) * line["deviation"] / np.sqrt(line["runs"])
         cells = [f"{mean:.3f} ± {width:.3f}" for mean, width in zip(line["mean"], half, strict=True)]
         if radius != MSCR:
-            best = int(line["mean"].to_numpy().argmax())
-            cells[best] = f"**{cells[best]}**"
+            best = line["mean"] == line["mean"].max()
+            cells = [f"**{cell}**" if is_best else cell for cell, is_best in zip(cells, best, strict=True)]
         name = {MSCR: "MSCR", round(epsilon_min, 6): "ε_min"}.get(radius, f"{radius:g}")
         yield f"| {name} | {' | '.join(cells)} |"
 
@@ -48,6 +48,7 @@ def lines_of(frame, epsilon_min):
     [
         ("mscr-2d/shared.csv", "mscr-2d.md", ("random-forest", "1-nn"), (9, 9), 0.0080255905 / 2),
         ("mscr-2d/independent.csv", "mscr-2d.md", ("random-forest", "1-nn"), (9, 9), 0.0080255905 / 2),
+        ("mscr-2d/l2.csv", "mscr-2d.md", ("random-forest", "1-nn"), (9, 9), 0.0084703677 / 2),
         ("mscr-cifar10/accuracies.csv", "mscr-cifar10.md", ("cifar-fast",), (8, 18), 27 / 255),
     ],
 )
@@ -92,12 +93,16 @@ def test_independent_offsets_give_another_table():
     assert scores.loc[:0.02].between(-0.145, -0.075).all()
 
 
+def read_runs(name, epsilon_min):
+    """The accuracies of single runs in the plane."""
+    wide = pd.read_csv(RESULTS / name).melt(["model", "train_noise", "run"], var_name="test_noise")
+    frame = wide.rename(columns={"value": "accuracy"}).assign(copies=10, test_noise=wide["test_noise"].astype(float))
+    return read_robust_accuracies(frame, epsilon_min=min(frame["test_noise"], key=lambda r: abs(r - epsilon_min)))
+
+
 @pytest.fixture(scope="module")
 def runs():
-    """The accuracies of single runs in the plane."""
-    wide = pd.read_csv(RESULTS / "mscr-2d/shared-runs.csv").melt(["model", "train_noise", "run"], var_name="test_noise")
-    frame = wide.rename(columns={"value": "accuracy"}).assign(copies=10, test_noise=wide["test_noise"].astype(float))
-    return read_robust_accuracies(frame, epsilon_min=min(frame["test_noise"], key=lambda r: abs(r - 0.0040127953)))
+    return read_runs("mscr-2d/shared-runs.csv", 0.0040127953)
 
 
 def test_single_runs_are_some_of_those_behind_the_table(runs):
@@ -226,3 +231,29 @@ def test_more_copies_than_ten_do_not_help():
     assert chance < 0.001
     assert f"by {loss:.2f} points at 0.001 (paired over runs, p < 0.001)" in text
     assert f"by {loss_at_epsilon:.2f} at ε_min (p = {chance_at_epsilon:.3f})" in text
+
+
+def test_l2_is_similar():
+    runs, text = read_runs("mscr-2d/l2-runs.csv", 0.0042351838), page("mscr-2d.md")
+    assert runs.runs == tuple(range(20))
+    tables = {
+        score: compare_training_noise(runs, score).set_index(["model", "train_noise", "other"])
+        for score in ("clean", "robust", "mscr")
+    }
+    clean, robust, mscr = tables.values()
+    gains = [table.loc[("random-forest", 0.0, 0.01)] for table in (clean, robust)]
+    assert all(gain["p_holm"] < 0.001 for gain in gains)
+    assert "by {:.2f} points without test noise and by {:.2f} with".format(*(100 * g["value"] for g in gains)) in text
+    loss = clean.loc[("random-forest", 0.0, 0.03)]
+    assert loss["p_holm"] < 0.001
+    assert f"0.03 costs {-100 * loss['value']:.2f} points" in text
+    for table in (clean, robust):
+        near = table.query("model == '1-nn' and other <= 0.0071")
+        assert len(near) == 10
+        assert not (near["p_holm"] < 0.05).any()  # without a p-value where all runs are equal
+    assert f"At 0.03 it loses {-100 * clean.loc[('1-nn', 0.0, 0.03)]['value']:.2f} points" in text
+    assert not (mscr["p_holm"] < 0.05).any()
+    means = read("mscr-2d/l2.csv").query("model == 'random-forest' and test_noise == 0.03")["mean"]
+    others = read("mscr-2d/shared.csv").query("model == 'random-forest' and test_noise == 0.03")["mean"]
+    spans = [f"{its.min():.1f} to {its.max():.1f} %" for its in (means, others)]
+    assert f"from {spans[0]} for the forest at 0.03 instead of {spans[1]}" in text

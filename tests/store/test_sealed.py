@@ -14,7 +14,7 @@ from safetensors import SafetensorError, safe_open
 import scuff
 from scuff.corruptions import register
 from scuff.data import open_source
-from scuff.digests import digest_files
+from scuff.digests import ask_files, digest_files
 from scuff.engine import LocalEngine
 from scuff.export import export
 from scuff.files import check_out, file_digest, is_file_name, write_by_rename
@@ -201,6 +201,36 @@ def test_a_file_that_could_not_be_read_once_is_read_again(tmp_path, monkeypatch)
         patch.setattr("scuff.digests.file_digest", lambda path: file_digest(path if "a.bmp" in path else "no/such"))
         assert digest_files(tmp_path, ["a.bmp", "b.bmp"])[1] == 0
     assert digest_files(tmp_path, ["a.bmp", "b.bmp"])[1] != 0
+
+
+def test_processes_and_threads_digest_alike(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    names = [f"{k}.bmp" for k in range(150)]
+    for k, name in enumerate(names[:-1]):  # and one is not there
+        (tmp_path / name).write_bytes(bytes([k]) * (10 * k))
+    told = {}
+    for few in (0, 1000):
+        monkeypatch.setattr("scuff.digests.FEW", few)
+        told[few] = digest_files(tmp_path, names)
+    assert np.array_equal(told[0], told[1000])
+    assert len(set(told[0].tolist())) == 150
+    assert told[0][-1] == 0
+    assert len(digest_files(tmp_path, [])) == 0
+
+
+def test_a_file_of_several_names_is_read_once(tmp_path, monkeypatch):
+    monkeypatch.setattr("scuff.digests.WORTH_IT", 0)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "a.bmp").write_bytes(b"a")
+    (tmp_path / "b.bmp").write_bytes(b"b")
+    (tmp_path / "also-a.bmp").symlink_to(tmp_path / "a.bmp")
+    (tmp_path / "again-a.bmp").hardlink_to(tmp_path / "a.bmp")
+    read, names = [], ["a.bmp", "also-a.bmp", "b.bmp", "again-a.bmp", "gone.bmp"]
+    ask = lambda path: read.append(path) or [ord(Path(path).read_text()) if os.path.exists(path) else 0]  # noqa: E731
+    for _ in range(2):
+        answers = ask_files(tmp_path, names, ["letter"], ask)
+        assert answers[:, 0].tolist() == [97, 97, 98, 97, 0]
+    assert len(read) == 4  # a, b, and twice what is gone
 
 
 # --- names and places -------------------------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ from scuff.corruptions.draws import Shape, largest, pick, pick_whole
 from scuff.corruptions.motion import filter_motion, ramps
 from scuff.corruptions.registry import HENDRYCKS, NOC, SYN2NAT, register
 from scuff.kernels.constants import constant
-from scuff.kernels.portable import mix
 from scuff.ops import filters
 from scuff.ops.resize import mean_zoom
 from scuff.ops.warp import pixel_grid
@@ -154,13 +153,10 @@ def zoom_blur(x: Tensor, *, steps: int, step: float) -> Tensor:
 # --- kernels drawn per image ----------------------------------------------------------------------------------------
 
 
-@noc(draw=lambda keys, shape, *, share: {"share": pick(keys, share)}, ranges=("share",), copies=3.1)
+@noc(draw=lambda keys, shape, *, share: {"share": pick(keys, share)}, ranges=("share",))
 def mixed_box_blur(x: Tensor, share: Tensor) -> Tensor:
     """A share of the picture replaced by its blur: five 3 x 3 means, black beyond the border."""
-    blurred = x
-    for _ in range(5):
-        blurred = filters.mean_3x3_on_black(blurred)
-    return mix(x, blurred, share[:, None, None, None])
+    return kernels.mix_box_blur(x, share)
 
 
 def _odd(size: int) -> int:

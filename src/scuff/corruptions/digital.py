@@ -146,10 +146,10 @@ def quantization(pixels: Tensor, levels: Tensor) -> Tensor:
     return map_levels(pixels, lambda level: round8(255.0 * torch.round(divide(steps * level, 255.0)) / steps))
 
 
-@noc(draw=lambda keys, shape, *, factor: {"shrink": pick(keys, factor)}, ranges=("factor",), copies=3.3)
+@noc(draw=lambda keys, shape, *, factor: {"shrink": pick(keys, factor)}, ranges=("factor",))
 def thumbnail_resize(pixels: Tensor, shrink: Tensor, *, factor: Range | float) -> Tensor:
     """A thumbnail blown up: shrunk by a factor of its own, and enlarged again, both by Pillow's bilinear filter."""
-    return resize.through_thumbnail(pixels.float(), shrink, largest(factor)).to(torch.uint8)
+    return resize.through_thumbnail(pixels, shrink, largest(factor))
 
 
 def _block_motion(shape: Shape, side: Tensor) -> Motion:
@@ -161,26 +161,11 @@ def _block_motion(shape: Shape, side: Tensor) -> Motion:
     domain="real",
     ranges=("size",),
     motion=_block_motion,
-    copies=3.3,
 )
 def block_mean(x: Tensor, side: Tensor, *, size: Range | int) -> Tensor:
     """Coarse pixels: means of squares of 2, 3 or 4 pixels. Rows and columns left over repeat the outer squares."""
-    height, width = x.shape[-2:]
-    out = x
-    for k in range(int(size.low), int(size.high) + 1) if isinstance(size, Range) else (size,):
-        tall, wide = min(k, height), min(k, width)
-        blocks = x[..., : height // tall * tall, : width // wide * wide]
-        total = sum(blocks[..., i::tall, j::wide] for i in range(tall) for j in range(wide))
-        means = divide(total, tall * wide)  # type: ignore[arg-type]
-        rows, columns = _block_of(height, tall, x.device), _block_of(width, wide, x.device)
-        out = torch.where((side == k)[:, None, None, None], means[:, :, rows[:, None], columns], out)
-    return out
-
-
-def _block_of(length: int, side: int, device: torch.device) -> Tensor:
-    """Which block each pixel shows; half of what is left over lies before the first block."""
-    blocks, before = length // side, length % side // 2
-    return torch.div(torch.arange(length, device=device) - before, side, rounding_mode="floor").clamp(0, blocks - 1)
+    sides = range(int(size.low), int(size.high) + 1) if isinstance(size, Range) else range(size, size + 1)
+    return kernels.block_means(x, side, sides)
 
 
 def _downscale_motion(shape: Shape, *, fraction: float) -> Motion:

@@ -13,7 +13,6 @@ from scuff.corruptions.motion import Motion, affine_motion, matrix_motion, shift
 from scuff.corruptions.registry import NOC, SYN2NAT, register
 from scuff.kernels.constants import constant
 from scuff.ops import resize, warp
-from scuff.ops.tables import round8
 from scuff.ops.textures import per_image
 from scuff.ops.warp import pixel_grid
 from scuff.ranges import Range
@@ -101,14 +100,11 @@ def _stretch_motion(shape: Shape, removed: Tensor, down: Tensor) -> Motion:
     return matrix_motion(shape, entries)
 
 
-@noc(draw=_draw_stretch, lengths=("cut",), ranges=("cut",), motion=_stretch_motion, copies=3.3)
+@noc(draw=_draw_stretch, lengths=("cut",), ranges=("cut",), motion=_stretch_motion)
 def stretch(pixels: Tensor, removed: Tensor, down: Tensor) -> Tensor:
     """The upper or the left part cut off, and what is left stretched over the whole picture again."""
     none = torch.zeros_like(removed)
-    levels = pixels.float()
-    for axis, cut in ((3, torch.where(down, none, removed)), (2, torch.where(down, removed, none))):
-        levels = resize.enlarge_end(levels, cut, axis)
-    return round8(levels)
+    return resize.enlarge_ends(pixels, torch.where(down, none, removed), torch.where(down, removed, none))
 
 
 # --- between pixels -------------------------------------------------------------------------------------------------

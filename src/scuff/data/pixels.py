@@ -11,8 +11,6 @@ import contextlib
 import hashlib
 import math
 import os
-import signal
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,22 +19,21 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import Dataset
 
+from scuff.ahead import count_processors, work_ahead
 from scuff.data.source import Source
 from scuff.data.stored import StoredArray, as_tensor
 from scuff.files import DISK_FULL, write_by_rename
 from scuff.images import ImageError
 from scuff.memory import available_memory, available_on
 from scuff.pictures import Cut
-from scuff.pool import interrupts_held
 
 Progress = Callable[[int, int], None]
 Batches = Iterator[tuple[slice, Tensor]]
 
 CHUNK = 8  # pictures that a worker decodes at a time: few, because chunks wait in shared memory, which may be scarce
 PIECE = 64 << 20  # bytes of an array that are moved to a GPU at a time
-MOST_WORKERS = 16
 DECODERS = ("pillow", "nvjpeg")
 
 
@@ -190,12 +187,6 @@ def _split(start: int, stop: int, size: int) -> list[slice]:
     return [slice(first, min(first + size, stop)) for first in range(start, stop, size)]
 
 
-def count_processors() -> int:
-    """As many as decode pictures at once."""
-    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(processors, MOST_WORKERS)
-
-
 class _Decoder:
     """Decodes pictures and cuts them to (3, H, W), all of one size: that of the first."""
 
@@ -212,35 +203,10 @@ class _Decoder:
         chunks = _Chunks(self.source, self.cut, self.shape, places)
         workers = min(self.workers, len(places)) if len(places) > 1 else 0  # one chunk is read faster than one starts
         # Only the loop holds the results: with it, whatever its end, the workers end too.
-        for place, result in zip(places, _read(chunks, workers, pinned), strict=True):
+        for place, result in zip(places, work_ahead(chunks, workers, pinned), strict=True):
             if isinstance(result, str):
                 raise ImageError(result)
             yield place, result
-
-
-def _read(chunks: _Chunks, workers: int, pinned: bool) -> Any:
-    if not workers:
-        return chunks
-    with warnings.catch_warnings():
-        # More workers than processors are the caller's wish. And Python warns of forking a process that has threads:
-        # these workers touch neither torch's threads nor the GPU, they run Pillow and copy bytes.
-        warnings.filterwarnings("ignore", message="This DataLoader will create")
-        warnings.filterwarnings("ignore", message=".*use of fork", category=DeprecationWarning)
-        loader = DataLoader(
-            chunks,
-            batch_size=None,
-            num_workers=workers,
-            prefetch_factor=2,
-            pin_memory=pinned,
-            worker_init_fn=_ignore_interrupts,
-            generator=torch.Generator(),  # or it would move the global one
-        )
-        with interrupts_held():  # while processes start: one that is interrupted half-way hangs or complains
-            return iter(loader)
-
-
-def _ignore_interrupts(worker: int) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the main process, which ends the workers
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import PIL
 
-from scuff.data.pixels import count_processors
 from scuff.data.source import Source
-from scuff.data.stored import Encoded, StoredPictures, try_decoding
-from scuff.digests import ask_all, ask_files
+from scuff.data.stored import Encoded, StoredPictures
+from scuff.data.trials import try_picture
+from scuff.digests import DIGESTS, ask_all, ask_files, digest_content
 from scuff.pictures import UnreadablePictures
 
 Progress = Callable[[str, int, int], None]
@@ -48,14 +49,18 @@ def find_unreadable(
 
 def _tried(images: StoredPictures | Encoded, tell: Callable[[int, int], None] | None) -> np.ndarray:
     """Which pictures can be read, bool (n,). Files that could be are remembered, and not tried again."""
-    readers, total = count_processors(), len(images)  # Pillow decodes without holding Python's lock
     if isinstance(images, StoredPictures):
-        return ask_files(images.root, images.names, QUESTION, _is_readable, readers, tell) != 0
-    return ask_all(lambda position: images.try_decoding(position) is None, range(total), readers, tell) != 0
+        return ask_files(images.root, images.names, (DIGESTS, QUESTION), _examine, tell)[:, 1] != 0
+    return ask_all(lambda position: (images.try_decoding(position) is None,), len(images), progress=tell)[:, 0] != 0
 
 
-def _is_readable(path: str) -> bool:
-    return try_decoding(lambda: path) is None
+def _examine(path: str) -> tuple[int, int]:
+    """The digest of a picture, which is wanted next, and whether it can be read, from one reading of the file."""
+    try:
+        content = Path(path).read_bytes()
+    except OSError:
+        return 0, 0
+    return digest_content(content), try_picture(lambda: content) is None
 
 
 def without(source: Source, names: Collection[str]) -> Source:

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from scuff.data.annotated import AnnotatedSource, picture_size
-from scuff.data.pixels import count_processors
+from scuff.ahead import count_processors
 from scuff.memory import available_memory, available_on
 
 Batches = Iterator[tuple[np.ndarray, Tensor]]

@@ -18,6 +18,7 @@ from PIL import Image
 from torch import Tensor
 
 from scuff.arrays import feed, pieces
+from scuff.data.trials import try_picture
 from scuff.digests import READERS, digest_files
 from scuff.images import ImageError
 from scuff.pictures import Cut, failure_reason, read_picture
@@ -46,17 +47,6 @@ def decode(open_file: Callable[[], Any], name: str, cut: Cut | None, border: int
     except Exception as error:  # Pillow's decoders raise whatever they please on a broken file
         remedy = "" if isinstance(error, ImageError) else "; replace the file, or take it out"  # ours have said theirs
         raise ImageError(f"cannot use the picture {name}: {failure_reason(error)}{remedy}") from error
-
-
-def try_decoding(open_file: Callable[[], Any]) -> str | None:
-    """The reason why a picture cannot be read, None if it can be."""
-    try:
-        read_picture(open_file(), is_trial=True)
-    except MemoryError:
-        raise
-    except Exception as error:  # Pillow's decoders raise whatever they please on a broken file
-        return failure_reason(error)
-    return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +142,7 @@ class StoredPictures:
 
     def try_decoding(self, position: int) -> str | None:
         """Why a picture cannot be read; None if it can be."""
-        return try_decoding(lambda: self.name(position))
+        return try_picture(lambda: self.content(position))
 
     def take(self, positions: np.ndarray) -> StoredPictures:
         """Some of the pictures."""
@@ -184,7 +174,7 @@ class Encoded:
 
     def try_decoding(self, position: int) -> str | None:
         """Why a picture cannot be read; None if it can be."""
-        return try_decoding(lambda: io.BytesIO(self.content(position)))
+        return try_picture(lambda: self.content(position))
 
 
 @dataclass(frozen=True, eq=False)

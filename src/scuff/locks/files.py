@@ -17,8 +17,8 @@ from urllib.parse import unquote
 
 import numpy as np
 
+from scuff.ahead import count_processors
 from scuff.arrays import check_images, open_arrays, read_array
-from scuff.data.pixels import count_processors
 from scuff.data.published import LABELS, written_levels
 from scuff.locks.lock import Lock
 from scuff.locks.recipe import Cell

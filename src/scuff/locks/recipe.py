@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from scuff.ahead import count_processors
 from scuff.batches import CHUNK
 from scuff.corruptions import get
 from scuff.data import Source, known_by_stems
-from scuff.data.pixels import count_processors
 from scuff.data.stored import StoredPictures
 from scuff.door import corrupt
 from scuff.pictures import Cut

@@ -139,17 +139,6 @@ def correlate_3x3(pixels: Tensor, weights: Tensor) -> Tensor:
     return sum_of_shifts(pixels, place // 3 - 1, place % 3 - 1, weights, 1, "mirror")
 
 
-def mean_3x3_on_black(x: Tensor) -> Tensor:
-    """The mean of 3 x 3 pixels, with black beyond the border: sums of shifted copies, rows first."""
-    rows = x.clone()
-    rows[:, :, 1:] += x[:, :, :-1]
-    rows[:, :, :-1] += x[:, :, 1:]
-    total = rows.clone()
-    total[..., 1:] += rows[..., :-1]
-    total[..., :-1] += rows[..., 1:]
-    return total.mul_(1.0 / 9.0)
-
-
 def separable(x: Tensor, offsets: Tensor, weights: Tensor, border: str) -> Tensor:
     """Along rows, then along columns, with one line of taps per image: (N, T) each, reaching at most T // 2 pixels.
 

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from scuff import kernels
-from scuff.kernels import portable
 
 
 def clipped_zoom(x: Tensor, factor: float) -> Tensor:
@@ -72,44 +71,25 @@ def resample_bilinear(
 # --- Pillow's bilinear filter, each image with a size of its own ------------------------------------------------------
 
 
-def triangle_windows(source: Tensor, target: Tensor, length: int, taps: int) -> tuple[Tensor, Tensor]:
-    """How Pillow resizes `source` (N,) pixels to `target` (N,): for mix_windows, of `length` outputs (N, length).
-
-    A triangle about the output's centre, as wide as two output pixels, or as two input pixels if those are larger;
-    weights beyond the ends are left out and the rest scaled to sum 1. Outputs from `target` on mean nothing.
-    """
-    source, target = source.double()[:, None], target.double()[:, None]
-    reach = (source / target).clamp(min=1.0)
-    centre = (torch.arange(length, device=source.device) + 0.5) * (source / target)
-    first = torch.floor(centre - reach + 0.5).clamp(min=0.0)
-    last = torch.minimum(torch.floor(centre + reach + 0.5), source)
-    at = first[..., None] + torch.arange(taps, device=source.device)
-    weights = (1.0 - ((at + 0.5 - centre[..., None]) / reach[..., None]).abs()).clamp(min=0.0)
-    weights = portable.whole(torch.where(at < last[..., None], weights, 0.0), 32)  # whole, so that sums have no order
-    return first.to(torch.int32), (weights / weights.sum(2, keepdim=True).clamp(min=1.0)).float()
-
-
-def resize_axis(levels: Tensor, first: Tensor, weights: Tensor, axis: int) -> Tensor:
-    """One pass of Pillow's resizing, rounded to whole levels."""
-    return torch.floor(kernels.mix_windows(levels, first, weights, axis) + 0.5)
-
-
-def through_thumbnail(levels: Tensor, factor: Tensor, largest: float) -> Tensor:
-    """Shrink 0..255 (N, C, H, W) by `factor` (N,) between 1 and `largest`, and enlarge it again, rounding each pass."""
-    sides = levels.shape[-2:]
+def through_thumbnail(pixels: Tensor, factor: Tensor, largest: float) -> Tensor:
+    """Shrink bytes (N, C, H, W) by `factor` (N,) from 1 to `largest`, and enlarge them again, rounding each pass."""
+    sides = pixels.shape[-2:]
     taps = math.ceil(2.0 * largest) + 1
     small = [torch.floor(side / factor.double()).clamp(min=1.0) for side in sides]
     full = [torch.full_like(size, float(side)) for size, side in zip(small, sides, strict=True)]
+    plans = []
     for there in (True, False):
         for axis in (1, 0):
             ends = (full[axis], small[axis]) if there else (small[axis], full[axis])
-            levels = resize_axis(levels, *triangle_windows(*ends, sides[axis], taps if there else 3), axis + 2)
-    return levels
+            plans.append((*kernels.triangle_windows(*ends, sides[axis], taps if there else 3), axis + 2))
+    return kernels.resize_lines(pixels, plans)
 
 
-def enlarge_end(levels: Tensor, cut: Tensor, axis: int) -> Tensor:
-    """Drop the first `cut` (N,) rows (axis 2) or columns (axis 3) of each image and stretch the rest to full size."""
-    length = levels.shape[axis]
-    full = torch.full_like(cut, length)
-    first, weights = triangle_windows(full - cut, full, length, 3)
-    return resize_axis(levels, first + cut[:, None], weights, axis)
+def enlarge_ends(pixels: Tensor, columns: Tensor, rows: Tensor) -> Tensor:
+    """Drop the first `columns` and `rows` (N,) of bytes (N, C, H, W), and stretch the rest to full size."""
+    plans = []
+    for cut, axis in ((columns, 3), (rows, 2)):
+        full = torch.full_like(cut, pixels.shape[axis])
+        first, weights = kernels.triangle_windows(full - cut, full, pixels.shape[axis], 3)
+        plans.append((first + cut[:, None], weights, axis))
+    return kernels.resize_lines(pixels, plans)

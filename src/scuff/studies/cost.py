@@ -18,8 +18,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from scuff.ahead import count_processors
 from scuff.data import Source, load_pixels
-from scuff.data.pixels import count_processors
 from scuff.engine.cost import Estimate, StudyCost, size_in_memory
 from scuff.environment import find_device
 from scuff.evaluation.cost import Tests

@@ -9,9 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from scuff.ahead import MOST_WORKERS
 from scuff.data import CorruptedSource, Source, load_pixels, open_source
 from scuff.data.open import has_splits
-from scuff.data.pixels import MOST_WORKERS, Pixels
+from scuff.data.pixels import Pixels
 from scuff.models import Classifier
 from scuff.pictures import Cut
 from scuff.training.distributed import ALONE, Part, Team, check_alike

@@ -12,7 +12,7 @@ from scuff.kernels.portable import divide
 
 __all__ = [
     "add_streaks", "dither_rows", "lookup", "map_colours", "mean_grey", "mix_bytes", "mix_channels", "mix_grey",
-    "scale_saturation", "shift_value", "sum_levels", "whiten",
+    "scale_colours", "scale_saturation", "shift_value", "sum_levels", "whiten",
 ]  # fmt: skip
 
 
@@ -53,6 +53,14 @@ def mix_grey(pixels: Tensor, share: Tensor) -> Tensor:
     """
     grey, levels = _luma(pixels).float(), pixels.float()
     return torch.floor(levels + share[:, None, None, None] * (grey - levels) + 0.5).clamp_(0, 255).to(torch.uint8)
+
+
+@kernel
+def scale_colours(pixels: Tensor, factor: Tensor) -> Tensor:
+    """grey + factor * (v - grey), truncated, for uint8 RGB and `factor` (N,); grey is Pillow's rounded luma."""
+    grey, levels = _luma(pixels).float(), pixels.float()
+    scaled = grey + factor[:, None, None, None] * (levels - grey)
+    return scaled.clamp_(0, 255).to(torch.uint8)
 
 
 @kernel

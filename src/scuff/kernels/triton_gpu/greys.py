@@ -49,25 +49,43 @@ def sum_levels(pixels: Tensor) -> Tensor:
 
 
 @triton.jit
+def _scaled(level, grey, factor):
+    scaled = grey.to(tl.float32) + factor * (level - grey).to(tl.float32)
+    return tl.minimum(tl.maximum(scaled, 0.0), 255.0).to(tl.int32)  # truncated
+
+
+@triton.jit
 def _mixed(level, grey, share):
     mixed = level.to(tl.float32) + share * (grey - level).to(tl.float32)
     return tl.minimum(tl.maximum(tl.floor(mixed + 0.5), 0.0), 255.0).to(tl.int32)
 
 
 @triton.jit
-def _mix_kernel(pixels, shares, out, size, LANES: tl.constexpr):
+def _mix_kernel(pixels, shares, out, size, SCALE: tl.constexpr, LANES: tl.constexpr):
+    """If SCALE, shares are the factors of `scale_colours`."""
     image = tl.program_id(1).to(tl.int64)
     at = tl.program_id(0) * LANES + tl.arange(0, LANES)
     start, share = image * 3 * size, tl.load(shares + image)
     red, green, blue = load_levels(pixels + start, size, at, at < size)
     grey = luma(red, green, blue)
-    red, green, blue = _mixed(red, grey, share), _mixed(green, grey, share), _mixed(blue, grey, share)
+    if SCALE:
+        red, green, blue = _scaled(red, grey, share), _scaled(green, grey, share), _scaled(blue, grey, share)
+    else:
+        red, green, blue = _mixed(red, grey, share), _mixed(green, grey, share), _mixed(blue, grey, share)
     store_colour(out + start, size, at, at < size, red, green, blue)
+
+
+def _with_grey(pixels: Tensor, share: Tensor, scale: bool) -> Tensor:
+    pixels, size = pixels.contiguous(), pixels.shape[-2:].numel()
+    out, grid = torch.empty_like(pixels), (blocks(size, LANES), len(pixels))
+    return launch(_mix_kernel, grid, out, pixels, share.contiguous(), out, size, SCALE=scale, LANES=LANES)
 
 
 @kernel
 def mix_grey(pixels: Tensor, share: Tensor) -> Tensor:
-    pixels, size = pixels.contiguous(), pixels.shape[-2:].numel()
-    out = torch.empty_like(pixels)
-    grid = (blocks(size, LANES), len(pixels))
-    return launch(_mix_kernel, grid, out, pixels, share.contiguous(), out, size, LANES=LANES)
+    return _with_grey(pixels, share, scale=False)
+
+
+@kernel
+def scale_colours(pixels: Tensor, factor: Tensor) -> Tensor:
+    return _with_grey(pixels, factor, scale=True)
