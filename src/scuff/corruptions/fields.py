@@ -120,13 +120,13 @@ def _draw_phases(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     return {"phases": random.uniform(keys, "phases", shape)}
 
 
-@mintun(draw=_draw_phases, copies=11.5)
+@mintun(draw=_draw_phases, copies=9.0)
 def blue_noise(x: Tensor, phases: Tensor, *, amount: float) -> Tensor:
     """Noise whose amplitude rises with frequency, each channel for itself."""
     return _add(x, kernels.spectrum_noise(phases, "blue"), 19.6 * amount)
 
 
-@mintun(draw=_draw_phases, copies=11.5)
+@mintun(draw=_draw_phases, copies=9.0)
 def brownish_noise(x: Tensor, phases: Tensor, *, amount: float) -> Tensor:
     """Noise of the lowest frequencies, each channel for itself: soft blotches and a cast of colour."""
     return _add(x, kernels.spectrum_noise(phases, "brownish"), 6.4 * amount)
