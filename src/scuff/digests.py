@@ -10,10 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from scuff.ahead import can_fork, count_processors, work_ahead
+from scuff.ahead import Items, can_fork, count_processors, work_ahead
 from scuff.files import file_digest, show_stamp, write_by_rename
 
 READERS = 8  # files at once, however few processors there are: disks and networks answer sooner together
@@ -76,7 +77,7 @@ def ask_all(
     by processes, of which each has a lock of its own.
     """
     answers, done = np.zeros((count, columns), np.uint64), 0
-    for part in _side_by_side(_Pieces(ask, count, piece), threads):
+    for part in side_by_side(_Pieces(ask, count, piece), threads):
         told = np.frombuffer(part, np.uint64).reshape(-1, columns)
         answers[done : done + len(told)] = told
         done += len(told)
@@ -85,7 +86,8 @@ def ask_all(
     return answers
 
 
-def _side_by_side(pieces: _Pieces, threads: int | None) -> Iterator[bytes]:
+def side_by_side(pieces: Items, threads: int | None = None) -> Iterator[Any]:
+    """Pieces in order, worked out by threads if they are few, by processes if they are many."""
     workers = max(READERS, count_processors())
     if len(pieces) > FEW and can_fork():
         yield from work_ahead(pieces, workers)
