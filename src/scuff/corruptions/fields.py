@@ -70,11 +70,11 @@ def _draw_plasma(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     }
 
 
-@mintun(draw=_draw_plasma, colour=True, copies=3.1)
+@mintun(draw=_draw_plasma, colour=True)
 def plasma_noise(x: Tensor, time: Tensor, rounds: Tensor, sharpness: Tensor, scale: Tensor, *, amount: float) -> Tensor:
     """Coloured waves folded into each other. The image also darkens: waves around 0 replace a share of it."""
     waves = kernels.plasma_waves(time, rounds, sharpness, scale, *x.shape[-2:])
-    return x + (6.4 * amount / 255.0) * (waves - x)
+    return waves.sub_(x).mul_(6.4 * amount / 255.0).add_(x)
 
 
 def _draw_voronoi(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
@@ -109,11 +109,11 @@ def _draw_perlin(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     }
 
 
-@mintun(draw=_draw_perlin, copies=2.4)
+@mintun(draw=_draw_perlin)
 def perlin_noise(x: Tensor, gradients: Tensor, order: Tensor, *, amount: float) -> Tensor:
     """Clouds of Perlin turbulence, mixed in by a twentieth per unit. They are light, so dark parts fade."""
-    clouds = (0.5 * kernels.perlin_turbulence(gradients, order, *x.shape[-2:]) + 0.5).clamp(0.0, 1.0)
-    return x + (0.05 * amount) * (clouds[:, None] - x)
+    clouds = kernels.perlin_turbulence(gradients, order, *x.shape[-2:]).mul_(0.5).add_(0.5).clamp_(0.0, 1.0)
+    return (clouds[:, None] - x).mul_(0.05 * amount).add_(x)
 
 
 def _draw_phases(keys: Tensor, shape: Shape) -> dict[str, Tensor]:

@@ -58,24 +58,11 @@ def _draw_twirls(keys: Tensor, shape: Shape, *, amount: float) -> dict[str, Tens
 
 
 def _twirled(shape: tuple[int, ...], twirl: Tensor, *, amount: float) -> Sources:
-    height, width = shape[-2:]
-    cell, down, across = _twirl_cells(height, width)
-    rows, columns = pixel_grid(height, width, twirl.device)
-    i, j = (rows[:, 0] // cell).long(), (columns[0] // cell).long()
-    turn = twirl[:, i.clamp(max=down - 1)][:, :, j.clamp(max=across - 1)]
-    dy, dx = rows - (i[:, None] + 0.5) * cell, columns - (j + 0.5) * cell
-    distance = portable.length(dy, dx)
-    d = divide(distance, 0.5 * cell)
-    moves = (d <= 1.0) & (distance >= 0.0005) & (i < down)[:, None] & (j < across)
-    squeezed = textures.sine(0.5 * math.pi * d).clamp(min=1e-6)
-    stretch = kernels.power(squeezed, constant((-(0.04 * amount + 0.1),), twirl.device))
-    sine, cosine = kernels.sine_and_cosine(turn * (1.0 - d) ** 2)
-    source_y = (i[:, None] + 0.5) * cell + stretch * (dy * cosine - dx * sine)
-    source_x = (j + 0.5) * cell + stretch * (dy * sine + dx * cosine)
-    return torch.where(moves, source_y, rows), torch.where(moves, source_x, columns)
+    cell, *_ = _twirl_cells(*shape[-2:])
+    return kernels.twirled_places(twirl, cell, -(0.04 * amount + 0.1), *shape[-2:])
 
 
-@mintun(draw=_draw_twirls, motion=field_motion(_twirled), copies=2.7)
+@mintun(draw=_draw_twirls, motion=field_motion(_twirled))
 def pinch_and_twirl(x: Tensor, twirl: Tensor, *, amount: float) -> Tensor:
     """A grid of lenses that squeeze the image and turn it, each one way or the other."""
     return kernels.sample_bilinear(x, *_twirled(x.shape, twirl, amount=amount), border="zeros")
@@ -129,13 +116,7 @@ def _draw_drop(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
 def _under_waves(
     shape: tuple[int, ...], centre: Tensor, wavelength: Tensor, phase: Tensor, *, amount: float
 ) -> Sources:
-    height, width = shape[-2:]
-    rows, columns = pixel_grid(height, width, centre.device)
-    dy, dx = rows - per_image(centre[:, 0]), columns - per_image(centre[:, 1])
-    distance, wave = portable.length(dy, dx), per_image(wavelength)
-    push = (0.025 * amount) * wave * textures.sine(2 * math.pi * distance / wave - per_image(phase))
-    push = torch.where((distance <= min(height, width) // 2) & (distance > 0), push / distance.clamp(min=1e-9), 0.0)
-    return rows + push * dy, columns + push * dx
+    return kernels.waving_places(centre, wavelength, phase, 0.025 * amount, *shape[-2:])
 
 
 @mintun(draw=_draw_drop, motion=field_motion(_under_waves))
@@ -175,14 +156,6 @@ def scatter(x: Tensor, twist: Tensor, *, amount: float) -> Tensor:
     return kernels.sample_bilinear(x, *places, border="zeros")
 
 
-def _without_bars(x: Tensor, source_y: Tensor, source_x: Tensor) -> Tensor:
-    """Read at pixel corners' coordinates (a pixel's centre is at 1/2); where that is outside, keep the image."""
-    height, width = x.shape[-2:]
-    inside = (source_x >= 0) & (source_x < width) & (source_y >= 0) & (source_y < height)
-    warped = kernels.sample_bilinear(x, source_y - 0.5, source_x - 0.5, border="reflect")
-    return torch.where(inside[:, None], warped, x)
-
-
 def _between_corners(shape: tuple[int, ...], jitter: Tensor, *, amount: float) -> Sources:
     height, width = shape[-2:]
     rows, columns = pixel_grid(height, width, jitter.device)
@@ -201,11 +174,10 @@ def _between_corners(shape: tuple[int, ...], jitter: Tensor, *, amount: float) -
 @mintun(
     draw=lambda keys, shape: {"jitter": random.uniform(keys, "jitter", (4, 2), -1.0, 1.0)},
     motion=field_motion(_between_corners, -0.5),
-    copies=2.8,
 )
 def quadrilateral_no_bars(x: Tensor, jitter: Tensor, *, amount: float) -> Tensor:
     """The four corners pulled apart by up to a thirtieth of the side per unit; gaps show the unwarped image."""
-    return _without_bars(x, *_between_corners(x.shape, jitter, amount=amount))
+    return kernels.sample_or_keep(x, *_between_corners(x.shape, jitter, amount=amount))
 
 
 def _tilted(shape: tuple[int, ...], sign: Tensor, *, amount: float) -> Sources:
@@ -225,11 +197,10 @@ def _tilted(shape: tuple[int, ...], sign: Tensor, *, amount: float) -> Sources:
 @mintun(
     draw=lambda keys, shape: {"sign": fair_signs(keys, "sign", (6,))},
     motion=field_motion(_tilted, -0.5),
-    copies=2.8,
 )
 def perspective_no_bars(x: Tensor, sign: Tensor, *, amount: float) -> Tensor:
     """A tilted view; gaps show the unwarped image. Only the signs are random, and the tilt itself has none."""
-    return _without_bars(x, *_tilted(x.shape, sign, amount=amount))
+    return kernels.sample_or_keep(x, *_tilted(x.shape, sign, amount=amount))
 
 
 def _draw_directions(keys: Tensor, shape: Shape) -> dict[str, Tensor]:

@@ -85,7 +85,7 @@ def resample(x: Tensor, rows: Tensor, row_shares: Tensor, columns: Tensor, colum
 
 
 @triton.jit
-def _fold(at, last, period, EDGE: tl.constexpr):
+def folded(at, last, period, EDGE: tl.constexpr):
     """Coordinates into the image; see the reference."""
     beyond = tl.abs(at + EDGE)
     beyond = beyond - period * tl.floor(tl.div_rn(beyond, period))
@@ -124,8 +124,8 @@ def _sample_kernel(
         y = tl.minimum(tl.maximum(y, -1.0), height * 1.0)
         z = tl.minimum(tl.maximum(z, -1.0), width * 1.0)
     else:
-        y = _fold(y, (height - 1) * 1.0, tall_period, EDGE)
-        z = _fold(z, (width - 1) * 1.0, wide_period, EDGE)
+        y = folded(y, (height - 1) * 1.0, tall_period, EDGE)
+        z = folded(z, (width - 1) * 1.0, wide_period, EDGE)
     top, left = tl.floor(y).to(tl.int32), tl.floor(z).to(tl.int32)
     down, across = y - top.to(tl.float32), z - left.to(tl.float32)
     for c in range(channels):
