@@ -219,6 +219,8 @@ def test_paint(channels: int) -> None:
         assert torch.equal(fast, expected)
     kept = page[1] == 0
     assert torch.equal(fast[1][:, kept], x[1][:, kept])
+    paler = kernels.pale_by_number(x / 255.0, page, torch.tensor([1.0, 0.5]))
+    assert torch.allclose(paler, torch.where((page > 0)[:, None], 0.5 + 0.5 * (x / 255.0), x / 255.0))
     assert torch.equal(fast[1][:, page[1] == 2], colours[1, 1][:, None].expand(-1, int((page[1] == 2).sum())))
 
 

@@ -12,7 +12,8 @@ from scuff.kernels.dispatch import kernel, slow_kernel
 from scuff.kernels.reference.functions import sine_and_cosine
 
 __all__ = [
-    "chamfer_distance", "count_discs", "draw_lines", "fill_polygons", "hidden_cells", "link_edges", "paint", "stamp",
+    "chamfer_distance", "count_discs", "draw_lines", "fill_polygons", "hidden_cells", "link_edges", "paint",
+    "pale_by_number", "stamp",
 ]  # fmt: skip
 
 
@@ -66,6 +67,15 @@ def paint(pixels: Tensor, page: Tensor, colours: Tensor) -> Tensor:
     place = (page - 1).clamp(min=0).long().flatten(1)[..., None].expand(-1, -1, channels)
     painted = colours.expand(n, -1, -1).gather(1, place).mT.view(n, channels, height, width)
     return torch.where((page > 0)[:, None], painted, pixels)
+
+
+@kernel
+def pale_by_number(x: Tensor, number: Tensor, remains: Tensor) -> Tensor:
+    """Float32 (N, C, H, W) nearer to white: of the distance `remains[k]` (K,) is left where int32 (N, H, W) has k.
+
+    Numbers from K on count as the last one.
+    """
+    return 1.0 - (1.0 - x) * remains[number.clamp(max=len(remains) - 1).long()][:, None]
 
 
 @kernel
