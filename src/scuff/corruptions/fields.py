@@ -22,9 +22,9 @@ LIMITS = {"amount": Range(0.0, 1000.0)}
 mintun = partial(register, family="field", reference=MINTUN, limits=LIMITS)
 
 
-def _add(x: Tensor, field: Tensor, levels: float | Tensor) -> Tensor:
+def _add(x: Tensor, field: Tensor, levels: float) -> Tensor:
     """Add a field (N, H, W) or (N, C, H, W), times a number of grey levels."""
-    return x + (field[:, None] if field.ndim == 3 else field) * (levels / 255.0)
+    return kernels.add_field(x, field, levels / 255.0)
 
 
 def _draw_wave(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
@@ -58,7 +58,7 @@ def cocentric_sine_waves(
     x: Tensor, centre: Tensor, petals: Tensor, sway: Tensor, width: Tensor, *, amount: float
 ) -> Tensor:
     """Rings around a random point, like the ripples of a stone (the name's spelling is the original's)."""
-    return _add(x, textures.rings(centre, petals, sway, width, *x.shape[-2:]), 12.8 * amount)
+    return _add(x, kernels.ring_waves(centre, petals, sway, width, *x.shape[-2:]), 12.8 * amount)
 
 
 def _draw_plasma(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
