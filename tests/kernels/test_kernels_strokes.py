@@ -57,11 +57,11 @@ def test_a_drop_bends_as_the_sines_say() -> None:
 @pytest.mark.parametrize("shape", [*SIZES, (9, 3, 6, 5)])  # more planes than share a plan
 def test_sum_spline_reads(shape: tuple[int, ...]) -> None:
     height, width = shape[2:]
-    padded = torch.rand(*shape[:2], height + 3, width + 3, generator=_generator())
+    coefficients = torch.rand(shape, generator=_generator())
     rows, columns = ((n + 3) * torch.rand(6, 7, 11, generator=_generator()) - 2 for n in (height, width))
     rows[0], columns[0] = height - 1, width - 1  # the last pixel is inside, with two more after it
     weights = torch.rand(6, generator=_generator())
-    expected, fast = _both(lambda: kernels.sum_spline_reads(padded, rows, columns, weights))
+    expected, fast = _both(lambda: kernels.sum_spline_reads(coefficients, rows, columns, weights))
     assert fast.shape == (*shape[:2], 7, 11)
     assert torch.allclose(fast, expected, rtol=0.0, atol=2e-6)
 

@@ -40,12 +40,12 @@ def _draw_drops(keys: Tensor, shape: Shape, *, count: Range | int, scale: float)
     return draw_centres(keys, shape, count, scale, stamps.disc)
 
 
-@noc(draw=_draw_drops, lengths=("scale",), ranges=("count",), memory=shapes_memory, copies=2.7)
+@noc(draw=_draw_drops, lengths=("scale",), ranges=("count",), memory=shapes_memory)
 def rain(x: Tensor, places: Tensor, kinds: Tensor, *, scale: float) -> Tensor:
     """Drops on a window: discs of 13 pixels, each of which takes what it covers halfway to white."""
     drops = stamps.coverage(places, kinds, (stamps.disc(scale),), *x.shape[-2:])
     halves = constant(tuple(0.5**k for k in range(32)), x.device)
-    return 1.0 - (1.0 - x) * halves[drops.clamp(max=31).long()][:, None]
+    return kernels.pale_by_number(x, drops, halves)
 
 
 # --- fog ------------------------------------------------------------------------------------------------------------

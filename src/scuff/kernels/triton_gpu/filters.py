@@ -10,7 +10,7 @@ from torch import Tensor
 from scuff.kernels.dispatch import KERNELS, kernel
 from scuff.kernels.triton_gpu.launching import blocks, launch
 
-LANES = 256
+LANES, STRIP = 256, 32
 
 
 @triton.jit
@@ -87,7 +87,7 @@ def resample(x: Tensor, rows: Tensor, row_shares: Tensor, columns: Tensor, colum
 
 
 @triton.jit
-def _fold(at, last, period, EDGE: tl.constexpr):
+def folded(at, last, period, EDGE: tl.constexpr):
     """Coordinates into the image; see the reference."""
     beyond = tl.abs(at + EDGE)
     beyond = beyond - period * tl.floor(tl.div_rn(beyond, period))
@@ -126,8 +126,8 @@ def _sample_kernel(
         y = tl.minimum(tl.maximum(y, -1.0), height * 1.0)
         z = tl.minimum(tl.maximum(z, -1.0), width * 1.0)
     else:
-        y = _fold(y, (height - 1) * 1.0, tall_period, EDGE)
-        z = _fold(z, (width - 1) * 1.0, wide_period, EDGE)
+        y = folded(y, (height - 1) * 1.0, tall_period, EDGE)
+        z = folded(z, (width - 1) * 1.0, wide_period, EDGE)
     top, left = tl.floor(y).to(tl.int32), tl.floor(z).to(tl.int32)
     down, across = y - top.to(tl.float32), z - left.to(tl.float32)
     for c in range(channels):
@@ -185,30 +185,40 @@ def mirrored(at, length):
 
 
 @triton.jit
-def _box_kernel(x, sizes, out, channels, height, width, DOWN: tl.constexpr, COLUMNS: tl.constexpr):
-    """Sums of so many bytes across; then, if DOWN, of so many sums, and their mean. A program makes four rows."""
-    plane, top = tl.program_id(0).to(tl.int64), tl.program_id(1) * 4
-    column = tl.program_id(2) * COLUMNS + tl.arange(0, COLUMNS)
+def _line_sum(line, j, width, size):
+    """Of `size` pixels of a line about columns j."""
+    total = tl.zeros_like(j)
+    for x in range(size):
+        total += tl.load(line + mirrored(j + x - size // 2, width)).to(tl.int32)
+    return total
+
+
+@triton.jit
+def _box_mean_kernel(pixels, sizes, out, channels, height, width, STRIP: tl.constexpr, LANES: tl.constexpr):
+    """Lanes walk down their columns, where a box gains a line and loses one: 2 size reads for a pixel, not size^2."""
+    plane, top = tl.program_id(0).to(tl.int64), tl.program_id(2) * STRIP
+    j = tl.program_id(1) * LANES + tl.arange(0, LANES)
     size = tl.load(sizes + plane // channels)
-    x += plane * height * width
-    for row in range(top, tl.minimum(top + 4, height)):
-        total = tl.zeros((COLUMNS,), tl.int32)
-        for k in range(size):
-            i = mirrored(row + k - size // 2, height) if DOWN else row
-            j = tl.minimum(column, width - 1) if DOWN else mirrored(column + k - size // 2, width)
-            total += tl.load(x + i * width + j).to(tl.int32)
-        if DOWN:
-            total = (2 * total + size * size) // (2 * size * size)
-        tl.store(out + plane * height * width + row * width + column, total.to(out.dtype.element_ty), column < width)
+    pixels += plane * height * width
+    out += plane * height * width
+    total = tl.zeros((LANES,), tl.int32)
+    for line in range(top - size // 2, top - size // 2 + size - 1):
+        total += _line_sum(pixels + mirrored(line, height) * width, j, width, size)
+    for i in range(top, tl.minimum(top + STRIP, height)):
+        line = i - size // 2
+        total += _line_sum(pixels + mirrored(line + size - 1, height) * width, j, width, size)
+        mean = (2 * total + size * size) // (2 * size * size)
+        tl.store(out + i * width + j, mean.to(tl.uint8), mask=j < width)
+        total -= _line_sum(pixels + mirrored(line, height) * width, j, width, size)
 
 
 @kernel
 def box_mean(pixels: Tensor, size: Tensor, largest: int) -> Tensor:
     pixels, (n, channels, height, width) = pixels.contiguous(), pixels.shape
-    if largest > min(height, width, 257):  # mirror images of mirror images, or sums of more than 16 bits
+    if largest > min(height, width):  # mirror images of mirror images
         return KERNELS["reference", "box_mean"](pixels, size, largest)
-    sums = torch.empty(pixels.shape, dtype=torch.uint16, device=pixels.device)
-    out, size, lanes = torch.empty_like(pixels), size.contiguous(), min(256, triton.next_power_of_2(width))
-    grid = (n * channels, blocks(height, 4), blocks(width, lanes))
-    launch(_box_kernel, grid, sums, pixels, size, sums, channels, height, width, DOWN=False, COLUMNS=lanes)
-    return launch(_box_kernel, grid, out, sums, size, out, channels, height, width, DOWN=True, COLUMNS=lanes)
+    out = torch.empty_like(pixels)
+    return launch(
+        _box_mean_kernel, (n * channels, blocks(width, LANES), blocks(height, STRIP)), out,
+        pixels, size.contiguous(), out, channels, height, width, STRIP=STRIP, LANES=LANES,
+    )  # fmt: skip

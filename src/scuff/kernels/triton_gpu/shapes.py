@@ -1,4 +1,4 @@
-"""What is drawn: polygons and lines; Canny's edges, and distances to them. All equal to the reference's."""
+"""What is drawn: polygons, cells and lines; Canny's edges, and distances to them. All equal to the reference's."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import triton.language as tl
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
+from scuff.kernels.reference.functions import sine_and_cosine
 from scuff.kernels.reference.shapes import DIAGONAL, KNIGHT
 from scuff.kernels.triton_gpu.launching import blocks, launch
 
@@ -71,6 +72,30 @@ def count_discs(rows: Tensor, columns: Tensor, radii: Tensor, height: int, width
     return launch(
         _discs_kernel, (blocks(height * width, LANES), n), out, *given, out, discs, height, width, LANES=LANES
     )
+
+
+@triton.jit
+def _cells_kernel(sines, cosines, size, hidden, out, cells, height, width, LANES: tl.constexpr):
+    image, count = tl.program_id(1).to(tl.int64), height * width
+    at = tl.program_id(0) * LANES + tl.arange(0, LANES)
+    r, c = (at // width).to(tl.float32), (at % width).to(tl.float32)
+    sine, cosine, side = tl.load(sines + image), tl.load(cosines + image), tl.zeros_like(r) + tl.load(size + image)
+    a, b = tl.div_rn(cosine * r + sine * c, side), tl.div_rn(cosine * c - sine * r, side)
+    black = ((tl.floor(a).to(tl.int32) + tl.floor(b).to(tl.int32)) & 1) == 0
+    place = (a.to(tl.int32) + cells // 2) * cells + b.to(tl.int32) + cells // 2
+    covers = tl.load(hidden + image * cells * cells + place, mask=black & (at < count), other=0)
+    tl.store(out + image * count + at, covers, mask=at < count)
+
+
+@kernel
+def hidden_cells(angle: Tensor, size: Tensor, hidden: Tensor, height: int, width: int) -> Tensor:
+    out = torch.empty(angle.shape[0], height, width, dtype=torch.bool, device=angle.device)
+    turns = (turn.contiguous() for turn in sine_and_cosine(angle))
+    return launch(
+        _cells_kernel, (blocks(height * width, LANES), angle.shape[0]), out,
+        *turns, size.contiguous(), hidden.contiguous().view(torch.uint8), out.view(torch.uint8),
+        hidden.shape[-1], height, width, LANES=LANES,
+    )  # fmt: skip
 
 
 @triton.jit
