@@ -42,9 +42,8 @@ def _zooms_kernel(
         far = mix(tl.load(x + (start + above + right)), tl.load(x + (start + below + right)), down)
         total += mix(near, far, across)
     mean = tl.div_rn(total, tl.zeros_like(total) + (zooms + 2.0))
-    tl.store(
-        out + (start + i * width + j), mean, mask=used
-    )  # clamped, so that threads are neighbours: see `correlations`
+    # at clamped places, so that loads coalesce: see `_lanes` of correlations.py
+    tl.store(out + (start + i * width + j), mean, mask=used)
 
 
 @kernel

@@ -89,7 +89,7 @@ def _median_kernel(
     reach = tl.load(radius + plane // channels)
     majority = (2 * reach + 1) * (2 * reach + 1) // 2 + 1
     slices += (plane * (strip + 2 * most) + y + most - reach) * 8 * WIDE
-    slices += tl.minimum(column, width - 1) + most  # what is clamped has no neighbours: see `correlations`
+    slices += tl.minimum(column, width - 1) + most  # clamped, so that loads coalesce: see `_lanes` of correlations.py
     zero = tl.zeros((LANES,), tl.int32)
     known = ()
     for step in tl.static_range(8):
