@@ -1,3 +1,5 @@
+# mypy: disable-error-code="assignment"
+# Tuples grow here, in loops that are unrolled.
 """Medians, 32 pixels to a thread: one bit of each in a word, and logic of words in place of arithmetic of pixels."""
 
 from __future__ import annotations
