@@ -142,7 +142,7 @@ print(','.join(f'powerset:{number}' for number in chosen))")
     done
     scuff design dissimilar cifar10-c c-bar-candidates-32 --data "$DATA" "${few[@]}" --seed "$2" \
       --model "$RUNS/$name/$((2 * $2)).safetensors" --extractor "$RUNS/$name/$((2 * $2 + 1)).safetensors" \
-      ${TRY:+--images 10 --samples 3 --benchmarks 100 --size 2 --only lines,ripple,sparkles,plasma_noise} --out "$RUNS/$name/suite"
+      ${TRY:+--images 10 --samples 3 --benchmarks 100 --size 2 --tolerance 0.9 --only lines,ripple,sparkles,plasma_noise} --out "$RUNS/$name/suite"
     ;;
   augmentation)
     name=augmentation-$2-$3 unpacked+=("*/rows/*")
