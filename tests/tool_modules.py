@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -12,6 +13,6 @@ ROOT = Path(__file__).parent.parent
 def load_tool(name: str) -> ModuleType:
     """The module of a script in tools/, by its name without the ending."""
     spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)  # where dataclasses look their module up
     spec.loader.exec_module(module)
     return module

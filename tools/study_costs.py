@@ -4,9 +4,10 @@
     python tools/study_costs.py --only overlap-38,mscr --pictures PHOTOS --csv costs.csv
     python tools/study_costs.py --device cpu --quick
 
-A folder is made that is as large as ImageNet's, of links to a few pictures: photos of `--pictures`, or random ones
-whose spectrum falls as that of photos does. Every study is planned in full on it, and its cost estimated as its command
-does. Lines of studies that were measured before stay in the CSV file, unless they are measured again.
+Folders are made that are as large as ImageNet's, of links to a few pictures: photos of `--pictures`, or random ones
+whose spectrum falls as that of photos does. Every study is planned in full on them, and its cost estimated as its
+command does. Each line is printed and written as soon as it is measured. Lines of studies that were measured before
+stay in the CSV file, unless they are measured again.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -33,11 +35,12 @@ from scuff.evaluation import plan_evaluation
 from scuff.evaluation.cost import Tests
 from scuff.evaluation.tasks import MODELS, Task
 from scuff.export import estimate, plan_export
+from scuff.files import write_by_rename
 from scuff.models import Classifier, build
 from scuff.models.checkpoint import IMAGENET
 from scuff.pictures import Cut, find_pictures
 from scuff.studies import DistancesStudy, MscrStudy, OverlapStudy
-from scuff.studies.cost import estimate_training
+from scuff.studies.cost import Trials, training_cell
 from scuff.studies.separation.study import find_protocol
 from scuff.suites import load_suite
 from scuff.training import find_recipe
@@ -45,6 +48,12 @@ from scuff.words import show_duration
 
 BEGIN, END = "<!-- costs: begin (written by tools/study_costs.py) -->", "<!-- costs: end -->"
 PICTURES, SIZE = 256, (500, 375)  # that links point to, and how large ImageNet's are on average
+FOLDERS = {  # images and classes
+    "train": (126_689, 100),
+    "test": (5_000, 100),
+    "val": (50_000, 1000),
+    "classes": (1000, 1000),
+}
 GPUS = 8
 CIFAR_EPSILON = 27 / 255  # half the separation of CIFAR-10
 NOC = ("noc-candidates", "imagenet-c")
@@ -63,31 +72,39 @@ LEADERBOARDS = ("imagenet-c", "imagenet-c-bar", "imagenet-noc", "imagenet-syn2na
 Line = tuple[str, str, StudyCost]  # a study, what it is of, and what it costs
 
 
-class Scale(NamedTuple):
-    """How large everything is: as ImageNet, or small enough for a smoke test."""
+@dataclass(frozen=True)
+class Scale:
+    """How large everything is: as ImageNet, or small enough for a smoke test. Folders are made when they are needed."""
 
     root: Path
     device: torch.device
     is_quick: bool
-
-    @property
-    def train(self) -> int:
-        return 300 if self.is_quick else 126_689
+    photos: str | None = None
 
     @property
     def imagenet(self) -> int:
         return 600 if self.is_quick else 1_281_167
 
-    @property
-    def test(self) -> int:
-        return 60 if self.is_quick else 5_000
-
-    @property
-    def validation(self) -> int:
-        return 100 if self.is_quick else 50_000
+    @cached_property
+    def pictures(self) -> list[Path]:
+        """The files that links point to."""
+        if self.photos is not None:
+            folder = Path(self.photos).resolve()
+            return [folder / name for name in find_pictures(folder)[:PICTURES]]
+        folder = self.root / "pictures"
+        folder.mkdir()
+        files = [folder / f"{number}.jpg" for number in range(8 if self.is_quick else PICTURES)]
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(lambda k: make_picture(k).save(files[k], quality=90), range(len(files))))
+        return files
 
     def folder(self, name: str) -> str:
-        return f"folder:{self.root / name}"
+        """The address of one of FOLDERS."""
+        folder = self.root / name
+        if not folder.exists():
+            images, classes = FOLDERS[name]
+            make_folder(folder, self.pictures, *((100, 20) if self.is_quick else (images, classes)))
+        return f"folder:{folder}"
 
     def few(self, names: Sequence[str]) -> list[str] | None:
         """All of a suite, or two of it."""
@@ -113,27 +130,13 @@ def make_picture(seed: int) -> Image.Image:
     return Image.fromarray(np.clip(120 + 55 * np.stack(mixed, axis=-1), 0, 255).astype(np.uint8))
 
 
-def make_folders(scale: Scale, pictures: str | None) -> None:
-    """Folders of links: train and test with 100 classes, val with 1000."""
-    store = scale.root / "pictures"
-    store.mkdir()
-    if pictures is None:
-        for number in range(8 if scale.is_quick else PICTURES):
-            make_picture(number).save(store / f"{number}.jpg", quality=90)
-        files = sorted(store.iterdir())
-    else:
-        files = [Path(pictures).resolve() / name for name in find_pictures(Path(pictures))[:PICTURES]]
-    for name, count, classes in (
-        ("train", scale.train, 100),
-        ("test", scale.test, 100),
-        ("val", scale.validation, 1000),
-    ):
-        classes = 20 if scale.is_quick else classes
-        for number in range(classes):
-            (scale.root / name / f"n{number:04}").mkdir(parents=True)
-        for number in range(count):
-            file = files[number % len(files)]
-            os.symlink(file, scale.root / name / f"n{number % classes:04}" / f"{number:07}{file.suffix}")
+def make_folder(folder: Path, pictures: Sequence[Path], images: int, classes: int) -> None:
+    """A folder of links to pictures, in turn."""
+    for number in range(classes):
+        (folder / f"n{number:04}").mkdir(parents=True)
+    for number in range(images):
+        file = pictures[number % len(pictures)]
+        os.symlink(file, folder / f"n{number % classes:04}" / f"{number:07}{file.suffix}")
 
 
 # --- studies ---------------------------------------------------------------------------------------------------------
@@ -184,13 +187,19 @@ def _scaled(cost: StudyCost, factors: dict[str, float]) -> StudyCost:
 
 
 def trainings(scale: Scale) -> Iterator[Line]:
-    """One network on all classes, by each recipe and with what the papers train with."""
-    source = open_source(scale.folder("train"))
+    """One network on all classes, by each recipe and with what the papers train with.
+
+    A training's time depends on the number of images alone, so a few are enough, each many times; and steps that
+    several trainings have in common are timed once.
+    """
+    source = open_source(scale.folder("classes"))
     source = source.take(np.arange(scale.imagenet) % len(source))
+    trials = Trials(Estimate(scale.device, threads=1))
     for recipe, treated in TRAININGS[: 1 if scale.is_quick else None]:
         chosen = replace(find_recipe(recipe), epochs=1, batch_size=8) if scale.is_quick else recipe
-        words = ", ".join([recipe, *treated.values()])
-        yield "train", words, estimate_training(source, chosen, str(scale.root / "net.safetensors"), **treated)
+        cell = training_cell(source, chosen, str(scale.root / "net.safetensors"), device=scale.device, **treated)
+        trials.estimate.begin_another()
+        yield "train", ", ".join([recipe, *treated.values()]), trials.cost([cell])
 
 
 def leaderboard(scale: Scale) -> Iterator[Line]:
@@ -208,7 +217,7 @@ def leaderboard(scale: Scale) -> Iterator[Line]:
             )
             tests = Tests(plan, Estimate(scale.device))
             for models in (1, 100):
-                tests.estimate.parts.clear()  # what was timed stays
+                tests.estimate.begin_another()
                 tasks = [Task(cell, ("resnet50",) * count) for cell in plan.cells for count in _groups(models)]
                 plural = "" if models == 1 else "s"
                 words = f"{name}, {len(plan.cells)} cells, {models} ResNet-50{plural}, {precision}"
@@ -229,7 +238,7 @@ def corrupt(scale: Scale) -> Iterator[Line]:
     suite = load_suite("imagenet-c")
     for save, layout in (("png", "folder"), ("jpeg", "folder"), ("png", "webdataset")):
         plan = plan_export(
-            scale.root / "val",
+            scale.folder("val").partition(":")[2],
             scale.root / "out",
             suite,
             only=scale.few(suite.benchmark()),
@@ -322,6 +331,24 @@ def join(table: pd.DataFrame, file: Path) -> pd.DataFrame:
     return pd.concat([before[is_old], table], ignore_index=True).sort_values("study", kind="stable", ignore_index=True)
 
 
+def keep(table: pd.DataFrame, csv: Path | None, page: Path | None) -> pd.DataFrame:
+    """Write what was measured until now, whole even if this is the moment of an interruption; all lines there are."""
+    if csv is not None:
+        table = join(table, csv)
+        with write_by_rename(csv) as file:
+            table.to_csv(file, index=False, float_format="%.6g")
+    if page is not None:
+        fill(page, markdown(table))
+    return table
+
+
+def in_words(line: Line) -> str:
+    """A line for whoever waits."""
+    study, words, cost = line
+    hours = f"{cost.gpu_hours:.3g} GPU hours, {cost.cpu_hours:.3g} CPU hours"
+    return f"{study}, {words}: {hours}, {show_bytes(cost.bytes)}"
+
+
 def markdown(table: pd.DataFrame) -> str:
     """The table for the documentation."""
     heads = ("command", "study", "cells", "GPU hours", "CPU hours", "files", f"on {GPUS} GPUs or processors")
@@ -339,7 +366,8 @@ def fill(file: Path, text: str) -> None:
     page = file.read_text()
     if BEGIN not in page or END not in page:
         raise SystemExit(f"{file} has no lines {BEGIN!r} and {END!r} to write between")
-    file.write_text(f"{page.partition(BEGIN)[0]}{BEGIN}\n\n{text}\n\n{END}{page.partition(END)[2]}")
+    with write_by_rename(file) as whole:
+        whole.write(f"{page.partition(BEGIN)[0]}{BEGIN}\n\n{text}\n\n{END}{page.partition(END)[2]}".encode())
 
 
 def main() -> None:
@@ -355,25 +383,15 @@ def main() -> None:
     unknown = [name for name in names if name not in STUDIES]
     if unknown:
         raise SystemExit(f"no study is called {unknown[0]!r}; there are {', '.join(STUDIES)}")
-    lines, device = [], find_device(chosen.device)
+    lines, began = [], time.perf_counter()
     with tempfile.TemporaryDirectory() as root:
-        scale = Scale(Path(root), device, chosen.quick)
-        began = time.perf_counter()
-        make_folders(scale, chosen.pictures)
-        print(f"folders: {time.perf_counter() - began:.0f} s", flush=True)
+        scale = Scale(Path(root), find_device(chosen.device), chosen.quick, chosen.pictures)
         for name in names:
-            began = time.perf_counter()
             for line in STUDIES[name](scale):
                 lines.append(describe(line))
-                table = pd.DataFrame(lines)
-                if chosen.csv is not None:  # after each, so that nothing is lost
-                    table = join(table, chosen.csv)
-                    chosen.csv.parent.mkdir(parents=True, exist_ok=True)
-                    table.to_csv(chosen.csv, index=False, float_format="%.6g")
-            print(f"{name}: {time.perf_counter() - began:.0f} s", flush=True)
+                print(f"{time.perf_counter() - began:.0f} s: {in_words(line)}", flush=True)
+                table = keep(pd.DataFrame(lines), chosen.csv, chosen.markdown)
     print(markdown(table))
-    if chosen.markdown is not None:
-        fill(chosen.markdown, markdown(table))
 
 
 if __name__ == "__main__":

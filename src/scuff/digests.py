@@ -10,15 +10,16 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from scuff.ahead import can_fork, count_processors, work_ahead
+from scuff.ahead import Items, can_fork, count_processors, work_ahead
 from scuff.files import file_digest, show_stamp, write_by_rename
 
 READERS = 8  # files at once, however few processors there are: disks and networks answer sooner together
-READ, SEEN = 64, 1024  # files that are read, or only looked at, at a time
-FEW = 32  # such pieces, up to which threads are done before processes have begun
+READ, SEEN = 64, 4096  # files that are read, or only looked at, at a time
+FEW = 16  # such pieces, up to which threads are done before processes have begun
 WORTH_IT = 16 << 20  # bytes, from which on answers are remembered: reading less takes a moment
 DIGESTS = "digests"
 GONE = 1  # the key of a file that is not there
@@ -42,7 +43,8 @@ def ask_files(
 
     One reading of a file answers all questions, and a file that has several names is read once.
     """
-    keys, files, sizes = ask_all(partial(_look, root, names), len(names), 3, SEEN).T
+    start = os.path.join(root, "")
+    keys, files, sizes = ask_all(partial(_look, start, names), len(names), 3, SEEN, threads=1).T
     places = [_place_of(root, question) for question in questions]
     known = [_read(place) for place in places]
     found = [np.minimum(np.searchsorted(table[:, 0], keys), len(table) - 1) for table in known]
@@ -50,8 +52,10 @@ def ask_files(
     is_known = np.all([table[at, 0] == keys for table, at in zip(known, found, strict=True)], axis=0)
     unknown = np.flatnonzero(~is_known)
     _, first, same = np.unique(files[unknown], return_index=True, return_inverse=True)
-    asked = unknown[first]
-    answers[unknown] = ask_all(partial(_ask, ask, root, names, asked), len(asked), len(places), READ, progress)[same]
+    order = np.argsort(first)  # that of the names, in which files often lie on a disk
+    asked = unknown[first[order]]
+    told = ask_all(partial(_ask, ask, start, names, asked), len(asked), len(places), READ, progress)
+    answers[unknown] = told[np.argsort(order)[same]]
     if sizes[asked].sum() >= WORTH_IT:
         for column, (place, table) in enumerate(zip(places, known, strict=True)):
             new = unknown[(answers[unknown, column] != 0) & (keys[unknown] != GONE)]  # what failed is tried again
@@ -65,13 +69,15 @@ def ask_all(
     columns: int = 1,
     piece: int = READ,
     progress: Progress | None = None,
+    threads: int | None = None,
 ) -> np.ndarray:
     """What `ask` answers to each of `count` numbers, uint64 (count, columns).
 
-    Few are asked by threads. Many are asked by processes, of which none waits for Python's lock.
+    Few are asked by threads: one is best where answers take no longer than to hand over Python's lock. Many are asked
+    by processes, of which each has a lock of its own.
     """
     answers, done = np.zeros((count, columns), np.uint64), 0
-    for part in _side_by_side(_Pieces(ask, count, piece)):
+    for part in side_by_side(_Pieces(ask, count, piece), threads):
         told = np.frombuffer(part, np.uint64).reshape(-1, columns)
         answers[done : done + len(told)] = told
         done += len(told)
@@ -80,12 +86,13 @@ def ask_all(
     return answers
 
 
-def _side_by_side(pieces: _Pieces) -> Iterator[bytes]:
+def side_by_side(pieces: Items, threads: int | None = None) -> Iterator[Any]:
+    """Pieces in order, worked out by threads if they are few, by processes if they are many."""
     workers = max(READERS, count_processors())
     if len(pieces) > FEW and can_fork():
         yield from work_ahead(pieces, workers)
         return
-    with ThreadPoolExecutor(workers) as pool:
+    with ThreadPoolExecutor(threads or workers) as pool:
         yield from pool.map(pieces.__getitem__, range(len(pieces)))
 
 
@@ -105,21 +112,22 @@ class _Pieces:
         return np.array([self.ask(each) for each in numbers], np.uint64).tobytes()
 
 
-def _look(root: str | os.PathLike[str], names: Sequence[str], number: int) -> tuple[int, int, int]:
-    """By what a file is remembered, which file it is, whatever its name, and its size."""
-    path = os.path.join(root, names[number])
+def _look(start: str, names: Sequence[str], number: int) -> tuple[int, int, int]:
+    """By what a file is remembered, which file it is, whatever its name, and its size. Of a million, in ten seconds."""
+    path = start + names[number]
     try:
         about = os.stat(path)
     except OSError:  # whoever needs the file will say so
         return GONE, digest_content(_bytes(path)), 0
     key = digest_content(_bytes(f"{path}|{show_stamp(about)}"))
-    return key, digest_content(b"%d %d" % (about.st_dev, about.st_ino)) if about.st_ino else key, about.st_size
+    file = hash((about.st_dev, about.st_ino)) % (1 << 64) if about.st_ino else key  # 0: nobody knows
+    return key, file, about.st_size
 
 
 def _ask(
-    ask: Callable[[str], Sequence[int]], root: str | os.PathLike[str], names: Sequence[str], asked: np.ndarray, at: int
+    ask: Callable[[str], Sequence[int]], start: str, names: Sequence[str], asked: np.ndarray, number: int
 ) -> Sequence[int]:
-    return ask(os.path.join(root, names[asked[at]]))
+    return ask(start + names[asked[number]])
 
 
 def _place_of(root: str | os.PathLike[str], question: str) -> Path:

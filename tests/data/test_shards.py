@@ -17,7 +17,7 @@ from PIL import Image
 from torch import nn
 
 import scuff
-from scuff.data import CorruptedSource, load_pixels, open_source
+from scuff.data import CorruptedSource, load_pixels, open_source, readable
 from scuff.data.shards import expand_braces
 from scuff.engine import LocalEngine
 from scuff.export import export
@@ -129,6 +129,17 @@ def test_pictures_that_cannot_be_read_are_named_or_left_out(tmp_path, classifier
     assert list(raised.value.failures) == [f"{tar}: b.png", f"{tar}: c.png"]
     rows = scuff.evaluate(classifier, None, f"wds:{tar}", skip_unreadable=True, **CPU)
     assert rows["image_id"].tolist() == [scuff.image_id("a.png")]
+
+
+def test_many_pictures_are_hashed_and_tried_by_processes(tmp_path, monkeypatch):
+    members = {f"{k:03}.png": encoded(k % 7) if k % 50 else b"no" for k in range(150)}
+    tar = write_tar(tmp_path / "s.tar", members | {name.replace("png", "cls"): b"0" for name in members})
+    source, told = open_source(f"wds:{tar}"), {}
+    for few in (100, 0):
+        monkeypatch.setattr("scuff.digests.FEW", few)
+        told[few] = source.fingerprint(), list(readable(source, skip=True).unreadable)
+    assert told[0] == told[100]
+    assert told[0][1] == [f"{tar}: {k:03}.png" for k in (0, 50, 100)]
 
 
 @pytest.mark.parametrize(

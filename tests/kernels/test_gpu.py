@@ -75,7 +75,7 @@ def test_agrees_with_cpu(address: str) -> None:
 @pytest.mark.parametrize("size", [(5, 3), (21, 33), (40, 25), (131, 300)])
 def test_agrees_with_cpu_at_any_size(size: tuple[int, int]) -> None:
     x = torch.round(255 * _pictures(2, 300)[..., : size[0], : size[1]]).to(torch.uint8)
-    for address in scuff.list_corruptions("imagenet-c"):
+    for address in (*scuff.list_corruptions("imagenet-c"), *scuff.list_corruptions("c-bar-candidates-32")):
         for severity in (1, 5):
             cpu, gpu = scuff.corrupt(x, address, severity), scuff.corrupt(x.cuda(), address, severity).cpu()
             assert torch.equal(cpu, gpu), f"{address} {severity}: {int((cpu != gpu).sum())} values differ"

@@ -219,6 +219,8 @@ def test_paint(channels: int) -> None:
         assert torch.equal(fast, expected)
     kept = page[1] == 0
     assert torch.equal(fast[1][:, kept], x[1][:, kept])
+    paler = kernels.pale_by_number(x / 255.0, page, torch.tensor([1.0, 0.5]))
+    assert torch.allclose(paler, torch.where((page > 0)[:, None], 0.5 + 0.5 * (x / 255.0), x / 255.0))
     assert torch.equal(fast[1][:, page[1] == 2], colours[1, 1][:, None].expand(-1, int((page[1] == 2).sum())))
 
 
@@ -233,6 +235,7 @@ def test_greys_and_mixtures(height: int, width: int) -> None:
     expected, fast = _both(lambda: kernels.mean_grey(x, torch.tensor([True, False, True])))
     assert torch.allclose(fast, expected)
     assert np.allclose(fast.numpy(), [grey[0].mean(), 0.0, grey[2].mean()])
+    assert torch.equal(kernels.sum_levels(x), x.long().sum((1, 2, 3)))
     mixture = torch.tensor([[402, 787, 194], [0, 1024, 0], [512, 0, 512]], dtype=torch.int32)
     expected, fast = _both(lambda: kernels.mix_channels(x, mixture))
     assert torch.equal(fast, expected)
@@ -325,3 +328,16 @@ def test_correlate_byte_lines(height: int, width: int, channels: int) -> None:
     expected, fast_units = _both(lambda: kernels.correlate_lines(units, rows, columns, steps, weights))
     assert torch.equal(fast_units, expected)
     assert torch.equal(fast, torch.floor(255.0 * expected.clamp(0, 1) + 0.5).to(torch.uint8))
+
+
+@pytest.mark.parametrize(("height", "width"), SIZES)
+def test_each_image_changes_its_colours_in_its_own_way(height: int, width: int) -> None:
+    x, way = _bytes(height, width, 3), torch.tensor([0, 2, 3])
+    same = torch.arange(256).to(torch.uint8).expand(3, 256)
+    turned = ((same.int() + 60) % 180).to(torch.uint8)
+    expected, fast = _both(lambda: kernels.change_colours(x, way, 255 - same, torch.ones(3), turned))
+    assert torch.equal(fast, expected)
+    assert torch.equal(fast[0], 255 - x[0])
+    assert torch.equal(fast[1, 0], fast[1, 2])  # all grey
+    tables = torch.stack((turned, same, same), dim=1)
+    assert torch.equal(fast[2:], kernels.map_colours(x, "hsv", tables, way == 3)[2:])

@@ -57,11 +57,11 @@ def test_a_drop_bends_as_the_sines_say() -> None:
 @pytest.mark.parametrize("shape", [*SIZES, (9, 3, 6, 5)])  # more planes than share a plan
 def test_sum_spline_reads(shape: tuple[int, ...]) -> None:
     height, width = shape[2:]
-    padded = torch.rand(*shape[:2], height + 3, width + 3, generator=_generator())
+    coefficients = torch.rand(shape, generator=_generator())
     rows, columns = ((n + 3) * torch.rand(6, 7, 11, generator=_generator()) - 2 for n in (height, width))
     rows[0], columns[0] = height - 1, width - 1  # the last pixel is inside, with two more after it
     weights = torch.rand(6, generator=_generator())
-    expected, fast = _both(lambda: kernels.sum_spline_reads(padded, rows, columns, weights))
+    expected, fast = _both(lambda: kernels.sum_spline_reads(coefficients, rows, columns, weights))
     assert fast.shape == (*shape[:2], 7, 11)
     assert torch.allclose(fast, expected, rtol=0.0, atol=2e-6)
 
@@ -72,6 +72,26 @@ def test_spline_reads_give_the_pixels_back() -> None:
     y = warp.sum_reads(x, rows[None], columns[None], torch.ones(1))
     assert torch.allclose(y[:, :, 1:-1], x, atol=1e-5)
     assert bool((y[:, :, [0, -1]] == 0).all())  # black outside
+
+
+def test_spline_bytes_keep_what_is_flat_and_are_black_outside() -> None:
+    flat = torch.full((2, 3, 9, 7), 201, dtype=torch.uint8)
+    rows, columns = (torch.rand(2, 3, n, generator=_generator()) * (length - 1) for n, length in ((5, 9), (4, 7)))
+    rows[:, :, 0], columns[:, :, -1] = -0.1, 6.1
+    read = kernels.read_spline_bytes(flat, rows, columns)
+    assert bool((read[:, :, 1:, :-1] == 201).all())
+    assert bool((read[:, :, 0] == 0).all())
+    assert bool((read[..., -1] == 0).all())
+
+
+def test_pixels_are_read_at_their_middle_or_kept() -> None:
+    x = torch.rand(2, 3, 9, 7, generator=_generator())
+    grid = torch.meshgrid(torch.arange(9), torch.arange(7), indexing="ij")
+    rows, columns = (at.expand(2, -1, -1) + 0.5 for at in grid)
+    assert torch.equal(kernels.sample_or_keep(x, rows, columns), x)
+    below = kernels.sample_or_keep(x, rows + 1.0, columns)
+    assert torch.equal(below[:, :, :-1], x[:, :, 1:])
+    assert torch.equal(below[:, :, -1], x[:, :, -1])
 
 
 def _ends(shape: tuple[int, ...], count: int) -> Tensor:

@@ -2,11 +2,13 @@
 
 import math
 import re
+import time
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from made_images import bars
 from tool_modules import load_tool
 from typer.testing import CliRunner
@@ -14,7 +16,7 @@ from typer.testing import CliRunner
 from scuff.cli import app
 from scuff.cli.jobs import print_costs
 from scuff.engine import LocalEngine
-from scuff.engine.cost import CellCost, StudyCost, seconds_before
+from scuff.engine.cost import CellCost, Estimate, StudyCost, seconds_before
 from scuff.evaluation import plan_evaluation, run_plan
 from scuff.evaluation.cost import estimate
 from scuff.models import build
@@ -28,6 +30,8 @@ from scuff.studies import (
     OverlapStudy,
     SubsetsStudy,
 )
+from scuff.studies import cost as cost_module
+from scuff.studies.cost import Trials
 from scuff.training import Recipe
 from scuff.training.treatment import Corrupted
 
@@ -95,6 +99,39 @@ def test_a_training_costs_what_its_corruption_costs(tmp_path, monkeypatch):
     monkeypatch.setattr(Corrupted, "treat", treat)
     plan_study(tmp_path / "study").cost()
     assert set(treated) == {("fog",), ("contrast",)}
+
+
+def test_what_was_timed_serves_the_next_cost():
+    acts, estimate = [], Estimate(torch.device("cpu"))
+
+    def timed(key):
+        return estimate.time(key, lambda: lambda: acts.append(key) or time.sleep(0.03))
+
+    estimate.add("train", lambda: timed("a") + timed("b"), 1.0)
+    first, count = estimate.total(), len(acts)
+    estimate.begin_another()
+    assert estimate.total().cells == estimate.total().warm_up == 0
+    estimate.add("train", lambda: timed("b"), 2.0)
+    assert len(acts) == count
+    assert estimate.total().bytes == 2
+    assert estimate.total().warm_up <= first.warm_up
+    assert estimate.total().parts[0].seconds < first.parts[0].seconds
+
+
+def test_trainings_of_one_recipe_share_their_trials(tmp_path, monkeypatch):
+    made, written = [], []
+    for name, calls in (("try_recipe", made), ("save_model", written)):
+        real = getattr(cost_module, name)
+        note = lambda *args, real=real, calls=calls, **options: calls.append(1) or real(*args, **options)  # noqa: E731
+        monkeypatch.setattr(cost_module, name, note)
+    trials, names = Trials(Estimate(torch.device("cpu"), threads=1)), []
+    for cell in plan_study(tmp_path / "study").work.cells:
+        trials.estimate.begin_another()
+        (part,) = trials.cost([cell]).parts
+        names.append(part.name)
+        assert part.seconds_per_cell > 0
+    assert names == ["standard", "fog", "contrast"] * 2
+    assert len(made) == len(written) == 1
 
 
 def test_every_model_of_an_evaluation_counts(tmp_path, monkeypatch):
@@ -199,6 +236,32 @@ def test_the_table_of_the_documentation_is_between_its_marks(tmp_path):
     assert text.endswith("after\n")
     assert "old" not in text
     assert text.count("two nets") == 1
+
+
+def test_lines_are_written_as_they_are_measured(tmp_path):
+    tool = load_tool("study_costs")
+    page, file = tmp_path / "page.md", tmp_path / "new" / "costs.csv"
+    page.write_text(f"{tool.BEGIN}\n{tool.END}\n")
+    lines = []
+    for count, words in enumerate(("one net", "two nets"), 1):
+        lines.append(("train", words, StudyCost((CellCost("train", count, 1800.0, 5e6, "gpu"),), "a GPU")))
+        tool.keep(tool.pd.DataFrame(list(map(tool.describe, lines))), file, page)
+        assert pd.read_csv(file)["what"].tolist() == [line[1] for line in lines]
+        assert f"| {words} | {count} | {count / 2} |" in page.read_text()
+    assert tool.in_words(lines[0]) == "train, one net: 0.5 GPU hours, 0 CPU hours, 5 MB"
+    tool.keep(tool.pd.DataFrame([tool.describe(lines[1])]), file, None)  # of a later run
+    assert sorted(pd.read_csv(file)["what"]) == ["one net", "two nets"]
+
+
+def test_the_folders_of_links_are_made_when_they_are_needed(tmp_path):
+    tool = load_tool("study_costs")
+    scale = tool.Scale(tmp_path, torch.device("cpu"), is_quick=True)
+    assert not any(tmp_path.iterdir())
+    source = tool.open_source(scale.folder("classes"))
+    assert (len(source), len(source.class_names)) == (100, 20)
+    assert scale.folder("classes") == f"folder:{tmp_path / 'classes'}"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["classes", "pictures"]
+    assert source.read([0, 99]).shape == (2, 3, 375, 500)
 
 
 def test_the_table_of_the_documentation_is_that_of_the_file():

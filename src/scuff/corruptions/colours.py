@@ -12,7 +12,7 @@ from scuff.corruptions.draws import Shape, fair_signs, pick
 from scuff.corruptions.motion import no_motion
 from scuff.corruptions.registry import MINTUN, NOC, SYN2NAT, register
 from scuff.kernels.constants import constant
-from scuff.ops.tables import map_components, map_levels, round8, trunc8
+from scuff.ops.tables import LEVELS, map_components, map_levels, round8, trunc8
 from scuff.ranges import Range
 
 LIMITS = {
@@ -138,14 +138,13 @@ def color_jitter(pixels: Tensor, factors: Tensor, hue: Tensor, order: Tensor) ->
     original.
     """
     brightness, contrast, saturation = factors[:, :, None].unbind(1)
+    levels = constant(LEVELS, pixels.device)
+    hues = _turned(levels, hue[:, None])
     for step in range(4):
-        turn = order[:, step, None]
-        gain = torch.where(turn == 0, brightness, torch.where(turn == 1, contrast, 1.0))
-        pivot = kernels.mean_grey(pixels, active=turn[:, 0] == 1)[:, None] * (1.0 - contrast)
-        pixels = map_levels(pixels, lambda level, gain=gain, pivot=pivot: trunc8(gain * level + pivot))  # type: ignore[misc]
-        pixels = kernels.mix_grey(pixels, torch.where(turn == 2, 1.0 - saturation, 0.0)[:, 0])
-        shift = (lambda h: _turned(h, hue[:, None]), None, None)
-        pixels = map_components(pixels, "hsv", shift, active=turn[:, 0] == 3)
+        way = order[:, step]
+        pivot = kernels.mean_grey(pixels, active=way == 1)[:, None] * (1.0 - contrast)
+        table = trunc8(torch.where(way[:, None] == 0, brightness, contrast) * levels + pivot)
+        pixels = kernels.change_colours(pixels, way, table, 1.0 - saturation[:, 0], hues)
     return pixels
 
 

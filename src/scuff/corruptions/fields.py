@@ -22,9 +22,9 @@ LIMITS = {"amount": Range(0.0, 1000.0)}
 mintun = partial(register, family="field", reference=MINTUN, limits=LIMITS)
 
 
-def _add(x: Tensor, field: Tensor, levels: float | Tensor) -> Tensor:
+def _add(x: Tensor, field: Tensor, levels: float) -> Tensor:
     """Add a field (N, H, W) or (N, C, H, W), times a number of grey levels."""
-    return x + (field[:, None] if field.ndim == 3 else field) * (levels / 255.0)
+    return kernels.add_field(x, field, levels / 255.0)
 
 
 def _draw_wave(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
@@ -58,7 +58,7 @@ def cocentric_sine_waves(
     x: Tensor, centre: Tensor, petals: Tensor, sway: Tensor, width: Tensor, *, amount: float
 ) -> Tensor:
     """Rings around a random point, like the ripples of a stone (the name's spelling is the original's)."""
-    return _add(x, textures.rings(centre, petals, sway, width, *x.shape[-2:]), 12.8 * amount)
+    return _add(x, kernels.ring_waves(centre, petals, sway, width, *x.shape[-2:]), 12.8 * amount)
 
 
 def _draw_plasma(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
@@ -70,11 +70,11 @@ def _draw_plasma(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     }
 
 
-@mintun(draw=_draw_plasma, colour=True, copies=3.1)
+@mintun(draw=_draw_plasma, colour=True)
 def plasma_noise(x: Tensor, time: Tensor, rounds: Tensor, sharpness: Tensor, scale: Tensor, *, amount: float) -> Tensor:
     """Coloured waves folded into each other. The image also darkens: waves around 0 replace a share of it."""
     waves = kernels.plasma_waves(time, rounds, sharpness, scale, *x.shape[-2:])
-    return x + (6.4 * amount / 255.0) * (waves - x)
+    return waves.sub_(x).mul_(6.4 * amount / 255.0).add_(x)
 
 
 def _draw_voronoi(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
@@ -109,24 +109,24 @@ def _draw_perlin(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     }
 
 
-@mintun(draw=_draw_perlin, copies=2.4)
+@mintun(draw=_draw_perlin)
 def perlin_noise(x: Tensor, gradients: Tensor, order: Tensor, *, amount: float) -> Tensor:
     """Clouds of Perlin turbulence, mixed in by a twentieth per unit. They are light, so dark parts fade."""
-    clouds = (0.5 * kernels.perlin_turbulence(gradients, order, *x.shape[-2:]) + 0.5).clamp(0.0, 1.0)
-    return x + (0.05 * amount) * (clouds[:, None] - x)
+    clouds = kernels.perlin_turbulence(gradients, order, *x.shape[-2:]).mul_(0.5).add_(0.5).clamp_(0.0, 1.0)
+    return (clouds[:, None] - x).mul_(0.05 * amount).add_(x)
 
 
 def _draw_phases(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     return {"phases": random.uniform(keys, "phases", shape)}
 
 
-@mintun(draw=_draw_phases, copies=11.5)
+@mintun(draw=_draw_phases, copies=9.0)
 def blue_noise(x: Tensor, phases: Tensor, *, amount: float) -> Tensor:
     """Noise whose amplitude rises with frequency, each channel for itself."""
     return _add(x, kernels.spectrum_noise(phases, "blue"), 19.6 * amount)
 
 
-@mintun(draw=_draw_phases, copies=11.5)
+@mintun(draw=_draw_phases, copies=9.0)
 def brownish_noise(x: Tensor, phases: Tensor, *, amount: float) -> Tensor:
     """Noise of the lowest frequencies, each channel for itself: soft blotches and a cast of colour."""
     return _add(x, kernels.spectrum_noise(phases, "brownish"), 6.4 * amount)

@@ -143,7 +143,6 @@ def _perspective_motion(shape: Shape, inset: Tensor) -> Motion:
     ranges=("scale",),
     motion=_perspective_motion,
     memory=lambda images, shape, _: 5 * images * shape[0] * math.hypot(*shape[1:]) ** 2,
-    copies=4.3,
 )
 def perspective(pixels: Tensor, inset: Tensor) -> Tensor:
     """A view from the side: a random quadrangle of the picture pulled straight and enlarged to the full size.

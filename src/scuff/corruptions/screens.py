@@ -13,8 +13,6 @@ from scuff.corruptions.draws import Shape
 from scuff.corruptions.motion import cover
 from scuff.corruptions.patches import LIMITS
 from scuff.corruptions.registry import MINTUN, register
-from scuff.ops import textures
-from scuff.ops.warp import pixel_grid
 
 mintun = partial(register, family="obscure", reference=MINTUN, limits=LIMITS)
 
@@ -37,26 +35,16 @@ def _draw_checkerboard(keys: Tensor, shape: Shape, *, amount: float) -> dict[str
 
 
 def _grey_cells(shape: tuple[int, ...], angle: Tensor, size: Tensor, hidden: Tensor) -> Tensor:
-    r, c = pixel_grid(shape[-2], shape[-1], angle.device)
-    sine, cosine = map(textures.per_image, kernels.sine_and_cosine(angle))
-    a, b = (cosine * r + sine * c) / textures.per_image(size), (cosine * c - sine * r) / textures.per_image(size)
-    black = (torch.floor(a) + torch.floor(b)).remainder(2.0) == 0
-    reach = hidden.shape[-1] // 2
-    place = (torch.trunc(a).long() + reach) * hidden.shape[-1] + torch.trunc(b).long() + reach
-    return black & hidden.flatten(1).gather(1, place.flatten(1)).view(black.shape)
+    return kernels.hidden_cells(angle, size, hidden, *shape[-2:])
 
 
 @mintun(
     draw=_draw_checkerboard,
     memory=lambda images, shape, _: 4 * images * (2 * _cells_each_way(shape)) ** 2,
     motion=cover(_grey_cells),
-    copies=2.8,
 )
 def checkerboard_cutout(x: Tensor, angle: Tensor, size: Tensor, hidden: Tensor) -> Tensor:
-    """A turned chessboard of which a tenth of the black cells per unit of `amount` is grey.
-
-    Cells are numbered by truncation, so the two rows on either side of an axis share their fate: the original's.
-    """
+    """A turned chessboard of which a tenth of the black cells per unit of `amount` is grey."""
     return torch.where(_grey_cells(x.shape, angle, size, hidden)[:, None], GREY, x)
 
 
@@ -105,7 +93,7 @@ def _missing(shape: tuple[int, ...], phases: Tensor, *, amount: float) -> Tensor
 @mintun(
     draw=lambda keys, shape: {"phases": random.uniform(keys, "phases", (1, *shape[1:]))},
     motion=cover(_missing),
-    copies=4.1,
+    copies=3.0,
 )
 def blue_noise_sample(x: Tensor, phases: Tensor, *, amount: float) -> Tensor:
     """Pixels missing, evenly scattered: black where blue noise is below 0.3 amount - 2.5 deviations."""

@@ -17,8 +17,6 @@ from scuff.kernels.constants import constant
 from scuff.kernels.portable import divide
 from scuff.ops import stamps
 from scuff.ops.tables import map_components, trunc8
-from scuff.ops.textures import per_image
-from scuff.ops.warp import pixel_grid
 from scuff.ranges import Range
 
 LIMITS = {
@@ -42,12 +40,12 @@ def _draw_drops(keys: Tensor, shape: Shape, *, count: Range | int, scale: float)
     return draw_centres(keys, shape, count, scale, stamps.disc)
 
 
-@noc(draw=_draw_drops, lengths=("scale",), ranges=("count",), memory=shapes_memory, copies=2.7)
+@noc(draw=_draw_drops, lengths=("scale",), ranges=("count",), memory=shapes_memory)
 def rain(x: Tensor, places: Tensor, kinds: Tensor, *, scale: float) -> Tensor:
     """Drops on a window: discs of 13 pixels, each of which takes what it covers halfway to white."""
     drops = stamps.coverage(places, kinds, (stamps.disc(scale),), *x.shape[-2:])
     halves = constant(tuple(0.5**k for k in range(32)), x.device)
-    return 1.0 - (1.0 - x) * halves[drops.clamp(max=31).long()][:, None]
+    return kernels.pale_by_number(x, drops, halves)
 
 
 # --- fog ------------------------------------------------------------------------------------------------------------
@@ -85,9 +83,7 @@ def _puff_box(size: Tensor) -> Tensor:
     return torch.floor(divide(size, 10.0)).clamp(min=1.0).to(torch.int32)
 
 
-@syn2nat(
-    draw=_draw_puffs, ranges=("strength",), motion=lambda shape, size: _box_motion(shape, _puff_box(size)), copies=3.0
-)
+@syn2nat(draw=_draw_puffs, ranges=("strength",), motion=lambda shape, size: _box_motion(shape, _puff_box(size)))
 def random_fog(
     pixels: Tensor, strength: Tensor, size: Tensor, places: Tensor, used: Tensor, *, opacity: float
 ) -> Tensor:
@@ -99,12 +95,7 @@ def random_fog(
     radii = torch.where(used, torch.floor(0.5 * size).to(torch.int32)[:, None], -1)
     rows, columns = places.unbind(2)
     puffs = kernels.count_discs(rows, columns, radii, height, width)
-    clear = [torch.ones_like(strength)]  # behind 0, 1, 2, ... puffs
-    for _ in range(used.shape[1]):
-        clear.append(clear[-1] * (1.0 - opacity * strength))
-    left = torch.stack(clear, dim=1).gather(1, puffs.flatten(1).long()).view(puffs.shape)
-    x = 1.0 - (1.0 - kernels.bytes_to_unit(pixels)) * left[:, None]
-    foggy = kernels.unit_to_bytes(x, torch.empty_like(pixels), nearest=True)
+    foggy = kernels.lay_fog(pixels, puffs, 1.0 - opacity * strength, used.shape[1])
     return kernels.box_mean(foggy, _puff_box(size), max(1, width // 3 // 10))
 
 
@@ -217,7 +208,6 @@ def _flare_pixels(images: int, shape: tuple[int, ...], parameters: Parameters) -
     lengths=("radius",),
     ranges=("circles",),
     memory=_flare_pixels,
-    copies=4.0,
 )
 def random_sun_flare(
     x: Tensor, sun: Tensor, places: Tensor, reach: Tensor, share: Tensor, colour: Tensor, *, radius: int
@@ -226,34 +216,7 @@ def random_sun_flare(
 
     Flares that fall outside the picture are lost; the original fails and draws again.
     """
-    height, width = x.shape[-2:]
-    x = _with_flares(x, places, reach * (radius / 200.0), share, colour, most=max(1, round(MOST_REACH * radius / 200)))
-    rows, columns = pixel_grid(height, width, x.device)
-    dy, dx = rows - per_image(sun[:, 0]), columns - per_image(sun[:, 1])
-    radii = tuple(float(int(1 + (radius - 1) * i / (RINGS - 1)) ** 2) for i in range(RINGS))
-    ring = torch.bucketize(dy * dy + dx * dx, constant(radii, x.device))
-    return 1.0 - (1.0 - x) * constant(REMAINS, x.device)[ring][:, None]
-
-
-def _with_flares(x: Tensor, places: Tensor, reach: Tensor, share: Tensor, colour: Tensor, most: int) -> Tensor:
-    """Discs of `reach` (N, K) at `places` (N, K, 2), painted on a copy of which, after each one, a `share` is mixed in.
-
-    Only pixels under a disc change, so only those are worked on: (N, K * P), some of them several times, always alike.
-    """
-    channels, height, width = x.shape[1:]
-    offsets = constant(tuple((float(i), float(j)) for i, j in stamps.full_disc(most)), x.device)
-    rows, columns = (places[:, :, None] + offsets).flatten(1, 2).unbind(2)
-    outside = (rows < 0) | (rows >= height) | (columns < 0) | (columns >= width)
-    # whole numbers before they are multiplied: float32 cannot number the pixels of a very large image
-    where = (rows.long() * width + columns.long()).masked_fill(outside, 0)[:, None].expand(-1, channels, -1)
-    flat = x.flatten(2)
-    mixed = painted = flat.gather(2, where)
-    for k in range(places.shape[1]):
-        dy, dx = rows - places[:, k, :1], columns - places[:, k, 1:]
-        within = (dy * dy + dx * dx <= reach[:, k, None] ** 2) & (share[:, k, None] > 0.0) & ~outside
-        painted = torch.where(within[:, None], colour[:, k, :, None], painted)
-        mixed = mixed + share[:, k, None, None] * (painted - mixed)
-    # what lies outside stands for the first pixel, which another disc may cover: it must not be written
-    spare = torch.nn.functional.pad(flat, (0, 1))
-    spare.scatter_(2, where.masked_fill(outside[:, None], height * width), mixed)
-    return spare[..., :-1].unflatten(2, (height, width))
+    most = max(1, round(MOST_REACH * radius / 200))
+    x = kernels.paint_flares(x, places, reach * (radius / 200.0), share, colour, most)
+    squares = tuple(float(int(1 + (radius - 1) * i / (RINGS - 1)) ** 2) for i in range(RINGS))
+    return kernels.add_glow(x, sun, squares, REMAINS)

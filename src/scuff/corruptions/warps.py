@@ -14,11 +14,10 @@ from scuff.corruptions.motion import Motion, field_motion, no_motion, ramps
 from scuff.corruptions.registry import MINTUN, register
 from scuff.kernels import portable
 from scuff.kernels.constants import constant
-from scuff.kernels.portable import divide, square_root
+from scuff.kernels.portable import divide
 from scuff.ops import filters, textures
-from scuff.ops.tables import round8
 from scuff.ops.textures import per_image
-from scuff.ops.warp import pixel_grid, read_separable, sum_reads
+from scuff.ops.warp import pixel_grid, sum_reads
 from scuff.ranges import Range
 
 LIMITS = {"amount": Range(0.0, 100.0)}
@@ -29,38 +28,21 @@ mintun = partial(register, family="warp", reference=MINTUN, limits=LIMITS)
 Sources = tuple[Tensor, Tensor]  # the rows and columns at which pixels are read
 
 
-def _slopes(shape: tuple[int, ...], time: Tensor, size: Tensor) -> tuple[Tensor, Tensor]:
-    """How steeply moving water rises, down and across."""
+def _refracted(shape: tuple[int, ...], time: Tensor, size: Tensor, *, amount: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Rows and columns at which pixels are read through moving water, and how its slopes light them."""
     height, width = shape[-2:]
     surface = filters.gaussian_blur(kernels.caustics(time, size, height, width)[:, None], 1.0, 4.0, "reflect")
-    padded = torch.nn.functional.pad(surface, (1, 1, 1, 1))[:, 0]  # what lies outside counts as 0
-    down, across = padded[:, 2:, 1:-1] - padded[:, :-2, 1:-1], padded[:, 1:-1, 2:] - padded[:, 1:-1, :-2]
-    return down, across
-
-
-def _refracted(down: Tensor, across: Tensor, amount: float) -> Sources:
-    height, width = down.shape[-2:]
-    slope = portable.length(down, across)
-    # the sine of a - b, where tan a is the slope and sin b a quarter of sin a, written without angles
-    cosine = 1.0 / square_root(1.0 + slope * slope)
-    sine, quarter = slope * cosine, 0.25 * slope * cosine
-    bend = (sine * square_root(1.0 - quarter * quarter) - cosine * quarter) * (0.05 * amount * min(height, width))
-    bend = torch.where(cosine >= 0.999, 0.0, bend / slope.clamp(min=1e-9))
-    rows, columns = pixel_grid(height, width, down.device)
-    move_down, move_across = (divide(torch.round(1000.0 * (bend * d)), 1000.0) for d in (down, across))
-    return rows + move_down, columns + move_across
+    return kernels.refracted_places(surface[:, 0], 0.05 * amount * min(height, width))
 
 
 @mintun(
     draw=draw_caustics,
-    motion=field_motion(lambda shape, time, size, *, amount: _refracted(*_slopes(shape, time, size), amount)),
-    copies=3.7,
+    motion=field_motion(lambda shape, time, size, *, amount: _refracted(shape, time, size, amount=amount)[:2]),
 )
 def caustic_refraction(x: Tensor, time: Tensor, size: Tensor, *, amount: float) -> Tensor:
     """The image under moving water: bent by the slopes of a caustic pattern, and lit by them."""
-    down, across = _slopes(x.shape, time, size)
-    moved = kernels.sample_bilinear(x, *_refracted(down, across, amount), border="zeros")
-    return moved + (0.2 * amount) * (down - across)[:, None]
+    rows, columns, light = _refracted(x.shape, time, size, amount=amount)
+    return kernels.sample_bilinear(x, rows, columns, border="zeros").add_(light.mul_(0.2 * amount)[:, None])
 
 
 def _twirl_cells(height: int, width: int) -> tuple[int, int, int]:
@@ -76,24 +58,11 @@ def _draw_twirls(keys: Tensor, shape: Shape, *, amount: float) -> dict[str, Tens
 
 
 def _twirled(shape: tuple[int, ...], twirl: Tensor, *, amount: float) -> Sources:
-    height, width = shape[-2:]
-    cell, down, across = _twirl_cells(height, width)
-    rows, columns = pixel_grid(height, width, twirl.device)
-    i, j = (rows[:, 0] // cell).long(), (columns[0] // cell).long()
-    turn = twirl[:, i.clamp(max=down - 1)][:, :, j.clamp(max=across - 1)]
-    dy, dx = rows - (i[:, None] + 0.5) * cell, columns - (j + 0.5) * cell
-    distance = portable.length(dy, dx)
-    d = divide(distance, 0.5 * cell)
-    moves = (d <= 1.0) & (distance >= 0.0005) & (i < down)[:, None] & (j < across)
-    squeezed = textures.sine(0.5 * math.pi * d).clamp(min=1e-6)
-    stretch = kernels.power(squeezed, constant((-(0.04 * amount + 0.1),), twirl.device))
-    sine, cosine = kernels.sine_and_cosine(turn * (1.0 - d) ** 2)
-    source_y = (i[:, None] + 0.5) * cell + stretch * (dy * cosine - dx * sine)
-    source_x = (j + 0.5) * cell + stretch * (dy * sine + dx * cosine)
-    return torch.where(moves, source_y, rows), torch.where(moves, source_x, columns)
+    cell, *_ = _twirl_cells(*shape[-2:])
+    return kernels.twirled_places(twirl, cell, -(0.04 * amount + 0.1), *shape[-2:])
 
 
-@mintun(draw=_draw_twirls, motion=field_motion(_twirled), copies=2.7)
+@mintun(draw=_draw_twirls, motion=field_motion(_twirled))
 def pinch_and_twirl(x: Tensor, twirl: Tensor, *, amount: float) -> Tensor:
     """A grid of lenses that squeeze the image and turn it, each one way or the other."""
     return kernels.sample_bilinear(x, *_twirled(x.shape, twirl, amount=amount), border="zeros")
@@ -127,7 +96,6 @@ def _fish_eye_motion(shape: Shape, centres: Tensor, *, amount: float) -> Motion:
     draw=_draw_lenses,
     memory=lambda images, shape, _: 4 * images * _lens_count(shape),
     motion=_fish_eye_motion,
-    copies=3.3,
 )
 def fish_eye(x: Tensor, centres: Tensor, *, amount: float) -> Tensor:
     """Hundreds of small drops on the lens, one after the other, each bending what the earlier ones have bent.
@@ -148,13 +116,7 @@ def _draw_drop(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
 def _under_waves(
     shape: tuple[int, ...], centre: Tensor, wavelength: Tensor, phase: Tensor, *, amount: float
 ) -> Sources:
-    height, width = shape[-2:]
-    rows, columns = pixel_grid(height, width, centre.device)
-    dy, dx = rows - per_image(centre[:, 0]), columns - per_image(centre[:, 1])
-    distance, wave = portable.length(dy, dx), per_image(wavelength)
-    push = (0.025 * amount) * wave * textures.sine(2 * math.pi * distance / wave - per_image(phase))
-    push = torch.where((distance <= min(height, width) // 2) & (distance > 0), push / distance.clamp(min=1e-9), 0.0)
-    return rows + push * dy, columns + push * dx
+    return kernels.waving_places(centre, wavelength, phase, 0.025 * amount, *shape[-2:])
 
 
 @mintun(draw=_draw_drop, motion=field_motion(_under_waves))
@@ -187,29 +149,11 @@ def ripple(x: Tensor, wavelength: Tensor, phase: Tensor, *, amount: float) -> Te
     return kernels.sample_bilinear(x, *_rippled(x.shape, wavelength, phase, amount=amount), border="zeros")
 
 
-@mintun(draw=lambda keys, shape: {"twist": random.uniform(keys, "twist", (), 0.0, 10.0)}, copies=2.4)
+@mintun(draw=lambda keys, shape: {"twist": random.uniform(keys, "twist", (), 0.0, 10.0)})
 def scatter(x: Tensor, twist: Tensor, *, amount: float) -> Tensor:
     """Every pixel read from a place up to a hundredth of the side per unit away, by a hash of its own place."""
-    height, width = x.shape[-2:]
-    rows, columns = (g.double() for g in pixel_grid(height, width, x.device))
-    q = per_image(twist.double())
-
-    def offset(a: Tensor, b: Tensor) -> Tensor:
-        # the factor would blow up single precision's rounding into another hash
-        hashed = 43758.5453 * textures.sine(12.9898 * textures.sine(a * q) + 78.233 * textures.cosine(b * q))
-        return (0.01 * amount * min(height, width)) * (2.0 * hashed.remainder(1.0) - 1.0)
-
-    source_y = (rows + offset(rows, columns)).clamp(0, height - 1).float()
-    source_x = (columns + offset(columns, rows)).clamp(0, width - 1).float()
-    return kernels.sample_bilinear(x, source_y, source_x, border="zeros")
-
-
-def _without_bars(x: Tensor, source_y: Tensor, source_x: Tensor) -> Tensor:
-    """Read at pixel corners' coordinates (a pixel's centre is at 1/2); where that is outside, keep the image."""
-    height, width = x.shape[-2:]
-    inside = (source_x >= 0) & (source_x < width) & (source_y >= 0) & (source_y < height)
-    warped = kernels.sample_bilinear(x, source_y - 0.5, source_x - 0.5, border="reflect")
-    return torch.where(inside[:, None], warped, x)
+    places = kernels.scattered_places(twist, 0.01 * amount * min(x.shape[-2:]), *x.shape[-2:])
+    return kernels.sample_bilinear(x, *places, border="zeros")
 
 
 def _between_corners(shape: tuple[int, ...], jitter: Tensor, *, amount: float) -> Sources:
@@ -230,11 +174,10 @@ def _between_corners(shape: tuple[int, ...], jitter: Tensor, *, amount: float) -
 @mintun(
     draw=lambda keys, shape: {"jitter": random.uniform(keys, "jitter", (4, 2), -1.0, 1.0)},
     motion=field_motion(_between_corners, -0.5),
-    copies=2.8,
 )
 def quadrilateral_no_bars(x: Tensor, jitter: Tensor, *, amount: float) -> Tensor:
     """The four corners pulled apart by up to a thirtieth of the side per unit; gaps show the unwarped image."""
-    return _without_bars(x, *_between_corners(x.shape, jitter, amount=amount))
+    return kernels.sample_or_keep(x, *_between_corners(x.shape, jitter, amount=amount))
 
 
 def _tilted(shape: tuple[int, ...], sign: Tensor, *, amount: float) -> Sources:
@@ -254,18 +197,17 @@ def _tilted(shape: tuple[int, ...], sign: Tensor, *, amount: float) -> Sources:
 @mintun(
     draw=lambda keys, shape: {"sign": fair_signs(keys, "sign", (6,))},
     motion=field_motion(_tilted, -0.5),
-    copies=2.8,
 )
 def perspective_no_bars(x: Tensor, sign: Tensor, *, amount: float) -> Tensor:
     """A tilted view; gaps show the unwarped image. Only the signs are random, and the tilt itself has none."""
-    return _without_bars(x, *_tilted(x.shape, sign, amount=amount))
+    return kernels.sample_or_keep(x, *_tilted(x.shape, sign, amount=amount))
 
 
 def _draw_directions(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     return {"angle": random.uniform(keys, "angle", (3,), 0.0, 2 * math.pi)}
 
 
-@mintun(draw=_draw_directions, family="aberration", domain="byte", colour=True, motion=no_motion, copies=4.4)
+@mintun(draw=_draw_directions, family="aberration", domain="byte", colour=True, motion=no_motion)
 def chromatic_abberation(pixels: Tensor, angle: Tensor, *, amount: float) -> Tensor:
     """Each channel shifted its own way, a hundredth of the side per unit (the name's spelling is the original's).
 
@@ -276,14 +218,14 @@ def chromatic_abberation(pixels: Tensor, angle: Tensor, *, amount: float) -> Ten
     shift = 0.01 * amount * min(height, width)
     sine, cosine = kernels.sine_and_cosine(angle)
     at_rows, at_columns = rows[:, 0] - shift * cosine[..., None], columns[0] - shift * sine[..., None]
-    return round8(read_separable(pixels.float(), at_rows, at_columns))
+    return kernels.read_spline_bytes(pixels, at_rows, at_columns)
 
 
 def _draw_order(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
     return {"order": random.permutation(keys, "order", 3)}
 
 
-@mintun(draw=_draw_order, family="aberration", domain="byte", colour=True, motion=no_motion, copies=5.4)
+@mintun(draw=_draw_order, family="aberration", domain="byte", colour=True, motion=no_motion)
 def transverse_chromatic_abberation(pixels: Tensor, order: Tensor, *, amount: float) -> Tensor:
     """Each channel magnified differently, by 0, 2.5 and 5 per cent per unit, in random order; all of them smoothed."""
     at = []
@@ -295,13 +237,13 @@ def transverse_chromatic_abberation(pixels: Tensor, order: Tensor, *, amount: fl
             place = (torch.arange(length, device=pixels.device) + offset) * ((length - 1) / max(zoomed - 1, 1))
             places.append(place.clamp(max=length - 1))
         at.append(torch.stack(places)[order])
-    return round8(read_separable(pixels.float(), *at))
+    return kernels.read_spline_bytes(pixels, *at)
 
 
 ROTATIONS = 21
 
 
-@mintun(family="aberration", copies=7.6)
+@mintun(family="aberration", copies=3.6)
 def circular_motion_blur(x: Tensor, *, amount: float) -> Tensor:
     """A camera that turns about its axis by up to 1.5 degrees per unit either way; corners fade to black."""
     height, width = x.shape[-2:]

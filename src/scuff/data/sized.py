@@ -14,8 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from scuff.data.annotated import AnnotatedSource, picture_size
 from scuff.ahead import count_processors
+from scuff.data.annotated import AnnotatedSource, picture_size
 from scuff.memory import available_memory, available_on
 
 Batches = Iterator[tuple[np.ndarray, Tensor]]

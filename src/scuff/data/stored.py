@@ -19,7 +19,7 @@ from torch import Tensor
 
 from scuff.arrays import feed, pieces
 from scuff.data.trials import try_picture
-from scuff.digests import READERS, digest_files
+from scuff.digests import READ, READERS, digest_files, side_by_side
 from scuff.images import ImageError
 from scuff.pictures import Cut, failure_reason, read_picture
 from scuff.store.places import explaining, open_place
@@ -265,9 +265,22 @@ class StoredMembers(Encoded):
     def feed(self, state: Any) -> None:
         """Add names and contents to a hash."""
         state.update("\n".join(self.names).encode(errors="surrogateescape"))
-        with ThreadPoolExecutor(READERS) as pool:
-            for digest in pool.map(lambda k: hashlib.blake2b(self.content(k)).digest(), range(len(self))):
-                state.update(digest)
+        for digests in side_by_side(_Digests(self)):
+            state.update(digests)
+
+
+@dataclass(frozen=True, eq=False)
+class _Digests:
+    """Digests of pictures, one after the other, some at a time."""
+
+    images: StoredMembers
+
+    def __len__(self) -> int:
+        return -(-len(self.images) // READ)
+
+    def __getitem__(self, number: int) -> bytes:
+        places = range(number * READ, min((number + 1) * READ, len(self.images)))
+        return b"".join(hashlib.blake2b(self.images.content(place)).digest() for place in places)
 
 
 def read_part(address: str, first: int, size: int) -> bytes:

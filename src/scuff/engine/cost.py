@@ -127,8 +127,8 @@ class Estimate:
     journals: Store | None = None
     threads: int | None = None
     parts: list[CellCost] = field(default_factory=list, repr=False)
-    warm_up: float = 0.0
-    _timed: dict[Hashable, float] = field(default_factory=dict, repr=False)
+    _timed: dict[Hashable, tuple[float, float]] = field(default_factory=dict, repr=False)  # as `time_warm` tells
+    _used: set[Hashable] = field(default_factory=set, repr=False)
 
     def add(
         self,
@@ -164,13 +164,19 @@ class Estimate:
     def time(self, key: Hashable, prepare: Callable[[], Callable[[], object]]) -> float:
         """Seconds of an act once everything is warm, measured once for each key; `prepare` makes the act."""
         if key not in self._timed:
-            self._timed[key], more = time_warm(prepare(), self.device)
-            self.warm_up += more
-        return self._timed[key]
+            self._timed[key] = time_warm(prepare(), self.device)
+        self._used.add(key)
+        return self._timed[key][0]
 
     def total(self) -> StudyCost:
         """All that was added."""
-        return StudyCost(tuple(self.parts), environment(self.device)["device"], self.warm_up)
+        warm_up = sum(self._timed[key][1] for key in self._used)
+        return StudyCost(tuple(self.parts), environment(self.device)["device"], warm_up)
+
+    def begin_another(self) -> None:
+        """Forget what was added. What was timed is not timed again."""
+        self.parts.clear()
+        self._used.clear()
 
 
 def seconds_before(store: Store, kind: str) -> tuple[float, int] | None:

@@ -111,12 +111,6 @@ def transposed(shape: Pixels) -> Pixels:
 
 
 @lru_cache(maxsize=64)
-def full_disc(radius: int) -> Pixels:
-    """All pixels within `radius` of the anchor."""
-    return _rows(radius, lambda i: (-int((radius * radius - i * i) ** 0.5), int((radius * radius - i * i) ** 0.5)))
-
-
-@lru_cache(maxsize=64)
 def square(side: int) -> Pixels:
     """`side` x `side` pixels right of and below the anchor."""
     return tuple((i, j) for i in range(side) for j in range(side))

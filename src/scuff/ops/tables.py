@@ -32,16 +32,13 @@ def map_levels(pixels: Tensor, mapping: Callable[[Tensor], Tensor]) -> Tensor:
     return kernels.lookup(pixels, tables if tables.ndim == 3 else tables[:, None])
 
 
-def map_components(
-    pixels: Tensor, space: str, mappings: tuple[Callable[[Tensor], Tensor] | None, ...], active: Tensor | None = None
-) -> Tensor:
+def map_components(pixels: Tensor, space: str, mappings: tuple[Callable[[Tensor], Tensor] | None, ...]) -> Tensor:
     """Send RGB bytes through one mapping for each component of a colour space; None leaves a component alone.
 
-    See `scuff.kernels.map_colours` for the spaces, and for `active`.
+    See `scuff.kernels.map_colours` for the spaces.
     """
     levels = constant(LEVELS, pixels.device)
     columns = [levels.to(torch.uint8) if mapping is None else mapping(levels) for mapping in mappings]
     tables = torch.stack([column.expand(len(pixels), 256) for column in columns], dim=1)
-    if active is None:
-        active = torch.ones(len(pixels), dtype=torch.bool, device=pixels.device)
-    return kernels.map_colours(pixels, space, tables, active)
+    every = torch.ones(len(pixels), dtype=torch.bool, device=pixels.device)
+    return kernels.map_colours(pixels, space, tables, active=every)

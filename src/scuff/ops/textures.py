@@ -1,13 +1,10 @@
-"""Fields that look like something: float32 (N, ..., H, W). Most are kernels."""
+"""Small parts of fields that look like something; the fields are kernels."""
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
 from scuff import kernels
-from scuff.kernels.portable import length
-from scuff.ops.warp import pixel_grid
 
 
 def plasma_size(height: int, width: int) -> int:
@@ -34,18 +31,3 @@ def smoothstep(t: Tensor) -> Tensor:
 def sine(x: Tensor) -> Tensor:
     """The sine, with the same bits on every device."""
     return kernels.sine_and_cosine(x)[0]
-
-
-def cosine(x: Tensor) -> Tensor:
-    """The cosine, with the same bits on every device."""
-    return kernels.sine_and_cosine(x)[1]
-
-
-def rings(centre: Tensor, petals: Tensor, sway: Tensor, width: Tensor, height: int, columns: int) -> Tensor:
-    """Sawtooth rings in [-1/2, 1/2] around `centre` (N, 2), `width` pixels apart, waving `petals` times around it."""
-    r, c = pixel_grid(height, columns, centre.device)
-    dy, dx = r - per_image(centre[:, 0]), c - per_image(centre[:, 1])
-    angle = kernels.arctangent(*torch.broadcast_tensors(dx, dy))
-    distance = length(dy, dx) + per_image(sway) * sine(per_image(petals) * angle)
-    turns = distance / per_image(width.clamp(min=1e-6))
-    return turns - torch.floor(turns) - 0.5

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -62,11 +62,16 @@ class Trial:
         return self.images.classifier(network, self.recipe)
 
     def size(self, origin: dict) -> int:
-        """Bytes of its file."""
+        """Bytes of its file: of the weights, and of what is said about them."""
+        return self._size_of_weights + len(json.dumps(origin))
+
+    @cached_property
+    def _size_of_weights(self) -> int:
+        """Found by writing them once: a study may have hundreds of networks of one size."""
         classifier, architecture = self.classifier(), self.recipe.architecture
         return size_in_memory(
             "model.safetensors",
-            lambda store, name: save_model(classifier, store.address(name), architecture=architecture, origin=origin),
+            lambda store, name: save_model(classifier, store.address(name), architecture=architecture, origin={}),
         )
 
     def seconds(self, estimate: Estimate, treatment: Treatment | None, images: int) -> float:
@@ -148,30 +153,51 @@ def try_recipe(source: Source, recipe: Recipe, device: torch.device) -> Trial:
     return Trial(images, recipe, device, stream if recipe.crop_area else None)
 
 
+@dataclass(eq=False)
+class Trials:
+    """The trainings of a study: what each takes, by trials that all trainings of a recipe share."""
+
+    estimate: Estimate
+    _made: dict[tuple[str, torch.device], Trial] = field(default_factory=dict, repr=False)
+
+    def cost(self, cells: Iterable[TrainingCell]) -> StudyCost:
+        """The cost of some trainings, each by its treatment."""
+        for cell in cells:
+            like = replace(cell, source=cell.source.take([]))  # whose fingerprint is as long, and found at once
+            size = self._trial(cell, torch.device("cpu")).size({} if cell.start is not None else like.origin())
+            self.estimate.add("train", partial(self._seconds, cell), size, cell.name)
+        return self.estimate.total()
+
+    def _seconds(self, cell: TrainingCell) -> float:
+        estimate = self.estimate
+        return self._trial(cell, estimate.device).seconds(estimate, cell.treatment, len(cell.source))
+
+    def _trial(self, cell: TrainingCell, device: torch.device) -> Trial:
+        key = _key(cell.recipe.settings()), device
+        if key not in self._made:
+            self._made[key] = try_recipe(cell.source, cell.recipe, device)
+        return self._made[key]
+
+
 def estimate_trainings(cells: Sequence[TrainingCell], store: Store) -> StudyCost:
     """What the trainings of some cells cost, each by its treatment; the study is in the store. Nothing is written."""
     if not cells:
         return StudyCost((), "")
-    estimate = Estimate(torch.device(cells[0].device), store, threads=1)
-    trials: dict[tuple[str, torch.device], Trial] = {}
-
-    def trial(cell: TrainingCell, device: torch.device) -> Trial:
-        key = _key(cell.recipe.settings()), device
-        if key not in trials:
-            trials[key] = try_recipe(cell.source, cell.recipe, device)
-        return trials[key]
-
-    def seconds(cell: TrainingCell) -> float:
-        return trial(cell, estimate.device).seconds(estimate, cell.treatment, len(cell.source))
-
-    for cell in cells:
-        like = replace(cell, source=cell.source.take([]))  # whose fingerprint is as long, and found at once
-        size = trial(cell, torch.device("cpu")).size({} if cell.start is not None else like.origin())
-        estimate.add("train", partial(seconds, cell), size, cell.name)
-    return estimate.total()
+    return Trials(Estimate(torch.device(cells[0].device), store, threads=1)).cost(cells)
 
 
-def estimate_training(
+def estimate_training(data: str | Source, recipe: str | Recipe, out: str, **options: Any) -> StudyCost:
+    """What one training costs; arguments are those of `scuff.train`. Nothing is written.
+
+    A finished training costs nothing, whatever it was made with: `scuff.train` says if that was something else.
+    """
+    store, name = find_file(out)
+    if store.exists(name):
+        return StudyCost((), "")
+    return estimate_trainings([training_cell(data, recipe, out, **options)], store)
+
+
+def training_cell(
     data: str | Source,
     recipe: str | Recipe,
     out: str,
@@ -182,19 +208,13 @@ def estimate_training(
     classes: str | None = None,
     device: str | torch.device | None = None,
     **treated: Any,
-) -> StudyCost:
-    """What one training costs; arguments are those of `scuff.train`. Nothing is written.
-
-    A finished training costs nothing, whatever it was made with: `scuff.train` says if that was something else.
-    """
-    store, name = find_file(out)
-    if store.exists(name):
-        return StudyCost((), "")
+) -> TrainingCell:
+    """One training as a cell; arguments are those of `scuff.train`."""
+    _, name = find_file(out)
     treatment = choose_treatment(*(treated.get(key) for key in ("corruption", "suite", "noise", "augment")))
     chosen = adapt(find_recipe(recipe), architecture, epochs, start is not None)
     source = open_training_source(data, classes)
-    cell = TrainingCell(name, name, treatment, 0, chosen, start, out, source, str(find_device(device)))
-    return estimate_trainings([cell], store)
+    return TrainingCell(name, name, treatment, 0, chosen, start, out, source, str(find_device(device)))
 
 
 def estimate_tests(

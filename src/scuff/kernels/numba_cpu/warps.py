@@ -14,6 +14,7 @@ from torch import Tensor
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, fill, inlined, per_plane
 from scuff.kernels.numba_cpu.lanes import LANES, in_all_lanes, vector_at
+from scuff.kernels.reference.splines import surrounded
 from scuff.kernels.threads import each_image, over_images
 
 ONE = INDEX(1)
@@ -152,7 +153,8 @@ def _sum_reads(planes, wide, rows, columns, weights, pixels, sums, place, shares
 
 
 @kernel
-def sum_spline_reads(padded: Tensor, rows: Tensor, columns: Tensor, weights: Tensor) -> Tensor:
+def sum_spline_reads(coefficients: Tensor, rows: Tensor, columns: Tensor, weights: Tensor) -> Tensor:
+    padded = surrounded(coefficients)
     points = [t.contiguous().numpy() for t in (rows, columns, weights)]
     out = torch.empty(*padded.shape[:2], *rows.shape[1:])
     planes, target, width = padded.flatten(2).flatten(0, 1).numpy(), out.flatten(0, 1).numpy(), rows.shape[2]

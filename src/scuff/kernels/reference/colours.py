@@ -11,8 +11,8 @@ from scuff.kernels.dispatch import kernel
 from scuff.kernels.portable import divide
 
 __all__ = [
-    "add_streaks", "dither_rows", "lookup", "map_colours", "mean_grey", "mix_bytes", "mix_channels", "mix_grey",
-    "scale_colours", "scale_saturation", "shift_value", "sum_levels", "whiten",
+    "add_streaks", "change_colours", "dither_rows", "lookup", "map_colours", "mean_grey", "mix_bytes", "mix_channels",
+    "mix_grey", "scale_colours", "scale_saturation", "shift_value", "sum_levels", "whiten",
 ]  # fmt: skip
 
 
@@ -90,6 +90,19 @@ def map_colours(pixels: Tensor, space: str, tables: Tensor, active: Tensor) -> T
     components = torch.stack(there(*pixels.to(torch.int32).unbind(1)), dim=1).to(torch.uint8)
     mapped = torch.stack(back(*lookup(components, tables).to(torch.int32).unbind(1)), dim=1)
     return torch.where(active[:, None, None, None], mapped.to(torch.uint8), pixels)
+
+
+@kernel
+def change_colours(pixels: Tensor, way: Tensor, levels: Tensor, share: Tensor, hues: Tensor) -> Tensor:
+    """Change uint8 RGB, each image in its own `way` (N,).
+
+    0 and 1 send all values through a table `levels`, uint8 (N, 256). 2 mixes in a `share` (N,) of grey: `mix_grey`. 3
+    sends hues, OpenCV's half degrees, through a table `hues`, uint8 (N, 256).
+    """
+    same = torch.arange(256, device=pixels.device).to(torch.uint8).expand(len(pixels), 256)
+    pixels = lookup(pixels, torch.where((way < 2)[:, None], levels, same)[:, None])
+    pixels = mix_grey(pixels, torch.where(way == 2, share, 0.0))
+    return map_colours(pixels, "hsv", torch.stack((hues, same, same), dim=1), way == 3)
 
 
 # --- OpenCV's bytes: whole numbers throughout -----------------------------------------------------------------------

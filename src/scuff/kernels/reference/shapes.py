@@ -1,4 +1,4 @@
-"""What is drawn: stamps one upon the other, polygons, lines; and Canny's edges."""
+"""What is drawn: stamps one upon the other, polygons, cells, lines; and Canny's edges."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ from torch import Tensor
 
 from scuff.kernels import portable
 from scuff.kernels.dispatch import kernel, slow_kernel
+from scuff.kernels.reference.functions import sine_and_cosine
 
-__all__ = ["chamfer_distance", "count_discs", "draw_lines", "fill_polygons", "link_edges", "paint", "stamp"]
+__all__ = [
+    "chamfer_distance", "count_discs", "draw_lines", "fill_polygons", "hidden_cells", "link_edges", "paint",
+    "pale_by_number", "stamp",
+]  # fmt: skip
 
 
 @kernel
@@ -66,6 +70,15 @@ def paint(pixels: Tensor, page: Tensor, colours: Tensor) -> Tensor:
 
 
 @kernel
+def pale_by_number(x: Tensor, number: Tensor, remains: Tensor) -> Tensor:
+    """Float32 (N, C, H, W) nearer to white: of the distance `remains[k]` (K,) is left where int32 (N, H, W) has k.
+
+    Numbers from K on count as the last one.
+    """
+    return 1.0 - (1.0 - x) * remains[number.clamp(max=len(remains) - 1).long()][:, None]
+
+
+@kernel
 def fill_polygons(corners: Tensor, count: Tensor, height: int, width: int) -> Tensor:
     """The union (bool, N x height x width) of the first `count` (N,) polygons of each image.
 
@@ -89,6 +102,24 @@ def fill_polygons(corners: Tensor, count: Tensor, height: int, width: int) -> Te
             outline |= beside & (2 * cross.abs() <= longer)
         covered |= (inside | outline) & (p < count)[:, None, None]
     return covered
+
+
+@kernel
+def hidden_cells(angle: Tensor, size: Tensor, hidden: Tensor, height: int, width: int) -> Tensor:
+    """The black cells (bool, N x height x width) of chessboards that are among `hidden` (bool, N x K x K).
+
+    Boards are turned by `angle` (N,) about the first pixel, cells are `size` (N,) pixels wide. Cells are numbered by
+    truncation from the middle of `hidden`, so the two rows on either side of an axis share their fate: the original's.
+    """
+    r = torch.arange(height, dtype=torch.float32, device=angle.device)[:, None]
+    c = torch.arange(width, dtype=torch.float32, device=angle.device)
+    sine, cosine = (turn[:, None, None] for turn in sine_and_cosine(angle))
+    size = size[:, None, None]
+    a, b = (cosine * r + sine * c) / size, (cosine * c - sine * r) / size
+    black = (torch.floor(a) + torch.floor(b)).remainder(2.0) == 0
+    cells = hidden.shape[-1]
+    place = (torch.trunc(a).long() + cells // 2) * cells + torch.trunc(b).long() + cells // 2
+    return black & hidden.flatten(1).gather(1, place.flatten(1)).view(black.shape)
 
 
 @slow_kernel(lambda pixels, ends, level: pixels.numel() * ends.shape[1])

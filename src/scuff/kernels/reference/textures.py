@@ -8,9 +8,9 @@ from torch import Tensor
 from scuff.kernels.constants import constant
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.portable import divide, length, square_root
-from scuff.kernels.reference.functions import power, sine_and_cosine
+from scuff.kernels.reference.functions import arctangent, power, sine_and_cosine
 
-__all__ = ["caustics", "perlin_turbulence", "plasma_waves", "voronoi_cells"]
+__all__ = ["add_field", "caustics", "perlin_turbulence", "plasma_waves", "ring_waves", "voronoi_cells"]
 
 
 def _grid(height: int, width: int, device: torch.device) -> tuple[Tensor, Tensor]:
@@ -25,6 +25,26 @@ def _sine(x: Tensor) -> Tensor:
 
 def _cosine(x: Tensor) -> Tensor:
     return sine_and_cosine(x)[1]
+
+
+@kernel
+def add_field(x: Tensor, field: Tensor, scale: float) -> Tensor:
+    """Float32 (N, C, H, W) and `scale` times a field of its shape, or of (N, H, W): the same for all channels."""
+    return x + (field[:, None] if field.ndim == 3 else field) * scale
+
+
+@kernel
+def ring_waves(centre: Tensor, petals: Tensor, sway: Tensor, spacing: Tensor, height: int, width: int) -> Tensor:
+    """Sawtooth rings around `centre` (N, 2), `spacing` (N,) pixels apart: float32 (N, H, W) in [-1/2, 1/2].
+
+    Going around, each sways `petals` (N,) times by up to `sway` (N,) pixels.
+    """
+    r, c = _grid(height, width, centre.device)
+    dy, dx = r - centre[:, :1, None], c - centre[:, 1:, None]
+    angle = arctangent(*torch.broadcast_tensors(dx, dy))
+    petals, sway, spacing = (v[:, None, None] for v in (petals, sway, spacing))
+    turns = (length(dy, dx) + sway * _sine(petals * angle)) / spacing.clamp(min=1e-6)
+    return turns - torch.floor(turns) - 0.5
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Pixels read elsewhere: between pixels, as windows, by splines, through drops of glass."""
+"""Pixels read elsewhere: between pixels, as windows, through drops of glass."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.constants import constant
-from scuff.kernels.dispatch import kernel, slow_kernel
+from scuff.kernels.dispatch import kernel
 from scuff.kernels.portable import mix, square_root
 from scuff.kernels.reference.pixels import bytes_to_unit, unit_to_bytes
 
@@ -24,7 +24,6 @@ __all__ = [
     "project",
     "refract_drops",
     "remap",
-    "sum_spline_reads",
     "take_pixels",
 ]
 
@@ -161,48 +160,6 @@ def mix_byte_windows(
     """`mix_windows` of two pixels each, along both axes, from bytes to the nearest bytes; rows first."""
     mixed = mix_windows(mix_windows(bytes_to_unit(pixels), rows, row_weights, axis=2), columns, column_weights, axis=3)
     return unit_to_bytes(mixed, torch.empty_like(mixed, dtype=torch.uint8), nearest=True)
-
-
-@slow_kernel(lambda padded, rows, columns, weights: 16 * padded.shape[:2].numel() * rows.numel())
-def sum_spline_reads(padded: Tensor, rows: Tensor, columns: Tensor, weights: Tensor) -> Tensor:
-    """Weighted sum over s of cubic B-spline reads at real coordinates rows[s], columns[s], shared by all images.
-
-    `rows` and `columns` are (S, H', W'), `weights` is (S,). `padded` is float32 (N, C, H + 3, W + 3): what the spline
-    mixes, with one more pixel before the image and two after it, so that every read finds its 4 x 4 pixels. A read
-    outside [0, H - 1] x [0, W - 1] is black. Bit-equal in every back end: products are rounded, four taps of a row are
-    added from the left, rows in pairs, and reads in their order.
-    """
-    tall, wide = padded.shape[-2:]
-    flat: Tensor = padded.flatten(2)
-    total: Any = 0.0
-    for y, x, weight in zip(rows, columns, weights, strict=True):
-        inside = (y >= 0) & (y <= tall - 4) & (x >= 0) & (x <= wide - 4)
-        y, x = torch.where(inside, y, 0.0), torch.where(inside, x, 0.0)
-        top, left = torch.floor(y), torch.floor(x)
-        corner, across = (top.long() * wide + left.long()).flatten(), cubic_weights(x - left)
-        rows_read = []
-        for i, down in enumerate(cubic_weights(y - top)):
-            taps = [flat.index_select(2, corner + (i * wide + j)).unflatten(2, y.shape) for j in range(4)]
-            a, b, c, d = (weight_ * tap for weight_, tap in zip(across, taps, strict=True))
-            rows_read.append(down * (((a + b) + c) + d))
-        read = (rows_read[0] + rows_read[1]) + (rows_read[2] + rows_read[3])
-        total = total + weight * torch.where(inside, read, 0.0)
-    return total
-
-
-def cubic_weights(t: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Weights of pixels -1, 0, 1 and 2 for a read at t in [0, 1); they sum to 1.
-
-    >>> [round(float(w), 4) for w in cubic_weights(torch.tensor(0.0))]
-    [0.1667, 0.6667, 0.1667, 0.0]
-    """
-    near = 1.0 - t
-    return (
-        near * near * near * (1.0 / 6.0),
-        2.0 / 3.0 - t * t * (1.0 - 0.5 * t),
-        2.0 / 3.0 - near * near * (1.0 - 0.5 * near),
-        t * t * t * (1.0 / 6.0),
-    )
 
 
 @kernel

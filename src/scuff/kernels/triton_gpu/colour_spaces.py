@@ -24,8 +24,13 @@ def map_colours(pixels: Tensor, space: str, tables: Tensor, active: Tensor) -> T
     grid = (blocks(size, LANES), n)
     if space == "pillow_hsv":
         return launch(_pillow_kernel, grid, out, *given, LANES=LANES)
-    steps = [constant(tuple(t.tolist()), pixels.device, torch.int32) for t in (HUE_STEPS, SATURATION_STEPS)]
+    steps = opencv_steps(pixels.device)
     return launch(_opencv_kernel, grid, out, *given, *steps, LIGHTNESS=space == "hls", LANES=LANES)
+
+
+def opencv_steps(device: torch.device) -> list[Tensor]:
+    """The reference's reciprocals for hue and saturation."""
+    return [constant(tuple(t.tolist()), device, torch.int32) for t in (HUE_STEPS, SATURATION_STEPS)]
 
 
 @triton.jit
@@ -41,10 +46,8 @@ def _opencv_kernel(
     if tl.load(active + image) != 0:
         top, bottom = extremes(red, green, blue)
         spread, total = top - bottom, top + bottom
-        hue = tl.where(top == green, blue - red + 2 * spread, red - green + 4 * spread)
-        hue = tl.where(top == red, green - blue, hue)
-        hue = (hue * tl.load(hue_steps + spread) + 2048) >> 12
-        hue = tl.load(tables + tl.where(hue < 0, hue + 180, hue)).to(tl.int32)
+        hue = opencv_hue(red, green, blue, top, spread, hue_steps)
+        hue = tl.load(tables + hue).to(tl.int32)
         if LIGHTNESS:
             room = tl.where(total < 255, total, 510 - total)
             light = tl.load(tables + 256 + ((total + 1) >> 1)).to(tl.int32)
@@ -55,15 +58,27 @@ def _opencv_kernel(
             share = tl.load(tables + 256 + ((spread * tl.load(saturation_steps + top) + 2048) >> 12)).to(tl.int32)
             value = tl.load(tables + 512 + top).to(tl.int32)
             low, high = value * (255 - share), 255 * value
-        sixth, step = hue // 30, hue % 30
-        between = tl.where(sixth % 2 == 0, 30 * low + (high - low) * step, 30 * high - (high - low) * step)
-        low, high, between = (30 * low + 3825) // 7650, (30 * high + 3825) // 7650, (between + 3825) // 7650
-        red, green, blue = (
-            _channel(sixth, 0, low, high, between),
-            _channel(sixth, 2, low, high, between),
-            _channel(sixth, 4, low, high, between),
-        )
+        red, green, blue = opencv_channels(hue, low, high)
     store_colour(out + start, size, at, at < size, red, green, blue)
+
+
+@triton.jit
+def opencv_hue(red, green, blue, top, spread, hue_steps):
+    """In half degrees."""
+    hue = tl.where(top == green, blue - red + 2 * spread, red - green + 4 * spread)
+    hue = tl.where(top == red, green - blue, hue)
+    hue = (hue * tl.load(hue_steps + spread) + 2048) >> 12
+    return tl.where(hue < 0, hue + 180, hue)
+
+
+@triton.jit
+def opencv_channels(hue, low, high):
+    """Red, green and blue between `low` and `high`, which are in 255ths."""
+    sixth, step = hue // 30, hue % 30
+    between = tl.where(sixth % 2 == 0, 30 * low + (high - low) * step, 30 * high - (high - low) * step)
+    low, high, between = (30 * low + 3825) // 7650, (30 * high + 3825) // 7650, (between + 3825) // 7650
+    red, green = _channel(sixth, 0, low, high, between), _channel(sixth, 2, low, high, between)
+    return red, green, _channel(sixth, 4, low, high, between)
 
 
 @triton.jit

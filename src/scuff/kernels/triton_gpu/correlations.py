@@ -1,4 +1,4 @@
-"""Sums of shifted copies: pad in one pass, then one fused multiply-add for each tap, in the order of the reference."""
+"""Sums of shifted copies: one fused multiply-add for each tap, in the order of the reference."""
 
 from __future__ import annotations
 
@@ -14,60 +14,96 @@ from scuff.kernels.triton_gpu.functions import sines_of
 from scuff.kernels.triton_gpu.launching import blocks, launch
 
 DEGREE = tl.constexpr(math.pi / 180.0)
-MANY_TAPS = 32  # from here on, rows share what they load
+MANY_TAPS = 32  # from here on, rows share what they load; along columns they always do
 
 
 @triton.jit
-def _pad_kernel(x, rows, columns, out, height, width, tall, wide, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
-    plane = tl.program_id(0).to(tl.int64)
-    i = tl.program_id(1) * ROWS + tl.arange(0, ROWS)[:, None]
-    j = tl.program_id(2) * COLUMNS + tl.arange(0, COLUMNS)[None, :]
-    row, column = tl.load(rows + i, mask=i < tall, other=0), tl.load(columns + j, mask=j < wide, other=0)
-    inside = (i < tall) & (j < wide)
-    value = tl.load(x + plane * height * width + row * width + column, mask=inside, other=0)
-    tl.store(out + plane * tall * wide + i * wide + j, value, mask=inside)
+def _pad_kernel(x, columns, out, width, wide, COLUMNS: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    j = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
+    column = tl.load(columns + j, mask=j < wide, other=0)
+    tl.store(out + row * wide + j, tl.load(x + row * width + column, mask=j < wide, other=0), mask=j < wide)
 
 
-def _padded(x: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
-    """x[:, :, rows][..., columns], in one pass."""
-    x, (n, channels, height, width) = x.contiguous(), x.shape
-    tall, wide = len(rows), len(columns)
-    if (tall, wide) == (height, width):
-        return x
-    out = torch.empty(n, channels, tall, wide, dtype=x.dtype, device=x.device)
-    across = min(256, triton.next_power_of_2(wide))
-    return launch(
-        _pad_kernel, (n * channels, blocks(tall, 8), blocks(wide, across)), out,
-        x, rows, columns, out, height, width, tall, wide, ROWS=8, COLUMNS=across,
-    )  # fmt: skip
+def _padded(x: Tensor, columns: Tensor) -> Tensor:
+    """x[..., columns], for what reads each column very often."""
+    wide = len(columns)
+    out = torch.empty(*x.shape[:-1], wide, dtype=x.dtype, device=x.device)
+    lanes = min(256, triton.next_power_of_2(wide))
+    grid = (x.shape[:-1].numel(), blocks(wide, lanes))
+    return launch(_pad_kernel, grid, out, x, columns, out, x.shape[-1], wide, COLUMNS=lanes)
+
+
+@triton.jit
+def _lanes(width, COLUMNS: tl.constexpr):
+    """The columns of a program, those beyond the last one standing for it, and which of them there are.
+
+    A compiler that sees neighbours here would give each thread four of them. Their loads would not coalesce then.
+    """
+    column = tl.program_id(2) * COLUMNS + tl.arange(0, COLUMNS)
+    return tl.minimum(column, width - 1), column < width
+
+
+@triton.jit
+def _read(x, rows, row, width, column):
+    """A row of the padded image, at some columns of the image itself."""
+    return tl.load(x + tl.load(rows + row).to(tl.int32) * width + column).to(tl.float32)
+
+
+@triton.jit
+def _add_shift(x, rows, row, last, width, column, weight, a, b, c, d):
+    """One tap to the sums of four rows, none of them beyond the last one."""
+    a = tl.fma(weight, _read(x, rows, tl.minimum(row, last), width, column), a)
+    b = tl.fma(weight, _read(x, rows, tl.minimum(row + 1, last), width, column), b)
+    c = tl.fma(weight, _read(x, rows, tl.minimum(row + 2, last), width, column), c)
+    d = tl.fma(weight, _read(x, rows, tl.minimum(row + 3, last), width, column), d)
+    return a, b, c, d
 
 
 @triton.jit
 def _correlate_kernel(
-    padded, dy, dx, weights, out, channels, height, width, tall, wide, taps, shared, weight_step,
-    ROUNDING: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
+    x, rows, columns, dy, dx, weights, out, channels, height, width, taps, list_step, weight_step,
+    ROUNDING: tl.constexpr, COLUMNS: tl.constexpr,
 ):  # fmt: skip
-    plane = tl.program_id(0).to(tl.int64)
-    list_start = tl.where(shared, 0, plane // channels * taps)
+    """A program makes eight rows: where a tap finds its columns is looked up once for all of them."""
+    plane, top = tl.program_id(0).to(tl.int64), tl.program_id(1) * 8
+    column, inside = _lanes(width, COLUMNS)
+    dy += plane // channels * list_step
+    dx += plane // channels * list_step
     weights += plane // channels * weight_step
-    row = tl.program_id(1) * ROWS + tl.arange(0, ROWS)[:, None]
-    column = tl.program_id(2) * COLUMNS + tl.arange(0, COLUMNS)[None, :]
-    inside = (row < height) & (column < width)
-    source = padded + plane * tall * wide + row * wide + column
-    total = tl.zeros((ROWS, COLUMNS), tl.float32)
+    x += plane * height * width
+    a = tl.zeros((COLUMNS,), tl.float32)
+    b, c, d, e, f, g, h = a, a, a, a, a, a, a
     for t in range(taps):
-        shift = tl.load(dy + list_start + t) * wide + tl.load(dx + list_start + t)
-        value = tl.load(source + shift, mask=inside, other=0).to(tl.float32)
-        total = tl.fma(tl.broadcast_to(tl.load(weights + t), (ROWS, COLUMNS)), value, total)
-    if ROUNDING == "nearest":
-        total = tl.floor(total + 0.5)
-    elif ROUNDING == "imagemagick":
-        total = tl.floor(tl.div_rn(tl.floor(257.0 * total + 0.5), tl.zeros_like(total) + 257.0))
-    out += plane * height * width + row * width + column
+        down = tl.load(dy + t)
+        from_column = tl.load(columns + column + tl.load(dx + t)).to(tl.int32)
+        weight, row, last = tl.broadcast_to(tl.load(weights + t), (COLUMNS,)), top + down, height - 1 + down
+        a, b, c, d = _add_shift(x, rows, row, last, width, from_column, weight, a, b, c, d)
+        e, f, g, h = _add_shift(x, rows, row + 4, last, width, from_column, weight, e, f, g, h)
+    out += plane * height * width
+    _store_rows(out, top, column, inside, height, width, a, b, c, d, ROUNDING)
+    _store_rows(out, top + 4, column, inside, height, width, e, f, g, h, ROUNDING)
+
+
+@triton.jit
+def _store_rows(out, row, column, inside, height, width, a, b, c, d, ROUNDING: tl.constexpr):
+    row = tl.zeros_like(column) + row
+    _store(out + row * width + column, a, inside & (row < height), ROUNDING)
+    _store(out + (row + 1) * width + column, b, inside & (row + 1 < height), ROUNDING)
+    _store(out + (row + 2) * width + column, c, inside & (row + 2 < height), ROUNDING)
+    _store(out + (row + 3) * width + column, d, inside & (row + 3 < height), ROUNDING)
+
+
+@triton.jit
+def _store(at, total, inside, ROUNDING: tl.constexpr):
     if ROUNDING == "none":
-        tl.store(out, total, mask=inside)
+        tl.store(at, total, mask=inside)
     else:
-        tl.store(out, tl.minimum(tl.maximum(total, 0.0), 255.0).to(tl.int32).to(tl.uint8), mask=inside)
+        if ROUNDING == "nearest":
+            level = tl.floor(total + 0.5)
+        else:  # ImageMagick's
+            level = tl.floor(tl.div_rn(tl.floor(257.0 * total + 0.5), tl.zeros_like(total) + 257.0))
+        tl.store(at, tl.minimum(tl.maximum(level, 0.0), 255.0).to(tl.int32).to(tl.uint8), mask=inside)
 
 
 @triton.jit
@@ -81,35 +117,25 @@ def _add_tap(weights, value, a, b, c, d, COLUMNS: tl.constexpr):
 
 
 @triton.jit
-def _store_rows(out, row, inside, height, width, a, b, c, d):
-    tl.store(out + row * width, a, mask=inside & (row < height))
-    tl.store(out + (row + 1) * width, b, mask=inside & (row + 1 < height))
-    tl.store(out + (row + 2) * width, c, mask=inside & (row + 2 < height))
-    tl.store(out + (row + 3) * width, d, mask=inside & (row + 3 < height))
-
-
-@triton.jit
-def _dense_kernel(
-    padded, table, out, height, width, tall, wide, reach, across, COLUMNS: tl.constexpr
-):  # fmt: skip
+def _dense_kernel(x, rows, table, out, height, width, wide, reach, across, COLUMNS: tl.constexpr):
     """One warp makes eight rows: a value is loaded once and serves all of them, each with a weight of its own.
 
     Every sum still meets its taps row by row, from the left. Where one has no tap, its weight is 0 and changes nothing.
     """
     plane, top = tl.program_id(0).to(tl.int64), tl.program_id(1) * 8
-    column = tl.program_id(2) * COLUMNS + tl.arange(0, COLUMNS)
+    column, inside = _lanes(width, COLUMNS)
+    x += plane * height * wide
     a = tl.zeros((COLUMNS,), tl.float32)
     b, c, d, e, f, g, h = a, a, a, a, a, a, a
-    source = padded + (plane * tall + top) * wide + tl.minimum(column, width - 1)
-    for y in range(tl.minimum(reach + 7, tall - top)):
-        for x in range(across):
-            value, weights = tl.load(source + (y * wide + x)), table + (y * across + x) * 8
+    for y in range(tl.minimum(reach + 7, height + reach - 1 - top)):
+        source = x + tl.load(rows + top + y) * wide
+        for shift in range(across):
+            value, weights = tl.load(source + shift + column), table + (y * across + shift) * 8
             a, b, c, d = _add_tap(weights, value, a, b, c, d, COLUMNS)
             e, f, g, h = _add_tap(weights + 4, value, e, f, g, h, COLUMNS)
-    out += plane * height * width + column
-    row = tl.zeros_like(column) + top
-    _store_rows(out, row, column < width, height, width, a, b, c, d)
-    _store_rows(out, row + 4, column < width, height, width, e, f, g, h)
+    out += plane * height * width
+    _store_rows(out, top, column, inside, height, width, a, b, c, d, "none")
+    _store_rows(out, top + 4, column, inside, height, width, e, f, g, h, "none")
 
 
 @triton.jit
@@ -157,23 +183,24 @@ def smear_bytes(levels: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: T
 def _correlate(
     rounding: str, x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor
 ) -> Tensor:
-    n, channels, height, width = x.shape
+    x, (n, channels, height, width) = x.contiguous(), x.shape
     if weights.stride() != (0, 1):
         weights = weights.contiguous()
-    padded = _padded(x, rows, columns)
-    tall, wide = padded.shape[-2:]
     out = torch.empty(x.shape, dtype=torch.float32 if rounding == "none" else torch.uint8, device=x.device)
-    tile, lanes, taps = 8, min(256, triton.next_power_of_2(width)), dy.shape[1]
-    reach, across = tall - height + 1, wide - width + 1
-    if rounding == "none" and dy.shape[0] == 1 and taps >= MANY_TAPS and 2 * taps > reach * across and reach > 1:
+    lanes, taps = min(256, triton.next_power_of_2(width)), dy.shape[1]
+    grid = (n * channels, blocks(height, 8), blocks(width, lanes))
+    reach, across = len(rows) - height + 1, len(columns) - width + 1
+    is_dense = 2 * taps > reach * across and reach > 1 and (across == 1 or taps >= MANY_TAPS)
+    if rounding == "none" and dy.shape[0] == 1 and is_dense:
+        padded = x if across == 1 else _padded(x, columns)
         return launch(
-            _dense_kernel, (n * channels, blocks(height, 8), blocks(width, lanes)), out,
-            padded, _dense_table(dy, dx, weights, reach, across), out, height, width, tall, wide, reach, across,
+            _dense_kernel, grid, out,
+            padded, rows, _dense_table(dy, dx, weights, reach, across), out, height, width, len(columns), reach, across,
             COLUMNS=lanes, num_warps=1,
         )  # fmt: skip
+    steps = [taps if dy.shape[0] > 1 else 0, weights.stride(0) if weights.shape[0] > 1 else 0]
     return launch(
-        _correlate_kernel, (n * channels, blocks(height, tile), blocks(width, lanes)), out,
-        padded, dy.contiguous(), dx.contiguous(), weights, out,
-        channels, height, width, tall, wide, taps, dy.shape[0] == 1, weights.stride(0) if weights.shape[0] > 1 else 0,
-        ROUNDING=rounding, ROWS=tile, COLUMNS=lanes,
+        _correlate_kernel, grid, out,
+        x, rows, columns, dy.contiguous(), dx.contiguous(), weights, out, channels, height, width, taps, *steps,
+        ROUNDING=rounding, COLUMNS=lanes, num_warps=max(1, lanes // 128),
     )  # fmt: skip

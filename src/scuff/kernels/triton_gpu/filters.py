@@ -10,7 +10,7 @@ from torch import Tensor
 from scuff.kernels.dispatch import KERNELS, kernel
 from scuff.kernels.triton_gpu.launching import blocks, launch
 
-LANES = 256
+LANES, STRIP = 256, 32
 
 
 @triton.jit
@@ -85,7 +85,7 @@ def resample(x: Tensor, rows: Tensor, row_shares: Tensor, columns: Tensor, colum
 
 
 @triton.jit
-def _fold(at, last, period, EDGE: tl.constexpr):
+def folded(at, last, period, EDGE: tl.constexpr):
     """Coordinates into the image; see the reference."""
     beyond = tl.abs(at + EDGE)
     beyond = beyond - period * tl.floor(tl.div_rn(beyond, period))
@@ -124,8 +124,8 @@ def _sample_kernel(
         y = tl.minimum(tl.maximum(y, -1.0), height * 1.0)
         z = tl.minimum(tl.maximum(z, -1.0), width * 1.0)
     else:
-        y = _fold(y, (height - 1) * 1.0, tall_period, EDGE)
-        z = _fold(z, (width - 1) * 1.0, wide_period, EDGE)
+        y = folded(y, (height - 1) * 1.0, tall_period, EDGE)
+        z = folded(z, (width - 1) * 1.0, wide_period, EDGE)
     top, left = tl.floor(y).to(tl.int32), tl.floor(z).to(tl.int32)
     down, across = y - top.to(tl.float32), z - left.to(tl.float32)
     for c in range(channels):
@@ -183,19 +183,31 @@ def mirrored(at, length):
 
 
 @triton.jit
-def _box_mean_kernel(pixels, sizes, out, channels, height, width, LANES: tl.constexpr):
-    plane = tl.program_id(1).to(tl.int64)
-    at = tl.program_id(0) * LANES + tl.arange(0, LANES)
-    i, j = at // width, at % width
+def _line_sum(line, j, width, size):
+    """Of `size` pixels of a line about columns j."""
+    total = tl.zeros_like(j)
+    for x in range(size):
+        total += tl.load(line + mirrored(j + x - size // 2, width)).to(tl.int32)
+    return total
+
+
+@triton.jit
+def _box_mean_kernel(pixels, sizes, out, channels, height, width, STRIP: tl.constexpr, LANES: tl.constexpr):
+    """Lanes walk down their columns, where a box gains a line and loses one: 2 size reads for a pixel, not size^2."""
+    plane, top = tl.program_id(0).to(tl.int64), tl.program_id(2) * STRIP
+    j = tl.program_id(1) * LANES + tl.arange(0, LANES)
     size = tl.load(sizes + plane // channels)
     pixels += plane * height * width
+    out += plane * height * width
     total = tl.zeros((LANES,), tl.int32)
-    for y in range(size):
-        row = mirrored(i + y - size // 2, height) * width
-        for x in range(size):
-            total += tl.load(pixels + row + mirrored(j + x - size // 2, width)).to(tl.int32)
-    mean = (2 * total + size * size) // (2 * size * size)
-    tl.store(out + plane * height * width + at, mean.to(tl.uint8), mask=at < height * width)
+    for line in range(top - size // 2, top - size // 2 + size - 1):
+        total += _line_sum(pixels + mirrored(line, height) * width, j, width, size)
+    for i in range(top, tl.minimum(top + STRIP, height)):
+        line = i - size // 2
+        total += _line_sum(pixels + mirrored(line + size - 1, height) * width, j, width, size)
+        mean = (2 * total + size * size) // (2 * size * size)
+        tl.store(out + i * width + j, mean.to(tl.uint8), mask=j < width)
+        total -= _line_sum(pixels + mirrored(line, height) * width, j, width, size)
 
 
 @kernel
@@ -204,8 +216,10 @@ def box_mean(pixels: Tensor, size: Tensor, largest: int) -> Tensor:
     if largest > min(height, width):  # mirror images of mirror images
         return KERNELS["reference", "box_mean"](pixels, size, largest)
     out = torch.empty_like(pixels)
-    grid = (blocks(height * width, LANES), n * channels)
-    return launch(_box_mean_kernel, grid, out, pixels, size.contiguous(), out, channels, height, width, LANES=LANES)
+    return launch(
+        _box_mean_kernel, (n * channels, blocks(width, LANES), blocks(height, STRIP)), out,
+        pixels, size.contiguous(), out, channels, height, width, STRIP=STRIP, LANES=LANES,
+    )  # fmt: skip
 
 
 @triton.jit

@@ -50,12 +50,14 @@ def sum_levels(pixels: Tensor) -> Tensor:
 
 @triton.jit
 def _scaled(level, grey, factor):
+    """Truncated."""
     scaled = grey.to(tl.float32) + factor * (level - grey).to(tl.float32)
-    return tl.minimum(tl.maximum(scaled, 0.0), 255.0).to(tl.int32)  # truncated
+    return tl.minimum(tl.maximum(scaled, 0.0), 255.0).to(tl.int32)
 
 
 @triton.jit
-def _mixed(level, grey, share):
+def mixed_with_grey(level, grey, share):
+    """Rounded to the nearest level."""
     mixed = level.to(tl.float32) + share * (grey - level).to(tl.float32)
     return tl.minimum(tl.maximum(tl.floor(mixed + 0.5), 0.0), 255.0).to(tl.int32)
 
@@ -71,7 +73,8 @@ def _mix_kernel(pixels, shares, out, size, SCALE: tl.constexpr, LANES: tl.conste
     if SCALE:
         red, green, blue = _scaled(red, grey, share), _scaled(green, grey, share), _scaled(blue, grey, share)
     else:
-        red, green, blue = _mixed(red, grey, share), _mixed(green, grey, share), _mixed(blue, grey, share)
+        red, green = mixed_with_grey(red, grey, share), mixed_with_grey(green, grey, share)
+        blue = mixed_with_grey(blue, grey, share)
     store_colour(out + start, size, at, at < size, red, green, blue)
 
 

@@ -90,3 +90,51 @@ def resize_lines(pixels: Tensor, plans: Sequence[Plan]) -> Tensor:
             *weights.stride(), DOWN=axis == 2, ROWS=ROWS, COLUMNS=COLUMNS,
         )  # fmt: skip
     return out
+
+
+@triton.jit
+def _two_rows(pixels, row, below, column, share, share_below, inside):
+    """The mixture of two pixels of a column, as a share of 255."""
+    upper = tl.load(pixels + row + column, mask=inside, other=0).to(tl.float32)
+    lower = tl.load(pixels + below + column, mask=inside, other=0).to(tl.float32)
+    whole = tl.zeros_like(upper) + 255.0
+    return share * tl.div_rn(upper, whole) + share_below * tl.div_rn(lower, whole)
+
+
+@triton.jit
+def _pairs_kernel(
+    pixels, rows, row_weights, columns, column_weights, out, channels, height, width, tall, wide,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr,
+):  # fmt: skip
+    """Both axes at once: four reads, and nothing between them goes to memory."""
+    plane, i, j = tile(tall, ROWS, COLUMNS)
+    image, inside = plane // channels, (i < tall) & (j < wide)
+    down, across = image * tall + i, image * wide + j
+    row, column = tl.load(rows + down, mask=i < tall, other=0), tl.load(columns + across, mask=j < wide, other=0)
+    below, right = tl.minimum(row + 1, height - 1) * width, tl.minimum(column + 1, width - 1)
+    row, column = tl.minimum(row, height - 1) * width, tl.minimum(column, width - 1)
+    share = tl.load(row_weights + 2 * down, mask=i < tall, other=0.0)
+    share_below = tl.load(row_weights + 2 * down + 1, mask=i < tall, other=0.0)
+    pixels += plane * height * width
+    value = tl.load(column_weights + 2 * across, mask=j < wide, other=0.0) * _two_rows(
+        pixels, row, below, column, share, share_below, inside
+    )
+    value += tl.load(column_weights + 2 * across + 1, mask=j < wide, other=0.0) * _two_rows(
+        pixels, row, below, right, share, share_below, inside
+    )
+    level = (tl.minimum(tl.maximum(value, 0.0), 1.0) * 255.0 + 0.5).to(tl.int32).to(tl.uint8)
+    tl.store(out + plane * tall * wide + i * wide + j, level, mask=inside)
+
+
+@kernel
+def mix_byte_windows(
+    pixels: Tensor, rows: Tensor, row_weights: Tensor, columns: Tensor, column_weights: Tensor
+) -> Tensor:
+    pixels, (n, channels, height, width) = pixels.contiguous(), pixels.shape
+    tall, wide = rows.shape[1], columns.shape[1]
+    plans = (plan.contiguous() for plan in (rows, row_weights, columns, column_weights))
+    out = torch.empty(n, channels, tall, wide, dtype=torch.uint8, device=pixels.device)
+    return launch(
+        _pairs_kernel, tiles(n * channels, tall, wide), out,
+        pixels, *plans, out, channels, height, width, tall, wide, ROWS=ROWS, COLUMNS=COLUMNS,
+    )  # fmt: skip

@@ -1,6 +1,8 @@
-"""What is drawn: polygons and lines; Canny's edges, and distances to them. All equal to the reference's."""
+"""What is drawn: polygons, cells and lines; Canny's edges, and distances to them. All equal to the reference's."""
 
 from __future__ import annotations
+
+import math
 
 import torch
 import triton
@@ -8,6 +10,7 @@ import triton.language as tl
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
+from scuff.kernels.reference.functions import sine_and_cosine
 from scuff.kernels.reference.shapes import DIAGONAL, KNIGHT
 from scuff.kernels.triton_gpu.launching import blocks, launch
 
@@ -72,6 +75,30 @@ def count_discs(rows: Tensor, columns: Tensor, radii: Tensor, height: int, width
 
 
 @triton.jit
+def _cells_kernel(sines, cosines, size, hidden, out, cells, height, width, LANES: tl.constexpr):
+    image, count = tl.program_id(1).to(tl.int64), height * width
+    at = tl.program_id(0) * LANES + tl.arange(0, LANES)
+    r, c = (at // width).to(tl.float32), (at % width).to(tl.float32)
+    sine, cosine, side = tl.load(sines + image), tl.load(cosines + image), tl.zeros_like(r) + tl.load(size + image)
+    a, b = tl.div_rn(cosine * r + sine * c, side), tl.div_rn(cosine * c - sine * r, side)
+    black = ((tl.floor(a).to(tl.int32) + tl.floor(b).to(tl.int32)) & 1) == 0
+    place = (a.to(tl.int32) + cells // 2) * cells + b.to(tl.int32) + cells // 2
+    covers = tl.load(hidden + image * cells * cells + place, mask=black & (at < count), other=0)
+    tl.store(out + image * count + at, covers, mask=at < count)
+
+
+@kernel
+def hidden_cells(angle: Tensor, size: Tensor, hidden: Tensor, height: int, width: int) -> Tensor:
+    out = torch.empty(angle.shape[0], height, width, dtype=torch.bool, device=angle.device)
+    turns = (turn.contiguous() for turn in sine_and_cosine(angle))
+    return launch(
+        _cells_kernel, (blocks(height * width, LANES), angle.shape[0]), out,
+        *turns, size.contiguous(), hidden.contiguous().view(torch.uint8), out.view(torch.uint8),
+        hidden.shape[-1], height, width, LANES=LANES,
+    )  # fmt: skip
+
+
+@triton.jit
 def _draw_kernel(pixels, ends, out, channels, height, width, count, level, TILE: tl.constexpr):
     """A program holds one tile of one plane and draws the lines that may touch it."""
     plane = tl.program_id(0).to(tl.int64)
@@ -109,83 +136,114 @@ def draw_lines(pixels: Tensor, ends: Tensor, level: float) -> Tensor:
 
 
 @triton.jit
-def _flood_kernel(weak, kept, height, width, LANES: tl.constexpr):
-    """`kept` is padded by one pixel; rounds repeat until a whole sweep adds no pixel."""
-    size = height * width
-    wide = width + 2
-    weak += tl.program_id(0).to(tl.int64) * size
-    kept += tl.program_id(0).to(tl.int64) * (height + 2) * wide
+def _flood_kernel(weak, strong, kept, height, width, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """One program for each image: rounds repeat until a whole sweep adds no pixel.
+
+    Beyond the border stands the pixel before it, itself a neighbour or the pixel in question: that adds nothing.
+    """
+    image = tl.program_id(0).to(tl.int64) * height * width
+    weak += image
+    kept += image
+    for top in range(0, height, ROWS):
+        for left in range(0, width, COLUMNS):
+            i, j = top + tl.arange(0, ROWS)[:, None], left + tl.arange(0, COLUMNS)[None, :]
+            at, inside = i * width + j, (i < height) & (j < width)
+            sure = tl.load(weak + at, mask=inside, other=0) & tl.load(strong + image + at, mask=inside, other=0)
+            tl.store(kept + at, sure, mask=inside)
+    tl.debug_barrier()  # what follows must see what was stored here
     added = 1
     while added > 0:
-        fresh = tl.zeros((LANES,), tl.int32)
-        for start in range(0, size, LANES):
-            p = start + tl.arange(0, LANES)
-            inside = p < size
-            at = (p // width + 1) * wide + p % width + 1
-            mine = tl.load(kept + at, mask=inside, other=1)
-            open_ = inside & (mine == 0) & (tl.load(weak + p, mask=inside, other=0) != 0)
-            near = tl.load(kept + at - wide - 1, mask=open_, other=0) | tl.load(kept + at - wide, mask=open_, other=0)
-            near |= tl.load(kept + at - wide + 1, mask=open_, other=0) | tl.load(kept + at - 1, mask=open_, other=0)
-            near |= tl.load(kept + at + 1, mask=open_, other=0) | tl.load(kept + at + wide - 1, mask=open_, other=0)
-            near |= tl.load(kept + at + wide, mask=open_, other=0) | tl.load(kept + at + wide + 1, mask=open_, other=0)
-            grow = open_ & (near != 0)
-            tl.store(kept + at, grow.to(tl.uint8), mask=grow)
-            fresh += grow.to(tl.int32)
-            tl.debug_barrier()  # the next tile and the next round must see what was stored here
-        added = tl.sum(fresh, axis=0)
+        added = 0
+        for top in range(0, height, ROWS):
+            for left in range(0, width, COLUMNS):
+                i, j = top + tl.arange(0, ROWS)[:, None], left + tl.arange(0, COLUMNS)[None, :]
+                at, inside = i * width + j, (i < height) & (j < width)
+                is_open = (tl.load(weak + at, mask=inside, other=0) > tl.load(kept + at, mask=inside, other=1)) & inside
+                if tl.max(tl.max(is_open.to(tl.int32), axis=1), axis=0) > 0:
+                    above, below = tl.maximum(i - 1, 0) * width, tl.minimum(i + 1, height - 1) * width
+                    before, after = tl.maximum(j - 1, 0), tl.minimum(j + 1, width - 1)
+                    near = _kept_beside(kept + above, before, j, after, is_open)
+                    near |= _kept_beside(kept + i * width, before, j, after, is_open)
+                    near |= _kept_beside(kept + below, before, j, after, is_open)
+                    tl.store(kept + at, near, mask=near != 0)
+                    added += tl.max(tl.max(near.to(tl.int32), axis=1), axis=0)
+                    tl.debug_barrier()  # the next tile and the next round must see it
+
+
+@triton.jit
+def _kept_beside(row, before, here, after, is_open):
+    """Whether one of three pixels of a row is kept."""
+    near = tl.load(row + before, mask=is_open, other=0) | tl.load(row + here, mask=is_open, other=0)
+    return near | tl.load(row + after, mask=is_open, other=0)
 
 
 @kernel
 def link_edges(weak: Tensor, strong: Tensor) -> Tensor:
     n, height, width = weak.shape
-    kept = torch.nn.functional.pad((weak & strong).to(torch.uint8), (1, 1, 1, 1)).contiguous()
-    if weak.numel():
-        with torch.cuda.device_of(weak):
-            _flood_kernel[(n,)](weak.to(torch.uint8).contiguous(), kept, height, width, LANES=2048)
-    return kept[:, 1:-1, 1:-1] != 0
+    kept = torch.empty(weak.shape, dtype=torch.uint8, device=weak.device)
+    given = (edges.contiguous().view(torch.uint8) for edges in (weak, strong))
+    lanes = min(256, triton.next_power_of_2(width))
+    return launch(
+        _flood_kernel, (n,), kept, *given, kept, height, width, ROWS=2048 // lanes, COLUMNS=lanes, num_warps=16
+    ).view(torch.bool)
 
 
 @triton.jit
-def _nearer(best, at, across, down, step):
-    """The least of `best` and of four neighbours, up or down and left or right, each a step farther."""
-    best = tl.minimum(best, tl.load(at - down - across) + step)
-    best = tl.minimum(best, tl.load(at - down + across) + step)
-    best = tl.minimum(best, tl.load(at + down - across) + step)
-    return tl.minimum(best, tl.load(at + down + across) + step)
+def _larger(a, b):
+    return tl.maximum(a, b)
 
 
 @triton.jit
-def _chamfer_kernel(distance, height, width, DIAGONAL: tl.constexpr, KNIGHT: tl.constexpr, LANES: tl.constexpr):
-    """`distance` is padded by two pixels; rounds repeat until a whole sweep changes none, whatever the order within."""
-    size, wide = height * width, width + 4
-    distance += tl.program_id(0).to(tl.int64) * (height + 4) * wide
-    changed = 1
-    while changed > 0:
-        fresh = tl.zeros((LANES,), tl.int32)
-        for start in range(0, size, LANES):
-            p = start + tl.arange(0, LANES)
-            q = tl.minimum(p, size - 1)
-            at = distance + (q // width + 2) * wide + q % width + 2
-            own = tl.load(at)
-            best = tl.minimum(tl.minimum(own, tl.load(at - 1) + 1.0), tl.load(at + 1) + 1.0)
-            best = tl.minimum(tl.minimum(best, tl.load(at - wide) + 1.0), tl.load(at + wide) + 1.0)
-            best = _nearer(best, at, 1, wide, DIAGONAL)
-            best = _nearer(_nearer(best, at, 2, wide, KNIGHT), at, 1, 2 * wide, KNIGHT)
-            tl.store(at, best, mask=p < size)
-            fresh += (best < own).to(tl.int32)
-        tl.debug_barrier()  # the next round must see what was stored here
-        changed = tl.max(fresh, axis=0)
+def _across_kernel(edges, out, rows, width, most, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """How far the nearest edge in the same row is, at most `most`: the last one on the way from either end."""
+    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)[:, None]
+    column = tl.arange(0, COLUMNS)[None, :] + tl.zeros((ROWS, 1), tl.int32)
+    inside = (row < rows) & (column < width)
+    is_edge = tl.load(edges + row * width + column, mask=inside, other=0) != 0
+    before = column - tl.associative_scan(tl.where(is_edge, column, -COLUMNS - most), 1, _larger)
+    after = -tl.associative_scan(tl.where(is_edge, -column, -COLUMNS - most), 1, _larger, reverse=True) - column
+    nearest = tl.minimum(tl.minimum(before, after), most)
+    tl.store(out + row * width + column, nearest.to(tl.float32), mask=inside)
+
+
+@triton.jit
+def _chamfer_kernel(
+    across, out, height, width, most, cap, DIAGONAL: tl.constexpr, KNIGHT: tl.constexpr, COLUMNS: tl.constexpr
+):  # fmt: skip
+    """The least over the nearest edges of all rows within reach, two rows at a time, up and down.
+
+    A way of the chamfer takes steps of two kinds: knight's moves, and those that lie in the longer direction or on the
+    diagonal, whichever side of the knight's the way is. So its length is the larger of two sums, `straight` and
+    `slanted`; all of them exact, being whole multiples of 2**-19 below 32. Beyond the border stands the last row, which
+    is nearer than it seems here: that makes nothing nearer.
+    """
+    i, j = tl.program_id(1), tl.program_id(2) * COLUMNS + tl.arange(0, COLUMNS)
+    image, inside = tl.program_id(0).to(tl.int64) * height * width, j < width
+    across += image + j
+    best = tl.minimum(tl.load(across + i * width, mask=inside, other=0.0), cap)
+    for k in range(1, most):
+        above = tl.load(across + tl.maximum(i - k, 0) * width, mask=inside, other=0.0)
+        below = tl.load(across + tl.minimum(i + k, height - 1) * width, mask=inside, other=0.0)
+        near, down = tl.minimum(above, below), k * 1.0
+        longer, shorter = tl.maximum(near, down), tl.minimum(near, down)
+        straight = longer + (KNIGHT - 2.0) * shorter
+        slanted = (KNIGHT - DIAGONAL) * longer + (2.0 * DIAGONAL - KNIGHT) * shorter
+        best = tl.minimum(best, tl.maximum(straight, slanted))
+    tl.store(out + image + i * width + j, best, mask=inside)
 
 
 @kernel
 def chamfer_distance(edges: Tensor, cap: float) -> Tensor:
-    n, height, width = edges.shape
-    distance = torch.full((n, height + 4, width + 4), cap, device=edges.device)
-    inner = distance[:, 2 : height + 2, 2 : width + 2]
-    inner.masked_fill_(edges, 0.0)
-    if edges.numel():
-        launch(
-            _chamfer_kernel, (n,), distance,
-            distance, height, width, DIAGONAL=DIAGONAL, KNIGHT=KNIGHT, LANES=2048, num_warps=16,
-        )  # fmt: skip
-    return inner.contiguous()
+    edges, (n, height, width) = edges.contiguous().view(torch.uint8), edges.shape
+    across, out = (torch.empty(edges.shape, device=edges.device) for _ in range(2))
+    most, wide = math.ceil(cap), triton.next_power_of_2(width)
+    rows = max(1, 1024 // wide)
+    launch(
+        _across_kernel, (blocks(n * height, rows),), across,
+        edges, across, n * height, width, most, ROWS=rows, COLUMNS=wide,
+    )  # fmt: skip
+    lanes = min(256, wide)
+    return launch(
+        _chamfer_kernel, (n, height, blocks(width, lanes)), out,
+        across, out, height, width, most, float(cap), DIAGONAL=DIAGONAL, KNIGHT=KNIGHT, COLUMNS=lanes,
+    )  # fmt: skip

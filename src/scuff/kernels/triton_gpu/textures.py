@@ -10,10 +10,10 @@ from torch import Tensor
 from scuff.kernels.constants import constant
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.reference.textures import cell_points
-from scuff.kernels.triton_gpu.functions import powers_of, sines_of
+from scuff.kernels.triton_gpu.functions import angles_of, powers_of, sines_of
 from scuff.kernels.triton_gpu.launching import blocks, launch
 
-LANES = 256
+LANES, MANY = 256, 1024
 
 
 @triton.jit
@@ -31,6 +31,47 @@ def _place(width, LANES: tl.constexpr):
     """Which pixels a program makes, and their rows and columns."""
     at = tl.program_id(1) * LANES + tl.arange(0, LANES)
     return at, (at // width).to(tl.float32), (at % width).to(tl.float32)
+
+
+@triton.jit
+def _add_kernel(x, field, out, scale, channels, size, image_step, channel_step, LANES: tl.constexpr):
+    image = tl.program_id(0).to(tl.int64)
+    at = tl.program_id(1) * LANES + tl.arange(0, LANES)
+    field += image * image_step + at
+    for c in range(channels):
+        here = (image * channels + c) * size + at
+        value = tl.load(x + here, mask=at < size, other=0.0)
+        share = scale * tl.load(field + c * channel_step, mask=at < size, other=0.0)
+        tl.store(out + here, value + share, mask=at < size)
+
+
+@kernel
+def add_field(x: Tensor, field: Tensor, scale: float) -> Tensor:
+    x, (n, channels, height, width) = x.contiguous(), x.shape
+    out, field, size = torch.empty_like(x), field.contiguous(), height * width
+    steps = (size, 0) if field.ndim == 3 else (channels * size, size)
+    return launch(
+        _add_kernel, (n, blocks(size, MANY)), out, x, field, out, float(scale), channels, size, *steps, LANES=MANY
+    )
+
+
+@triton.jit
+def _rings_kernel(centre, petals, sway, spacing, out, height, width, LANES: tl.constexpr):
+    image = tl.program_id(0).to(tl.int64)
+    at, row, column = _place(width, LANES)
+    dy, dx = row - tl.load(centre + 2 * image), column - tl.load(centre + 2 * image + 1)
+    angle = angles_of(dx.to(tl.float64), dy.to(tl.float64)).to(tl.float32)
+    distance = tl.sqrt_rn(dy * dy + dx * dx) + tl.load(sway + image) * _sine(tl.load(petals + image) * angle)
+    turns = tl.div_rn(distance, tl.maximum(tl.zeros_like(distance) + tl.load(spacing + image), 1e-6))
+    tl.store(out + image * height * width + at, turns - tl.floor(turns) - 0.5, mask=at < height * width)
+
+
+@kernel
+def ring_waves(centre: Tensor, petals: Tensor, sway: Tensor, spacing: Tensor, height: int, width: int) -> Tensor:
+    out = torch.empty(centre.shape[0], height, width, device=centre.device)
+    given = (numbers.contiguous() for numbers in (centre, petals, sway, spacing))
+    grid = (centre.shape[0], blocks(height * width, LANES))
+    return launch(_rings_kernel, grid, out, *given, out, height, width, LANES=LANES)
 
 
 @triton.jit

@@ -1,4 +1,4 @@
-"""Pixels read elsewhere: between pixels, by splines, through drops of glass."""
+"""Pixels read elsewhere: between pixels, through drops of glass."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from scuff.kernels.triton_gpu.filters import mix
 from scuff.kernels.triton_gpu.launching import blocks, launch
 
 LANES = 512
-SPLINE_LANES, PLANES = 256, 4  # four planes side by side, so that one load fetches a tap of all of them
-STRIP = 256  # pixels of a drop that a program bends at a time
+STRIP = 1024  # pixels of a drop that a program bends at a time
 BORDERS = {"zeros": 0, "edge": 1, "mirror": 2, "reflect": 3}
 
 
@@ -129,63 +128,6 @@ def project(pixels: Tensor, matrix: Tensor, extent: Tensor, height: int, width: 
 
 
 @triton.jit
-def _cubic_weights(t):
-    """See the reference."""
-    near = 1.0 - t
-    a, b = near * near * near * (1.0 / 6.0), 2.0 / 3.0 - t * t * (1.0 - 0.5 * t)
-    return a, b, 2.0 / 3.0 - near * near * (1.0 - 0.5 * near), t * t * t * (1.0 / 6.0)
-
-
-@triton.jit
-def _mix(at, inside, a, b, c, d, PLANES: tl.constexpr):
-    """Four taps along a row."""
-    mixed = a * tl.load(at, mask=inside, other=0.0) + b * tl.load(at + PLANES, mask=inside, other=0.0)
-    at += 2 * PLANES
-    return mixed + c * tl.load(at, mask=inside, other=0.0) + d * tl.load(at + PLANES, mask=inside, other=0.0)
-
-
-@triton.jit
-def _sum_reads_kernel(
-    source, rows, columns, weights, out, planes, count, sets, tall, wide, LANES: tl.constexpr, PLANES: tl.constexpr
-):
-    """`source` is (groups, tall, wide, PLANES), `out` is (planes, count)."""
-    group = tl.program_id(0).to(tl.int64)
-    source += group * PLANES * tall * wide + tl.arange(0, PLANES)[None, :]
-    plane = group * PLANES + tl.arange(0, PLANES)[None, :]
-    place = tl.program_id(1) * LANES + tl.arange(0, LANES)[:, None]
-    total = tl.zeros((LANES, PLANES), tl.float32)
-    for k in range(sets):
-        y = tl.load(rows + k * count + place, mask=place < count, other=-1.0)
-        x = tl.load(columns + k * count + place, mask=place < count, other=-1.0)
-        inside = (y >= 0.0) & (y <= tall - 4) & (x >= 0.0) & (x <= wide - 4)
-        top, left = tl.floor(y), tl.floor(x)
-        p, q, r, s = _cubic_weights(y - top)
-        a, b, c, d = _cubic_weights(x - left)
-        at = source + (top.to(tl.int32) * wide + left.to(tl.int32)) * PLANES
-        step = wide * PLANES
-        read = p * _mix(at, inside, a, b, c, d, PLANES) + q * _mix(at + step, inside, a, b, c, d, PLANES)
-        at += 2 * step
-        read += r * _mix(at, inside, a, b, c, d, PLANES) + s * _mix(at + step, inside, a, b, c, d, PLANES)
-        total += tl.load(weights + k) * read
-    tl.store(out + plane * count + place, total, mask=(place < count) & (plane < planes))
-
-
-@kernel
-def sum_spline_reads(padded: Tensor, rows: Tensor, columns: Tensor, weights: Tensor) -> Tensor:
-    n, channels, tall, wide = padded.shape
-    out = torch.empty(n, channels, *rows.shape[1:], device=padded.device)
-    planes, count = n * channels, rows.shape[1:].numel()
-    groups = blocks(planes, PLANES)
-    source = torch.nn.functional.pad(padded.flatten(0, 1), (0, 0, 0, 0, 0, groups * PLANES - planes))
-    source = source.unflatten(0, (groups, PLANES)).permute(0, 2, 3, 1).contiguous()
-    return launch(
-        _sum_reads_kernel, (groups, blocks(count, SPLINE_LANES)), out,
-        source, rows.contiguous(), columns.contiguous(), weights.contiguous(), out,
-        planes, count, len(rows), tall, wide, LANES=SPLINE_LANES, PLANES=PLANES, num_warps=SPLINE_LANES // 32,
-    )  # fmt: skip
-
-
-@triton.jit
 def _shift(offset, depth, index):
     """See the reference."""
     slant = tl.sqrt_rn((index * index - 1.0) * offset * offset + index * index * depth * depth)
@@ -202,15 +144,17 @@ def _depth(row, column, cy, cx, radius, height, width):
 
 @triton.jit
 def _refract_kernel(
-    canvas, patches, centres, channels, drops, radius, index, reach, margin, height, width,
+    canvas, patches, centres, channels, drops, radius, index, reach, height, width,
     ROWS: tl.constexpr, SIDE: tl.constexpr,
 ):  # fmt: skip
-    """`canvas` has a black `margin`. What a drop shows is put aside until all of it has been read."""
-    plane = tl.program_id(0).to(tl.int64)
-    wide = width + 2 * margin
-    canvas += plane * (height + 2 * margin) * wide + margin * wide + margin
-    patches += plane * SIDE * SIDE
-    centres += plane // channels * drops * 2
+    """One program lays all drops of an image; its channels share the way of the light.
+
+    What a drop shows is put aside until all of it has been read.
+    """
+    image, size = tl.program_id(0).to(tl.int64), height * width
+    canvas += image * channels * size
+    patches += image * channels * SIDE * SIDE
+    centres += image * drops * 2
     i, j = tl.arange(0, ROWS)[:, None], tl.arange(0, SIDE)[None, :]
     for k in range(drops):
         cy, cx = tl.load(centres + 2 * k), tl.load(centres + 2 * k + 1)
@@ -223,18 +167,23 @@ def _refract_kernel(
             y, x = (start + i) - _shift(row - cy, z, index), j - _shift(column - cx, z, index)
             upmost, leftmost = tl.floor(y), tl.floor(x)
             down, across = y - upmost, x - leftmost
-            at = canvas + (top + upmost.to(tl.int32)) * wide + left + leftmost.to(tl.int32)
-            within = depth > 0.0
-            upper = mix(tl.load(at, mask=within), tl.load(at + 1, mask=within), across)
-            at += wide
-            lower = mix(tl.load(at, mask=within), tl.load(at + 1, mask=within), across)
-            tl.store(patches + (start + i) * SIDE + j, mix(upper, lower, down), mask=within)
+            r, c = top + upmost.to(tl.int32), left + leftmost.to(tl.int32)
+            upper, lower = (depth > 0.0) & (r >= 0) & (r < height), (depth > 0.0) & (r >= -1) & (r < height - 1)
+            near, far = (c >= 0) & (c < width), (c >= -1) & (c < width - 1)
+            for channel in range(channels):
+                at = canvas + channel * size + r * width + c
+                a, b = tl.load(at, mask=upper & near, other=0.0), tl.load(at + 1, mask=upper & far, other=0.0)
+                at += width
+                d, e = tl.load(at, mask=lower & near, other=0.0), tl.load(at + 1, mask=lower & far, other=0.0)
+                bent = mix(mix(a, b, across), mix(d, e, across), down)
+                tl.store(patches + (channel * SIDE + start + i) * SIDE + j, bent, mask=depth > 0.0)
         tl.debug_barrier()  # all has been read
         for start in range(0, 2 * reach + 1, ROWS):
             row = top + start + i
             within = _depth(row, column, cy, cx, radius, height, width) > 0.0
-            bent = tl.load(patches + (start + i) * SIDE + j, mask=within)
-            tl.store(canvas + row * wide + column, bent, mask=within)
+            for channel in range(channels):
+                bent = tl.load(patches + (channel * SIDE + start + i) * SIDE + j, mask=within)
+                tl.store(canvas + channel * size + row * width + column, bent, mask=within)
         tl.debug_barrier()  # the next drop sees it
 
 
@@ -242,14 +191,12 @@ def _refract_kernel(
 def refract_drops(x: Tensor, centres: Tensor, radius: float, index: float) -> Tensor:
     n, channels, height, width = x.shape
     reach = math.ceil(radius)
-    margin = reach + 2
     side = triton.next_power_of_2(2 * reach + 1)
-    canvas = torch.nn.functional.pad(x, (margin, margin, margin, margin))
-    patches = torch.empty(n * channels, side, side, device=x.device)
+    canvas = x.clone(memory_format=torch.contiguous_format)
+    patches = torch.empty(n, channels, side, side, device=x.device)
     rows = max(1, min(side, STRIP // side))
-    launch(
-        _refract_kernel, (n * channels,), canvas,
-        canvas, patches, centres.contiguous(), channels, centres.shape[1], radius, index, reach, margin, height, width,
+    return launch(
+        _refract_kernel, (n,), canvas,
+        canvas, patches, centres.contiguous(), channels, centres.shape[1], radius, index, reach, height, width,
         ROWS=rows, SIDE=side, num_warps=max(1, min(16, rows * side // 32)),
     )  # fmt: skip
-    return canvas[..., margin : margin + height, margin : margin + width]

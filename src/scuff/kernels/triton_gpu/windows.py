@@ -1,4 +1,4 @@
-"""Windows of textures, pixels taken from elsewhere, weighted windows of lines; maps between points."""
+"""Windows of textures, pixels taken from elsewhere; maps between points."""
 
 from __future__ import annotations
 
@@ -102,38 +102,4 @@ def take_pixels(pixels: Tensor, place: Tensor) -> Tensor:
     return launch(
         _take_kernel, (blocks(count, LANES), n), out, pixels, place.contiguous(), out, channels, height * width, count,
         count if place.shape[0] > 1 else 0, LANES=LANES,
-    )  # fmt: skip
-
-
-@triton.jit
-def _windows_kernel(
-    x, first, weights, out, channels, height, width, tall, wide, length, taps, DOWN: tl.constexpr, LANES: tl.constexpr
-):  # fmt: skip
-    """Rows of `out` (tall x wide) are windows of rows if DOWN, otherwise its columns are windows of columns."""
-    plane = tl.program_id(0).to(tl.int64)
-    image = plane // channels
-    at = tl.program_id(1) * LANES + tl.arange(0, LANES)
-    inside = at < tall * wide
-    i, j = at // wide, at % wide
-    k = image * length + (i if DOWN else j)
-    begin = tl.load(first + k, mask=inside, other=0)
-    total = tl.zeros((LANES,), tl.float32)
-    for t in range(taps):
-        row = tl.minimum(begin + t, height - 1) if DOWN else i
-        column = j if DOWN else tl.minimum(begin + t, width - 1)
-        value = tl.load(x + plane * height * width + row * width + column, mask=inside, other=0.0)
-        total += tl.load(weights + k * taps + t, mask=inside, other=0.0) * value
-    tl.store(out + plane * tall * wide + at, total, mask=inside)
-
-
-@kernel
-def mix_windows(x: Tensor, first: Tensor, weights: Tensor, axis: int) -> Tensor:
-    x, (n, channels, height, width) = x.contiguous(), x.shape
-    length, taps = weights.shape[1:]
-    tall, wide = (length, width) if axis == 2 else (height, length)
-    out = torch.empty(n, channels, tall, wide, device=x.device)
-    return launch(
-        _windows_kernel, (n * channels, blocks(tall * wide, LANES)), out,
-        x, first.contiguous(), weights.contiguous(), out, channels, height, width, tall, wide, length, taps,
-        DOWN=axis == 2, LANES=LANES,
     )  # fmt: skip
