@@ -6,7 +6,12 @@
 #   tools/experiments.sh noc SEED [ARCHITECTURE]     overlaps of calibrated NOC and CIFAR-10-C, and models of all of one;
 #                                                    6 minutes a seed. With an architecture (resnet50_32,
 #                                                    densenet121_32): of NOC alone
-#   tools/experiments.sh msd PART                    MSD and error of 32 of 128 subsets of AugMix, PART 0 to 3
+#   tools/experiments.sh msd PART                    MSD and error of 32 of 128 subsets of AugMix, PART 0 to 3; MSD also
+#                                                    in the features of a VGG-19-BN
+#   tools/experiments.sh single | mixing | subsets | precision
+#                                                    figures 1, 2b, 8 and 10 of the paper on augmentations
+#   tools/experiments.sh readings                    AutoAugment as its authors may have run it, three seeds
+#   tools/experiments.sh dissimilar REPETITION       how dissimilar C-bar's candidates are, by two networks of its own
 #   tools/experiments.sh augmentation SCHEME SEED    CIFAR-10-C and -C-bar with none, autoaugment, patch-gaussian,
 #                                                    augmix-jsd or ant: WideResNet-40-2, 100 epochs
 #   tools/experiments.sh mscr RUNS                   WideResNet-28-10 at the eight training radii
@@ -38,10 +43,10 @@ trap '[ -n "$name" ] && [ -d "$RUNS/$name" ] && tar czf "$SMALL/$name.tgz" -C "$
 scuff() { timeout -s INT $((ends > SECONDS ? ends - SECONDS : 1)) "$PYTHON" -m scuff "$@"; }
 
 recipe=(--recipe cifar-fast) wide=(--architecture wide_resnet40_2) long=(--recipe cifar-augmentation) few=() draws=()
-length=,length=1000000
+vgg=(--architecture vgg19_bn_32) seeds=3 repeats=20 length=,length=1000000
 if [ -n "$TRY" ]; then
   recipe=(--recipe fashion --epochs 1) wide=() long=(--recipe fashion --epochs 1) few=(--limit 40)
-  length=,length=3000,speed=100
+  vgg=() seeds=1 repeats=2 length=,length=3000,speed=100
   draws=(--images 10 --samples 3 --augmentations 20 --severity 3 --only fog,contrast)
 fi
 
@@ -99,6 +104,45 @@ print(','.join(f'powerset:{number}' for number in chosen))")
     scuff train --data "$DATA" "${recipe[@]}" "${wide[@]}" --seed 1000 --out "$extractor"
     scuff distance correlation cifar10-c --schemes "$subsets" --data "$DATA" "${recipe[@]}" "${wide[@]}" "${few[@]}" \
       "${draws[@]}" --extractor "$extractor" --out "$RUNS/$name"
+    extractor=$RUNS/$name/vgg.safetensors
+    scuff train --data "$DATA" "${recipe[@]}" "${vgg[@]}" --seed 1000 --out "$extractor"
+    scuff distance schemes cifar10-c --schemes "$subsets" --data "$DATA" "${draws[@]}" --extractor "$extractor" \
+      --out "$RUNS/$name/vgg"
+    ;;
+  single)  # no operation, and each of the nine alone, by its bit
+    name=single
+    scuff distance correlation cifar10-c --schemes "powerset:0$(printf ',powerset:%s' 1 2 4 8 16 32 64 128 256)" \
+      --data "$DATA" "${recipe[@]}" "${wide[@]}" "${few[@]}" "${draws[@]}" --only motion_blur --out "$RUNS/$name"
+    ;;
+  mixing)
+    name=mixing
+    scuff distance mixing cifar10-c/impulse_noise cifar10-c/motion_blur --data "$DATA" "${recipe[@]}" "${wide[@]}" \
+      "${few[@]}" ${TRY:+--images 10 --samples 3 --augmentations 20 --shares 0,1} --seeds "$seeds" --out "$RUNS/$name"
+    ;;
+  subsets)
+    name=subsets
+    scuff distance subsets cifar10-c --data "$DATA" "${recipe[@]}" "${wide[@]}" "${few[@]}" --seeds "$seeds" \
+      ${TRY:+--images 10 --samples 3 --draws 50 --sizes 1,3 --severity 3 --only fog} --out "$RUNS/$name"
+    ;;
+  precision)
+    name=precision
+    scuff distance schemes cifar10-c --schemes augmix --data "$DATA" "${recipe[@]}" "${wide[@]}" "${draws[@]}" \
+      --resamplings $repeats --out "$RUNS/$name"
+    ;;
+  readings)
+    name=readings
+    scuff distance correlation cifar10-c-bar --data "$DATA" "${recipe[@]}" "${few[@]}" --seeds "$seeds" \
+      --images 10 --samples 2 --augmentations 10 ${TRY:+--severity 3 --only lines} --out "$RUNS/$name" --schemes \
+      none,autoaugment,autoaugment:slips=True,autoaugment:convention=original,autoaugment:convention=torchvision,autoaugment:cutout=16
+    ;;
+  dissimilar)
+    name=dissimilar-$2
+    for seed in $((2 * $2)) $((2 * $2 + 1)); do
+      scuff train --data "$DATA" "${recipe[@]}" "${wide[@]}" --seed $((1000 + seed)) --out "$RUNS/$name/$seed.safetensors"
+    done
+    scuff design dissimilar cifar10-c c-bar-candidates-32 --data "$DATA" "${few[@]}" --seed "$2" \
+      --model "$RUNS/$name/$((2 * $2)).safetensors" --extractor "$RUNS/$name/$((2 * $2 + 1)).safetensors" \
+      ${TRY:+--images 10 --samples 3 --benchmarks 100 --size 2 --tolerance 0.9 --only lines,ripple,sparkles,plasma_noise} --out "$RUNS/$name/suite"
     ;;
   augmentation)
     name=augmentation-$2-$3 unpacked+=("*/rows/*")

@@ -74,6 +74,26 @@ def test_spline_reads_give_the_pixels_back() -> None:
     assert bool((y[:, :, [0, -1]] == 0).all())  # black outside
 
 
+def test_spline_bytes_keep_what_is_flat_and_are_black_outside() -> None:
+    flat = torch.full((2, 3, 9, 7), 201, dtype=torch.uint8)
+    rows, columns = (torch.rand(2, 3, n, generator=_generator()) * (length - 1) for n, length in ((5, 9), (4, 7)))
+    rows[:, :, 0], columns[:, :, -1] = -0.1, 6.1
+    read = kernels.read_spline_bytes(flat, rows, columns)
+    assert bool((read[:, :, 1:, :-1] == 201).all())
+    assert bool((read[:, :, 0] == 0).all())
+    assert bool((read[..., -1] == 0).all())
+
+
+def test_pixels_are_read_at_their_middle_or_kept() -> None:
+    x = torch.rand(2, 3, 9, 7, generator=_generator())
+    grid = torch.meshgrid(torch.arange(9), torch.arange(7), indexing="ij")
+    rows, columns = (at.expand(2, -1, -1) + 0.5 for at in grid)
+    assert torch.equal(kernels.sample_or_keep(x, rows, columns), x)
+    below = kernels.sample_or_keep(x, rows + 1.0, columns)
+    assert torch.equal(below[:, :, :-1], x[:, :, 1:])
+    assert torch.equal(below[:, :, -1], x[:, :, -1])
+
+
 def _ends(shape: tuple[int, ...], count: int) -> Tensor:
     """Whole numbers in and around the image; the first three lines are a point, a row and a column."""
     ends = torch.rand(shape[0], count, 4, generator=_generator()) * 3 - 1

@@ -24,6 +24,7 @@ ARCHITECTURES: dict[str, Callable[[int, int], nn.Module]] = {  # of the numbers 
     "resnet18_32": partial(ResNet, BasicBlock, (2, 2, 2, 2), small=True),
     "resnet50_32": partial(ResNet, Bottleneck, (3, 4, 6, 3), small=True),
     "densenet121_32": partial(DenseNet, small=True),
+    "vgg19_bn_32": partial(VGG, small=True),
     "wide_resnet28_10": partial(WideResNet, 28, 10),
     "wide_resnet28_10_dropout": partial(WideDropoutNet, 28, 10),
     "wide_resnet40_2": partial(WideResNet, 40, 2),

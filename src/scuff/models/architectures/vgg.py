@@ -12,9 +12,12 @@ HIDDEN, PLACES = 4096, 7  # width of the classifier; places of the last picture,
 
 
 class VGG(nn.Module):
-    """Five stages of 3 x 3 convolutions, each of which ends by halving the picture, and a classifier with dropout."""
+    """Five stages of 3 x 3 convolutions, each of which ends by halving the picture, and a classifier with dropout.
 
-    def __init__(self, classes: int, channels: int):
+    The small variant, for 32 pixels, has one layer as its classifier: one place is left of such a picture.
+    """
+
+    def __init__(self, classes: int, channels: int, small: bool = False):
         super().__init__()
         layers: list[nn.Module] = []
         for width, depth in zip(WIDTHS, DEPTHS, strict=True):
@@ -23,12 +26,8 @@ class VGG(nn.Module):
                 channels = width
             layers.append(nn.MaxPool2d(2))
         self.features = nn.Sequential(*layers)
-        self.avgpool = nn.AdaptiveAvgPool2d(PLACES)
-        self.classifier = nn.Sequential(
-            *(nn.Linear(channels * PLACES**2, HIDDEN), nn.ReLU(inplace=True), nn.Dropout()),
-            *(nn.Linear(HIDDEN, HIDDEN), nn.ReLU(inplace=True), nn.Dropout()),
-            nn.Linear(HIDDEN, classes),
-        )
+        self.avgpool = nn.AdaptiveAvgPool2d(1 if small else PLACES)
+        self.classifier = nn.Sequential(nn.Linear(channels, classes)) if small else _classifier(channels, classes)
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
@@ -40,3 +39,11 @@ class VGG(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Images (N, C, H, W) of at least 32 pixels to logits (N, classes)."""
         return self.classifier(self.avgpool(self.features(x)).flatten(1))
+
+
+def _classifier(channels: int, classes: int) -> nn.Sequential:
+    return nn.Sequential(
+        *(nn.Linear(channels * PLACES**2, HIDDEN), nn.ReLU(inplace=True), nn.Dropout()),
+        *(nn.Linear(HIDDEN, HIDDEN), nn.ReLU(inplace=True), nn.Dropout()),
+        nn.Linear(HIDDEN, classes),
+    )
