@@ -39,7 +39,7 @@ noc = partial(register, family="blur", domain="real", reference=NOC, limits=LIMI
 syn2nat = partial(register, family="blur", domain="byte", reference=SYN2NAT, limits=LIMITS)
 
 
-@hendrycks(lengths=("sigma",), copies=3.3)
+@hendrycks(lengths=("sigma",))
 def gaussian_blur(x: Tensor, *, sigma: float) -> Tensor:
     """A Gaussian low-pass of standard deviation `sigma` pixels, cut at 4 sigma; edges repeat."""
     return filters.gaussian_blur(x, sigma)
@@ -97,7 +97,7 @@ def _glass_ramps(shape: Shape, dx: Tensor, dy: Tensor, *, sigma: float, reach: f
     lengths=("sigma", "reach"),
     shared_draw=_draw_real_glass,
     motion=filter_motion(_glass_ramps),
-    copies=6.3,
+    copies=5.3,
 )
 def glass_blur(x: Tensor, dx: Tensor, dy: Tensor, *, sigma: float, reach: float, passes: float) -> Tensor:
     """Frosted glass: blur, let every pixel copy a random neighbour `passes` times, blur again.
@@ -183,7 +183,7 @@ def _draw_gaussian(keys: Tensor, shape: Shape, *, size: Range | int) -> dict[str
     return {"offsets": offsets, "weights": weights}
 
 
-@syn2nat(draw=_draw_gaussian, domain="real", bytes_too=True, lengths=("size",), ranges=("size",), copies=3.1)
+@syn2nat(draw=_draw_gaussian, domain="real", bytes_too=True, lengths=("size",), ranges=("size",))
 def kernel_gaussian_blur(x: Tensor, offsets: Tensor, weights: Tensor) -> Tensor:
     """A Gaussian whose kernel's size each image draws; its deviation follows from the size by OpenCV's rule."""
     return filters.separable(x, offsets, weights, "mirror")

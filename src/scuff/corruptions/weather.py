@@ -128,7 +128,7 @@ def _spatter_motion(shape: Shape, layer: Tensor, *, sigma: float, threshold: flo
     return Motion(shape[1:], covered=None if water > 0 else _muddy(layer, sigma, threshold, mud)[:, 0] > 0)
 
 
-@hendrycks(draw=draw_drops, colour=True, lengths=("sigma", "mud"), motion=_spatter_motion, copies=4.6)
+@hendrycks(draw=draw_drops, colour=True, lengths=("sigma", "mud"), motion=_spatter_motion, copies=2.7)
 def spatter(x: Tensor, layer: Tensor, *, sigma: float, threshold: float, water: float, mud: float) -> Tensor:
     """Drops on the lens: rain that brightens (`water` > 0 is its strength) or mud that covers.
 
@@ -137,8 +137,7 @@ def spatter(x: Tensor, layer: Tensor, *, sigma: float, threshold: float, water: 
     """
     if water > 0:
         return wetted(x, liquid(layer, sigma, threshold), water)
-    cover = _muddy(layer, sigma, threshold, mud)
-    return x * (1.0 - cover) + cover * constant(MUD, x.device).view(3, 1, 1)
+    return kernels.lay_over(x, _muddy(layer, sigma, threshold, mud), MUD)
 
 
 def liquid(layer: Tensor, sigma: float, threshold: float) -> Tensor:
@@ -149,7 +148,7 @@ def liquid(layer: Tensor, sigma: float, threshold: float) -> Tensor:
 
 def wetted(x: Tensor, layer: Tensor, water: float) -> Tensor:
     """Light in drops of water: it only brightens."""
-    return x + water * _wet_relief(layer) * constant(WATER, x.device).view(3, 1, 1)
+    return kernels.add_light(x, water * _wet_relief(layer), WATER)
 
 
 def _wet_relief(layer: Tensor) -> Tensor:

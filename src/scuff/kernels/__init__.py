@@ -16,6 +16,7 @@ from scuff.kernels.dispatch import backend_name as backend_name
 from scuff.kernels.dispatch import sparing_compiler as sparing_compiler
 from scuff.kernels.dispatch import use_backend as use_backend
 from scuff.kernels.reference.colours import *
+from scuff.kernels.reference.drops import *
 from scuff.kernels.reference.films import *
 from scuff.kernels.reference.filters import *
 from scuff.kernels.reference.functions import *
