@@ -18,37 +18,39 @@ LANES, TILE = 1024, 16
 
 
 @triton.jit
-def _polygons_kernel(corners, count, out, polygons, vertices, height, width, LANES: tl.constexpr):
-    image = tl.program_id(1).to(tl.int64)
-    at = tl.program_id(0) * LANES + tl.arange(0, LANES)
-    i, j = at // width, at % width
-    covered = tl.zeros((LANES,), tl.int32)
+def _polygons_kernel(corners, count, out, polygons, vertices, height, width, COLUMNS: tl.constexpr):
+    """A program makes one row, for which most sides can be passed over: they lie above or below."""
+    image, i = tl.program_id(0).to(tl.int64), tl.program_id(1)
+    j = tl.program_id(2) * COLUMNS + tl.arange(0, COLUMNS)
+    covered = tl.zeros((COLUMNS,), tl.int32)
     for p in range(tl.minimum(tl.load(count + image), polygons)):
         base = corners + (image * polygons + p) * vertices * 2
-        inside, outline = tl.zeros((LANES,), tl.int32), tl.zeros((LANES,), tl.int32)
+        inside, outline = tl.zeros((COLUMNS,), tl.int32), tl.zeros((COLUMNS,), tl.int32)
         for k in range(vertices):
             following = (k + 1) % vertices
-            y0, x0 = tl.load(base + 2 * k), tl.load(base + 2 * k + 1)
-            y1, x1 = tl.load(base + 2 * following), tl.load(base + 2 * following + 1)
-            cross = (j - x0) * (y1 - y0) - (i - y0) * (x1 - x0)
-            crosses = ((y0 <= i) != (y1 <= i)) & ((cross < 0) == (y1 > y0)) & (cross != 0)
-            inside ^= crosses.to(tl.int32)
-            beside = (tl.minimum(y0, y1) <= i) & (i <= tl.maximum(y0, y1))
-            beside = beside & (tl.minimum(x0, x1) <= j) & (j <= tl.maximum(x0, x1))
-            longer = tl.maximum(tl.abs(x1 - x0), tl.abs(y1 - y0))
-            outline |= (beside & (2 * tl.abs(cross) <= longer)).to(tl.int32)
+            y0, y1 = tl.load(base + 2 * k), tl.load(base + 2 * following)
+            if (tl.minimum(y0, y1) <= i) & (i <= tl.maximum(y0, y1)):
+                x0, x1 = tl.load(base + 2 * k + 1), tl.load(base + 2 * following + 1)
+                cross = (j - x0) * (y1 - y0) - (i - y0) * (x1 - x0)
+                crosses = ((cross < 0) == (y1 > y0)) & (cross != 0) & ((y0 <= i) != (y1 <= i))
+                inside ^= crosses.to(tl.int32)
+                longer = tl.maximum(tl.abs(x1 - x0), tl.abs(y1 - y0))
+                beside = (tl.minimum(x0, x1) <= j) & (j <= tl.maximum(x0, x1))
+                outline |= (beside & (2 * tl.abs(cross) <= longer)).to(tl.int32)
         covered |= inside | outline
-    tl.store(out + image * height * width + at, covered.to(tl.uint8), mask=at < height * width)
+    tl.store(out + (image * height + i) * width + j, covered.to(tl.uint8), mask=j < width)
 
 
 @kernel
 def fill_polygons(corners: Tensor, count: Tensor, height: int, width: int) -> Tensor:
     n, polygons, vertices, _ = corners.shape
     out = torch.empty(n, height, width, dtype=torch.uint8, device=corners.device)
+    lanes = min(256, triton.next_power_of_2(width))
     return launch(
-        _polygons_kernel, (blocks(height * width, LANES), n), out,
-        corners.contiguous(), count.contiguous(), out, polygons, vertices, height, width, LANES=LANES,
-    ).bool()  # fmt: skip
+        _polygons_kernel, (n, height, blocks(width, lanes)), out,
+        corners.contiguous(), count.contiguous(), out, polygons, vertices, height, width,
+        COLUMNS=lanes, num_warps=max(1, lanes // 128),
+    ).view(torch.bool)  # fmt: skip
 
 
 @triton.jit
