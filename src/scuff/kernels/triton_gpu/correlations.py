@@ -45,27 +45,31 @@ def _lanes(width, COLUMNS: tl.constexpr):
 
 
 @triton.jit
-def _read(x, rows, row, width, column):
+def _read(x, rows, row, width, column, LEVEL: tl.constexpr):
     """A row of the padded image, at some columns of the image itself."""
-    return tl.load(x + tl.load(rows + row).to(tl.int32) * width + column).to(tl.float32)
+    line = row if LEVEL else tl.load(rows + row).to(tl.int32)
+    return tl.load(x + line * width + column).to(tl.float32)
 
 
 @triton.jit
-def _add_shift(x, rows, row, last, width, column, weight, a, b, c, d):
+def _add_shift(x, rows, row, last, width, column, weight, a, b, c, d, LEVEL: tl.constexpr):
     """One tap to the sums of four rows, none of them beyond the last one."""
-    a = tl.fma(weight, _read(x, rows, tl.minimum(row, last), width, column), a)
-    b = tl.fma(weight, _read(x, rows, tl.minimum(row + 1, last), width, column), b)
-    c = tl.fma(weight, _read(x, rows, tl.minimum(row + 2, last), width, column), c)
-    d = tl.fma(weight, _read(x, rows, tl.minimum(row + 3, last), width, column), d)
+    a = tl.fma(weight, _read(x, rows, tl.minimum(row, last), width, column, LEVEL), a)
+    b = tl.fma(weight, _read(x, rows, tl.minimum(row + 1, last), width, column, LEVEL), b)
+    c = tl.fma(weight, _read(x, rows, tl.minimum(row + 2, last), width, column, LEVEL), c)
+    d = tl.fma(weight, _read(x, rows, tl.minimum(row + 3, last), width, column, LEVEL), d)
     return a, b, c, d
 
 
 @triton.jit
 def _correlate_kernel(
     x, rows, columns, dy, dx, weights, out, channels, height, width, taps, list_step, weight_step,
-    ROUNDING: tl.constexpr, COLUMNS: tl.constexpr,
+    ROUNDING: tl.constexpr, LEVEL: tl.constexpr, COLUMNS: tl.constexpr,
 ):  # fmt: skip
-    """A program makes eight rows: where a tap finds its columns is looked up once for all of them."""
+    """A program makes eight rows: where a tap finds its columns is looked up once for all of them.
+
+    If LEVEL, all taps lie in the pixel's own row, and no row is looked up.
+    """
     plane, top = tl.program_id(0).to(tl.int64), tl.program_id(1) * 8
     column, inside = _lanes(width, COLUMNS)
     dy += plane // channels * list_step
@@ -75,11 +79,11 @@ def _correlate_kernel(
     a = tl.zeros((COLUMNS,), tl.float32)
     b, c, d, e, f, g, h = a, a, a, a, a, a, a
     for t in range(taps):
-        down = tl.load(dy + t)
+        down = 0 if LEVEL else tl.load(dy + t)
         from_column = tl.load(columns + column + tl.load(dx + t)).to(tl.int32)
         weight, row, last = tl.broadcast_to(tl.load(weights + t), (COLUMNS,)), top + down, height - 1 + down
-        a, b, c, d = _add_shift(x, rows, row, last, width, from_column, weight, a, b, c, d)
-        e, f, g, h = _add_shift(x, rows, row + 4, last, width, from_column, weight, e, f, g, h)
+        a, b, c, d = _add_shift(x, rows, row, last, width, from_column, weight, a, b, c, d, LEVEL)
+        e, f, g, h = _add_shift(x, rows, row + 4, last, width, from_column, weight, e, f, g, h, LEVEL)
     out += plane * height * width
     _store_rows(out, top, column, inside, height, width, a, b, c, d, ROUNDING)
     _store_rows(out, top + 4, column, inside, height, width, e, f, g, h, ROUNDING)
@@ -202,5 +206,5 @@ def _correlate(
     return launch(
         _correlate_kernel, grid, out,
         x, rows, columns, dy.contiguous(), dx.contiguous(), weights, out, channels, height, width, taps, *steps,
-        ROUNDING=rounding, COLUMNS=lanes, num_warps=max(1, lanes // 128),
+        ROUNDING=rounding, LEVEL=reach == 1, COLUMNS=lanes, num_warps=max(1, lanes // 128),
     )  # fmt: skip
