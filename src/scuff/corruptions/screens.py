@@ -44,7 +44,10 @@ def _grey_cells(shape: tuple[int, ...], angle: Tensor, size: Tensor, hidden: Ten
     motion=cover(_grey_cells),
 )
 def checkerboard_cutout(x: Tensor, angle: Tensor, size: Tensor, hidden: Tensor) -> Tensor:
-    """A turned chessboard of which a tenth of the black cells per unit of `amount` is grey."""
+    """A turned chessboard of which a tenth of the black cells per unit of `amount` is grey.
+
+    Cells are numbered by truncation, so the two rows on either side of an axis share their fate: the original's.
+    """
     return torch.where(_grey_cells(x.shape, angle, size, hidden)[:, None], GREY, x)
 
 
