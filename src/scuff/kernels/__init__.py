@@ -1,9 +1,12 @@
 """The few hot primitives, each with up to three back ends that must agree.
 
+===========  ================================================  =====================
 back end     where it runs                                     role
+===========  ================================================  =====================
 `reference`  any device, plain torch                           the definition
 `numba_cpu`  CPU, compiled loops without temporaries           speed on a CPU
 `triton_gpu` CUDA, fused kernels                               speed on a GPU
+===========  ================================================  =====================
 
 A kernel is a function in `reference/` with the decorator `@kernel`; a faster version has the same name and decorator in
 a file of its back end. Callers never learn which one answered; where a fast version is missing, the reference does, so
