@@ -150,9 +150,10 @@ def _read(place: Path) -> np.ndarray:
 
 
 def _remember(place: Path, known: np.ndarray, new: np.ndarray) -> None:
-    together = np.concatenate([known, new])
+    together = np.concatenate([new, known])
+    _, first = np.unique(together[:, 0], return_index=True)  # sorted, and a file that was asked again only once
     with contextlib.suppress(OSError), write_by_rename(place) as file:  # a home that is full or read-only
-        np.save(file, together[np.argsort(together[:, 0], kind="stable")])
+        np.save(file, together[first])
 
 
 def _digest(path: str) -> tuple[int]:

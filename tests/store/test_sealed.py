@@ -233,6 +233,18 @@ def test_a_file_of_several_names_is_read_once(tmp_path, monkeypatch):
     assert len(read) == 4  # a, b, and twice what is gone
 
 
+def test_a_file_that_is_asked_again_is_remembered_once(tmp_path, monkeypatch):
+    monkeypatch.setattr("scuff.digests.WORTH_IT", 0)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "a.bmp").write_bytes(b"a")
+    for answer in (5, 6, 7):  # to the other question it has none, and so both are asked every time
+        assert ask_files(tmp_path, ["a.bmp"], ["first", "second"], lambda _, told=answer: [told, 0]).tolist() == [
+            [answer, 0]
+        ]
+    (remembered,) = (tmp_path / "cache").rglob("first/*.npy")
+    assert np.load(remembered)[:, 1].tolist() == [0, 7]
+
+
 # --- names and places -------------------------------------------------------------------------------------------------
 
 

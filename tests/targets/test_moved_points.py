@@ -9,7 +9,7 @@ import torch
 import scuff
 from scuff.corruptions.motion import Motion, joined, matrix_motion
 from scuff.door import motion_of
-from scuff.ops.warp import pixel_grid
+from scuff.kernels.grids import pixel_grid
 from scuff.suites import load_suite
 from scuff.targets import move_boxes, move_flow, move_map, move_points
 

@@ -13,9 +13,9 @@ from scuff.corruptions.draws import Shape, largest, pick, pick_whole
 from scuff.corruptions.motion import filter_motion, ramps
 from scuff.corruptions.registry import HENDRYCKS, NOC, SYN2NAT, register
 from scuff.kernels.constants import constant
+from scuff.kernels.grids import pixel_grid
 from scuff.ops import filters
 from scuff.ops.resize import mean_zoom
-from scuff.ops.warp import pixel_grid
 from scuff.ranges import Range
 
 LIMITS = {

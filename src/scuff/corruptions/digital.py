@@ -12,6 +12,7 @@ from scuff.corruptions.draws import Shape, largest, pick, pick_whole
 from scuff.corruptions.motion import Motion, field_motion, shifted
 from scuff.corruptions.registry import HENDRYCKS, MICHAELIS, NOC, SYN2NAT, register
 from scuff.kernels.constants import constant
+from scuff.kernels.grids import pixel_grid
 from scuff.kernels.portable import divide
 from scuff.kernels.reference.filters import affine_reads
 from scuff.ops import filters, jpeg, resize, warp
@@ -67,7 +68,7 @@ def _smooth(dx: Tensor, dy: Tensor, sigma: float | tuple[float, float]) -> Tenso
 
 def _moved(field: Tensor, alpha: float) -> tuple[Tensor, Tensor]:
     """Where pixels are read that a field moves."""
-    rows, columns = warp.pixel_grid(field.shape[-2], field.shape[-1], field.device)
+    rows, columns = pixel_grid(field.shape[-2], field.shape[-1], field.device)
     return rows + alpha * field[:, 0], columns + alpha * field[:, 1]
 
 

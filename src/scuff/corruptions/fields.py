@@ -12,9 +12,9 @@ from scuff import kernels, random
 from scuff.corruptions.draws import Shape, draw_caustics, fair_signs, position
 from scuff.corruptions.registry import MINTUN, register
 from scuff.kernels.constants import constant
+from scuff.kernels.grids import pixel_grid
 from scuff.kernels.portable import length
 from scuff.ops import textures
-from scuff.ops.warp import pixel_grid
 from scuff.ranges import Range
 
 LIMITS = {"amount": Range(0.0, 1000.0)}

@@ -12,9 +12,9 @@ from scuff.corruptions.draws import Shape, fair_signs, pick, pick_whole
 from scuff.corruptions.motion import Motion, affine_motion, matrix_motion, shifted
 from scuff.corruptions.registry import NOC, SYN2NAT, register
 from scuff.kernels.constants import constant
+from scuff.kernels.grids import pixel_grid
 from scuff.ops import resize, warp
 from scuff.ops.textures import per_image
-from scuff.ops.warp import pixel_grid
 from scuff.ranges import Range
 
 LIMITS = {

@@ -14,11 +14,11 @@ from scuff.corruptions.geometry import syn2nat
 from scuff.corruptions.motion import Motion, field_motion, matrix_motion
 from scuff.kernels import portable
 from scuff.kernels.constants import constant
+from scuff.kernels.grids import pixel_grid
 from scuff.kernels.portable import divide
 from scuff.kernels.reference.warps import tile_places
 from scuff.ops import warp
 from scuff.ops.textures import per_image
-from scuff.ops.warp import pixel_grid
 from scuff.ranges import Range
 
 

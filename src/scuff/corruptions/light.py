@@ -10,10 +10,10 @@ from torch import Tensor
 from scuff import kernels, random
 from scuff.corruptions.draws import Shape, fair_signs, pick, pick_whole
 from scuff.corruptions.registry import NOC, SYN2NAT, register
+from scuff.kernels.grids import pixel_grid
 from scuff.kernels.portable import divide
 from scuff.ops.tables import map_levels, round8, trunc8
 from scuff.ops.textures import per_image
-from scuff.ops.warp import pixel_grid
 from scuff.ranges import Range
 
 LIMITS = {

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from scuff.ops.warp import pixel_grid
+from scuff.kernels.grids import pixel_grid
 
 Size = tuple[int, int]
 

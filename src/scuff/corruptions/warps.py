@@ -14,10 +14,11 @@ from scuff.corruptions.motion import Motion, field_motion, no_motion, ramps
 from scuff.corruptions.registry import MINTUN, register
 from scuff.kernels import portable
 from scuff.kernels.constants import constant
+from scuff.kernels.grids import pixel_grid
 from scuff.kernels.portable import divide
 from scuff.ops import filters, textures
 from scuff.ops.textures import per_image
-from scuff.ops.warp import pixel_grid, sum_reads
+from scuff.ops.warp import sum_reads
 from scuff.ranges import Range
 
 LIMITS = {"amount": Range(0.0, 100.0)}

@@ -11,17 +11,12 @@ from torch import Tensor
 
 from scuff import kernels
 from scuff.kernels.constants import constant
+from scuff.kernels.grids import pixel_grid
 from scuff.ops import filters
 
 Matrix2 = tuple[tuple[float, float], tuple[float, float]]
 Row3 = tuple[float, float, float]
 Matrix3 = tuple[Row3, Row3, Row3]
-
-
-def pixel_grid(height: int, width: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Row and column of each pixel, as float32 (H, 1) and (1, W)."""
-    rows = torch.arange(height, device=device, dtype=torch.float32)[:, None]
-    return rows, torch.arange(width, device=device, dtype=torch.float32)[None]
 
 
 def pulled(shape: Sequence[int], pull: Tensor, by: float) -> Tensor | None:

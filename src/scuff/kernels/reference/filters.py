@@ -8,6 +8,7 @@ from torch import Tensor
 from scuff.kernels.borders import fold
 from scuff.kernels.constants import constant
 from scuff.kernels.dispatch import kernel, slow_kernel
+from scuff.kernels.grids import pixel_grid
 from scuff.kernels.portable import divide, fused, mix
 from scuff.kernels.reference.functions import sine_and_cosine
 from scuff.kernels.reference.pixels import bytes_to_unit, unit_to_bytes
@@ -152,7 +153,7 @@ def sample_affine(x: Tensor, maps: Tensor, border: str) -> Tensor:
 
     Bit-equal in every back end: products and sums are rounded, from the left.
     """
-    return sample_bilinear(x, *affine_reads(maps, *pixel_grid(x)), border)
+    return sample_bilinear(x, *affine_reads(maps, *pixel_grid(x.shape[-2], x.shape[-1], x.device)), border)
 
 
 def affine_reads(maps: Tensor, rows: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
@@ -165,14 +166,8 @@ def affine_reads(maps: Tensor, rows: Tensor, columns: Tensor) -> tuple[Tensor, T
 @kernel
 def sample_displaced(x: Tensor, field: Tensor, amount: float, border: str) -> Tensor:
     """`sample_bilinear` where `amount` times a field (N, 2, H, W), down and across, moves each pixel."""
-    rows, columns = pixel_grid(x)
+    rows, columns = pixel_grid(x.shape[-2], x.shape[-1], x.device)
     return sample_bilinear(x, rows + amount * field[:, 0], columns + amount * field[:, 1], border)
-
-
-def pixel_grid(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Row and column of each pixel of (N, C, H, W), as float32 (H, 1) and (1, W)."""
-    rows, columns = (torch.arange(n, device=x.device, dtype=torch.float32) for n in x.shape[-2:])
-    return rows[:, None], columns[None]
 
 
 def _fold(at: Tensor, length: int, border: str) -> Tensor:

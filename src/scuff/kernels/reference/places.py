@@ -10,17 +10,12 @@ from torch import Tensor
 from scuff.kernels import portable
 from scuff.kernels.constants import constant
 from scuff.kernels.dispatch import kernel
+from scuff.kernels.grids import pixel_grid
 from scuff.kernels.portable import divide, square_root
 from scuff.kernels.reference.filters import sample_bilinear
 from scuff.kernels.reference.functions import power, sine_and_cosine
 
 __all__ = ["refracted_places", "sample_or_keep", "scattered_places", "twirled_places", "waving_places"]
-
-
-def _grid(height: int, width: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Row and column of each pixel, as float32 (H, 1) and (W,)."""
-    rows, columns = (torch.arange(n, dtype=torch.float32, device=device) for n in (height, width))
-    return rows[:, None], columns
 
 
 @kernel
@@ -29,7 +24,7 @@ def scattered_places(twist: Tensor, reach: float, height: int, width: int) -> tu
 
     Both are float32 (N, H, W).
     """
-    rows, columns = (at.double() for at in _grid(height, width, twist.device))
+    rows, columns = (at.double() for at in pixel_grid(height, width, twist.device))
     q = twist.double()[:, None, None]
     (row_sine, row_cosine), (column_sine, column_cosine) = (sine_and_cosine(at * q) for at in (rows, columns))
 
@@ -58,7 +53,7 @@ def refracted_places(surface: Tensor, bend: float) -> tuple[Tensor, Tensor, Tens
     sine, quarter = slope * cosine, 0.25 * slope * cosine
     turn = (sine * square_root(1.0 - quarter * quarter) - cosine * quarter) * bend
     turn = torch.where(cosine >= 0.999, 0.0, turn / slope.clamp(min=1e-9))
-    rows, columns = _grid(height, width, surface.device)
+    rows, columns = pixel_grid(height, width, surface.device)
     move_down, move_across = (divide(torch.round(1000.0 * (turn * d)), 1000.0) for d in (down, across))
     return rows + move_down, columns + move_across, down - across
 
@@ -70,8 +65,8 @@ def twirled_places(twirl: Tensor, cell: int, exponent: float, height: int, width
     `twirl` (N, down, across) is by how much the middle of each is turned. Distances from it are stretched by a power of
     a sine, which is 1 on the rim, where nothing moves. What is in no square stays.
     """
-    rows, columns = _grid(height, width, twirl.device)
-    i, j = (rows[:, 0] // cell).long(), (columns // cell).long()
+    rows, columns = pixel_grid(height, width, twirl.device)
+    i, j = (rows[:, 0] // cell).long(), (columns[0] // cell).long()
     down, across = twirl.shape[1:]
     turn = twirl[:, i.clamp(max=down - 1)][:, :, j.clamp(max=across - 1)]
     dy, dx = rows - (i[:, None] + 0.5) * cell, columns - (j + 0.5) * cell
@@ -94,7 +89,7 @@ def waving_places(
 
     A wave pushes by up to `push` times its length, toward the centre or away from it.
     """
-    rows, columns = _grid(height, width, centre.device)
+    rows, columns = pixel_grid(height, width, centre.device)
     dy, dx = rows - centre[:, :1, None], columns - centre[:, 1:, None]
     distance, wave = portable.length(dy, dx), wavelength[:, None, None]
     by = push * wave * sine_and_cosine(2 * math.pi * distance / wave - phase[:, None, None])[0]

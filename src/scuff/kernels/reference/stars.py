@@ -9,6 +9,7 @@ from torch import Tensor
 
 from scuff.kernels.constants import constant
 from scuff.kernels.dispatch import kernel
+from scuff.kernels.grids import pixel_grid
 from scuff.kernels.portable import divide
 from scuff.kernels.reference.functions import arctangent, power
 
@@ -42,8 +43,8 @@ def _lighter(x: Tensor, dark: Tensor) -> Tensor:
 
 def _rays(centre: Tensor, count: Tensor, lengths: Tensor, height: int, width: int) -> tuple[Tensor, Tensor]:
     """(Squared ray length / squared distance) and the profile across a ray, both (N, H, W)."""
-    r, c = (torch.arange(n, device=centre.device, dtype=torch.float32) for n in (height, width))
-    dy, dx = r[:, None] - centre[:, :1, None], c - centre[:, 1:, None]
+    r, c = pixel_grid(height, width, centre.device)
+    dy, dx = r - centre[:, :1, None], c - centre[:, 1:, None]
     m = count.float()[:, None, None]
     turn = m * divide(arctangent(*torch.broadcast_tensors(dx, dy)) + math.pi, 2.0 * math.pi)
     first = torch.floor(turn)

@@ -7,16 +7,11 @@ from torch import Tensor
 
 from scuff.kernels.constants import constant
 from scuff.kernels.dispatch import kernel
+from scuff.kernels.grids import pixel_grid
 from scuff.kernels.portable import divide, length, square_root
 from scuff.kernels.reference.functions import arctangent, power, sine_and_cosine
 
 __all__ = ["add_field", "caustics", "perlin_turbulence", "plasma_waves", "ring_waves", "voronoi_cells"]
-
-
-def _grid(height: int, width: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Row and column of each pixel, as float32 (H, 1) and (1, W)."""
-    rows, columns = (torch.arange(n, device=device, dtype=torch.float32) for n in (height, width))
-    return rows[:, None], columns[None]
 
 
 def _sine(x: Tensor) -> Tensor:
@@ -39,7 +34,7 @@ def ring_waves(centre: Tensor, petals: Tensor, sway: Tensor, spacing: Tensor, he
 
     Going around, each sways `petals` (N,) times by up to `sway` (N,) pixels.
     """
-    r, c = _grid(height, width, centre.device)
+    r, c = pixel_grid(height, width, centre.device)
     dy, dx = r - centre[:, :1, None], c - centre[:, 1:, None]
     angle = arctangent(*torch.broadcast_tensors(dx, dy))
     petals, sway, spacing = (v[:, None, None] for v in (petals, sway, spacing))
@@ -50,7 +45,7 @@ def ring_waves(centre: Tensor, petals: Tensor, sway: Tensor, spacing: Tensor, he
 @kernel
 def caustics(time: Tensor, size: Tensor, height: int, width: int) -> Tensor:
     """Light on the floor of a pool at `time` (N,), repeated every `size` (N,) pixels: float32 (N, H, W) in [0, 1]."""
-    r, c = _grid(height, width, time.device)
+    r, c = pixel_grid(height, width, time.device)
     time, size = time[:, None, None], size[:, None, None]
     p0 = (6.28318530718 * (r / size).remainder(1.0) - 250.0).expand(-1, -1, width)
     p1 = (6.28318530718 * (c / size).remainder(1.0) - 250.0).expand(-1, height, -1)
@@ -71,7 +66,7 @@ def plasma_waves(time: Tensor, rounds: Tensor, sharpness: Tensor, scale: Tensor,
 
     `rounds` (4 to 6 in use) is the number of folds of each image, `scale` the size of the first waves in pixels.
     """
-    r, c = _grid(height, width, time.device)
+    r, c = pixel_grid(height, width, time.device)
     t, rounds, sharpness, scale = (v[:, None, None] for v in (time, rounds, sharpness, scale))
     x, y = (c / scale).expand(-1, height, -1), (r / scale).expand(-1, -1, width)
     frequency, slowness, damping = 1.0, 1.0, torch.ones_like(t)
@@ -122,7 +117,7 @@ def voronoi_cells(twist: Tensor, density: Tensor, size: Tensor, height: int, wid
     `twist`, `density` and `size` are (N,), the result is float32 (N, H, W). Distances count up to one cell, in units of
     1 / density of it.
     """
-    r, c = _grid(height, width, twist.device)
+    r, c = pixel_grid(height, width, twist.device)
     size = size[:, None, None]
     x, y = (c / size + 1.0).expand(-1, height, -1), (r / size + 1.0).expand(-1, -1, width)
     cell_x, cell_y = torch.floor(x), torch.floor(y)
