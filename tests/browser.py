@@ -11,7 +11,7 @@ from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--hide-scrollbars")
-PATIENCE = 30.0  # seconds
+PATIENCE = 120.0  # seconds, for a machine that has other things to do
 INSIDE = ("file:", "data:", "about:", "blob:")  # addresses that need no network
 
 
@@ -41,6 +41,7 @@ class Browser:
         self._playwright = sync_playwright().start()
         self._browser = self._playwright.chromium.launch(executable_path=path, args=list(FLAGS))
         self.page = self._browser.new_page()
+        self.page.set_default_timeout(1000 * PATIENCE)
         self.page.on("pageerror", lambda error: self._complain(f"exception: {error}"))
         self.page.on("console", self._listen)
         self.page.on("requestfailed", lambda request: self._complain(f"failed request: {request.url}"))

@@ -205,12 +205,12 @@ def test_ctrl_c_keeps_finished_cells_and_the_same_command_goes_on(run, tmp_path)
         "--out", "out", "--limit", "20",
     ]  # fmt: skip
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    end = time.monotonic() + 60
+    end = time.monotonic() + 240
     while len(list((tmp_path / "out").rglob("*.parquet"))) < 3:
         assert time.monotonic() < end, process.stderr.read()
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=120)
     assert process.returncode == 130, errors
     assert errors.strip() == "Interrupted. Run the same command again to go on from here."
     finished = len(list((tmp_path / "out").rglob("*.parquet")))

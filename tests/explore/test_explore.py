@@ -388,5 +388,5 @@ def test_the_command_prints_its_address_and_ctrl_c_ends_it(tmp_path):
     with urllib.request.urlopen(address) as page:
         assert b"scuff explorer" in page.read()
     process.send_signal(signal.SIGINT)
-    out, errors = process.communicate(timeout=60)
+    out, errors = process.communicate(timeout=240)
     assert (process.returncode, out, errors) == (0, "The explorer has ended.\n", "")

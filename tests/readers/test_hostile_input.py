@@ -219,7 +219,7 @@ def test_a_regular_expression_that_backtracks_does_not_hang():
     mapping |= {"synthetic": {"c": {"fog": "fog"}}, "families": {"none": "(a+)+$", "all": "^a+"}}
     began = time.monotonic()
     shifts = read_accuracy_table(table, mapping)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 60  # backtracking would take days
     assert set(shifts.families) == {"all"}
     with pytest.raises(ValueError, match=r"families.odd must be a regular expression, without \(\?="):
         read_mapping({**mapping, "families": {"odd": "a(?=b)"}})

@@ -299,7 +299,7 @@ def test_a_killed_study_goes_on_and_keeps_its_models(tmp_path):
         [sys.executable, "-c", "from scuff.cli import app; app()", *words], env=environment, stderr=subprocess.PIPE
     )
     standard = tmp_path / "out" / "models" / "seed-0" / "standard.safetensors"
-    for _ in range(600):
+    for _ in range(2400):
         if standard.exists() or process.poll() is not None:
             break
         time.sleep(0.1)
