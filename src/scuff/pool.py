@@ -36,6 +36,7 @@ from scuff.plugins import import_modules, own_modules
 GRACE = 1.0  # seconds that a task has to reach the end of its file
 
 _stopping = threading.Event()  # in a worker: set when the main process wants to end, or has ended
+_savings: list[Callable[[], object]] = []  # what is to be done before a worker ends in the middle of a task
 
 
 class Stopping(Exception):
@@ -46,6 +47,22 @@ def raise_if_stopping() -> None:
     """Leave the task if the run is to end. Tasks call this between files; it costs next to nothing."""
     if _stopping.is_set():
         raise Stopping
+
+
+@contextlib.contextmanager
+def if_cut_short(save: Callable[[], object]) -> Iterator[None]:
+    """Call `save` if the block does not come to its end: it raises, or does not leave in time and ends with its worker.
+
+    In the latter case another thread calls it, while the block still runs.
+    """
+    _savings.append(save)
+    try:
+        yield
+    except BaseException:
+        save()
+        raise
+    finally:
+        _savings.remove(save)
 
 
 class Pool:
@@ -144,7 +161,10 @@ def _follow(lifeline: Connection) -> None:
     lifeline.poll(None)
     _stopping.set()
     time.sleep(GRACE)
-    os._exit(1)  # nothing to tidy: a file without its final name does not count
+    for save in _savings:
+        with contextlib.suppress(Exception):
+            save()
+    os._exit(1)  # nothing else to tidy: a file without its final name does not count
 
 
 @contextlib.contextmanager

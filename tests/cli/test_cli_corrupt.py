@@ -280,18 +280,24 @@ def wait_for(condition, seconds: float) -> bool:
 
 @pytest.mark.parametrize("workers", ["0", "2"])
 def test_ctrl_c_stops_promptly_and_the_same_command_goes_on(run, start, workers):
-    process = start("--workers", workers)
+    process, pictures = start("--workers", workers), 18 * 75
+    before = len(files("out"))
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     _, errors = process.communicate(timeout=240)
     assert process.returncode == 130
     assert errors == "Interrupted. Run the same command again to go on from here.\n"
     assert wait_for(lambda: not living_processes(process.pid), 60), living_processes(process.pid)
     written = [name for name in files("out") if name != "scuff.json"]
-    assert 0 < len(written) < 18 * 75  # that it did not finish first shows that it stopped promptly, on any machine
+    # Promptness by work, not by the clock, which a busy machine stretches: what was begun is finished, eight pictures
+    # in each process; a tenth of all are 1.5 s.
+    assert 0 < len(written) < before + pictures // 10
     for name in written:
         with Image.open(Path("out", name)) as picture:
             picture.load()
-    assert f"existing: {len(written)}." in run("in", "out", "--dry-run").stdout
+    left = run("in", "out", "--dry-run").stdout
+    existing = int(re.search(r"existing: (\d+)\.", left)[1])
+    # A worker that a busy machine holds up between two lines for a second may end before it has noted its last file.
+    assert len(written) - int(workers) <= existing <= len(written), left
 
 
 def workers_of(process: subprocess.Popen) -> list[int]:

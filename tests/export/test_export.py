@@ -17,6 +17,7 @@ from scuff.engine import LocalEngine
 from scuff.export import ExportStopped, export, plan_export
 from scuff.files import write_by_rename
 from scuff.pictures import UnreadablePictures
+from scuff.store import Store
 
 FEW = {"only": ["gaussian_noise", "contrast"], "severities": [2, 5], "engine": LocalEngine(1)}
 
@@ -358,6 +359,27 @@ def test_an_interrupted_run_goes_on(pictures, tmp_path):
     export(pictures, tmp_path / "fresh", "imagenet-c", **FEW)
     (out / "contrast" / "2" / ".scuff-0123.tmp").unlink()
     assert tree(out) == tree(tmp_path / "fresh")
+
+
+@pytest.mark.parametrize("is_written", [False, True])
+def test_what_is_written_of_an_interrupted_task_counts(pictures, tmp_path, monkeypatch, is_written):
+    """Also the last file, if Ctrl-C came after it had been written, and before anything was known of it."""
+    out, write, paths = tmp_path / "out", Store.write, []
+
+    def interrupted(store, path, content):
+        is_last = len(paths) == 3
+        if not is_last or is_written or not path.endswith(".png"):
+            write(store, path, content)
+        if path.endswith(".png"):
+            paths.append(path)
+            if is_last:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(Store, "write", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        export(pictures, out, "imagenet-c", **FEW)
+    monkeypatch.setattr(Store, "write", write)
+    assert export(pictures, out, "imagenet-c", **FEW).skipped == (4 if is_written else 3)
 
 
 def test_more_corruptions_and_severities_may_be_added(pictures, tmp_path):

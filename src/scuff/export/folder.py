@@ -11,8 +11,9 @@ import numpy as np
 from scuff.engine import Advance
 from scuff.export.images import CHUNK, PictureJob, check_names, read_batches
 from scuff.export.places import check_seen
-from scuff.export.seals import Seals, digest_origin, file_origin, list_outputs, seal_output, stamp_origin
+from scuff.export.seals import Seals, digest_origin, file_origin, list_outputs, seal_content, seal_output, stamp_origin
 from scuff.export.work import Done, Left, Work
+from scuff.pool import if_cut_short, raise_if_stopping
 
 Missing = dict[int | None, np.ndarray]  # for each severity a byte per chunk, whose bits are the pictures
 
@@ -107,8 +108,16 @@ def corrupt_chunk(job: PictureJob, chunk: Chunk, advance: Advance) -> Done:
     origins = {name: file_origin(job.images.files([name])) for name in wanted}
     batches, failures = read_batches(job.images, [name for name in chunk.names if name in wanted])
     seals: list[int] = []
+    begun: list[int] = []  # of the file that is being written
     written = 0
-    try:
+
+    def keep_seals() -> None:
+        """What is written of a task that was stopped counts."""
+        unfinished = Seals(job.store)
+        unfinished.add([*seals, *begun])
+        unfinished.write()
+
+    with if_cut_short(keep_seals):
         for batch in batches:
             for severity, names in missing.items():
                 chosen = [(name, pixels) for name, pixels in batch if name in names]
@@ -118,14 +127,11 @@ def corrupt_chunk(job: PictureJob, chunk: Chunk, advance: Advance) -> Done:
                 for file, content in job.beside(chosen, chunk.entry, severity).items():
                     job.store.write(f"{folder}/{file}", content)
                 for name, content in job.corrupt(chosen, chunk.entry, severity).items():
+                    raise_if_stopping()
                     path = f"{folder}/{job.output(name)}"
+                    begun = [seal_content(path, origins[name], content)]
                     job.store.write(path, content)
                     seals += seal_output(job.store, path, origins[name], content)
                     written += 1
                 advance(written, chunk.outputs)
-    except BaseException:  # what is written of a task that was stopped counts
-        unfinished = Seals(job.store)
-        unfinished.add(seals)
-        unfinished.write()
-        raise
     return Done(written, failures, seals)

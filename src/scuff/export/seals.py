@@ -35,9 +35,14 @@ Origin = tuple[str, str]  # of what an output is made of: a stamp, and a digest
 def seal_output(store: Store, path: str, origin: Origin, content: bytes | None = None) -> list[int]:
     """The seals of an output that has just been written; with its content, it is not read again."""
     stamp = look(store, path) or "gone"
-    is_known = content is not None and store.is_local
-    digest = hashlib.blake2b(content or b"", digest_size=8).hexdigest() if is_known else _digest(store, path, stamp)
-    return [_seal(path, origin[0], stamp), _seal(path, origin[1], digest)]
+    if content is not None and store.is_local:
+        return [_seal(path, origin[0], stamp), seal_content(path, origin, content)]
+    return [_seal(path, origin[0], stamp), _seal(path, origin[1], _digest(store, path, stamp))]
+
+
+def seal_content(path: str, origin: Origin, content: bytes) -> int:
+    """The seal of an output of this machine that may not be written yet: it fits the file once that is complete."""
+    return _seal(path, origin[1], hashlib.blake2b(content, digest_size=8).hexdigest())
 
 
 def look(store: Store, path: str) -> str | None:
