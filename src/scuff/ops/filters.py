@@ -15,6 +15,7 @@ from scuff.kernels.borders import fold, pad, padded_index
 from scuff.kernels.constants import constant
 from scuff.kernels.reference.filters import line_offsets
 from scuff.kernels.reference.matrices import UNIT
+from scuff.kernels.strips import strips
 
 # --- Gaussian -------------------------------------------------------------------------------------------------------
 
@@ -41,7 +42,12 @@ def gaussian_blur(x: Tensor, sigma: float | tuple[float, float], truncate: float
         return x
     h, w = x.shape[-2:]
     if max(tall, broad) > WIDEST_TAPS and max(h, w) > LARGE:
-        return _blur_axis(_blur_axis(x, 2, high, truncate, border), 3, wide, truncate, border)
+        made = torch.empty(x.shape, device=x.device)
+        for columns in strips(x, 3):
+            made[..., columns] = _blur_axis(x[..., columns], 2, high, truncate, border)
+        for rows in strips(x, 2):
+            made[:, :, rows] = _blur_axis(made[:, :, rows], 3, wide, truncate, border)
+        return made
     if max(tall, broad) > WIDEST_TAPS:
         down = _gaussian_matrix(h, high, truncate, border, x.device)
         across = _gaussian_matrix(w, wide, truncate, border, x.device)

@@ -9,6 +9,7 @@ from torch import Tensor
 from scuff.kernels.constants import constant
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.portable import divide
+from scuff.kernels.strips import in_strips
 
 __all__ = [
     "add_streaks", "change_colours", "dither_rows", "lookup", "map_colours", "mean_grey", "mix_bytes", "mix_channels",
@@ -223,6 +224,7 @@ def dither_rows(pixels: Tensor, levels: int) -> Tensor:
 
 
 @kernel
+@in_strips
 def whiten(x: Tensor, keep: float) -> Tensor:
     """The pale light of a snowy day on a share 1 - `keep` of float32 (N, C, H, W), grey or RGB.
 
@@ -235,11 +237,16 @@ def whiten(x: Tensor, keep: float) -> Tensor:
 @kernel
 def add_streaks(scene: Tensor, streaks: Tensor) -> Tensor:
     """Add uint8 (N, 1, H, W), as shares of 255, to float32 (N, C, H, W): as they are, then rotated by half a turn."""
-    unit = divide(streaks.float(), 255.0)
-    return scene + unit + unit.flip((-2, -1))
+    return _add_shares(scene, streaks, streaks.flip((-2, -1)))
+
+
+@in_strips
+def _add_shares(x: Tensor, first: Tensor, second: Tensor) -> Tensor:
+    return x + divide(first.float(), 255.0) + divide(second.float(), 255.0)
 
 
 @kernel
+@in_strips
 def shift_value(x: Tensor, shift: float) -> Tensor:
     """Add `shift` to the V of HSV and clip it.
 
@@ -251,6 +258,7 @@ def shift_value(x: Tensor, shift: float) -> Tensor:
 
 
 @kernel
+@in_strips
 def scale_saturation(x: Tensor, gain: float, shift: float) -> Tensor:
     """Replace the S of HSV by clip(gain * S + shift, 0, 1).
 

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.portable import divide
+from scuff.kernels.strips import strips
 
 __all__ = ["bytes_to_unit", "local_copies", "nearest_bytes", "pixelate", "plane_means", "unit_on_grid", "unit_to_bytes"]
 
@@ -49,7 +50,7 @@ def plane_means(x: Tensor) -> Tensor:
 
     All 256 levels are whole in these units, so that the mean of a flat picture is its level.
     """
-    total = (x * 2.0**32).to(torch.int64).sum((-2, -1))
+    total = torch.stack([(x[..., rows, :] * 2.0**32).to(torch.int64).sum((-2, -1)) for rows in strips(x)]).sum(0)
     return divide(total.double(), 2.0**32 * x.shape[-2] * x.shape[-1])
 
 
