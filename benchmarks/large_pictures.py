@@ -57,9 +57,12 @@ def main() -> None:
     print(f"{platform.machine()}, {threads} cores, torch {torch.__version__}, {'{} x {}'.format(*options.size)}")
     print(f"{'entry':>32}{'first s':>9}{'again s':>9}{'CPU s':>9}{'memory':>9}")
     torch.set_num_threads(1)  # threads do not survive a fork
-    x = picture(*options.size)
     _ = scuff.corrupt  # imported once, here: processes are forked from this one
     forks = multiprocessing.get_context("fork")
+    with forks.Pool(
+        1
+    ) as process:  # not here: torch may keep memory that it has freed, and processes would start with it
+        x = process.apply(picture, options.size)
     for entry in options.only or scuff.load_suite(options.suite).entries:
         with forks.Pool(1) as process:
             numbers = process.apply(measure, (x, options.suite, entry, threads))
