@@ -43,10 +43,10 @@ def gaussian_blur(x: Tensor, sigma: float | tuple[float, float], truncate: float
     h, w = x.shape[-2:]
     if max(tall, broad) > WIDEST_TAPS and max(h, w) > LARGE:
         made = torch.empty(x.shape, device=x.device)
-        for columns in strips(x, 3):
-            made[..., columns] = _blur_axis(x[..., columns], 2, high, truncate, border)
-        for rows in strips(x, 2):
-            made[:, :, rows] = _blur_axis(made[:, :, rows], 3, wide, truncate, border)
+        for part in strips(x, 3):
+            made[..., part] = _blur_axis(x[..., part], 2, high, truncate, border)
+        for part in strips(x, 2):
+            made[:, :, part] = _blur_axis(made[:, :, part], 3, wide, truncate, border)
         return made
     if max(tall, broad) > WIDEST_TAPS:
         down = _gaussian_matrix(h, high, truncate, border, x.device)
