@@ -19,7 +19,7 @@ def strips(x: Tensor, axis: int = -2) -> list[slice]:
     """Slices that cover the rows (or another axis) of a batch of large pictures; of others, one slice.
 
     >>> strips(torch.empty(1, 3, 2000, 3000))[:2]
-    [slice(0, 116, None), slice(116, 232, None)]
+    [slice(0, 466, None), slice(466, 932, None)]
     """
     length, values = x.shape[axis], x[0].numel() if len(x) else 0
     count = max(1, length * STRIP // values) if values > LARGE else max(1, length)
