@@ -9,8 +9,7 @@ from typing import Any, TypeVar, cast
 import torch
 from torch import Tensor
 
-LARGE = 1 << 22  # values of a picture: 1200 x 1200 pixels
-STRIP = 1 << 22  # values, about
+STRIP = 1 << 22  # values, about: a picture of 1200 x 1200 pixels
 
 Function = TypeVar("Function", bound=Callable[..., Tensor])
 
@@ -21,9 +20,9 @@ def strips(x: Tensor, axis: int = -2) -> list[slice]:
     >>> strips(torch.empty(1, 3, 2000, 3000))[:2]
     [slice(0, 466, None), slice(466, 932, None)]
     """
-    length, values = x.shape[axis], x[0].numel() if len(x) else 0
-    count = max(1, length * STRIP // values) if values > LARGE else max(1, length)
-    return [slice(first, first + count) for first in range(0, max(1, length), count)]
+    length, values = max(1, x.shape[axis]), x[0].numel() if len(x) else 0
+    count = max(1, length * STRIP // values) if values > STRIP else length
+    return [slice(first, first + count) for first in range(0, length, count)]
 
 
 def in_strips(function: Function) -> Function:
