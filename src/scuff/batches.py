@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -11,14 +12,16 @@ from torch import Tensor
 from scuff import kernels
 from scuff.corruptions import Corruption
 from scuff.corruptions.registry import Parameters
+from scuff.kernels.replay import replay
 from scuff.memory import available_memory, available_on
 from scuff.ops.colour import luma
 from scuff.ops.jpeg import jpeg
 from scuff.random import sent
 
-# Values per inner step: about 27 images of 224 pixels on a CPU, which suits its caches, and about 256 on a GPU. This
-# bounds the memory that a huge batch can take; results do not depend on it.
+# Values per inner step: about 27 images of 224 pixels for a core of a CPU, which suits its caches, and about 256 for a
+# GPU. This bounds the memory that a huge batch can take; results do not depend on it.
 CHUNK = {"cpu": 1 << 22, "cuda": 40_000_000}
+MOST_CORES = 8  # that get as much each; memory for more of them would be worth less than it costs
 MOST_IMAGES = 65_535 // 3  # per inner step: kernels count their channels along an axis of a CUDA grid that has 65535
 ALWAYS_THERE = 1 << 30  # bytes of memory about which nobody asks
 
@@ -28,34 +31,51 @@ Terms = list[tuple[float, Parameters | None]]  # weights and what to apply; None
 def through(corruption: Corruption, terms: Terms, batch: Tensor, keys: Tensor, quality: int | None = None) -> Tensor:
     """What a corruption makes of a batch, a piece at a time, and if asked a JPEG of that; as the batch came."""
     pieces = pieces_of(batch, corruption)
+    send = partial(replay, _kind(corruption, terms, quality), partial(_step, corruption, terms, quality))
     if len(pieces) == 1:
-        return _step(corruption, terms, batch, keys, quality)
+        return send(batch, keys)
     out = torch.empty_like(batch) if batch.dtype == torch.uint8 else torch.empty(batch.shape, device=batch.device)
     for piece in pieces:
-        out[piece] = _step(corruption, terms, batch[piece], keys[piece], quality)
+        send(batch[piece], keys[piece], out=out[piece])
     return out
 
 
-def pieces_of(batch: Tensor, corruption: Corruption) -> list[slice]:
-    """Slices that cover the batch; a batch of none is one empty slice.
+def _kind(corruption: Corruption, terms: Terms, quality: int | None) -> Hashable:
+    """All that a step depends on but images and keys; None for corruptions of others, which may have a state."""
+    if not all(str(function.__module__).startswith("scuff.") for function in (corruption.draw, corruption.apply)):
+        return None
+    values = tuple((weight, None if of is None else tuple(of.items())) for weight, of in terms)
+    return corruption.name, corruption.domain, corruption.draw, values, quality
 
-    On a CPU, bytes come four times as many. On a GPU, a corruption that holds many copies of its images gets so much
-    fewer of them that, with the result of all pieces, no more than two copies of 256 images of 224 pixels are held.
+
+def pieces_of(batch: Tensor, corruption: Corruption) -> list[slice]:
+    """Slices that cover the batch; a batch of none is one empty slice."""
+    count = piece_size(batch, corruption)
+    return [slice(start, start + count) for start in range(0, max(batch.shape[0], 1), count)]
+
+
+def piece_size(batch: Tensor, corruption: Corruption) -> int:
+    """How many images of a batch go through a corruption at once, so that all pieces have about one size.
+
+    On a CPU, bytes come four times as many, or as many times as there are cores. On a GPU, a corruption that holds many
+    copies of its images gets so much fewer of them that, with the result of all pieces, no more than two copies of 256
+    images of 224 pixels are held.
     """
-    number, *shape = batch.shape
-    room = float(CHUNK.get(batch.device.type, 1 << 24))
-    if batch.device.type == "cpu" and corruption.domain == "byte":
-        room *= 4
-    elif batch.device.type == "cuda" and corruption.copies > 2.0:
+    number, values, where = batch.shape[0], math.prod(batch.shape), batch.device.type
+    room = float(CHUNK.get(where, 1 << 24))
+    if where == "cpu":
+        room *= max(min(torch.get_num_threads(), MOST_CORES), 4 if corruption.domain == "byte" else 1)
+    elif where == "cuda" and corruption.copies > 2.0:
         room /= corruption.copies
-    most = min(max(1, int(room / max(math.prod(shape), 1))), MOST_IMAGES)
-    count = max(1, -(-number // -(-number // most))) if number else 1  # all of about one size
-    return [slice(start, start + count) for start in range(0, max(number, 1), count)]
+    if values <= room and number <= MOST_IMAGES:
+        return max(1, number)
+    most = min(max(1, int(room * number / values)), MOST_IMAGES) if values else MOST_IMAGES
+    return -(-number // -(-number // most))
 
 
 def check_memory(corruption: Corruption, parameters: Parameters, batch: Tensor) -> None:
     """Refuse what would take more memory than there is: three copies of the images, and what the corruption needs."""
-    images, shape = min(len(batch), pieces_of(batch, corruption)[0].stop), tuple(batch.shape[1:])
+    images, shape = min(len(batch), piece_size(batch, corruption)), tuple(batch.shape[1:])
     beyond = corruption.memory(images, shape, parameters) if corruption.memory else 0.0
     needed = 4.0 * (3 * images * math.prod(shape) + beyond)
     if needed < ALWAYS_THERE:
@@ -69,7 +89,7 @@ def check_memory(corruption: Corruption, parameters: Parameters, batch: Tensor) 
         )
 
 
-def _step(corruption: Corruption, terms: Terms, batch: Tensor, keys: Tensor, quality: int | None) -> Tensor:
+def _step(corruption: Corruption, terms: Terms, quality: int | None, batch: Tensor, keys: Tensor) -> Tensor:
     if terms == [(1.0, None)] and quality is None:
         return batch.clone()
     made = _weighted(corruption, terms, from_pixels(corruption, batch), keys)

@@ -26,7 +26,7 @@ import torch
 from torch import Tensor
 
 from scuff import kernels
-from scuff.kernels.constants import constant
+from scuff.kernels.constants import constant, remembered
 
 Shape = Sequence[int]
 Ids = Sequence[int] | Tensor | str | None  # as a caller gives them: see `ids_tensor`
@@ -66,7 +66,7 @@ def content_ids(pixels: Tensor) -> Tensor:
     return (lanes * _odd_numbers(lanes.shape[1], pixels.device)).sum(1)
 
 
-@lru_cache(maxsize=16)
+@remembered(16)
 def _odd_numbers(count: int, device: torch.device) -> Tensor:
     words = kernels.words(torch.zeros(1, dtype=torch.int64, device=device), stream_number("content"), 2 * count)[0]
     return words[::2] << 32 | words[1::2] | 1
@@ -96,7 +96,7 @@ def given_ids(ids: Ids, batch: Tensor) -> Tensor:
     return numbers.long()
 
 
-@lru_cache(maxsize=8)
+@remembered(8)
 def _places(count: int, device: torch.device) -> Tensor:
     """0, 1, ...; shared: never write into it."""
     return torch.arange(count, device=device)

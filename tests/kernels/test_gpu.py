@@ -7,6 +7,7 @@ import torch
 
 import scuff
 from scuff import kernels, random
+from scuff.kernels.replay import CALLS_BEFORE
 from scuff.ops.jpeg import jpeg
 
 pytestmark = pytest.mark.cuda
@@ -45,10 +46,11 @@ def test_contract(address: str) -> None:
 
 @pytest.mark.parametrize("address", FULL_SIZE)
 def test_at_most_two_batches_of_memory(address: str) -> None:
-    """Beyond the batch itself, the result among them; `copies` of a corruption says how many it takes at once."""
+    """Beyond the batch itself and what recordings hold; `copies` of a corruption says how many it takes at once."""
     x = _pictures(256, 224).cuda()
     for severity in _levels(address, 1, 3, 5):
-        scuff.corrupt(x, address, severity, check=False)
+        for _ in range(CALLS_BEFORE + 1):
+            scuff.corrupt(x, address, severity, check=False)
         base = torch.cuda.memory_allocated()
         torch.cuda.reset_peak_memory_stats()
         scuff.corrupt(x, address, severity, check=False)

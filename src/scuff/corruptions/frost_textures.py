@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from scuff import kernels
+from scuff.kernels.constants import remembered
 from scuff.ops.resize import resample_bilinear
 
 # Turquoise ripples, white needles, blue-grey grains, dark ferns. The original draws from five files of which two are
@@ -68,7 +69,7 @@ def _windows(texture: Tensor, corner: Tensor, scale: float, height: int, width: 
     return out.to(texture.device)
 
 
-@lru_cache(maxsize=8)
+@remembered(8)
 def _table(scale: float, height: int, width: int, device: torch.device) -> Tensor:
     """All textures in one padded float tensor (4, 3, H, W)."""
     every = sizes(scale, height, width)

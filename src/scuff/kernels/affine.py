@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from decimal import Decimal, localcontext
-from functools import lru_cache
 
 import torch
 from torch import Tensor
 
+from scuff.kernels.constants import remembered
 from scuff.kernels.operation_codes import CODES, WARPS
 from scuff.kernels.portable import divide, turning_series
 
@@ -52,7 +52,7 @@ def _whole_degrees() -> list[list[float]]:
     return rows
 
 
-@lru_cache(maxsize=16)
+@remembered(16)
 def turning_table(device: torch.device) -> Tensor:
     """All numbers that a rotation needs, float64 (363, 5): whole degrees, and two rows of constants."""
     rows = [*_whole_degrees(), [RADIAN, TENS, SPLITTER, TENS_HIGH, TENS_LOW], SERIES]

@@ -13,10 +13,10 @@ Any width works, also wider than the image: reflections repeat.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import torch
 from torch import Tensor
+
+from scuff.kernels.constants import remembered
 
 
 def fold(index: Tensor, length: int, border: str) -> Tensor:
@@ -36,7 +36,7 @@ def fold(index: Tensor, length: int, border: str) -> Tensor:
     raise ValueError(f"unknown border {border!r}; choose edge, reflect or mirror")
 
 
-@lru_cache(maxsize=256)
+@remembered(256)
 def padded_index(length: int, before: int, after: int, border: str, device: torch.device) -> Tensor:
     """Indices that turn an axis into its padded version."""
     return fold(torch.arange(-before, length + after), length, border).to(device)

@@ -84,6 +84,11 @@ def backend_name(device: torch.device) -> str:
     return "triton_gpu" if device.type == "cuda" and _triton_is_installed() else "reference"
 
 
+def is_forced() -> bool:
+    """Whether somebody has chosen the back end."""
+    return _forced is not None
+
+
 @contextlib.contextmanager
 def use_backend(name: str) -> Iterator[None]:
     """Answer every call inside the block with one back end: for tests and benchmarks."""

@@ -12,7 +12,7 @@ from torch import Tensor
 from scuff import kernels
 from scuff.kernels import portable
 from scuff.kernels.borders import fold, pad, padded_index
-from scuff.kernels.constants import constant
+from scuff.kernels.constants import constant, remembered
 from scuff.kernels.reference.filters import line_offsets
 from scuff.kernels.reference.matrices import UNIT
 from scuff.kernels.strips import strips
@@ -64,14 +64,14 @@ WIDEST_TAPS = 40
 LARGE = 512  # pixels
 
 
-@lru_cache(maxsize=256)
+@remembered(256)
 def _line(sigma: float, radius: int, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
     steps = torch.arange(2 * radius + 1, dtype=torch.int32)[None]
     weights = torch.from_numpy(gaussian_taps(sigma, radius)).float()[None]
     return steps.to(device), torch.zeros_like(steps).to(device), weights.to(device)
 
 
-@lru_cache(maxsize=64)
+@remembered(64)
 def _gaussian_matrix(length: int, sigma: float, truncate: float, border: str, device: torch.device) -> Tensor:
     """The filter along one axis as a (length, length) float64 matrix of whole numbers, in units of 2**-UNIT."""
     radius = gaussian_radius(sigma, truncate)
@@ -240,7 +240,7 @@ def correlate(x: Tensor, kernel: np.ndarray, border: str = "mirror", step: int =
     return kernels.correlate(x, rows, columns, dy, dx, weights)
 
 
-@lru_cache(maxsize=64)
+@remembered(64)
 def _sparse(data: bytes, shape: tuple[int, int], step: int, device: torch.device):
     kernel = np.frombuffer(data, np.float32).reshape(shape)
     dy, dx = np.nonzero(np.abs(kernel) > 1e-9)  # smaller weights move no pixel by a thousandth of a level
@@ -303,7 +303,7 @@ def _motion_plan(x: Tensor, angle: Tensor | float, steps: range, weights: tuple[
     return rows, columns, *offsets, constant(weights, x.device).expand(len(offsets[0]), -1)
 
 
-@lru_cache(maxsize=256)
+@remembered(256)
 def _shared_motion_offsets(angle: float, steps: range, device: torch.device) -> tuple[Tensor, Tensor]:
     """With correctly rounded cosines: at 60 degrees the last bit decides where taps fall."""
     sin, cos = (torch.tensor([f(math.radians(angle))], dtype=torch.float64) for f in (portable.sin, portable.cos))

@@ -6,13 +6,12 @@ Together they give the codec's bytes, faster than it: nothing is written down in
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 import torch
 from torch import Tensor
 
 from scuff import kernels
+from scuff.kernels.constants import remembered
 
 LUMA_TABLE = (
     (16, 11, 10, 16, 24, 40, 51, 61),
@@ -45,7 +44,7 @@ def _table(kind: str, quality: float | Tensor, device: torch.device) -> Tensor:
     return tables[quality.long() if isinstance(quality, Tensor) else slice(quality, quality + 1)]
 
 
-@lru_cache(maxsize=8)
+@remembered(8)
 def _tables(kind: str, device: torch.device) -> Tensor:
     """The tables of all qualities, (101, 8, 8); there is no quality 0."""
     tables = np.stack([scaled_table(kind, max(quality, 1)) for quality in range(101)])

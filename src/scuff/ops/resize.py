@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from scuff import kernels
+from scuff.kernels.constants import remembered
 
 
 def clipped_zoom(x: Tensor, factor: float) -> Tensor:
@@ -28,7 +28,7 @@ def mean_zoom(x: Tensor, factors: tuple[float, ...]) -> Tensor:
     return kernels.mean_zoom(x, *rows, *columns)
 
 
-@lru_cache(maxsize=64)
+@remembered(64)
 def _zoom_axes(length: int, factors: tuple[float, ...], device: torch.device) -> tuple[Tensor, Tensor]:
     """The plans of several zooms, (Z, length) each."""
     plans = [_zoom_axis(length, factor, device) for factor in factors]
@@ -37,7 +37,7 @@ def _zoom_axes(length: int, factors: tuple[float, ...], device: torch.device) ->
     return torch.stack([left for left, _ in plans]), torch.stack([share for _, share in plans])
 
 
-@lru_cache(maxsize=256)
+@remembered(256)
 def _zoom_axis(length: int, factor: float, device: torch.device) -> tuple[Tensor, Tensor]:
     """For each output pixel the input pixel to its left (or above), and the share of the next one."""
     crop = math.ceil(length / factor)

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from scuff import kernels
+from scuff.kernels.constants import remembered
 from scuff.ops.tables import round8
 
 Pixels = tuple[tuple[int, int], ...]  # (row, column) offsets
@@ -19,7 +20,7 @@ Pixels = tuple[tuple[int, int], ...]  # (row, column) offsets
 NOWHERE = 1 << 20  # an offset beyond any image: fills up the shorter of several shapes
 
 
-@lru_cache(maxsize=64)
+@remembered(64)
 def _offsets(shapes: tuple[Pixels, ...], device: torch.device) -> tuple[Tensor, Tensor]:
     longest = max(map(len, shapes))
     filled = [[*shape, *[(NOWHERE, NOWHERE)] * (longest - len(shape))] for shape in shapes]

@@ -8,7 +8,6 @@ in float64 the products are exact, so this gives the codec's bytes and not merel
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.borders import fold
+from scuff.kernels.constants import remembered
 from scuff.kernels.dispatch import kernel
 
 __all__ = ["through_jpeg"]
@@ -45,7 +45,7 @@ def through_jpeg(pixels: Tensor, luma: Tensor, chroma: Tensor, swapped: bool = F
     return torch.stack(channels, dim=1).clamp_(0, 255).to(torch.uint8)
 
 
-@lru_cache
+@remembered(16)
 def dct_matrix(device: torch.device, dtype: torch.dtype = torch.float64) -> Tensor:
     """One pass of the islow DCT as integers scaled by 2**13: its butterflies, run on the eight unit vectors."""
     return torch.from_numpy(np.stack(butterflies([*np.eye(8, dtype=np.int64)]))).to(device, dtype)

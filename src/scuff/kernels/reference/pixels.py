@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from scuff.kernels.constants import remembered
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.portable import divide
 from scuff.kernels.strips import strips
@@ -110,12 +111,12 @@ def box_windows(length: int, size: int) -> tuple[np.ndarray, np.ndarray]:
     return start, start + belongs.sum(1)
 
 
-@lru_cache(maxsize=256)
+@remembered(256)
 def _nearest(length: int, size: int, device: torch.device) -> Tensor:
     return ((2 * torch.arange(length) + 1) * size // (2 * length)).to(device)
 
 
-@lru_cache(maxsize=256)
+@remembered(256)
 def windows(length: int, size: int, device: torch.device) -> tuple[Tensor, Tensor, int]:
     """First index and length of each box window, and the greatest length."""
     start, stop = box_windows(length, size)

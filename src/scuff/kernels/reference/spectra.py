@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 
 import torch
 from torch import Tensor
 
 from scuff.kernels import portable
+from scuff.kernels.constants import remembered
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.portable import divide
 from scuff.kernels.reference.functions import sine_and_cosine
@@ -54,7 +54,7 @@ def whole_bits(height: int, width: int) -> int:
     return (52 - (2 * max(height, width)).bit_length()) // 2
 
 
-@lru_cache(maxsize=32)
+@remembered(32)
 def amplitudes(height: int, width: int, kind: str, device: torch.device) -> tuple[Tensor, float]:
     """The amplitudes of frequencies (H, W) in float64, below 2**bits; a power of two that brings rows back to that.
 
@@ -83,7 +83,7 @@ def turn_table(length: int, bits: int) -> tuple[Tensor, Tensor]:
     return cos, sin
 
 
-@lru_cache(maxsize=32)
+@remembered(32)
 def _turns(length: int, bits: int, device: torch.device) -> tuple[Tensor, Tensor]:
     """Cosines and sines of frequency k - length // 2 at place j, (k, j)."""
     k = torch.arange(length)

@@ -7,13 +7,12 @@ made while a pass writes what the next product reads. All numbers are whole and 
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
+from scuff.kernels.constants import remembered
 from scuff.kernels.dispatch import KERNELS, kernel
 from scuff.kernels.reference.spectra import amplitudes, deviation_unit, turn_table, whole_bits
 from scuff.kernels.triton_gpu.functions import sines_of
@@ -125,7 +124,7 @@ def _noise_kernel(z, sums, out, unit, line, height, width, LANES: tl.constexpr):
     tl.store(out + plane * count + lane, (value / deviation).to(tl.float32), mask=inside)
 
 
-@lru_cache(maxsize=32)
+@remembered(32)
 def _quarter(length: int, bits: int, device: torch.device) -> tuple[Tensor, Tensor] | None:
     """Cosines and sines of the first quarter of frequencies, at every fourth place from p on: (4, frequency, place).
 
@@ -140,7 +139,7 @@ def _quarter(length: int, bits: int, device: torch.device) -> tuple[Tensor, Tens
     return cos[step].to(device), sin[step].to(device)
 
 
-@lru_cache(maxsize=32)
+@remembered(32)
 def _products(height: int, width: int, device: torch.device) -> tuple[Tensor, Tensor] | None:
     """What rows are multiplied by from the right, (4, W / 2, W / 2), and columns from the left, (4, H / 4, H / 2)."""
     bits = whole_bits(height, width)
