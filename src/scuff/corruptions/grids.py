@@ -162,12 +162,18 @@ def perspective(pixels: Tensor, inset: Tensor) -> Tensor:
 
 
 def _ordered_corners(inset: Tensor, height: int, width: int) -> Tensor:
-    """Top left, top right, bottom right, bottom left as (x, y): (N, 4, 2); named by where they have come to lie."""
+    """Upper and lower, left and right, as (x, y): (N, 2, 2, 2); named by where they have come to lie."""
     outer = constant(((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)), inset.device, torch.float64)
     points = (outer - inset).abs() * constant((float(width), float(height)), inset.device, torch.float64)
     total, difference = points.sum(2), points[..., 1] - points[..., 0]
-    which = (total.argmin(1), difference.argmin(1), total.argmax(1), difference.argmax(1))
-    return points.gather(1, torch.stack(which, dim=1)[..., None].expand(-1, -1, 2))
+    which = (total.argmin(1), difference.argmin(1), difference.argmax(1), total.argmax(1))
+    return points.gather(1, torch.stack(which, dim=1)[..., None].expand(-1, -1, 2)).unflatten(1, (2, 2))
+
+
+OUTWARD = (  # for each corner, along x and along y
+    (((-1.0, 0.0), (1.0, 0.0)), ((-1.0, 0.0), (1.0, 0.0))),
+    (((0.0, -1.0), (0.0, -1.0)), ((0.0, 1.0), (0.0, 1.0))),
+)
 
 
 def _opened(corners: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -177,23 +183,25 @@ def _opened(corners: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     upper or the lower side is too short, all four corners move apart along x; if the left or the right one is, along y.
     """
     sizes = []
-    for axis, (a, b, c, d) in enumerate(((0, 1, 3, 2), (0, 3, 1, 2))):  # opposite sides ab and cd; a, c come first
-        lengths = _lengths(corners, a, b, c, d)
+    for axis in (0, 1):
+        outward = constant(OUTWARD[axis], corners.device, torch.float64)
+        lengths = _lengths(corners, axis)
         for _ in range(2):  # by whole steps, as the original: two are enough
             apart = 0.5 * (LEAST_SIDE - torch.floor(lengths.amin(1))).clamp(min=0.0)
-            corners = corners.clone()
-            for corner, sign in ((a, -1.0), (b, 1.0), (c, -1.0), (d, 1.0)):
-                corners[:, corner, axis] += sign * apart
-            lengths = _lengths(corners, a, b, c, d)
+            corners = corners + apart[:, None, None, None] * outward
+            lengths = _lengths(corners, axis)
         sizes.append(torch.floor(lengths.amax(1)))
     wide, tall = sizes
     return corners, tall, wide
 
 
-def _lengths(corners: Tensor, a: int, b: int, c: int, d: int) -> Tensor:
-    """Of the sides ab and cd, (N, 2). A hair is added: sides that were opened are 2 pixels long but for a rounding."""
-    sides = (corners[:, j] - corners[:, i] for i, j in ((a, b), (c, d)))
-    return torch.stack([portable.length(*side.unbind(1)) for side in sides], dim=1) + 1e-6
+def _lengths(corners: Tensor, axis: int) -> Tensor:
+    """Of the two sides that lie along x (axis 0) or y, (N, 2).
+
+    A hair is added: sides that were opened are 2 pixels long but for a rounding.
+    """
+    sides = corners.diff(dim=2 - axis).flatten(1, 2)
+    return portable.length(*sides.unbind(2)) + 1e-6
 
 
 def _opencv_windows(size: Tensor, length: int, enlarged: Tensor) -> tuple[Tensor, Tensor]:

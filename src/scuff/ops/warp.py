@@ -82,14 +82,22 @@ def _for_all(plane: Tensor, x: Tensor) -> Tensor:
 
 
 def square_to_quadrangle(corners: Tensor) -> Tensor:
-    """The (N, 3, 3) homographies that send (0, 0), (1, 0), (1, 1), (0, 1) to `corners` (N, 4, 2), in that order."""
-    (x0, y0), (x1, y1), (x2, y2), (x3, y3) = (corner.unbind(1) for corner in corners.unbind(1))
-    ux, uy, vx, vy = x1 - x2, y1 - y2, x3 - x2, y3 - y2
-    sx, sy = x0 - x1 + x2 - x3, y0 - y1 + y2 - y3
-    area = ux * vy - vx * uy
-    g, h = (sx * vy - vx * sy) / area, (ux * sy - sx * uy) / area
-    rows = (x1 - x0 + g * x1, x3 - x0 + h * x3, x0, y1 - y0 + g * y1, y3 - y0 + h * y3, y0, g, h, torch.ones_like(g))
-    return torch.stack(rows, dim=1).view(-1, 3, 3)
+    """The (N, 3, 3) homographies that send the unit square to `corners` (N, 2, 2, 2).
+
+    These are upper and lower, each left and right, each (x, y).
+    """
+    first, second, last, third = corners.flatten(1, 2).unbind(1)
+    along, down, left_over = second - third, last - third, first - second + third - last
+    area = _signed_area(along, down)
+    g, h = (_signed_area(left_over, down) / area)[:, None], (_signed_area(along, left_over) / area)[:, None]
+    columns = (second - first + g * second, last - first + h * last, first)
+    bottom = torch.cat((g, h, torch.ones_like(g)), dim=1)
+    return torch.cat((torch.stack(columns, dim=2), bottom[:, None]), dim=1)
+
+
+def _signed_area(a: Tensor, b: Tensor) -> Tensor:
+    """Of the parallelograms that (N, 2) vectors span."""
+    return a[:, 0] * b[:, 1] - b[:, 0] * a[:, 1]
 
 
 # --- cubic B-splines: smooth reads at real coordinates, black outside the image ---------------------------------------

@@ -191,21 +191,17 @@ def link_edges(weak: Tensor, strong: Tensor) -> Tensor:
 
 
 @triton.jit
-def _larger(a, b):
-    return tl.maximum(a, b)
-
-
-@triton.jit
-def _across_kernel(edges, out, rows, width, most, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
-    """How far the nearest edge in the same row is, at most `most`: the last one on the way from either end."""
-    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)[:, None]
-    column = tl.arange(0, COLUMNS)[None, :] + tl.zeros((ROWS, 1), tl.int32)
-    inside = (row < rows) & (column < width)
-    is_edge = tl.load(edges + row * width + column, mask=inside, other=0) != 0
-    before = column - tl.associative_scan(tl.where(is_edge, column, -COLUMNS - most), 1, _larger)
-    after = -tl.associative_scan(tl.where(is_edge, -column, -COLUMNS - most), 1, _larger, reverse=True) - column
-    nearest = tl.minimum(tl.minimum(before, after), most)
-    tl.store(out + row * width + column, nearest.to(tl.float32), mask=inside)
+def _across_kernel(edges, out, size, width, most, LANES: tl.constexpr):
+    """How far the nearest edge in the same row is, at most `most`."""
+    at = tl.program_id(0).to(tl.int64) * LANES + tl.arange(0, LANES)
+    column = (at % width).to(tl.int32)
+    nearest = tl.zeros((LANES,), tl.int32) + most
+    for step in range(most):
+        k = most - 1 - step
+        before = tl.load(edges + at - k, mask=(at < size) & (column >= k), other=0)
+        after = tl.load(edges + at + k, mask=(at < size) & (column + k < width), other=0)
+        nearest = tl.where((before | after) != 0, k, nearest)
+    tl.store(out + at, nearest.to(tl.float32), mask=at < size)
 
 
 @triton.jit
@@ -238,13 +234,9 @@ def _chamfer_kernel(
 def chamfer_distance(edges: Tensor, cap: float) -> Tensor:
     edges, (n, height, width) = edges.contiguous().view(torch.uint8), edges.shape
     across, out = (torch.empty(edges.shape, device=edges.device) for _ in range(2))
-    most, wide = math.ceil(cap), triton.next_power_of_2(width)
-    rows = max(1, 1024 // wide)
-    launch(
-        _across_kernel, (blocks(n * height, rows),), across,
-        edges, across, n * height, width, most, ROWS=rows, COLUMNS=wide,
-    )  # fmt: skip
-    lanes = min(256, wide)
+    most, size = math.ceil(cap), edges.numel()
+    launch(_across_kernel, (blocks(size, LANES),), across, edges, across, size, width, most, LANES=LANES)
+    lanes = min(256, triton.next_power_of_2(width))
     return launch(
         _chamfer_kernel, (n, height, blocks(width, lanes)), out,
         across, out, height, width, most, float(cap), DIAGONAL=DIAGONAL, KNIGHT=KNIGHT, COLUMNS=lanes,
