@@ -59,9 +59,8 @@ def main() -> None:
     torch.set_num_threads(1)  # threads do not survive a fork
     _ = scuff.corrupt  # imported once, here: processes are forked from this one
     forks = multiprocessing.get_context("fork")
-    with forks.Pool(
-        1
-    ) as process:  # not here: torch may keep memory that it has freed, and processes would start with it
+    # In a process of its own: torch may keep memory that it has freed, and the others would start with it.
+    with forks.Pool(1) as process:
         x = process.apply(picture, options.size)
     for entry in options.only or scuff.load_suite(options.suite).entries:
         with forks.Pool(1) as process:

@@ -86,6 +86,21 @@ def unit_to_bytes(batch: Tensor, out: Tensor, nearest: bool = False) -> Tensor:
 
 
 @compiled
+def _mean(plane, out):
+    """A sum of whole numbers, in units of 2**-32."""
+    total = np.int64(0)
+    for j in range(INDEX(plane.size)):
+        total += np.int64(plane[j] * F32(2.0**32))
+    out[0] = np.float64(total) / (2.0**32 * plane.size)
+
+
+@kernel
+def plane_means(x: Tensor) -> Tensor:
+    planes = x.reshape(-1, x.shape[-2] * x.shape[-1])
+    return fill(torch.empty(len(planes), 1, dtype=torch.float64), _mean, planes).view(x.shape[:-2])
+
+
+@compiled
 def _local_copies(dy, dx, reach, pixels):
     channels, height, width = pixels.shape
     for h in range(height - reach, reach, -1):

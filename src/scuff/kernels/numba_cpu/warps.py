@@ -15,7 +15,7 @@ from scuff.kernels.dispatch import kernel
 from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, fill, inlined, per_plane
 from scuff.kernels.numba_cpu.lanes import LANES, in_all_lanes, vector_at
 from scuff.kernels.reference.splines import surrounded
-from scuff.kernels.threads import each_image, over_images
+from scuff.kernels.threads import over_images
 
 ONE = INDEX(1)
 TOGETHER = 24  # planes that are read by one plan
@@ -222,18 +222,3 @@ def refract_drops(x: Tensor, centres: Tensor, radius: float, index: float) -> Te
     out = torch.nn.functional.pad(x, (margin, margin, margin, margin))
     fill(out, _refract, centres, F32(radius), F32(index), margin)
     return out[..., margin : margin + height, margin : margin + width]
-
-
-@kernel
-def blend_windows(x: Tensor, keep: float, table: Tensor, which: Tensor, corners: Tensor, share: float) -> Tensor:
-    """Slices are read whole rows at a time, an image while it is in the caches; a gather would look up every pixel."""
-    out, (height, width) = torch.empty(x.shape), x.shape[-2:]
-    places = list(zip(which.tolist(), corners.tolist(), strict=True))
-
-    def work(i: int) -> None:
-        texture, (row, column) = places[i]
-        torch.mul(x[i], keep, out=out[i])
-        out[i] += share * table[texture, :, row : row + height, column : column + width]
-
-    each_image(work, len(places))
-    return out

@@ -1,0 +1,109 @@
+"""Light on a scene, and what lies before it: one pass over each picture, with every product and sum rounded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from scuff.kernels.dispatch import KERNELS, kernel
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, byte_to_unit, compiled, fill
+
+
+def _of_colours(name: str, loop: Callable, x: Tensor, *numbers: float) -> Tensor:
+    """`loop` over the planes (3, pixels) of colour pictures; others are rare, and left to plain torch."""
+    if x.shape[1] != 3:
+        return KERNELS["reference", name](x, *numbers)
+    out = torch.empty(x.shape)
+    fill(out.flatten(2), loop, x.flatten(2), *map(float, numbers))
+    return out
+
+
+@compiled
+def _whiten(x, share, out):
+    keep, rest = F32(share), F32(1.0 - share)
+    for j in range(INDEX(x.shape[1])):
+        red, green, blue = x[0, j], x[1, j], x[2, j]
+        pale = F32(1.5) * (F32(0.299) * red + F32(0.587) * green + F32(0.114) * blue) + F32(0.5)
+        out[0, j] = keep * red + rest * max(red, pale)
+        out[1, j] = keep * green + rest * max(green, pale)
+        out[2, j] = keep * blue + rest * max(blue, pale)
+
+
+@kernel
+def whiten(x: Tensor, keep: float) -> Tensor:
+    return _of_colours("whiten", _whiten, x, keep)
+
+
+@compiled
+def _add_streaks(scene, streaks, out):
+    size = INDEX(scene.shape[1])
+    for c in range(len(scene)):
+        for j in range(size):
+            streak, turned = byte_to_unit(streaks[j]), byte_to_unit(streaks[size - INDEX(1) - j])
+            out[c, j] = scene[c, j] + streak + turned
+
+
+@kernel
+def add_streaks(scene: Tensor, streaks: Tensor) -> Tensor:
+    out = torch.empty(scene.shape)
+    fill(out.flatten(2), _add_streaks, scene.flatten(2), streaks.flatten(1))
+    return out
+
+
+@compiled
+def _shift_value(x, shift, out):
+    for j in range(INDEX(x.shape[1])):
+        red, green, blue = x[0, j], x[1, j], x[2, j]
+        value = max(max(red, green), blue)
+        shifted = min(max(value + F32(shift), F32(0.0)), F32(1.0))
+        is_black, gain = value <= F32(0.0), shifted / value
+        out[0, j] = shifted if is_black else red * gain
+        out[1, j] = shifted if is_black else green * gain
+        out[2, j] = shifted if is_black else blue * gain
+
+
+@kernel
+def shift_value(x: Tensor, shift: float) -> Tensor:
+    return _of_colours("shift_value", _shift_value, x, shift)
+
+
+@compiled
+def _scale_saturation(x, gain, shift, out):
+    for j in range(INDEX(x.shape[1])):
+        red, green, blue = x[0, j], x[1, j], x[2, j]
+        value = max(max(red, green), blue)
+        spread = value - min(min(red, green), blue)
+        saturation = spread / value if value > F32(0.0) else F32(0.0)
+        wanted = min(max(F32(gain) * saturation + F32(shift), F32(0.0)), F32(1.0))
+        ratio, tinted = wanted / saturation, value * (F32(1.0) - wanted)
+        is_coloured = spread > F32(0.0)
+        out[0, j] = value - (value - red) * ratio if is_coloured else value
+        out[1, j] = value - (value - green) * ratio if is_coloured else tinted
+        out[2, j] = value - (value - blue) * ratio if is_coloured else tinted
+
+
+@kernel
+def scale_saturation(x: Tensor, gain: float, shift: float) -> Tensor:
+    return _of_colours("scale_saturation", _scale_saturation, x, gain, shift)
+
+
+@compiled
+def _blend_window(x, keep, texture, row, column, share, out):
+    for c in range(INDEX(x.shape[0])):
+        for i in range(INDEX(x.shape[1])):
+            for j in range(INDEX(x.shape[2])):
+                out[c, i, j] = keep * x[c, i, j] + share * texture[c, INDEX(row) + i, INDEX(column) + j]
+
+
+@kernel
+def blend_windows(x: Tensor, keep: float, table: Tensor, which: Tensor, corners: Tensor, share: float) -> Tensor:
+    """Rows are read whole, an image while it is in the caches; a gather would look up every pixel."""
+    textures = table.contiguous().numpy()
+
+    def blend(image: np.ndarray, texture: int, corner: np.ndarray, out: np.ndarray) -> None:
+        _blend_window(image, F32(keep), textures[texture], *corner, F32(share), out)
+
+    return fill(torch.empty(x.shape), blend, x, which, corners)
