@@ -314,7 +314,8 @@ def test_a_killed_worker_is_replaced(start):
     output, errors = process.communicate(timeout=240)
     assert (process.returncode, errors) == (0, "")
     assert f"Made {18 * 10}; existing: 0" in output
-    assert len(files("out")) == 18 * 10 + 1
+    whole = [name for name in files("out") if not name.endswith(".tmp")]  # the killed one may have been writing
+    assert len(whole) == 18 * 10 + 1
     (journal,) = Path("out/progress").glob("*.json")
     assert json.loads(journal.read_text())["cells"]["corrupt"]["retried"] > 0
 
