@@ -5,6 +5,7 @@ Every distribution first fills a buffer with words, then maps it element by elem
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -13,7 +14,7 @@ from torch import Tensor
 
 from scuff.kernels import portable
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, compiled, fill, fma, inlined
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill, fma, inlined
 from scuff.kernels.numba_cpu.functions import exponential, logarithm
 from scuff.kernels.reference.random import stretched
 from scuff.kernels.threads import over_images
@@ -205,6 +206,7 @@ def integers(keys: Tensor, stream: int, count: int, low: int, high: int) -> Tens
 
 _series = inlined(portable.stirling_series)
 ONE, LITTLE = F32(1.0), F32(1e-10)
+SLOTS, SLICES = 1024, 256  # of the tables of a thread
 
 
 @compiled
@@ -231,7 +233,7 @@ def _poisson_search(rate, u):
 
 @compiled
 def _tabulate(rate, cdf, guide):
-    """Fill a distribution function from `_poisson_start` on, and for 64 slices of u the entry to start looking at."""
+    """Fill a distribution function from `_poisson_start` on, and for slices of u the entry to start looking at."""
     k, mass = _poisson_start(rate)
     total = mass
     last = 0
@@ -251,42 +253,51 @@ def _tabulate(rate, cdf, guide):
 
 
 @compiled
-def _quantiles(uniforms, rates, out):
+def _quantiles(uniforms, rates, scale, known, start, cdf, guide, used, out):
     """Inversion with memory: pictures hold few distinct values, so each rate's table is made once and found again.
 
-    A rate that finds no free place in the table is searched for directly, so pictures with a continuum of
-    values are slower but get the same counts.
+    Rates lie in the order of size, `scale` places for one: those of 256 levels have room. A rate that finds no free
+    place is searched for directly, so pictures with a continuum of values are slower but get the same counts. Every
+    picture finds half of the places free.
     """
-    slots = 1024
-    longest = np.int64(13.0 * np.sqrt(np.max(rates)) + 40.0)
-    known = np.full(slots, F32(-1.0))
-    start = np.empty(slots, F32)
-    cdf = np.empty((slots, longest), F32)
-    guide = np.empty((slots, 64), np.int16)
-    for e in range(out.size):
+    if used[0] > SLOTS // 2:
+        for slot in range(SLOTS):
+            known[slot] = F32(-1.0)
+        used[0] = 0
+    for e in range(INDEX(out.size)):
         rate, u = rates[e], uniforms[e]
-        slot = np.int64(U32(F32(rate).view(U32) * U32(2654435761)) >> U32(22))
+        slot = INDEX(rate * scale)
         for _ in range(8):
             if known[slot] == rate or known[slot] < F32(0.0):
                 break
-            slot = (slot + 1) & (slots - 1)
+            slot = (slot + INDEX(1)) & INDEX(SLOTS - 1)
         if known[slot] != rate:
             if known[slot] >= F32(0.0):
                 out[e] = _poisson_search(rate, u)
                 continue
             known[slot] = rate
+            used[0] += 1
             start[slot] = _poisson_start(rate)[0]
             _tabulate(rate, cdf[slot], guide[slot])
-        k = np.int64(guide[slot, min(np.int64(u * F32(64.0)), 63)])
+        k = INDEX(guide[slot, min(INDEX(u * F32(SLICES)), INDEX(SLICES - 1))])
         while cdf[slot, k] < u:
-            k += 1
+            k += INDEX(1)
         out[e] = start[slot] + F32(k)
 
 
 @kernel
 def poisson_quantile(u: Tensor, rate: Tensor) -> Tensor:
-    out = torch.empty(rate.shape, dtype=torch.float32)
-    return fill(out, _quantiles, u, rate) if out.numel() else out
+    out = torch.empty(rate.shape)
+    if not out.numel():
+        return out
+    greatest = float(rate.max())
+    longest, scale = int(13.0 * math.sqrt(greatest) + 40.0), F32((SLOTS - 1) / max(greatest, 1e-9))
+
+    def scratch() -> tuple[np.ndarray, ...]:
+        known, start = np.full(SLOTS, F32(-1.0)), np.empty(SLOTS, F32)
+        return known, start, np.empty((SLOTS, longest), F32), np.empty((SLOTS, SLICES), np.int16), np.zeros(1, I32)
+
+    return fill(out, _quantiles, u, rate, scale, scratch=scratch)
 
 
 @compiled
