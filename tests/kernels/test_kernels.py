@@ -53,6 +53,18 @@ def test_correlate(height: int, width: int, border: str, shared: bool) -> None:
     assert (fast - expected).abs().max() < 1e-6
 
 
+@pytest.mark.parametrize(("height", "width"), [(1, 40), (2, 32), (9, 33), (34, 100)])
+@pytest.mark.parametrize("window", [(7, 7), (5, 9), (2, 40), (40, 1)])
+def test_rows_that_are_filtered_together(height: int, width: int, window: tuple[int, int]) -> None:
+    """Equal bits, whether two rows share what they read or not; the corners of windows are cut off."""
+    generator = torch.Generator().manual_seed(2)
+    dy, dx = torch.rand(window, generator=generator).nonzero()[1:-1].int().T
+    taps = (dy[None], dx[None], torch.rand(1, len(dy), generator=generator))
+    rows, columns = (padded_index(n, 20, 20, "mirror", CPU) for n in (height, width))
+    expected, fast = _both(lambda: kernels.correlate(_unit(height, width), rows, columns, *taps))
+    assert torch.equal(fast, expected)
+
+
 @pytest.mark.parametrize(("height", "width"), SIZES)
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
 def test_smear_bytes(height: int, width: int, dtype: torch.dtype) -> None:
@@ -149,6 +161,26 @@ def test_sample_bilinear_far_outside_too(height: int, width: int, border: str) -
     rows, columns = (60 * torch.randn(2, 9, 8, generator=generator) for _ in range(2))
     expected, fast = _both(lambda: kernels.sample_bilinear(_unit(height, width), rows, columns, border))
     assert (fast - expected).abs().max() < 5e-6  # the reference passes through normalised coordinates
+
+
+@pytest.mark.parametrize(("height", "width"), SIZES)
+@pytest.mark.parametrize("border", ["reflect", "mirror", "zeros"])
+@pytest.mark.parametrize("channels", [1, 2, 4, 5])
+def test_samples_of_maps_and_fields(height: int, width: int, border: str, channels: int) -> None:
+    generator = torch.Generator().manual_seed(3)
+    x = torch.rand(2, channels, height, width, generator=generator)
+    maps = torch.eye(2, 3) + torch.randn(2, 2, 3, generator=generator) * torch.tensor([0.2, 0.2, 5.0])
+    assert torch.equal(*_both(lambda: kernels.sample_affine(x, maps, border)))
+    field = torch.randn(2, 2, height, width, generator=generator)
+    assert torch.equal(*_both(lambda: kernels.sample_displaced(x, field, 3.7, border)))
+
+
+def test_salt_and_pepper() -> None:
+    u = torch.tensor([0.01, 0.05, 0.0500001, 0.1, 0.1000001, 1.0]).expand(2, 3, 1, 6)
+    x = torch.full((2, 3, 1, 6), 0.3)
+    expected, fast = _both(lambda: kernels.salt_and_pepper(x, u, 0.1))
+    assert torch.equal(fast, expected)
+    assert fast[0, 0, 0].tolist() == pytest.approx([1.0, 1.0, 0.0, 0.0, 0.3, 0.3])
 
 
 @pytest.mark.parametrize(("height", "width"), SIZES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+import torch
 from torch import Tensor
 
 from scuff import kernels, random
@@ -57,21 +58,16 @@ def shot_noise(x: Tensor, u: Tensor, *, photons: float) -> Tensor:
     return kernels.photon_noise(u, x, photons)
 
 
-def _draw_impulses(keys: Tensor, shape: Shape, *, amount: float) -> dict[str, Tensor]:
-    u = random.uniform(keys, "impulse", shape)
-    return {"replaced": u <= amount, "salt": u <= 0.5 * amount}
-
-
 def _draw_nested_impulses(keys: Tensor, shape: Shape, *, amount: float) -> dict[str, Tensor]:
     """A value that is hit stays hit as the amount grows, and keeps its colour."""
-    replaced = random.uniform(keys, "impulse", shape) <= amount
-    return {"replaced": replaced, "salt": replaced & random.bernoulli(keys, "colour", shape, probability=0.5)}
+    colour = torch.where(random.bernoulli(keys, "colour", shape, probability=0.5), 0.0, amount)
+    return {"u": torch.where(random.uniform(keys, "impulse", shape) <= amount, colour, 1.0)}
 
 
-@hendrycks(draw=_draw_impulses, shared_draw=_draw_nested_impulses)
-def impulse_noise(x: Tensor, replaced: Tensor, salt: Tensor) -> Tensor:
+@hendrycks(draw=lambda keys, shape: {"u": random.uniform(keys, "impulse", shape)}, shared_draw=_draw_nested_impulses)
+def impulse_noise(x: Tensor, u: Tensor, *, amount: float) -> Tensor:
     """Salt and pepper from bit errors: a share `amount` of all values becomes 1 or 0, with equal chances."""
-    return x.masked_fill(replaced, 0.0).masked_fill_(salt, 1.0)
+    return kernels.salt_and_pepper(x, u, amount)
 
 
 # --- strength drawn per image ---------------------------------------------------------------------------------------

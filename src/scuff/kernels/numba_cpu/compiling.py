@@ -74,7 +74,7 @@ def fill(out: Tensor, loop: Callable, *arguments: Any, scratch: Callable[[], tup
     A tensor among the arguments has a row for each image, or a single one that they share; anything else is handed on
     as it is. `scratch` makes the arrays that a thread uses again for each of its images.
     """
-    given = [argument.contiguous().numpy() if isinstance(argument, Tensor) else [argument] for argument in arguments]
+    given = [_rows(argument).numpy() if isinstance(argument, Tensor) else [argument] for argument in arguments]
     target = out.numpy()
 
     def work(start: int, stop: int) -> None:
@@ -85,6 +85,11 @@ def fill(out: Tensor, loop: Callable, *arguments: Any, scratch: Callable[[], tup
 
     over_images(work, len(out))
     return out
+
+
+def _rows(x: Tensor) -> Tensor:
+    """The same rows, each of them in one piece."""
+    return x if x[:1].is_contiguous() else x.contiguous()
 
 
 def fill_pixels(

@@ -11,7 +11,7 @@ from torch import Tensor
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.numba_cpu.compiling import F32, INDEX, byte_to_unit, compiled, fill, fill_pixels, inlined, per_plane
 from scuff.kernels.numba_cpu.rounding import to_bytes
-from scuff.kernels.numba_cpu.taps import sum_taps
+from scuff.kernels.numba_cpu.taps import sum_taps, sum_taps_of_two, taps_of_two
 
 
 @inlined
@@ -25,6 +25,15 @@ def _correlate_wide(flat, wide, rows, dy, dx, weights, starts, out):
     for i in range(out.shape[0]):
         _start_taps(wide, rows, i, dy, dx, starts)
         sum_taps(flat, starts, weights, out[i])
+
+
+@compiled
+def _correlate_wide_by_two(flat, wide, rows, dy, dx, weights, next_weights, starts, out):
+    """Two rows at a time, which share what they read. The last two end where the image does."""
+    for k in range(0, len(out), 2):
+        i = min(k, len(out) - 2)
+        _start_taps(wide, rows, i, dy, dx, starts)
+        sum_taps_of_two(flat, starts, (weights, next_weights), (out[i], out[i + 1]))
 
 
 @compiled
@@ -55,14 +64,20 @@ def _width_of_border(columns: Tensor, width: int) -> int:
 
 def _filter(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> tuple:
     """A filter as a function of a plane, taps, scratch and the result; its taps, and how wide the scratch must be."""
-    channels, _, width = x.shape[1:]
+    channels, height, width = x.shape[1:]
     down, across, before = rows.numpy(), columns.numpy(), _width_of_border(columns, width)
+    is_large = len(dy) == 1 and dy.shape[1] > 32 and height > 1 and width >= 32
+    of_two = taps_of_two(*(tap[0].numpy() for tap in (dy, dx, weights))) if is_large else None
 
     def apply(plane, dy, dx, weights, wide, out) -> None:
         if across.size > width:
             _widen(plane, across, before, wide)
             plane = wide
-        _correlate_wide(plane.reshape(-1), across.size, down, dy, dx, weights, np.empty(dy.size, INDEX), out)
+        flat = plane.reshape(-1)
+        if of_two:
+            _correlate_wide_by_two(flat, across.size, down, *of_two, np.empty(of_two[0].size, INDEX), out)
+        else:
+            _correlate_wide(flat, across.size, down, dy, dx, weights, np.empty(dy.size, INDEX), out)
 
     return apply, [per_plane(tap, channels) for tap in (dy, dx, weights)], across.size
 

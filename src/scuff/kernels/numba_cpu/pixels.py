@@ -1,4 +1,4 @@
-"""Loops over bytes: conversion at the door, glass blur's copies, pixelate's boxes; whole numbers, but for the first."""
+"""Loops over bytes and values: conversion at the door, impulses, glass blur's copies, pixelate's boxes."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from scuff.kernels.threads import each_image, over_images
 
 @compiled
 def _bytes_to_unit(pixels, out):
-    for c in range(out.shape[0]):
-        for i in range(out.shape[1]):
-            for j in range(out.shape[2]):
+    for c in range(INDEX(out.shape[0])):
+        for i in range(INDEX(out.shape[1])):
+            for j in range(INDEX(out.shape[2])):
                 out[c, i, j] = byte_to_unit(pixels[c, i, j])
 
 
@@ -82,6 +82,20 @@ def unit_to_bytes(batch: Tensor, out: Tensor, nearest: bool = False) -> Tensor:
             _unit_to_colours(*planes[i], shift, levels, colours[i])
 
     over_images(work, len(out))
+    return out
+
+
+@compiled
+def _salt_and_pepper(x, u, half, amount, out):
+    for j in range(INDEX(out.size)):
+        kept = F32(0.0) if u[j] <= amount else x[j]
+        out[j] = F32(1.0) if u[j] <= half else kept
+
+
+@kernel
+def salt_and_pepper(x: Tensor, u: Tensor, amount: float) -> Tensor:
+    out = torch.empty(x.shape)
+    fill(out.flatten(1), _salt_and_pepper, x.flatten(1), u.flatten(1), F32(0.5 * amount), F32(amount))
     return out
 
 

@@ -111,9 +111,10 @@ def _to_quads(image, pixels):
 
 
 @compiled
-def _sample(image, rows, columns, edge, black, pixels, line, tops, lefts, down, across, out):
+def _sample(image, rows, columns, edge, black, pixels, line, rest, tops, lefts, down, across, out):
     """Up to four channels; from `pixels` on, arguments are scratch."""
     channels, height, width = image.shape
+    last = channels - 1
     _to_quads(image, pixels)
     flat, stride = pixels.reshape(-1), width + 3
     for i in range(rows.shape[0]):
@@ -125,23 +126,67 @@ def _sample(image, rows, columns, edge, black, pixels, line, tops, lefts, down, 
                 _read_weighed(flat, place, step, across[j], down[j], line, INDEX(FOUR) * j)
             else:
                 _read_mixed(flat, place, step, across[j], down[j], line, INDEX(FOUR) * j)
-        for c in range(channels):
-            target = out[c, i]
-            for j in range(INDEX(target.size)):
-                target[j] = line[INDEX(FOUR) * j + INDEX(c)]
+        # All four are taken: the compiler then fetches whole vectors, and sorts what is in them.
+        a, b, c, d = out[0, i], out[min(1, last), i], out[min(2, last), i], out[3, i] if last == 3 else rest
+        for j in range(INDEX(rest.size)):
+            k = INDEX(FOUR) * j
+            a[j], b[j], c[j], d[j] = line[k], line[k + INDEX(1)], line[k + INDEX(2)], line[k + INDEX(3)]
+
+
+def _sampled(x: Tensor, border: str, size: tuple[int, int], work: Callable, *places: Any, more: int = 0) -> Tensor:
+    """`work(image, *places, ..., out)` for every image, up to four channels at a time.
+
+    Between are `more` scratch arrays of the result's size and the arguments of `_sample` from `edge` on.
+    """
+    height, width = x.shape[-2:]
+    out = torch.empty(*x.shape[:2], *size)
+    black, edge, wide = border == "zeros", F32(0.0 if border == "mirror" else 0.5), size[1]
+
+    def scratch() -> tuple[Any, ...]:
+        pixels, line = np.zeros((height + 3, FOUR * (width + 3)), F32), np.empty(FOUR * wide, F32)
+        plan = (*np.empty((2, wide), I32), *np.empty((2, wide), F32))
+        return *np.empty((more, *size), F32), edge, black, pixels, line, np.empty(wide, F32), *plan
+
+    for first in range(0, x.shape[1], FOUR):
+        some = slice(first, first + FOUR)
+        fill(out[:, some], work, x[:, some], *places, scratch=scratch)
+    return out
 
 
 @kernel
 def sample_bilinear(x: Tensor, rows: Tensor, columns: Tensor, border: str) -> Tensor:
-    height, width = x.shape[-2:]
-    out = torch.empty(*x.shape[:2], *rows.shape[1:])
-    black, edge, wide = border == "zeros", F32(0.0 if border == "mirror" else 0.5), rows.shape[2]
+    return _sampled(x, border, rows.shape[1:], _sample, rows, columns)
 
-    def scratch() -> tuple[np.ndarray, ...]:
-        pixels, line = np.zeros((height + 3, FOUR * (width + 3)), F32), np.empty(FOUR * wide, F32)
-        return pixels, line, *np.empty((2, wide), I32), *np.empty((2, wide), F32)
 
-    for first in range(0, x.shape[1], FOUR):
-        some = slice(first, first + FOUR)
-        fill(out[:, some], _sample, x[:, some], rows, columns, edge, black, scratch=scratch)
-    return out
+@compiled
+def _send(to, rows, columns):
+    for i in range(INDEX(rows.shape[0])):
+        for j in range(INDEX(rows.shape[1])):
+            rows[i, j] = to[1, 0] * F32(j) + to[1, 1] * F32(i) + to[1, 2]
+            columns[i, j] = to[0, 0] * F32(j) + to[0, 1] * F32(i) + to[0, 2]
+
+
+@kernel
+def sample_affine(x: Tensor, maps: Tensor, border: str) -> Tensor:
+    def work(image, to, rows, columns, *others) -> None:
+        _send(to, rows, columns)
+        _sample(image, rows, columns, *others)
+
+    return _sampled(x, border, x.shape[-2:], work, maps, more=2)
+
+
+@compiled
+def _displace(field, amount, rows, columns):
+    for i in range(INDEX(rows.shape[0])):
+        for j in range(INDEX(rows.shape[1])):
+            rows[i, j] = F32(i) + amount * field[0, i, j]
+            columns[i, j] = F32(j) + amount * field[1, i, j]
+
+
+@kernel
+def sample_displaced(x: Tensor, field: Tensor, amount: float, border: str) -> Tensor:
+    def work(image, field, amount, rows, columns, *others) -> None:
+        _displace(field, amount, rows, columns)
+        _sample(image, rows, columns, *others)
+
+    return _sampled(x, border, x.shape[-2:], work, field, F32(amount), more=2)

@@ -1,4 +1,4 @@
-"""Bytes: conversion at the door, glass blur's copies, pixelate's boxes."""
+"""Bytes and values: conversion at the door, impulses, glass blur's copies, pixelate's boxes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from scuff.kernels.dispatch import kernel
 from scuff.kernels.portable import divide
 from scuff.kernels.strips import strips
 
-__all__ = ["bytes_to_unit", "local_copies", "nearest_bytes", "pixelate", "plane_means", "unit_on_grid", "unit_to_bytes"]
+__all__ = [
+    "bytes_to_unit", "local_copies", "nearest_bytes", "pixelate", "plane_means", "salt_and_pepper", "unit_on_grid",
+    "unit_to_bytes",
+]  # fmt: skip
 
 
 @kernel
@@ -43,6 +46,12 @@ def unit_on_grid(batch: Tensor, nearest: bool = False) -> Tensor:
     """`unit_to_bytes` and back, contiguous: float32 of which each value is the quotient of a byte and 255."""
     pixels = torch.empty(batch.shape, dtype=torch.uint8, device=batch.device)
     return bytes_to_unit(unit_to_bytes(batch, pixels, nearest))
+
+
+@kernel
+def salt_and_pepper(x: Tensor, u: Tensor, amount: float) -> Tensor:
+    """float32 `x` with 1 where `u` is at most half of `amount`, and 0 where it is more but at most `amount`."""
+    return torch.where(u <= amount, (u <= 0.5 * amount).float(), x)
 
 
 @kernel
