@@ -133,7 +133,7 @@ def _sample(image, rows, columns, edge, black, pixels, line, rest, tops, lefts, 
             a[j], b[j], c[j], d[j] = line[k], line[k + INDEX(1)], line[k + INDEX(2)], line[k + INDEX(3)]
 
 
-def _sampled(x: Tensor, border: str, size: tuple[int, int], work: Callable, *places: Any, more: int = 0) -> Tensor:
+def _sampled(x: Tensor, border: str, size: torch.Size, work: Callable, *places: Any, more: int = 0) -> Tensor:
     """`work(image, *places, ..., out)` for every image, up to four channels at a time.
 
     Between are `more` scratch arrays of the result's size and the arguments of `_sample` from `edge` on.

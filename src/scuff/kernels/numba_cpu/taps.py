@@ -103,7 +103,7 @@ def sum_taps_of_two(flat, starts, weights, rows):
 
 
 def taps_of_two(dy: np.ndarray, dx: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, ...] | None:
-    """Taps that serve a row and the next one: shifts, and the weights of either row, zero for what the other reads alone.
+    """Taps that serve a row and the next: shifts, and the weights of either row, zero for what the other reads alone.
 
     Each row gets its taps in the order that they came in, so sums stay what they are. None if that is another order
     than that of rows and columns, or if the two have little in common.
