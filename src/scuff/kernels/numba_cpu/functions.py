@@ -73,7 +73,8 @@ def sine_and_cosine(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @compiled
-def _angles(y, x, out, start, stop):
+def angles(y, x, out, start, stop):
+    """Arctangents of places `start` to `stop`. See the reference."""
     for k in range(INDEX(start), INDEX(stop)):
         v, u = F64(y[k]), F64(x[k])
         steep = abs(v) > abs(u)
@@ -90,7 +91,7 @@ def _angles(y, x, out, start, stop):
 @kernel
 def arctangent(y: Tensor, x: Tensor) -> Tensor:
     out = torch.empty(y.shape, dtype=y.dtype)
-    _over(_angles, y.numel(), *(t.contiguous().view(-1).numpy() for t in (y, x, out)))
+    _over(angles, y.numel(), *(t.contiguous().view(-1).numpy() for t in (y, x, out)))
     return out
 
 

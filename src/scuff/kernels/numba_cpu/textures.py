@@ -9,6 +9,7 @@ from torch import Tensor
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill, inlined
 from scuff.kernels.numba_cpu.functions import exponential, logarithm, sine_after
+from scuff.kernels.reference.textures import cell_points
 
 F64 = np.float64
 LAST = np.int64(255)
@@ -151,3 +152,29 @@ def perlin_turbulence(gradients: Tensor, order: Tensor, height: int, width: int)
 
     out = torch.empty(len(order), height, width)
     return fill(out, _perlin, gradients, order, F32(min(height, width)), scratch=scratch)
+
+
+@compiled
+def _voronoi_cells(points, density, size, out):
+    for r in range(out.shape[0]):
+        y = F32(r) / size + F32(1.0)
+        cell_y = np.int64(y)
+        y -= F32(cell_y)
+        for c in range(INDEX(out.shape[1])):
+            x = F32(c) / size + F32(1.0)
+            cell_x = np.int64(x)
+            x -= F32(cell_x)
+            nearest = F32(1.0)
+            for j in range(-1, 2):
+                for i in range(-1, 2):
+                    dx = F32(i) + points[0, cell_y + j, cell_x + i] - x
+                    dy = F32(j) + points[1, cell_y + j, cell_x + i] - y
+                    nearest = min(nearest, dy * dy + dx * dx)  # roots have the same order
+            t = min(max(np.sqrt(nearest) * density, F32(0.0)), F32(1.0))
+            out[r, c] = t * t * (F32(3.0) - F32(2.0) * t) - F32(0.5)
+
+
+@kernel
+def voronoi_cells(twist: Tensor, density: Tensor, size: Tensor, height: int, width: int, smallest: float) -> Tensor:
+    points = cell_points(twist, height, width, smallest)
+    return fill(torch.empty(len(twist), height, width), _voronoi_cells, points, density, size)
