@@ -1,0 +1,101 @@
+"""The page on the calibrated candidates of NOC: on made-up seeds, two of which run on another day."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_overlaps import make_accuracies
+from tool_modules import load_tool
+
+from scuff.design import find_nonoverlapping
+from scuff.metrics import Accuracies, balance, ce_table, overlaps, read_accuracies, robustness_scores
+
+TOOL = load_tool("noc_tables")
+WHOLE = ("cifar10-noc8", "cifar10-c")
+
+
+def save(table: Accuracies, folder) -> None:
+    """A folder for each seed, as a study of calibrated candidates names its corruptions."""
+    frame = table.to_frame()
+    for column in ("trained_on", "tested_on"):
+        frame[column] = frame[column].str.replace("noc-candidates/", "cifar10-noc/")
+    for seed, lines in frame.groupby("seed"):
+        (folder / f"{folder.name}-{seed}").mkdir(parents=True)
+        lines.to_csv(folder / f"{folder.name}-{seed}" / "accuracies.csv", index=False)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory) -> tuple[str, Accuracies]:
+    """Seeds 0 and 1, then seed 2 and another architecture in a folder of their own."""
+    home = tmp_path_factory.mktemp("page")
+    study = make_accuracies(seeds=3, images=300, whole=WHOLE)
+    frame = study.to_frame()
+    for day, seeds in ((home / "one" / "noc", [0, 1]), (home / "two" / "noc", [2])):
+        save(read_accuracies(frame[frame["seed"].isin(seeds)]), day)
+    save(make_accuracies(("noc-candidates",), images=300, first=1), home / "two" / "noc-densenet121_32")
+    for day in ("one", "two"):
+        for made in (home / day).glob("*/*"):
+            made.rename(home / day / made.name)
+        TOOL.main(str(home / day), str(home / "noc-cifar10.md"))
+    return (home / "noc-cifar10.md").read_text(encoding="utf-8"), read_accuracies(home / "noc-cifar10/accuracies.csv")
+
+
+def rows(text: str, head: str) -> list[list[str]]:
+    """The cells of the table below a heading of columns."""
+    lines = text[text.index(f"| {head} |") :].split("\n\n")[0].splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def test_seeds_of_other_days_are_joined(page):
+    assert page[1].seeds == (0, 1, 2)
+
+
+def test_every_seed_and_the_mean_have_a_benchmark(page):
+    text, study = page
+    names = [name for name in study.corruptions if name.startswith("cifar10-noc/")]
+    found = rows(text, "seed | corruptions | mean overlap | sets as large | of the paper's eight | the set")
+    assert [row[0] for row in found] == ["seed 0", "seed 1", "seed 2", "the mean"]
+    chosen = find_nonoverlapping(overlaps(study).take(names), 0.1)
+    assert found[-1][1:4] == [str(len(chosen.members)), f"{chosen.mean_overlap:.3f}", str(chosen.largest_subsets)]
+    assert found[-1][5] == ", ".join(name.split("/")[1] for name in chosen.members)
+
+
+def test_calibration_is_by_robustness_scores(page):
+    text, study = page
+    found = {row[0]: float(row[2]) for row in rows(text, "candidate | as in the paper | calibrated")}
+    assert len(found) == 23
+    assert list(found.values()) == sorted(found.values())
+    assert found["rain"] == pytest.approx(robustness_scores(study).loc["standard", "cifar10-noc/rain"], abs=0.0051)
+
+
+def test_claims_have_intervals_over_seeds(page):
+    text, study = page
+    found = {row[0]: row[2] for row in rows(text, "claim | the paper | here")}
+    noc = balance(study, TOOL.EIGHT).range
+    line = next(here for claim, here in found.items() if "range of mCE" in claim)
+    assert line.startswith(f"{noc.value:.1f} [{noc.low:.1f}, {noc.high:.1f}] against ")
+    within = next(here for claim, here in found.items() if "within itself" in claim)
+    matrices = [overlaps(read_accuracies(study.to_frame().query("seed == @seed"))) for seed in study.seeds]
+    assert f"NOC {np.mean([one.mean_overlap(TOOL.EIGHT) for one in matrices]):.2f} [" in within
+
+
+def test_errors_stand_beside_the_papers_by_one_measure(page):
+    text, study = page
+    ours = ce_table(study, TOOL.FIFTEEN, ["all:cifar10-noc8"]).set_index("corruption")
+    line = next(row for row in rows(text, "table | trained with | tested on | CE here | the paper") if row[2] == "fog")
+    assert line[3].startswith(f"{ours.loc['cifar10-c/fog', 'value']:.0f} [")
+    printed = pd.read_csv(TOOL.BEFORE / "published.csv", dtype={"table": str}).query("tested_on == 'cifar10-c/fog'")
+    printed = printed.query("table == '1a'").set_index("trained_on")["printed"]
+    assert line[4] == f"{100 * printed['all:imagenet-noc'] / printed['standard']:.0f}"
+
+
+def test_another_architecture_is_compared_with_every_seed(page):
+    found = rows(page[0], "network | correlation | same side of 0.1 | corruptions | of the mean's | the set")
+    assert [row[0] for row in found] == [*(f"ResNet-18, seed {k}" for k in range(3)), "DenseNet-121, seed 0"]
+    assert all(re.fullmatch(r"-?\d\.\d\d", row[1]) for row in found)
+
+
+def test_nothing_to_read_is_an_error(tmp_path):
+    with pytest.raises(SystemExit, match="there are no results"):
+        TOOL.main(str(tmp_path), str(tmp_path / "page.md"))
