@@ -64,7 +64,11 @@ def _draw_nested_impulses(keys: Tensor, shape: Shape, *, amount: float) -> dict[
     return {"u": torch.where(random.uniform(keys, "impulse", shape) <= amount, colour, 1.0)}
 
 
-@hendrycks(draw=lambda keys, shape: {"u": random.uniform(keys, "impulse", shape)}, shared_draw=_draw_nested_impulses)
+def _draw_impulses(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
+    return {"u": random.uniform(keys, "impulse", shape)}
+
+
+@hendrycks(draw=_draw_impulses, shared_draw=_draw_nested_impulses, copies=2.3)
 def impulse_noise(x: Tensor, u: Tensor, *, amount: float) -> Tensor:
     """Salt and pepper from bit errors: a share `amount` of all values becomes 1 or 0, with equal chances."""
     return kernels.salt_and_pepper(x, u, amount)

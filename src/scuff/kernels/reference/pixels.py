@@ -51,7 +51,7 @@ def unit_on_grid(batch: Tensor, nearest: bool = False) -> Tensor:
 @kernel
 def salt_and_pepper(x: Tensor, u: Tensor, amount: float) -> Tensor:
     """float32 `x` with 1 where `u` is at most half of `amount`, and 0 where it is more but at most `amount`."""
-    return torch.where(u <= amount, (u <= 0.5 * amount).float(), x)
+    return x.masked_fill(u <= amount, 0.0).masked_fill_(u <= 0.5 * amount, 1.0)
 
 
 @kernel
