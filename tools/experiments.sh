@@ -5,7 +5,7 @@
 #   tools/experiments.sh calibrate                   severities of the candidates of NOC for a plain ResNet-18; 1 minute
 #   tools/experiments.sh noc SEED [ARCHITECTURE]     overlaps of calibrated NOC and CIFAR-10-C, and models of all of one;
 #                                                    6 minutes a seed. With an architecture (resnet50_32,
-#                                                    densenet121_32): of NOC alone
+#                                                    densenet121_32): of NOC alone. Then tools/noc_tables.py
 #   tools/experiments.sh msd PART                    MSD and error of 32 of 128 subsets of AugMix, PART 0 to 3; MSD also
 #                                                    in the features of a VGG-19-BN
 #   tools/experiments.sh single | mixing | subsets | precision

@@ -122,7 +122,8 @@ def choice(study: Accuracies) -> str:
         counts = found.counts()
         always = [name for name, number in counts.items() if number == len(study.seeds)]
         others = [f"{plain(name)} ({number})" for name, number in counts.items() if name not in always]
-        pairs, fit = found.compare(), found.compare()["pearson"]
+        pairs = found.compare()
+        fit = pairs["pearson"]
         parts.append(
             f"Chosen with every seed: {words(always) or 'none'}; with some: {', '.join(others) or 'none'}. Scores of"
             f" two seeds correlate by {fit.mean():.2f} ({fit.min():.2f} to {fit.max():.2f}). Two benchmarks share"
@@ -186,11 +187,9 @@ def errors(study: Accuracies, tables: Path) -> str:
         ("7", FIFTEEN, FIFTEEN),
         ("8", EIGHT, EIGHT),
     ):
-        ours = ce_table(study, benchmark, models).assign(table=name, paper=np.nan)
+        ours = ce_table(study, benchmark, models).assign(table=name)
         theirs = printed(name)
-        for place, line in ours.iterrows():
-            key = line.model, line.corruption
-            ours.loc[place, "paper"] = theirs.get(key, np.nan)
+        ours["paper"] = [theirs.get(key, np.nan) for key in zip(ours["model"], ours["corruption"], strict=True)]
         frames.append(ours)
         both = ours.dropna(subset=["value", "paper"])
         fit = np.corrcoef(both.value, both.paper)[0, 1]

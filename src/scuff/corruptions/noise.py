@@ -58,14 +58,14 @@ def shot_noise(x: Tensor, u: Tensor, *, photons: float) -> Tensor:
     return kernels.photon_noise(u, x, photons)
 
 
+def _draw_impulses(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
+    return {"u": random.uniform(keys, "impulse", shape)}
+
+
 def _draw_nested_impulses(keys: Tensor, shape: Shape, *, amount: float) -> dict[str, Tensor]:
     """A value that is hit stays hit as the amount grows, and keeps its colour."""
     colour = torch.where(random.bernoulli(keys, "colour", shape, probability=0.5), 0.0, amount)
     return {"u": torch.where(random.uniform(keys, "impulse", shape) <= amount, colour, 1.0)}
-
-
-def _draw_impulses(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
-    return {"u": random.uniform(keys, "impulse", shape)}
 
 
 @hendrycks(draw=_draw_impulses, shared_draw=_draw_nested_impulses, copies=2.3)

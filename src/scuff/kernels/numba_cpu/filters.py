@@ -66,6 +66,7 @@ def _filter(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, we
     """A filter as a function of a plane, taps, scratch and the result; its taps, and how wide the scratch must be."""
     channels, height, width = x.shape[1:]
     down, across, before = rows.numpy(), columns.numpy(), _width_of_border(columns, width)
+    # To find what two rows share is worth it for many taps, and for all images at once.
     is_large = len(dy) == 1 and dy.shape[1] > 32 and height > 1 and width >= 32
     of_two = taps_of_two(*(tap[0].numpy() for tap in (dy, dx, weights))) if is_large else None
 

@@ -266,7 +266,7 @@ def _quantiles(uniforms, rates, scale, known, start, cdf, guide, used, out):
         used[0] = 0
     for e in range(INDEX(out.size)):
         rate, u = rates[e], uniforms[e]
-        slot = INDEX(rate * scale)
+        slot = INDEX(rate * scale if rate > F32(0.0) else F32(0.0))  # what is no rate must not read elsewhere
         for _ in range(8):
             if known[slot] == rate or known[slot] < F32(0.0):
                 break
@@ -290,8 +290,8 @@ def poisson_quantile(u: Tensor, rate: Tensor) -> Tensor:
     out = torch.empty(rate.shape)
     if not out.numel():
         return out
-    greatest = float(rate.max())
-    longest, scale = int(13.0 * math.sqrt(greatest) + 40.0), F32((SLOTS - 1) / max(greatest, 1e-9))
+    greatest = max(float(rate.max()), 1e-9)
+    longest, scale = int(13.0 * math.sqrt(greatest) + 40.0), F32((SLOTS - 1) / greatest)
 
     def scratch() -> tuple[np.ndarray, ...]:
         known, start = np.full(SLOTS, F32(-1.0)), np.empty(SLOTS, F32)
