@@ -178,8 +178,9 @@ def test_samples_of_maps_and_fields(height: int, width: int, border: str, channe
 @pytest.mark.parametrize("rates", [(-5.0, -1e-8, 0.0, 1e-12, 3.0, 60.0), (-5.0, -1.0)])
 def test_what_is_no_rate_spoils_no_count(rates: tuple[float, ...]) -> None:
     rate, u = torch.tensor([rates, rates]), torch.tensor([[0.2], [0.9]]).repeat(1, len(rates))
-    expected, fast = _both(lambda: kernels.poisson_quantile(u, rate))
-    assert torch.equal(fast[rate >= 0], expected[rate >= 0])
+    with kernels.use_backend("reference"):
+        expected = kernels.poisson_quantile(u, rate.clamp(min=0.0))
+    assert torch.equal(kernels.poisson_quantile(u, rate)[rate >= 0], expected[rate >= 0])
 
 
 def test_salt_and_pepper() -> None:
