@@ -8,6 +8,7 @@ the page is made of these alone, so that seeds may be run on different days: wha
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
@@ -59,9 +60,10 @@ def main(runs: str, page: str) -> None:
     study = read_accuracies(tables / "accuracies.csv")
     others = {words: tables / f"{name}.csv" for name, words in OTHERS.items()}
     others = {words: read_accuracies(file) for words, file in others.items() if file.exists()}
-    sections = [calibration(study), choice(study), whole(study), errors(study, tables)]
+    sections = [calibration(study, tables), choice(study), whole(study), errors(study, tables)]
     if others:
         sections.append(architectures(study, others))
+    sections.append(costs(tables))
     out.write_text("\n".join([HEAD, *sections]), encoding="utf-8")
 
 
@@ -70,6 +72,9 @@ def collect(runs: Path, tables: Path) -> None:
     suite = runs / "calibration" / "cifar10-noc.yaml"
     if suite.exists():
         shutil.copy(suite, tables / suite.name)
+        found = json.loads(suite.with_suffix(".calibration.json").read_text(encoding="utf-8"))["entries"].values()
+        columns = ["entry", "parameter", "low", "high", "robustness_mildest", "robustness_severest", "note"]
+        pd.DataFrame(found)[columns].round(4).to_csv(tables / "calibration.csv", index=False)
     for name, pattern in (("accuracies", "noc-[0-9]*"), *((name, f"noc-{name}-*") for name in OTHERS)):
         kept = tables / f"{name}.csv"
         new = [pd.read_csv(file) for file in sorted(runs.glob(f"{pattern}/accuracies.csv"))]
@@ -78,28 +83,47 @@ def collect(runs: Path, tables: Path) -> None:
             again = {seed for frame in new for seed in frame["seed"]}
             old = [frame[~frame["seed"].isin(again)] for frame in old]
             pd.concat([*old, *new]).sort_values("seed", kind="stable").to_csv(kept, index=False)
+    spent = pd.DataFrame([seconds(run) for run in sorted(runs.glob("noc-*")) if (run / "progress").exists()])
+    kept = tables / "costs.csv"
+    if not spent.empty:
+        old = pd.read_csv(kept).query("run not in @spent.run") if kept.exists() else None
+        pd.concat([old, spent]).sort_values("run").to_csv(kept, index=False)
     if not (tables / "accuracies.csv").exists():
         raise SystemExit(f"there are no results in {runs}")
+
+
+def seconds(run: Path) -> dict[str, object]:
+    """What a run of a study took, all visits together."""
+    machine = json.loads((run / "overlap.json").read_text(encoding="utf-8"))["environment"]["device"]
+    visits = [json.loads(file.read_text(encoding="utf-8")) for file in (run / "progress").glob("*.json")]
+    spent = {kind: round(sum(visit["cells"][kind]["seconds"] for visit in visits)) for kind in ("train", "test")}
+    return {"run": run.name, "machine": machine, **spent, "all": round(sum(visit["seconds"] for visit in visits))}
 
 
 # --- sections ---------------------------------------------------------------------------------------------------------
 
 
-def calibration(study: Accuracies) -> str:
-    """Robustness scores of the standard model before and after."""
+def calibration(study: Accuracies, tables: Path) -> str:
+    """The ranges that were found, and robustness scores of the standard model before and after."""
     before = robustness_scores(read_accuracies(BEFORE / "accuracies.csv")).loc["standard"]
     after = robustness_scores(study).loc["standard"]
-    names = [name for name in study.corruptions if name.startswith(NOC)]
-    old = np.array([before[f"noc-candidates/{plain(name)}"] for name in names])
-    new = np.array([after[name] for name in names])
-    leaves = sorted(zip(names, old, new, strict=True), key=lambda row: row[2])
-    rows = [[plain(name), f"{a:.2f}", f"{b:.2f}"] for name, a, b in leaves]
+    found = pd.read_csv(tables / "calibration.csv", keep_default_na=False).set_index("entry")
+    old = pd.Series({name: before[f"noc-candidates/{name}"] for name in found.index})
+    new = pd.Series({name: after[NOC + name] for name in found.index}).sort_values()
+    rows = []
+    for name in new.index:
+        line = found.loc[name]
+        span = f"{line.parameter} {line.low:g} to {line.high:g}"
+        ends = f"{line.robustness_mildest:.2f} to {line.robustness_severest:.2f}"
+        rows.append([name, span, ends, f"{old[name]:.2f}", f"{new[name]:.2f}", line.note])
     text = (
-        f"Of severities drawn as the paper has them for 224 pixels, the {len(names)} candidates leave the standard"
-        f" model {old.min():.2f} to {old.max():.2f} of its clean accuracy; after calibration {new.min():.2f} to"
-        f" {new.max():.2f} in the mean over severities (seeds: {', '.join(map(str, study.seeds))}).\n"
+        f"Of severities drawn as the paper has them for 224 pixels, the {len(found)} candidates leave the standard"
+        f" models {old.min():.2f} to {old.max():.2f} of their clean accuracy; after calibration {new.min():.2f} to"
+        f" {new.max():.2f} (seeds: {', '.join(map(str, study.seeds))}). Parameters that are whole numbers are coarse"
+        " at 32 pixels, and some cannot go far enough; then the range ends where the last column says.\n"
     )
-    return "\n## Calibration\n\n" + text + "\n" + table(("candidate", "as in the paper", "calibrated"), rows)
+    head = ("candidate", "calibrated range", "R at its ends", "mean R as in the paper", "mean R calibrated", "remark")
+    return "## Calibration\n\n" + text + "\n" + table(head, rows)
 
 
 def choice(study: Accuracies) -> str:
@@ -113,7 +137,7 @@ def choice(study: Accuracies) -> str:
         numbers = [len(chosen.members), f"{chosen.mean_overlap:.3f}", chosen.largest_subsets, shared]
         rows.append([what, *numbers, words(chosen.members)])
     parts = [
-        "\n## Benchmarks without overlaps\n",
+        "## Benchmarks without overlaps\n",
         "Algorithm 1 at a threshold of 0.1, of the calibrated candidates:\n",
         table(("seed", "corruptions", "mean overlap", "sets as large", "of the paper's eight", "the set"), rows),
     ]
@@ -143,7 +167,7 @@ def choice(study: Accuracies) -> str:
 def whole(study: Accuracies) -> str:
     """The claims on ImageNet-NOC and ImageNet-C as benchmarks."""
     rows = list(claims(study, overlaps(study)))
-    return "\n## The paper's claims\n\n" + table(("claim", "the paper", "here"), rows)
+    return "## The paper's claims\n\n" + table(("claim", "the paper", "here"), rows)
 
 
 def claims(study: Accuracies, matrix: Overlaps) -> Iterator[list[str]]:
@@ -213,7 +237,7 @@ def errors(study: Accuracies, tables: Path) -> str:
         " [ce.csv](noc-cifar10/ce.csv).\n"
     )
     return "\n".join([
-        "\n## Corruption errors: tables 1, 7 and 8\n",
+        "## Corruption errors: tables 1, 7 and 8\n",
         text,
         table(("table", "cells", "mean here", "in the paper", "correlation", "mean difference"), rows),
         "Table 1, networks trained with a whole benchmark:\n",
@@ -239,7 +263,15 @@ def architectures(study: Accuracies, others: dict[str, Accuracies]) -> str:
         rows.append([what, *numbers, len(chosen.members), len({*chosen.members} & ours), words(chosen.members)])
     head = ("network", "correlation", "same side of 0.1", "corruptions", "of the mean's", "the set")
     text = "Scores against those of every seed of ResNet-18 but itself, and what Algorithm 1 chooses:\n"
-    return "\n## Other architectures\n\n" + text + "\n" + table(head, rows)
+    return "## Other architectures\n\n" + text + "\n" + table(head, rows)
+
+
+def costs(tables: Path) -> str:
+    """Device time of every run."""
+    lines = pd.read_csv(tables / "costs.csv")
+    rows = lines[["run", "machine", "train", "test", "all"]].values.tolist()
+    text = "Seconds, everything included; before them, calibration takes a minute.\n"
+    return "## Cost\n\n" + text + "\n" + table(("run", "machine", "training", "testing", "in all"), rows)
 
 
 # --- arithmetic -------------------------------------------------------------------------------------------------------

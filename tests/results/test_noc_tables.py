@@ -1,17 +1,20 @@
 """The page on the calibrated candidates of NOC: on made-up seeds, two of which run on another day."""
 
+import json
 import re
+import shutil
 
 import numpy as np
 import pandas as pd
 import pytest
 from made_overlaps import make_accuracies
-from tool_modules import load_tool
+from tool_modules import ROOT, load_tool
 
 from scuff.design import find_nonoverlapping
 from scuff.metrics import Accuracies, balance, ce_table, overlaps, read_accuracies, robustness_scores
 
 TOOL = load_tool("noc_tables")
+TABLES = ROOT / "docs" / "results" / "noc-cifar10"
 WHOLE = ("cifar10-noc8", "cifar10-c")
 
 
@@ -21,8 +24,13 @@ def save(table: Accuracies, folder) -> None:
     for column in ("trained_on", "tested_on"):
         frame[column] = frame[column].str.replace("noc-candidates/", "cifar10-noc/")
     for seed, lines in frame.groupby("seed"):
-        (folder / f"{folder.name}-{seed}").mkdir(parents=True)
-        lines.to_csv(folder / f"{folder.name}-{seed}" / "accuracies.csv", index=False)
+        run = folder / f"{folder.name}-{seed}"
+        (run / "progress").mkdir(parents=True)
+        lines.to_csv(run / "accuracies.csv", index=False)
+        (run / "overlap.json").write_text(json.dumps({"environment": {"device": "a GPU"}}))
+        for visit in (1, 2):
+            cells = {"train": {"seconds": 30.2 * visit}, "test": {"seconds": 8.0}}
+            (run / "progress" / f"{visit}.json").write_text(json.dumps({"seconds": 40.0, "cells": cells}))
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +42,7 @@ def page(tmp_path_factory) -> tuple[str, Accuracies]:
     for day, seeds in ((home / "one" / "noc", [0, 1]), (home / "two" / "noc", [2])):
         save(read_accuracies(frame[frame["seed"].isin(seeds)]), day)
     save(make_accuracies(("noc-candidates",), images=300, first=1), home / "two" / "noc-densenet121_32")
+    shutil.copytree(TABLES, home / "noc-cifar10", ignore=shutil.ignore_patterns("[!c]*.csv", "costs.csv"))
     for day in ("one", "two"):
         for made in (home / day).glob("*/*"):
             made.rename(home / day / made.name)
@@ -63,7 +72,12 @@ def test_every_seed_and_the_mean_have_a_benchmark(page):
 
 def test_calibration_is_by_robustness_scores(page):
     text, study = page
-    found = {row[0]: float(row[2]) for row in rows(text, "candidate | as in the paper | calibrated")}
+    found = {
+        row[0]: float(row[4])
+        for row in rows(
+            text, "candidate | calibrated range | R at its ends | mean R as in the paper | mean R calibrated | remark"
+        )
+    }
     assert len(found) == 23
     assert list(found.values()) == sorted(found.values())
     assert found["rain"] == pytest.approx(robustness_scores(study).loc["standard", "cifar10-noc/rain"], abs=0.0051)
@@ -94,6 +108,17 @@ def test_another_architecture_is_compared_with_every_seed(page):
     found = rows(page[0], "network | correlation | same side of 0.1 | corruptions | of the mean's | the set")
     assert [row[0] for row in found] == [*(f"ResNet-18, seed {k}" for k in range(3)), "DenseNet-121, seed 0"]
     assert all(re.fullmatch(r"-?\d\.\d\d", row[1]) for row in found)
+
+
+def test_visits_of_a_run_are_added_up(page):
+    found = rows(page[0], "run | machine | training | testing | in all")
+    assert found == [[name, "a GPU", "91", "16", "80"] for name in ("noc-0", "noc-1", "noc-2", "noc-densenet121_32-0")]
+
+
+def test_the_page_is_made_of_its_tables(tmp_path):
+    shutil.copytree(TABLES, tmp_path / "noc-cifar10")
+    TOOL.main(str(tmp_path / "no runs"), str(tmp_path / "noc-cifar10.md"))
+    assert (tmp_path / "noc-cifar10.md").read_text(encoding="utf-8") == TABLES.with_suffix(".md").read_text("utf-8")
 
 
 def test_nothing_to_read_is_an_error(tmp_path):
