@@ -28,24 +28,29 @@ ALWAYS_THERE = 1 << 30  # bytes of memory about which nobody asks
 Terms = list[tuple[float, Parameters | None]]  # weights and what to apply; None is the image itself
 
 
-def through(corruption: Corruption, terms: Terms, batch: Tensor, keys: Tensor, quality: int | None = None) -> Tensor:
-    """What a corruption makes of a batch, a piece at a time, and if asked a JPEG of that; as the batch came."""
+def through(
+    corruption: Corruption, terms: Terms, batch: Tensor, ids: Tensor, cell: int, quality: int | None = None
+) -> Tensor:
+    """What a corruption makes of a batch, a piece at a time, and if asked a JPEG of that; as the batch came.
+
+    Images draw by keys of their ids and the cell. These are made in every step, so that a recording makes them as well.
+    """
     pieces = pieces_of(batch, corruption)
-    send = partial(replay, _kind(corruption, terms, quality), partial(_step, corruption, terms, quality))
+    send = partial(replay, _kind(corruption, terms, cell, quality), partial(_step, corruption, terms, cell, quality))
     if len(pieces) == 1:
-        return send(batch, keys)
+        return send(batch, ids)
     out = torch.empty_like(batch) if batch.dtype == torch.uint8 else torch.empty(batch.shape, device=batch.device)
     for piece in pieces:
-        send(batch[piece], keys[piece], out=out[piece])
+        send(batch[piece], ids[piece], out=out[piece])
     return out
 
 
-def _kind(corruption: Corruption, terms: Terms, quality: int | None) -> Hashable:
-    """All that a step depends on but images and keys; None for corruptions of others, which may have a state."""
+def _kind(corruption: Corruption, terms: Terms, cell: int, quality: int | None) -> Hashable:
+    """All that a step depends on but images and ids; None for corruptions of others, which may have a state."""
     if not all(str(function.__module__).startswith("scuff.") for function in (corruption.draw, corruption.apply)):
         return None
     values = tuple((weight, None if of is None else tuple(of.items())) for weight, of in terms)
-    return corruption.name, corruption.domain, corruption.draw, values, quality
+    return corruption.name, corruption.domain, corruption.draw, values, cell, quality
 
 
 def pieces_of(batch: Tensor, corruption: Corruption) -> list[slice]:
@@ -89,10 +94,10 @@ def check_memory(corruption: Corruption, parameters: Parameters, batch: Tensor) 
         )
 
 
-def _step(corruption: Corruption, terms: Terms, quality: int | None, batch: Tensor, keys: Tensor) -> Tensor:
+def _step(corruption: Corruption, terms: Terms, cell: int, quality: int | None, batch: Tensor, ids: Tensor) -> Tensor:
     if terms == [(1.0, None)] and quality is None:
         return batch.clone()
-    made = _weighted(corruption, terms, from_pixels(corruption, batch), keys)
+    made = _weighted(corruption, terms, from_pixels(corruption, batch), kernels.derive_keys(ids, cell))
     if quality is None and batch.dtype != torch.uint8 and corruption.domain != "byte" and made.shape == batch.shape:
         return kernels.unit_on_grid(made, corruption.domain == "real")
     pixels = to_pixels(corruption, batch, made)

@@ -16,7 +16,7 @@ from scuff.corruptions.motion import Motion, joined, mixed
 from scuff.corruptions.registry import HENDRYCKS, MICHAELIS
 from scuff.images import ImageError, Images, OpenedImages, open_images
 from scuff.kernels import sparing_compiler
-from scuff.random import Ids, given_ids, ids_tensor, image_keys, integers, sent
+from scuff.random import Ids, cell_key, given_ids, ids_tensor, image_keys, integers, sent
 from scuff.ranges import as_range
 from scuff.suites import Suite, is_bundled, load_suite
 from scuff.suites.paths import Parameters, Term, between, stretch
@@ -268,9 +268,10 @@ def _corrupt_batch(batch: Tensor, plan: Resolved, seed: int, ids: Tensor, scale:
     terms = weighted_parameters(plan, min(batch.shape[-2:]), scale)
     for parameters in [p for _, p in terms if p is not None]:
         check_memory(plan.corruption, parameters, batch)
-    keys = image_keys(plan.entry, plan.level, sent(ids, batch.device), seed)
+    cell = cell_key(plan.entry, plan.level, seed)
     corruption = plan.corruption.taking_bytes() if batch.dtype == torch.uint8 and len(terms) == 1 else plan.corruption
-    return through(corruption, terms, batch, keys, PUBLISHED_QUALITY if as_published else None)
+    quality = PUBLISHED_QUALITY if as_published else None
+    return through(corruption, terms, batch, sent(ids, batch.device), cell, quality)
 
 
 def motions_of(

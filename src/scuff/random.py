@@ -51,7 +51,12 @@ def image_keys(entry: str, severity: int | None, ids: Tensor, seed: int = 0) -> 
     The cell (seed, entry, severity) becomes a Philox key, the image id its counter, and two output words the image's
     key. So ids may be any int64, and neighbouring ids, severities or seeds share nothing.
     """
-    return kernels.derive_keys(ids, _digest(f"{seed}|{entry}|{severity}", 8))
+    return kernels.derive_keys(ids, cell_key(entry, severity, seed))
+
+
+def cell_key(entry: str, severity: int | None, seed: int = 0) -> int:
+    """The 64-bit Philox key of a cell, from which `kernels.derive_keys` makes those of its images."""
+    return _digest(f"{seed}|{entry}|{severity}", 8)
 
 
 def content_ids(pixels: Tensor) -> Tensor:

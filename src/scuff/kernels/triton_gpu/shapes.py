@@ -141,7 +141,9 @@ def draw_lines(pixels: Tensor, ends: Tensor, level: float) -> Tensor:
 def _flood_kernel(weak, strong, kept, height, width, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
     """One program for each image: rounds repeat until a whole sweep adds no pixel.
 
-    Beyond the border stands the pixel before it, itself a neighbour or the pixel in question: that adds nothing.
+    A sweep leaves a tile when it adds no more there, so that a line of edges costs rounds by the tiles that it crosses,
+    not by its pixels. Beyond the border stands the pixel before it, itself a neighbour or the pixel in question: that
+    adds nothing.
     """
     image = tl.program_id(0).to(tl.int64) * height * width
     weak += image
@@ -160,16 +162,21 @@ def _flood_kernel(weak, strong, kept, height, width, ROWS: tl.constexpr, COLUMNS
             for left in range(0, width, COLUMNS):
                 i, j = top + tl.arange(0, ROWS)[:, None], left + tl.arange(0, COLUMNS)[None, :]
                 at, inside = i * width + j, (i < height) & (j < width)
-                is_open = (tl.load(weak + at, mask=inside, other=0) > tl.load(kept + at, mask=inside, other=1)) & inside
-                if tl.max(tl.max(is_open.to(tl.int32), axis=1), axis=0) > 0:
-                    above, below = tl.maximum(i - 1, 0) * width, tl.minimum(i + 1, height - 1) * width
-                    before, after = tl.maximum(j - 1, 0), tl.minimum(j + 1, width - 1)
-                    near = _kept_beside(kept + above, before, j, after, is_open)
-                    near |= _kept_beside(kept + i * width, before, j, after, is_open)
-                    near |= _kept_beside(kept + below, before, j, after, is_open)
-                    tl.store(kept + at, near, mask=near != 0)
-                    added += tl.max(tl.max(near.to(tl.int32), axis=1), axis=0)
-                    tl.debug_barrier()  # the next tile and the next round must see it
+                above, below = tl.maximum(i - 1, 0) * width, tl.minimum(i + 1, height - 1) * width
+                before, after = tl.maximum(j - 1, 0), tl.minimum(j + 1, width - 1)
+                edges, grows = tl.load(weak + at, mask=inside, other=0), 1
+                while grows > 0:
+                    is_open = edges > tl.load(kept + at, mask=inside, other=1)
+                    grows = 0
+                    if tl.max(tl.max(is_open.to(tl.int32), axis=1), axis=0) > 0:
+                        near = _kept_beside(kept + above, before, j, after, is_open)
+                        near |= _kept_beside(kept + i * width, before, j, after, is_open)
+                        near |= _kept_beside(kept + below, before, j, after, is_open)
+                        tl.debug_barrier()  # all have read what is now written
+                        tl.store(kept + at, near, mask=near != 0)
+                        grows = tl.max(tl.max(near.to(tl.int32), axis=1), axis=0)
+                        tl.debug_barrier()  # what is read next must see it
+                    added = tl.maximum(added, grows)
 
 
 @triton.jit
