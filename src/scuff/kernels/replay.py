@@ -25,7 +25,7 @@ from scuff.kernels import dispatch
 from scuff.kernels.constants import noting_tables
 
 CALLS_BEFORE = 3  # of a kind, until it is recorded: compilers and tables have then settled, and more are likely
-MOST_VALUES = 1 << 24  # in all that goes in: of more images, a GPU is the slower part
+MOST_VALUES = 20_000_000  # in all that goes in, half a chunk of batches.py: of more, a GPU is the slower part
 MOST_RECORDINGS = 128  # of a stream
 MOST_COUNTED = 4096  # kinds of calls of a stream
 
