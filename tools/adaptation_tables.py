@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 import pandas as pd
+from page_parts import table
 
 CODES = ("gn", "sn", "in", "db", "gb", "mb", "zb", "sw", "fr", "fg", "br", "co", "el", "px", "jp")  # of CIFAR-10-C
 # Wang et al., Continual test-time domain adaptation (CVPR 2022), table 2: WideResNet-28-10 of RobustBench, batches of
@@ -77,9 +78,9 @@ def collect(folder: Path, tables: Path, name: str) -> None:
     runs = [json.loads(file.read_text(encoding="utf-8")) for file in (folder / "runs").glob("*.json")]
     seconds = {run["method"]: round(run["seconds"], 1) for run in runs}
     found = {"": scores.assign(seconds=scores["method"].map(seconds)), KIND[name]: detail(folder, name, kept["images"])}
-    for kind, table in found.items():
+    for kind, new in found.items():
         file = tables / f"{name}{kind}.csv"
-        (merged(pd.read_csv(file), table) if known else table).to_csv(file, index=False)
+        (merged(pd.read_csv(file), new) if known else new).to_csv(file, index=False)
 
 
 def same_run(settings: dict, scores: pd.DataFrame, new_settings: dict, new_scores: pd.DataFrame) -> bool:
@@ -132,11 +133,11 @@ def continual(name: str, settings: dict, scores: pd.DataFrame, errors: pd.DataFr
 
 {about(settings)} Published: CoTTA's paper, table 2, WideResNet-28-10 of RobustBench.
 
-{markdown(["", *CODES, "mean"], lines)}
+{table(["", *CODES, "mean"], lines)}
 
 {ranking(scores)} Differences of errors, in points, negative where the first method is better:
 
-{markdown(["", "here", "published"], effects)}
+{table(["", "here", "published"], effects)}
 
 {score_lines(scores)}
 """
@@ -172,7 +173,7 @@ def stream(name: str, settings: dict, scores: pd.DataFrame, windows: pd.DataFram
 
 Error by quarters of the stream:
 
-{markdown(["", *(f"{k + 1}." for k in range(QUARTERS))], lines)}
+{table(["", *(f"{k + 1}." for k in range(QUARTERS))], lines)}
 
 {ranking(scores)} {collapses(scores)}
 """
@@ -196,7 +197,7 @@ def score_lines(scores: pd.DataFrame) -> str:
         falls = "" if line.method == "source" else "never" if pd.isna(line.collapse) else f"{line.collapse:.0f}"
         last, took = f"{100 * line.last_error:.1f}", f"{line.seconds:.0f} s"
         lines.append([line.method, f"{100 * line.error:.1f} {ends}", last, flips, falls, took])
-    return markdown(["", "error", "last 1000", "negative flips", "collapse at image", "time"], lines)
+    return table(["", "error", "last 1000", "negative flips", "collapse at image", "time"], lines)
 
 
 def ranking(scores: pd.DataFrame) -> str:
@@ -212,10 +213,6 @@ def collapses(scores: pd.DataFrame) -> str:
         return "No method collapses."
     each = ", ".join(f"{line.method} from image {line.collapse:.0f} on" for line in falls.itertuples())
     return f"Worse than no adaptation for ten windows of 1000 images in a row: {each}."
-
-
-def markdown(heads: list[str], lines: list[list[str]]) -> str:
-    return "\n".join("| " + " | ".join(row) + " |" for row in [heads, ["---"] * len(heads), *lines])
 
 
 if __name__ == "__main__":

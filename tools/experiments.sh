@@ -9,7 +9,8 @@
 #   tools/experiments.sh msd PART                    MSD and error of 32 of 128 subsets of AugMix, PART 0 to 3; MSD also
 #                                                    in the features of a VGG-19-BN
 #   tools/experiments.sh single | mixing | subsets | precision
-#                                                    figures 1, 2b, 8 and 10 of the paper on augmentations
+#                                                    figures 1, 2b, 8 and 10 of the paper on augmentations; then
+#                                                    tools/augmentation_figures.py
 #   tools/experiments.sh readings                    AutoAugment as its authors may have run it, three seeds
 #   tools/experiments.sh dissimilar REPETITION       how dissimilar C-bar's candidates are, by two networks of its own
 #   tools/experiments.sh augmentation SCHEME SEED    CIFAR-10-C and -C-bar with none, autoaugment, patch-gaussian,
@@ -22,7 +23,8 @@
 #                                                    gradual stream (long); then tools/adaptation_tables.py
 #   tools/experiments.sh plane NOISE RUNS            effect of the number of copies at 0.001 or 1x (epsilon_min), or, with
 #                                                    the noise L2, the paper's radii in that norm; on CPU cores
-#   tools/experiments.sh lite MODEL                  lite0, lite1 or lite2 over five benchmarks of ImageNet
+#   tools/experiments.sh lite MODEL                  lite0, lite1 or lite2 over five benchmarks of ImageNet; then
+#                                                    tools/lite_tables.py
 #
 # Everything goes to $RUNS. What is small, and all that tables need, is packed into $SMALL as NAME.tgz in the end, also
 # if the time is up: LIMIT=560 stops after so many seconds. On the same machine the same command then goes on where it
@@ -112,7 +114,8 @@ print(','.join(f'powerset:{number}' for number in chosen))")
   single)  # no operation, and each of the nine alone, by its bit
     name=single
     scuff distance correlation cifar10-c --schemes "powerset:0$(printf ',powerset:%s' 1 2 4 8 16 32 64 128 256)" \
-      --data "$DATA" "${recipe[@]}" "${wide[@]}" "${few[@]}" "${draws[@]}" --only motion_blur --out "$RUNS/$name"
+      --data "$DATA" "${recipe[@]}" "${wide[@]}" "${few[@]}" "${draws[@]}" --only motion_blur --seeds "$seeds" \
+      --out "$RUNS/$name"
     ;;
   mixing)
     name=mixing
@@ -191,7 +194,7 @@ print(','.join(f'powerset:{number}' for number in chosen))")
     mkdir -p "$RUNS/$name"
     for suite in imagenet-noc imagenet-syn2nat imagenet-c-bar imagenet-c imagenet-p; do
       scuff evaluate "examples.efficientnet_lite:$2" --suite $suite --data "$PICTURES" ${TRY:+--limit 2} \
-        --out "$RUNS/$name/$suite" --csv "$RUNS/$name/$suite.csv"
+        --out "$RUNS/$name/$suite" --json "$RUNS/$name/$suite.json"
     done
     ;;
   *)

@@ -11,13 +11,14 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from page_parts import cost_section, keep_costs, plain, spanned, table, words
 
 from scuff.design import find_nonoverlapping, stability, sweep
 from scuff.metrics import (
@@ -32,7 +33,6 @@ from scuff.metrics import (
     read_accuracies,
     robustness_scores,
 )
-from scuff.metrics.intervals import student_half_width
 from scuff.suites import load_suite
 
 APART = 0.1  # below which Algorithm 1 calls corruptions non-overlapping
@@ -48,8 +48,7 @@ The study of [overlap-cifar10.md](overlap-cifar10.md) again, as appendix A of th
 of all candidates are [calibrated](../calibration.md) to our standard network, from robustness scores of 0.95 to 0.5;
 then every network is trained with several seeds. ResNet-18, recipe `cifar-fast`, 9 epochs. Intervals are Student's, of
 the mean over seeds, 95 %. This page and its [tables](noc-cifar10) are made by `tools/noc_tables.py` from what
-`tools/experiments.sh calibrate` and `noc` leave.
-"""
+`tools/experiments.sh calibrate` and `noc` leave."""
 
 
 def main(runs: str, page: str) -> None:
@@ -63,8 +62,8 @@ def main(runs: str, page: str) -> None:
     sections = [calibration(study, tables), choice(study), whole(study), errors(study, tables)]
     if others:
         sections.append(architectures(study, others))
-    sections.append(costs(tables))
-    out.write_text("\n".join([HEAD, *sections]), encoding="utf-8")
+    sections.append(cost_section(tables / "costs.csv", "; before them, calibration takes a minute"))
+    out.write_text("\n\n".join([HEAD, *sections]) + "\n", encoding="utf-8")
 
 
 def collect(runs: Path, tables: Path) -> None:
@@ -83,21 +82,9 @@ def collect(runs: Path, tables: Path) -> None:
             again = {seed for frame in new for seed in frame["seed"]}
             old = [frame[~frame["seed"].isin(again)] for frame in old]
             pd.concat([*old, *new]).sort_values("seed", kind="stable").to_csv(kept, index=False)
-    spent = pd.DataFrame([seconds(run) for run in sorted(runs.glob("noc-*")) if (run / "progress").exists()])
-    kept = tables / "costs.csv"
-    if not spent.empty:
-        old = pd.read_csv(kept).query("run not in @spent.run") if kept.exists() else None
-        pd.concat([old, spent]).sort_values("run").to_csv(kept, index=False)
+    keep_costs(runs.glob("noc-*"), "overlap.json", tables / "costs.csv")
     if not (tables / "accuracies.csv").exists():
         raise SystemExit(f"there are no results in {runs}")
-
-
-def seconds(run: Path) -> dict[str, object]:
-    """What a run of a study took, all visits together."""
-    machine = json.loads((run / "overlap.json").read_text(encoding="utf-8"))["environment"]["device"]
-    visits = [json.loads(file.read_text(encoding="utf-8")) for file in (run / "progress").glob("*.json")]
-    spent = {kind: round(sum(visit["cells"][kind]["seconds"] for visit in visits)) for kind in ("train", "test")}
-    return {"run": run.name, "machine": machine, **spent, "all": round(sum(visit["seconds"] for visit in visits))}
 
 
 # --- sections ---------------------------------------------------------------------------------------------------------
@@ -120,10 +107,10 @@ def calibration(study: Accuracies, tables: Path) -> str:
         f"Of severities drawn as the paper has them for 224 pixels, the {len(found)} candidates leave the standard"
         f" models {old.min():.2f} to {old.max():.2f} of their clean accuracy; after calibration {new.min():.2f} to"
         f" {new.max():.2f} (seeds: {', '.join(map(str, study.seeds))}). Parameters that are whole numbers are coarse"
-        " at 32 pixels, and some cannot go far enough; then the range ends where the last column says.\n"
+        " at 32 pixels, and some cannot go far enough; then the range ends where the last column says."
     )
     head = ("candidate", "calibrated range", "R at its ends", "mean R as in the paper", "mean R calibrated", "remark")
-    return "## Calibration\n\n" + text + "\n" + table(head, rows)
+    return "\n\n".join(["## Calibration", text, table(head, rows)])
 
 
 def choice(study: Accuracies) -> str:
@@ -137,8 +124,8 @@ def choice(study: Accuracies) -> str:
         numbers = [len(chosen.members), f"{chosen.mean_overlap:.3f}", chosen.largest_subsets, shared]
         rows.append([what, *numbers, words(chosen.members)])
     parts = [
-        "## Benchmarks without overlaps\n",
-        "Algorithm 1 at a threshold of 0.1, of the calibrated candidates:\n",
+        "## Benchmarks without overlaps",
+        "Algorithm 1 at a threshold of 0.1, of the calibrated candidates:",
         table(("seed", "corruptions", "mean overlap", "sets as large", "of the paper's eight", "the set"), rows),
     ]
     if len(study.seeds) > 1:
@@ -153,15 +140,15 @@ def choice(study: Accuracies) -> str:
             f" two seeds correlate by {fit.mean():.2f} ({fit.min():.2f} to {fit.max():.2f}). Two benchmarks share"
             f" {pairs['shared'].mean():.1f} of the {pairs['chosen'].mean():.1f} corruptions that are in either."
             f" {len(found.changing())} of {len(names) * (len(names) - 1) // 2} pairs are below 0.1 with some seeds and"
-            " not with others.\n"
+            " not with others."
         )
     swept = [
         [f"{row.threshold:.2f}", row.size, f"{row.mean_overlap:.3f}", row.largest_subsets, words(row.members)]
         for row in sweep(overlaps(candidates)).itertuples()
     ]
-    parts.append("By threshold, on the mean over seeds (figure 7):\n")
+    parts.append("By threshold, on the mean over seeds (figure 7):")
     parts.append(table(("threshold", "corruptions", "mean overlap", "sets as large", "the set"), swept))
-    return "\n".join(parts)
+    return "\n\n".join(parts)
 
 
 def whole(study: Accuracies) -> str:
@@ -234,13 +221,13 @@ def errors(study: Accuracies, tables: Path) -> str:
     text = (
         "CE in percent of the standard model's own rise, which is 100 on every corruption; the paper divides by"
         " AlexNet's, and its numbers are brought to the same measure here. All cells with their intervals are in"
-        " [ce.csv](noc-cifar10/ce.csv).\n"
+        " [ce.csv](noc-cifar10/ce.csv)."
     )
-    return "\n".join([
-        "## Corruption errors: tables 1, 7 and 8\n",
+    return "\n\n".join([
+        "## Corruption errors: tables 1, 7 and 8",
         text,
         table(("table", "cells", "mean here", "in the paper", "correlation", "mean difference"), rows),
-        "Table 1, networks trained with a whole benchmark:\n",
+        "Table 1, networks trained with a whole benchmark:",
         table(("table", "trained with", "tested on", "CE here", "the paper"), cells),
     ])  # fmt: skip
 
@@ -262,16 +249,8 @@ def architectures(study: Accuracies, others: dict[str, Accuracies]) -> str:
         ]
         rows.append([what, *numbers, len(chosen.members), len({*chosen.members} & ours), words(chosen.members)])
     head = ("network", "correlation", "same side of 0.1", "corruptions", "of the mean's", "the set")
-    text = "Scores against those of every seed of ResNet-18 but itself, and what Algorithm 1 chooses:\n"
-    return "## Other architectures\n\n" + text + "\n" + table(head, rows)
-
-
-def costs(tables: Path) -> str:
-    """Device time of every run."""
-    lines = pd.read_csv(tables / "costs.csv")
-    rows = lines[["run", "machine", "train", "test", "all"]].values.tolist()
-    text = "Seconds, everything included; before them, calibration takes a minute.\n"
-    return "## Cost\n\n" + text + "\n" + table(("run", "machine", "training", "testing", "in all"), rows)
+    text = "Scores against those of every seed of ResNet-18 but itself, and what Algorithm 1 chooses:"
+    return "\n\n".join(["## Other architectures", text, table(head, rows)])
 
 
 # --- arithmetic -------------------------------------------------------------------------------------------------------
@@ -298,29 +277,6 @@ def printed(name: str) -> dict[tuple[str, str], float]:
         for (model, test), value in cells.items()
         if model != "standard"
     }
-
-
-def spanned(values: np.ndarray) -> str:
-    """A mean over seeds, with its interval if there are several."""
-    if len(values) == 1:
-        return f"{values[0]:.2f}"
-    half = student_half_width(values)
-    return f"{values.mean():.2f} [{values.mean() - half:.2f}, {values.mean() + half:.2f}]"
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Lines of Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join(f"| {' | '.join(map(str, line))} |\n" for line in lines)
-
-
-def words(addresses: Sequence[str]) -> str:
-    return ", ".join(map(plain, addresses))
-
-
-def plain(address: str) -> str:
-    """The name without the suite."""
-    return address.rpartition("/")[2]
 
 
 if __name__ == "__main__":

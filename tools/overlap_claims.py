@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from page_parts import plain
 
 from scuff.metrics import (
     Accuracies,
@@ -264,11 +265,6 @@ def hundredths(mean: float, half: float) -> str:
 
 def percent(mean: float, half: float) -> str:
     return f"{100 * mean:.0f} ± {100 * half:.0f} %"
-
-
-def plain(address: str) -> str:
-    """The name without the suite."""
-    return address.rpartition("/")[2]
 
 
 def main() -> None:

