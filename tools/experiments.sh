@@ -7,7 +7,7 @@
 #                                                    6 minutes a seed. With an architecture (resnet50_32,
 #                                                    densenet121_32): of NOC alone. Then tools/noc_tables.py
 #   tools/experiments.sh msd PART                    MSD and error of 32 of 128 subsets of AugMix, PART 0 to 3; MSD also
-#                                                    in the features of a VGG-19-BN
+#                                                    in the features of a VGG-19-BN; then tools/powerset_tables.py
 #   tools/experiments.sh single | mixing | subsets | precision
 #                                                    figures 1, 2b, 8 and 10 of the paper on augmentations; then
 #                                                    tools/augmentation_figures.py

@@ -9,6 +9,7 @@ A test holds the page to them.
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -91,28 +92,32 @@ def agreement_lines() -> list[str]:
     Intervals are percentiles over the resamples of schemes: the same draws for all corruptions.
     """
     distances, errors, schemes = read_trials()
+    return [
+        f"| {LABELS[over].format(len(names))} | {' | '.join(agreement_cells(distances, errors, names))} |"
+        for over, names in schemes.items()
+    ]
+
+
+def agreement_cells(
+    distances: Distances, errors: pd.DataFrame, names: Sequence[str], published: Mapping[str, float] = PUBLISHED_RHO
+) -> list[str]:
+    """How many rho are above 0.6, their correlation with the paper's, their mean difference, and that to MMD's."""
+    corruptions = list(distances.corruptions)
     means = errors[errors["corruption"] != "clean"].groupby(["scheme", "corruption"])["error"].mean().unstack()
-    lines = []
-    for over, names in schemes.items():
-        corruptions = list(distances.corruptions)
-        published = np.array([PUBLISHED_RHO[address.partition("/")[2]] for address in corruptions])
-        times = np.vstack([np.ones(len(names), int), resample_models(len(names), DEFAULT)])  # first as they are
-        error = means.loc[names, corruptions].to_numpy().T
-        near = {kind: distances.by_corruption(kind).loc[names, corruptions].to_numpy().T for kind in ("msd", "mmd")}
-        rhos, others = (
-            np.stack(
-                [resampled("spearman", x[None], y[None], times)[:, 0, 0] for x, y in zip(each, error, strict=True)], 1
-            )
-            for each in near.values()
-        )
-        cells = [
-            interval((rhos > STRONG).sum(axis=1), "{:.0f}"),
-            interval(np.array([np.corrcoef(row, published)[0, 1] for row in rhos]), "{:.2f}"),
-            interval((rhos - published).mean(axis=1), "{:+.2f}"),
-            interval((rhos - others).mean(axis=1), "{:+.2f}"),
-        ]
-        lines.append(f"| {LABELS[over].format(len(names))} | {' | '.join(cells)} |")
-    return lines
+    theirs = np.array([published[address.partition("/")[2]] for address in corruptions])
+    times = np.vstack([np.ones(len(names), int), resample_models(len(names), DEFAULT)])  # first as they are
+    error = means.loc[names, corruptions].to_numpy().T
+    near = {kind: distances.by_corruption(kind).loc[names, corruptions].to_numpy().T for kind in ("msd", "mmd")}
+    rhos, others = (
+        np.stack([resampled("spearman", x[None], y[None], times)[:, 0, 0] for x, y in zip(each, error, strict=True)], 1)
+        for each in near.values()
+    )
+    return [
+        interval((rhos > STRONG).sum(axis=1), "{:.0f}"),
+        interval(np.array([np.corrcoef(row, theirs)[0, 1] for row in rhos]), "{:.2f}"),
+        interval((rhos - theirs).mean(axis=1), "{:+.2f}"),
+        interval((rhos - others).mean(axis=1), "{:+.2f}"),
+    ]
 
 
 LABELS = {"subsets": "the {} subsets, as in the paper", "all": "all {} schemes"}
@@ -129,9 +134,9 @@ PERCEPTUAL = [
 ]
 
 
-def operation_lines() -> list[str]:
+def operation_lines(file: Path = RESULTS / "distances.csv") -> list[str]:
     """Figure 4: how often a subset with an operation is nearer to a corruption than one without it."""
-    distances = read_distances(RESULTS / "distances.csv").by_corruption("msd")
+    distances = read_distances(file).by_corruption("msd")
     subsets = [name for name in distances.index if name.startswith("powerset:")]
     lines = []
     for operation, corruption in PERCEPTUAL:
