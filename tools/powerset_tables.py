@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pandas as pd
-from page_parts import cost_section, keep_costs, plain, table
+from page_parts import cost_section, keep, keep_costs, plain, table
 from transform_space_tables import PUBLISHED_RHO, agreement_cells, operation_lines
 
 from scuff.metrics import read_distances, scheme_correlations
@@ -64,13 +64,8 @@ def collect(runs: Path, tables: Path) -> None:
     """Join the parts; a scheme that has run again replaces what was there."""
     keep_costs(runs.glob("msd-[0-9]"), "distances.json", tables / "costs.csv")
     for name, pattern in {"errors": "errors.csv", "distances": "distances.csv", "vgg": "vgg/distances.csv"}.items():
-        kept = tables / f"{name}.csv"
         new = [pd.read_csv(file, keep_default_na=False) for file in sorted(runs.glob(f"msd-[0-9]/{pattern}"))]
-        if new:
-            old = [pd.read_csv(kept, keep_default_na=False)] if kept.exists() else []
-            again = {scheme for frame in new for scheme in frame["scheme"]}
-            old = [frame[~frame["scheme"].isin(again)] for frame in old]
-            pd.concat([*old, *new]).to_csv(kept, index=False)
+        keep(tables / f"{name}.csv", new, "scheme")
 
 
 def correlations(tables: Path, errors: pd.DataFrame) -> str:

@@ -46,7 +46,10 @@ def through(
 
 
 def _kind(corruption: Corruption, terms: Terms, cell: int, quality: int | None) -> Hashable:
-    """All that a step depends on but images and ids; None for corruptions of others, which may have a state."""
+    """All that a step depends on but images and ids, the seed among it, which is in the cell.
+
+    None for corruptions of others, which may have a state.
+    """
     if not all(str(function.__module__).startswith("scuff.") for function in (corruption.draw, corruption.apply)):
         return None
     values = tuple((weight, None if of is None else tuple(of.items())) for weight, of in terms)

@@ -46,7 +46,7 @@ def page(tmp_path_factory) -> str:
     )
     save(runs, "precision", distances=again)
     TOOL.main(str(runs), str(runs / "page.md"))
-    return (runs / "page.md").read_text(encoding="utf-8")
+    return " ".join((runs / "page.md").read_text(encoding="utf-8").split())
 
 
 def test_one_operation_is_compared_with_none_over_seeds(page):

@@ -32,6 +32,25 @@ def test_scores_of_all_suites_are_in_one_line(tmp_path):
     assert "on 50 pictures" in (tmp_path / "page.md").read_text()
 
 
+def test_a_network_of_another_day_joins_the_others(tmp_path):
+    for day, model in enumerate(("lite0", "lite1", "lite0")):
+        (tmp_path / str(day) / model).mkdir(parents=True)
+        score = {
+            "model": model,
+            "n": 50,
+            "clean_error": 0.1 + 0.1 * day,
+            "clean_error_low": 0.0,
+            "clean_error_high": 0.5,
+        }
+        (tmp_path / str(day) / model / "imagenet-c.json").write_text(json.dumps({"scores": [score]}))
+        TOOL.main(str(tmp_path / str(day)), str(tmp_path / "page.md"))
+    lines = (tmp_path / "page.md").read_text().splitlines()[-2:]
+    assert [line.split("|")[1:3] for line in lines] == [
+        [" lite0 ", " 30.0 [0.0, 50.0] "],
+        [" lite1 ", " 20.0 [0.0, 50.0] "],
+    ]
+
+
 def test_nothing_to_read_is_an_error(tmp_path):
     with pytest.raises(SystemExit, match="there are no results"):
         TOOL.main(str(tmp_path), str(tmp_path / "page.md"))
