@@ -45,10 +45,10 @@ BEFORE = Path(__file__).parent.parent / "docs" / "results" / "overlap-cifar10"
 HEAD = """# ImageNet-NOC, calibrated to CIFAR-10
 
 The study of [overlap-cifar10.md](overlap-cifar10.md) again, as appendix A of the paper demands it: first the severities
-of all candidates are [calibrated](../calibration.md) to our standard network, from robustness scores of 0.95 to 0.5;
-then every network is trained with several seeds. ResNet-18, recipe `cifar-fast`, 9 epochs. Intervals are Student's, of
-the mean over seeds, 95 %. This page and its [tables](noc-cifar10) are made by `tools/noc_tables.py` from what
-`tools/experiments.sh calibrate` and `noc` leave."""
+of all candidates are [calibrated](../calibration.md) to our standard network, from robustness scores (R) of 0.95 to
+0.5; then every network is trained with several seeds. ResNet-18, recipe `cifar-fast`, 9 epochs. Intervals are
+Student's, of the mean over seeds, 95 %. This page and its [tables](noc-cifar10) are made by `tools/noc_tables.py` from
+what `tools/experiments.sh calibrate` and `noc` leave."""
 
 
 def main(runs: str, page: str) -> None:

@@ -88,6 +88,9 @@ def test_what_cannot_be_reached_ends_at_the_limit():
     found = calibrate(lambda s: 1 - 0.74 * s, Range(0.05, 0.3), (0.0, 0.5))
     assert (found.severest, found.reached) == (0.5, (True, False))
     assert found.note == "not reached: R = 0.63 at 0.5"
+    found = calibrate(lambda s: 1 - 0.058 * s, Range(0.49, 1.0), (0.0, 1.0))  # mild enough at the limit, and no severer
+    assert (found.range, found.reached) == (Range(1.0, 1.0), (True, False))
+    assert found.note == "not reached: R = 0.94 at 1"
     found = calibrate(lambda s: 1 - s / 10, Range(3, 8), (1, 20))
     assert (found.mildest, found.severest, found.reached) == (1, 5, (False, True))
     assert found.note == "not as mild as wanted: R = 0.90 already at 1"

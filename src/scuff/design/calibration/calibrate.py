@@ -90,7 +90,7 @@ def calibrate(
     severest, is_severe = curve.find(lower)
     ends = curve.at(mildest), curve.at(severest)
     notes = [] if is_mild else [f"not as mild as wanted: R = {ends[0]:.2f} already at {mildest:g}"]
-    if not is_severe and mildest != severest:
+    if not is_severe and ends[1] > lower:
         notes.append(f"not reached: R = {ends[1]:.2f} at {severest:g}")
     notes += [*curve.coarse_notes(upper, lower), *curve.rise_notes()]
     between = Range(*sorted((mildest, severest)))
