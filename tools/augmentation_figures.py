@@ -16,6 +16,8 @@ import numpy as np
 import pandas as pd
 from page_parts import cost_section, keep_costs, paragraph, plain, spanned, table
 
+from scuff.metrics.intervals import student_half_width
+
 GEOMETRIC = ("shear_x", "shear_y", "translate_x", "translate_y", "rotate")
 COLOUR = ("solarize", "equalize", "autocontrast", "posterize")
 
@@ -73,10 +75,18 @@ def single(lines: pd.DataFrame) -> str:
         " geometric operations help against motion blur, which none of them contains, and those of colour do not. Here"
         f" geometric ones change the error by {spanned(means['geometric'], '{:+.1f}')} points in the mean, those of"
         f" colour by {spanned(means['colour'], '{:+.1f}')}; the former less the latter"
-        f" {spanned(means['geometric'] - means['colour'], '{:+.1f}')}."
+        f" {spanned(means['geometric'] - means['colour'], '{:+.1f}')}. {clear_changes(gains[[*GEOMETRIC, *COLOUR]])}"
     )
     head = ("operation", "kind", "error", "against none", "MSD")
     return "\n\n".join(["## Figure 1: one operation alone", paragraph(text), table(head, rows)])
+
+
+def clear_changes(gains: pd.DataFrame) -> str:
+    """Which operations help and which hurt, by intervals over seeds that exclude no change."""
+    ends = {name: student_half_width(gains[name].to_numpy()) * np.array([-1, 1]) + gains[name].mean() for name in gains}
+    helping = [name.replace("_", " ") for name, (_, high) in ends.items() if high < 0]
+    hurting = [name.replace("_", " ") for name, (low, _) in ends.items() if low > 0]
+    return f"By their intervals, these help: {', '.join(helping)}; these hurt: {', '.join(hurting)}."
 
 
 def mixing(lines: pd.DataFrame) -> str:

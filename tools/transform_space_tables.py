@@ -1,24 +1,23 @@
 """Tables of docs/results/transform-space-cifar10.md, as Markdown, from the files beside it.
 
     python tools/transform_space_tables.py
-    python tools/transform_space_tables.py runs/aa/errors.csv    # of networks trained by variants of AutoAugment
 
 A test holds the page to them.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from page_parts import plain, spanned
 
 from scuff.augment.autoaugment import CONVENTIONS
 from scuff.augment.policies import POLICIES
 from scuff.metrics import Distances, read_distances, scheme_correlations
-from scuff.metrics.intervals import DEFAULT, student_half_width
+from scuff.metrics.intervals import DEFAULT
 from scuff.metrics.validity.resampled import resample_models, resampled
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results" / "transform-space-cifar10"
@@ -212,17 +211,22 @@ def convention_lines() -> list[str]:
     return lines
 
 
-def variant_lines(errors: pd.DataFrame) -> list[str]:
-    """Errors on C-bar by scheme: all ten corruptions, blue noise, chromatic aberration; with Student's over seeds."""
-    its = errors[errors["corruption"] != "clean"].assign(name=lambda e: e["corruption"].str.partition("/")[2])
-    lines = []
-    for scheme in dict.fromkeys(its["scheme"]):
-        own, cells = its[its["scheme"] == scheme], []
-        for names in (PUBLISHED_TEN, *((name,) for name in PUBLISHED_SPREADS)):
-            seeds = 100 * own[own["name"].isin(names)].groupby("seed")["error"].mean()
-            half = student_half_width(seeds.to_numpy()) if len(seeds) > 1 else np.nan
-            cells.append(f"{seeds.mean():.1f} ± {half:.1f}")
-        lines.append(f"| {scheme} | {' | '.join(cells)} |")
+def reading_lines() -> list[str]:
+    """Errors on C-bar by reading of AutoAugment: all ten corruptions; two of them, and how much less than without.
+
+    In brackets Student's intervals over seeds, which are paired where errors are compared.
+    """
+    errors = pd.read_csv(RESULTS / "readings.csv", keep_default_na=False).query("corruption != 'clean'")
+    errors = errors.assign(corruption=errors["corruption"].map(plain), error=100 * errors["error"])
+    by_seed = errors.pivot_table("error", ["scheme", "seed"], "corruption", sort=False)
+    without, lines = by_seed.loc["none"], []
+    for scheme in dict.fromkeys(errors["scheme"]):
+        own = by_seed.loc[scheme]
+        cells = [spanned(own[list(PUBLISHED_TEN)].mean(axis=1), "{:.1f}")]
+        for name in PUBLISHED_SPREADS:
+            lowered = "" if scheme == "none" else spanned(without[name] - own[name], "{:.1f}")
+            cells += [spanned(own[name], "{:.1f}"), lowered]
+        lines.append(f"| {scheme.removeprefix('autoaugment:')} | {' | '.join(cells)} |")
     return lines
 
 
@@ -240,9 +244,6 @@ def shift_lines() -> list[str]:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        print("\n".join(variant_lines(pd.read_csv(sys.argv[1], keep_default_na=False))))
-        sys.exit()
     for lines in (
         correlation_lines(),
         agreement_lines(),
@@ -250,6 +251,7 @@ if __name__ == "__main__":
         rank_lines(),
         error_lines(),
         convention_lines(),
+        reading_lines(),
         shift_lines(),
     ):
         print("\n".join(lines), end="\n\n")

@@ -53,6 +53,8 @@ def test_one_operation_is_compared_with_none_over_seeds(page):
     assert "| shear x | geometric | 35.0 [32.5, 37.5] | -6.0 [-6.0, -6.0] | 1.00 |" in page
     assert "geometric ones change the error by -4.0 [-4.0, -4.0] points" in page
     assert "those of colour by +1.0 [+1.0, +1.0]; the former less the latter -5.0 [-5.0, -5.0]" in page
+    better, worse = (", ".join(n.replace("_", " ") for n in OPERATIONS if sign * GAINS[n] > 0) for sign in (-1, 1))
+    assert f"these help: {better}; these hurt: {worse}." in " ".join(page.split())
 
 
 def test_mixtures_are_listed_by_share(page):
@@ -75,8 +77,3 @@ def test_precision_is_in_percent_of_the_mean(page):
 
 def test_device_time_is_that_of_all_cells(page):
     assert "| mixing | a GPU | 30 | 0 | 40 |" in page
-
-
-def test_nothing_to_read_is_an_error(tmp_path):
-    with pytest.raises(SystemExit, match="there are no results"):
-        TOOL.main(str(tmp_path), str(tmp_path / "page.md"))

@@ -113,14 +113,3 @@ def test_another_architecture_is_compared_with_every_seed(page):
 def test_visits_of_a_run_are_added_up(page):
     found = rows(page[0], "run | machine | training | testing | in all")
     assert found == [[name, "a GPU", "91", "16", "80"] for name in ("noc-0", "noc-1", "noc-2", "noc-densenet121_32-0")]
-
-
-def test_the_page_is_made_of_its_tables(tmp_path):
-    shutil.copytree(TABLES, tmp_path / "noc-cifar10")
-    TOOL.main(str(tmp_path / "no runs"), str(tmp_path / "noc-cifar10.md"))
-    assert (tmp_path / "noc-cifar10.md").read_text(encoding="utf-8") == TABLES.with_suffix(".md").read_text("utf-8")
-
-
-def test_nothing_to_read_is_an_error(tmp_path):
-    with pytest.raises(SystemExit, match="there are no results"):
-        TOOL.main(str(tmp_path), str(tmp_path / "page.md"))

@@ -55,8 +55,3 @@ def test_networks_differ_where_their_distances_do(page):
     assert wide[2] == vgg[2]
     assert wide[5] != vgg[5]  # where MMD is the less, the greater it is here
     assert "the paper has 12 and 10 above 0.6" in page[0]
-
-
-def test_nothing_to_read_is_an_error(tmp_path):
-    with pytest.raises(SystemExit, match="there are no results"):
-        TOOL.main(str(tmp_path), str(tmp_path / "page.md"))
