@@ -12,9 +12,10 @@
 #                                                    figures 1, 2b, 8 and 10 of the paper on augmentations; then
 #                                                    tools/augmentation_figures.py
 #   tools/experiments.sh readings                    AutoAugment as its authors may have run it, three seeds
-#   tools/experiments.sh dissimilar REPETITION       how dissimilar C-bar's candidates are, by two networks of its own
+#   tools/experiments.sh dissimilar REPETITIONS      how dissimilar C-bar's candidates are, by two networks each
 #   tools/experiments.sh augmentation SCHEME SEED    CIFAR-10-C and -C-bar with none, autoaugment, patch-gaussian,
-#                                                    augmix-jsd or ant: WideResNet-40-2, 100 epochs
+#                                                    augmix-jsd or ant: WideResNet-40-2, 100 epochs; then
+#                                                    tools/held_out_tables.py
 #   tools/experiments.sh mscr RUNS                   WideResNet-28-10 at the eight training radii
 #   tools/experiments.sh walk [IMAGES]               how hard pairs of corruptions are for a network: the matrix of CCC
 #   tools/experiments.sh adaptation [PARTS]          WideResNet-40-2 with all methods of test-time adaptation on CIFAR-10-C
@@ -29,8 +30,8 @@
 # Everything goes to $RUNS. What is small, and all that tables need, is packed into $SMALL as NAME.tgz in the end, also
 # if the time is up: LIMIT=560 stops after so many seconds. On the same machine the same command then goes on where it
 # was. Elsewhere, unpack $SMALL/*.tgz into $RUNS first: mscr then goes on with the next training, augmentation and lite
-# with the tests; a seed of an overlap study and a part of msd, whose many networks are not packed, begin again. All is
-# seeded: whatever is cut, the numbers are the same. TRY=1 makes everything tiny, for a look on a CPU.
+# with the tests; overlap, msd and dissimilar, whose many networks are not packed, begin again. All is seeded: whatever
+# is cut, the numbers are the same. TRY=1 makes everything tiny, for a look on a CPU.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 DATA=${DATA:-cifar10:data} RUNS=${RUNS:-runs} SMALL=${SMALL:-small} LIMIT=${LIMIT:-100000} TRY=${TRY:-}
@@ -40,7 +41,12 @@ export PYTHONPATH="$PWD/src:$PWD${PYTHONPATH:+:$PYTHONPATH}" PYTHONUNBUFFERED=1
 mkdir -p "$RUNS" "$SMALL"
 ends=$((SECONDS + LIMIT))
 name="" unpacked=("*/models/*.safetensors" "*/evaluation/*")
-trap '[ -n "$name" ] && [ -d "$RUNS/$name" ] && tar czf "$SMALL/$name.tgz" -C "$RUNS" "${unpacked[@]/#/--exclude=}" "$name"' EXIT
+pack() {  # what took how long, and what is small
+  [ -n "$name" ] && [ -d "$RUNS/$name" ] || return 0
+  echo $SECONDS >> "$RUNS/$name/seconds.txt"
+  tar czf "$SMALL/$name.tgz" -C "$RUNS" "${unpacked[@]/#/--exclude=}" "$name"
+}
+trap pack EXIT
 
 scuff() { timeout -s INT $((ends > SECONDS ? ends - SECONDS : 1)) "$PYTHON" -m scuff "$@"; }
 
@@ -138,13 +144,17 @@ print(','.join(f'powerset:{number}' for number in chosen))")
       --images 10 --samples 2 --augmentations 10 ${TRY:+--severity 3 --only lines} --out "$RUNS/$name" --schemes \
       none,autoaugment,autoaugment:slips=True,autoaugment:convention=original,autoaugment:convention=torchvision,autoaugment:cutout=16
     ;;
-  dissimilar)
-    name=dissimilar-$2
-    for seed in $((2 * $2)) $((2 * $2 + 1)); do
-      scuff train --data "$DATA" "${recipe[@]}" "${wide[@]}" --seed $((1000 + seed)) --out "$RUNS/$name/$seed.safetensors"
+  dissimilar)  # two networks for each repetition, trained four at a time
+    name=dissimilar unpacked+=("*.safetensors" "*/centres/*" "*/evaluation-*")
+    pairs=()
+    for number in $(seq 0 $((2 * $2 - 1))); do
+      net=$RUNS/$name/$number.safetensors
+      scuff train --data "$DATA" "${recipe[@]}" "${wide[@]}" --seed $((1000 + number)) --out "$net" &
+      [ $((number % 4)) != 3 ] || wait
+      [ $((number % 2)) = 0 ] && pairs+=(--model "$net") || pairs+=(--extractor "$net")
     done
-    scuff design dissimilar cifar10-c c-bar-candidates-32 --data "$DATA" "${few[@]}" --seed "$2" \
-      --model "$RUNS/$name/$((2 * $2)).safetensors" --extractor "$RUNS/$name/$((2 * $2 + 1)).safetensors" \
+    wait
+    scuff design dissimilar cifar10-c c-bar-candidates-32 --data "$DATA" "${few[@]}" "${pairs[@]}" \
       ${TRY:+--images 10 --samples 3 --benchmarks 100 --size 2 --tolerance 0.9 --only lines,ripple,sparkles,plasma_noise} --out "$RUNS/$name/suite"
     ;;
   augmentation)
