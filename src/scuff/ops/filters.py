@@ -280,7 +280,8 @@ def _smear_shortly(x: Tensor, angle: Tensor | float, radius: int, sigma: float) 
     """
     step = spacing(radius / LONG)
     if step > 1:
-        x = kernels.correlate(x.float(), *_motion_plan(x, angle, range(step), (1.0 / step,) * step))
+        levels = x.to(torch.float32, memory_format=torch.contiguous_format)  # as filters want them
+        x = kernels.correlate(levels, *_motion_plan(x, angle, range(step), (1.0 / step,) * step))
     return x, (range(0, 2 * radius + 1, step), _smear_weights(radius, sigma, step))
 
 

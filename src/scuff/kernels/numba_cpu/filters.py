@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -62,46 +63,70 @@ def _width_of_border(columns: Tensor, width: int) -> int:
     return next(int(k) for k in starts if np.array_equal(indices[k : k + width], unpadded))
 
 
+Bands = list[tuple[slice, slice, np.ndarray]]
+BAND = 1 << 18  # values, about, that wait in the cache with their borders: all of an image of 512 x 512
+
+
+def _bands(rows: Tensor, dy: Tensor, height: int, wide: int) -> tuple[Bands, int]:
+    """Rows of a result that are made together, those of the image that they read, and `rows` as places in the latter.
+
+    Also how many of these there are at most. A large image would otherwise need room for all of it once more. At least
+    as many rows are made as their windows overlap, so that few are read twice; and two, which some loops need.
+    """
+    down = rows.numpy()
+    low, high = map(int, dy.aminmax()) if dy.numel() else (0, 0)  # a batch of none has no taps either
+    count = max(1, height // max(2, high - low, BAND // wide))
+    bands = []
+    for first, last in pairwise(height * k // count for k in range(count + 1)):
+        read = down[first + low : last + high]
+        lowest = int(read.min())
+        bands.append((slice(first, last), slice(lowest, int(read.max()) + 1), down[first : last + high] - lowest))
+    return bands, max(read.stop - read.start for _, read, _ in bands)
+
+
 def _filter(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> tuple:
-    """A filter as a function of a plane, taps, scratch and the result; its taps, and how wide the scratch must be."""
+    """A filter as a function of a plane, taps, scratch and the result; its taps, and how large the scratch must be."""
     channels, height, width = x.shape[1:]
-    down, across, before = rows.numpy(), columns.numpy(), _width_of_border(columns, width)
+    across, before = columns.numpy(), _width_of_border(columns, width)
+    bands, tall = _bands(rows, dy, height, across.size)
     # To find what two rows share is worth it for many taps, and for all images at once.
     is_large = len(dy) == 1 and dy.shape[1] > 32 and height > 1 and width >= 32
     of_two = taps_of_two(*(tap[0].numpy() for tap in (dy, dx, weights))) if is_large else None
 
     def apply(plane, dy, dx, weights, wide, out) -> None:
-        if across.size > width:
-            _widen(plane, across, before, wide)
-            plane = wide
-        flat = plane.reshape(-1)
-        if of_two:
-            _correlate_wide_by_two(flat, across.size, down, *of_two, np.empty(of_two[0].size, INDEX), out)
-        else:
-            _correlate_wide(flat, across.size, down, dy, dx, weights, np.empty(dy.size, INDEX), out)
+        for made, read, down in bands:
+            band = plane[read]
+            if across.size > width:
+                _widen(band, across, before, wide[: len(band)])
+                band = wide[: len(band)]
+            flat = band.reshape(-1)
+            if of_two:
+                _correlate_wide_by_two(flat, across.size, down, *of_two, np.empty(of_two[0].size, INDEX), out[made])
+            else:
+                _correlate_wide(flat, across.size, down, dy, dx, weights, np.empty(dy.size, INDEX), out[made])
 
-    return apply, [per_plane(tap, channels) for tap in (dy, dx, weights)], across.size
+    return apply, [per_plane(tap, channels) for tap in (dy, dx, weights)], (tall, across.size)
 
 
 @kernel
 def correlate(x: Tensor, *plan: Tensor) -> Tensor:
-    apply, taps, wide = _filter(x, *plan)
+    apply, taps, size = _filter(x, *plan)
     out = torch.empty(x.flatten(0, 1).shape)
-    fill(out, apply, x.flatten(0, 1), *taps, scratch=lambda: (np.empty((x.shape[2], wide), F32),))
+    fill(out, apply, x.flatten(0, 1), *taps, scratch=lambda: (np.empty(size, F32),))
     return out.unflatten(0, x.shape[:2])
 
 
 @kernel
 def correlate_twice(x: Tensor, first: tuple[Tensor, ...], second: tuple[Tensor, ...]) -> Tensor:
     """A plane goes through both filters before the next one: what lies between them stays in the cache."""
-    (before, taps, wide), (after, more_taps, wider) = _filter(x, *first), _filter(x, *second)
+    (before, taps, size), (after, more_taps, next_size) = _filter(x, *first), _filter(x, *second)
 
     def work(plane, a, b, c, d, e, f, wide, wider, between, out) -> None:
         before(plane, a, b, c, wide, between)
         after(between, d, e, f, wider, out)
 
     def scratch() -> tuple[np.ndarray, ...]:
-        return tuple(np.empty((x.shape[2], width), F32) for width in (wide, wider, x.shape[3]))
+        return tuple(np.empty(shape, F32) for shape in (size, next_size, x.shape[2:]))
 
     out = torch.empty(x.flatten(0, 1).shape)
     fill(out, work, x.flatten(0, 1), *taps, *more_taps, scratch=scratch)
@@ -148,17 +173,19 @@ def _smear_wide(flat, wide, rows, dy, dx, weights, starts, line, out):
 def _filtered(loop: Callable, levels: Tensor, rows: Tensor, columns: Tensor, *taps: Tensor, more: tuple = ()) -> Tensor:
     """A row is filtered as it lies in memory, channels side by side: shifts are that many times longer."""
     channels, height, width = levels.shape[1:]
-    down, before, across = rows.numpy(), channels * _width_of_border(columns, width), _beside(columns, channels)
     dy, dx, weights = taps
+    before, across = channels * _width_of_border(columns, width), _beside(columns, channels)
+    bands, tall = _bands(rows, dy, height, across.size)
 
     def work(image, dy, dx, weights, wide, line, out) -> None:
-        _widen_bytes(image.reshape(height, -1), across, before, False, wide)
-        taps = _used(dy, dx, weights)
-        starts, lines = np.empty(taps[0].size, INDEX), out.reshape(height, -1)
-        loop(wide.reshape(-1), across.size, down, *taps, starts, *more, line, lines)
+        lines, made_lines, taps = image.reshape(height, -1), out.reshape(height, -1), _used(dy, dx, weights)
+        starts = np.empty(taps[0].size, INDEX)
+        for made, read, down in bands:
+            _widen_bytes(lines[read], across, before, False, wide)
+            loop(wide.reshape(-1), across.size, down, *taps, starts, *more, line, made_lines[made])
 
     def scratch() -> tuple[np.ndarray, np.ndarray]:
-        return np.empty((height, across.size), F32), np.empty(width * channels, F32)
+        return np.empty((tall, across.size), F32), np.empty(width * channels, F32)
 
     return fill_pixels(levels, work, dy, dx * channels, weights, scratch=scratch)
 
