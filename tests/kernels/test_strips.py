@@ -4,7 +4,9 @@ import pytest
 import torch
 
 import scuff
+from scuff import kernels
 from scuff.kernels import strips as module
+from scuff.kernels.numba_cpu import filters
 from scuff.kernels.strips import in_strips, strips
 
 
@@ -31,7 +33,10 @@ def test_rows_of_other_arguments_come_along(monkeypatch):
     assert sizes == [1] * 10
 
 
-@pytest.mark.parametrize("name", ["contrast", "brightness", "saturate", "snow", "spatter", "gaussian_blur"])
+BY_STRIPS = ["contrast", "brightness", "saturate", "snow", "spatter", "gaussian_blur", "shot_noise"]
+
+
+@pytest.mark.parametrize("name", BY_STRIPS)
 def test_strips_do_not_show(name, monkeypatch):
     x = torch.randint(0, 256, (1, 3, 600, 640), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
     for severity in (2, 5):  # of spatter, water and mud
@@ -39,4 +44,17 @@ def test_strips_do_not_show(name, monkeypatch):
         for size in (10**9, 200_000):
             monkeypatch.setattr(module, "STRIP", size)
             made.append(scuff.corrupt(x, f"imagenet-c/{name}", severity))
+        assert torch.equal(*made)
+
+
+@pytest.mark.parametrize("name", ["defocus_blur", "motion_blur", "snow", "glass_blur"])
+def test_bands_of_filters_do_not_show(name, monkeypatch):
+    generator = torch.Generator().manual_seed(0)
+    for height, width in ((400, 301), (67, 350)):
+        x = torch.randint(0, 256, (1, 3, height, width), dtype=torch.uint8, generator=generator)
+        made = []
+        for size in (10**9, 1):  # all rows at once, and as few as may be
+            monkeypatch.setattr(filters, "BAND", size)
+            with kernels.use_backend("numba_cpu"):
+                made.append(scuff.corrupt(x, f"imagenet-c/{name}", 5))
         assert torch.equal(*made)

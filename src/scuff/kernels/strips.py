@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 import torch
 from torch import Tensor
 
-STRIP = 1 << 22  # values, about: a picture of 1200 x 1200 pixels
+STRIP = 1 << 21  # values, about: a picture of 800 x 800 pixels
 
 Function = TypeVar("Function", bound=Callable[..., Tensor])
 
@@ -18,7 +18,7 @@ def strips(x: Tensor, axis: int = -2) -> list[slice]:
     """Slices that cover the rows (or another axis) of a batch of large pictures; of others, one slice.
 
     >>> strips(torch.empty(1, 3, 2000, 3000))[:2]
-    [slice(0, 466, None), slice(466, 932, None)]
+    [slice(0, 233, None), slice(233, 466, None)]
     """
     length, values = max(1, x.shape[axis]), x[0].numel() if len(x) else 0
     count = max(1, length * STRIP // values) if values > STRIP else length

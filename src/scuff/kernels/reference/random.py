@@ -9,6 +9,7 @@ from scuff.kernels import portable
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.portable import divide, fused, square_root
 from scuff.kernels.reference.functions import exponential, logarithm
+from scuff.kernels.strips import in_strips
 
 __all__ = ["derive_keys", "integers", "normal", "photon_noise", "plasma", "poisson_quantile", "uniform", "words"]
 
@@ -138,6 +139,7 @@ def poisson_quantile(u: Tensor, rate: Tensor) -> Tensor:
 
 
 @kernel
+@in_strips
 def photon_noise(u: Tensor, x: Tensor, photons: float) -> Tensor:
     """Poisson(photons * x) / photons as the quantiles at `u`; float32, of the same shape each."""
     return divide(poisson_quantile(u.flatten(1), (x * photons).flatten(1)).view(x.shape), photons)
