@@ -157,7 +157,7 @@ def snow_frames(
     """
     flakes, scene = weather.snowflakes(layer, zoom, threshold), kernels.whiten(x, keep)
     for angle in _values(frames, first, step):
-        yield weather.falling_snow(scene, flakes, angle, radius, sigma)
+        yield kernels.add_streaks(scene, filters.motion_bytes(flakes, angle, radius, sigma))
 
 
 @sequence()

@@ -54,18 +54,15 @@ def snow(
     Noise of the given `mean` and `std` is magnified by `zoom`; what exceeds `threshold` are flakes. The layer is added
     twice, once rotated by half a turn. A share 1 - `keep` of the scene is whitened.
     """
-    return falling_snow(kernels.whiten(x, keep), snowflakes(layer, zoom, threshold), angle, radius, sigma)
+    # smeared before there is a second scene: what that takes is then given back
+    streaks = filters.motion_bytes(snowflakes(layer, zoom, threshold), angle, radius, sigma)
+    return kernels.add_streaks(kernels.whiten(x, keep), streaks)
 
 
 def snowflakes(layer: Tensor, zoom: float, threshold: float) -> Tensor:
     """Flakes at rest, from noise (N, 1, H, W): levels 0..255."""
     layer = clipped_zoom(layer, max(zoom, 1.0))
     return torch.floor(torch.where(layer < threshold, 0.0, layer.clamp(0.0, 1.0)) * 255.0)
-
-
-def falling_snow(scene: Tensor, flakes: Tensor, angle: Tensor | float, radius: int, sigma: float) -> Tensor:
-    """Add flakes, smeared along their fall, to a scene: once as they are and once rotated by half a turn."""
-    return kernels.add_streaks(scene, filters.motion_bytes(flakes, angle, radius, sigma))
 
 
 def _draw_frost(keys: Tensor, shape: Shape, *, scale: float) -> dict[str, Tensor]:
