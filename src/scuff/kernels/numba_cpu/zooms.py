@@ -36,20 +36,27 @@ def _add_between(typing_context, total, at, line, first, share):
 
 
 @compiled
-def _mean_zoom(planes, rows, row_shares, columns, column_shares, pixels, line, total, out):
-    """Of a few planes (P, H, W), P <= LANES. `pixels`, `line` and `total` are scratch, with planes side by side."""
+def _mean_zoom(planes, rows, row_shares, columns, column_shares, last, pixels, line, total, out):
+    """Of a few planes (P, H, W), P <= LANES. `pixels`, `line` and `total` are scratch, with planes side by side.
+
+    Rows up to `last[i]` are there when row i is made: row r in place r of `pixels`, which is used in turns.
+    """
     count, height, width = planes.shape
-    wide = INDEX(LANES * width)
-    for n in range(count):
-        for i in range(height):
-            for j in range(width):
-                pixels[i, LANES * j + n] = planes[n, i, j]
+    wide, room, there = INDEX(LANES * width), len(pixels), 0
     for i in range(height):
-        own = pixels[i]
+        while there <= last[i]:
+            target = pixels[there % room]
+            for n in range(count):
+                source = planes[n, there]
+                for j in range(width):
+                    target[LANES * j + n] = source[j]
+            there += 1
+        own = pixels[i % room]
         for k in range(wide):
             total[k] = own[k] + own[k]
         for z in range(len(rows)):
-            above, below, share = pixels[rows[z, i]], pixels[min(rows[z, i] + 1, height - 1)], row_shares[z, i]
+            above, below = pixels[rows[z, i] % room], pixels[min(rows[z, i] + 1, height - 1) % room]
+            share = row_shares[z, i]
             for k in range(wide):
                 line[k] = above[k] + share * (below[k] - above[k])
             for k in range(INDEX(LANES)):
@@ -62,19 +69,32 @@ def _mean_zoom(planes, rows, row_shares, columns, column_shares, pixels, line, t
                 target[j] = total[LANES * j + n] / F32(len(rows) + 2)
 
 
+def _rows_in_use(rows: np.ndarray) -> tuple[np.ndarray, int]:
+    """The last row that must be there when each row is made, and how many are in use at once, at most.
+
+    A zoom reads a row's neighbourhood, so that these are few: what lies side by side is as wide as many planes.
+    """
+    height = rows.shape[1]
+    read = np.concatenate((rows, np.minimum(rows + 1, height - 1), np.arange(height)[None]))
+    last = np.maximum.accumulate(read.max(0))
+    first = np.minimum.accumulate(read.min(0)[::-1])[::-1]
+    return last, int((last - first).max()) + 1
+
+
 @kernel
 def mean_zoom(x: Tensor, rows: Tensor, row_shares: Tensor, columns: Tensor, column_shares: Tensor) -> Tensor:
-    height, width = x.shape[-2:]
+    width = x.shape[-1]
     plans = [t.contiguous().numpy() for t in (rows, row_shares, columns, column_shares)]
+    last, room = _rows_in_use(plans[0])
     out = torch.empty_like(x, memory_format=torch.contiguous_format)
     planes, target = (t.flatten(0, 1).contiguous().numpy() for t in (x, out))
 
     def work(start: int, stop: int) -> None:
-        pixels = np.zeros((height, LANES * width), F32)
+        pixels = np.zeros((room, LANES * width), F32)
         line, total = np.empty(LANES * (width + 1), F32), np.empty(LANES * width, F32)
         for first in range(LANES * start, min(LANES * stop, len(planes)), LANES):
             some = slice(first, first + LANES)
-            _mean_zoom(planes[some], *plans, pixels, line, total, target[some])
+            _mean_zoom(planes[some], *plans, last, pixels, line, total, target[some])
 
     over_images(work, -(-len(planes) // LANES))
     return out
