@@ -55,12 +55,12 @@ def defocus_blur(x: Tensor, *, radius: float, softness: float) -> Tensor:
     return filters.disk_blur(x, radius, softness)
 
 
+OFFSETS = torch.int16  # twice `passes` of them for each pixel: of large pictures, they take as much room as these
+
+
 def _draw_glass(keys: Tensor, shape: Shape, *, reach: int, passes: int) -> dict[str, Tensor]:
     size = (passes, *shape[1:])
-    return {
-        "dx": random.integers(keys, "dx", size, low=-reach, high=reach - 1),
-        "dy": random.integers(keys, "dy", size, low=-reach, high=reach - 1),
-    }
+    return {axis: random.integers(keys, axis, size, low=-reach, high=reach - 1).to(OFFSETS) for axis in ("dx", "dy")}
 
 
 def _draw_real_glass(keys: Tensor, shape: Shape, *, reach: float, passes: float) -> dict[str, Tensor]:
@@ -78,7 +78,7 @@ def _draw_real_glass(keys: Tensor, shape: Shape, *, reach: float, passes: float)
     drawn = {}
     for axis in ("dx", "dy"):
         offset = torch.floor(2.0 * radius * random.uniform(keys, axis, size)).clamp(max=2.0 * radius - 1.0) - radius
-        drawn[axis] = torch.where(stays, 0.0, offset).int()
+        drawn[axis] = torch.where(stays, 0.0, offset).to(OFFSETS)
     return drawn
 
 
@@ -109,7 +109,7 @@ def glass_blur(x: Tensor, dx: Tensor, dy: Tensor, *, sigma: float, reach: float,
     pixels = kernels.unit_to_bytes(filters.gaussian_blur(x, sigma), pixels)
     for step in range(math.ceil(passes)):
         pixels = kernels.local_copies(pixels, dy[:, step], dx[:, step], int(reach))
-    return filters.gaussian_blur(kernels.bytes_to_unit(pixels), sigma)
+    return filters.gaussian_blur(pixels, sigma)
 
 
 def _draw_angle(keys: Tensor, shape: Shape) -> dict[str, Tensor]:

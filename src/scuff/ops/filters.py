@@ -34,20 +34,22 @@ def gaussian_taps(sigma: float, radius: int) -> np.ndarray:
 def gaussian_blur(x: Tensor, sigma: float | tuple[float, float], truncate: float = 4.0, border: str = "edge") -> Tensor:
     """Separable Gaussian of (N, C, H, W), rows first; a radius of 0 is the identity. Two sigmas are down and across.
 
-    Very wide ones are applied as matrices to small images, and to boxes of pixels in large ones.
+    Very wide ones are applied as matrices to small images, and to boxes of pixels in large ones. Bytes count as shares
+    of 255, and large images of them never exist as floats.
     """
     high, wide = sigma if isinstance(sigma, tuple) else (sigma, sigma)
     tall, broad = gaussian_radius(high, truncate), gaussian_radius(wide, truncate)
     if tall == broad == 0:
-        return x
+        return _unit(x)
     h, w = x.shape[-2:]
     if max(tall, broad) > WIDEST_TAPS and max(h, w) > LARGE:
         made = torch.empty(x.shape, device=x.device)
         for part in strips(x, 3):
-            made[..., part] = _blur_axis(x[..., part], 2, high, truncate, border)
+            made[..., part] = _blur_axis(_unit(x[..., part]), 2, high, truncate, border)
         for part in strips(x, 2):
             made[:, :, part] = _blur_axis(made[:, :, part], 3, wide, truncate, border)
         return made
+    x = _unit(x)
     if max(tall, broad) > WIDEST_TAPS:
         down = _gaussian_matrix(h, high, truncate, border, x.device)
         across = _gaussian_matrix(w, wide, truncate, border, x.device)
@@ -58,6 +60,10 @@ def gaussian_blur(x: Tensor, sigma: float | tuple[float, float], truncate: float
     steps, still, weights = _line(wide, broad, x.device)
     second = (rows, padded_index(w, broad, broad, border, x.device), still, steps, weights)
     return kernels.correlate_twice(x, first, second)
+
+
+def _unit(x: Tensor) -> Tensor:
+    return kernels.bytes_to_unit(x) if x.dtype == torch.uint8 else x
 
 
 WIDEST_TAPS = 40

@@ -68,7 +68,7 @@ def plane_means(x: Tensor) -> Tensor:
 def local_copies(pixels: Tensor, dy: Tensor, dx: Tensor, reach: int) -> Tensor:
     """One pass of glass blur: pixels copy a neighbour, last pixel first, each seeing the copies made before it.
 
-    `pixels` is uint8 (N, C, H, W); `dy`, `dx` are int32 (N, H, W) offsets in [-reach, reach - 1]. Rows reach+1..H-reach
+    `pixels` is uint8 (N, C, H, W); `dy`, `dx` are whole offsets (N, H, W) in [-reach, reach - 1]. Rows reach+1..H-reach
     and columns reach+1..W-reach are written, in descending raster order.
 
     The sequential loop in parallel form.
