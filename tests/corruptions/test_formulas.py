@@ -235,8 +235,9 @@ def test_elastic_transform(alpha: float, sigma: float, jitter: float) -> None:
     picture = pictures_224()[:1, :side, :side]
     rng = np.random.default_rng(3)
     pull, dx, dy = rng.uniform(-1, 1, (3, 2)), rng.uniform(-1, 1, (side, side)), rng.uniform(-1, 1, (side, side))
-    drawn = {k: torch.from_numpy(v).float()[None] for k, v in (("pull", pull), ("dx", dx), ("dy", dy))}
-    ours = digital.elastic_transform(_nchw(picture), **drawn, alpha=alpha, sigma=sigma, jitter=jitter)
+    field = digital.smooth(torch.from_numpy(np.stack((dy, dx))).float()[None], sigma)
+    drawn = (torch.from_numpy(pull).float()[None], field)
+    ours = digital.elastic_transform(_nchw(picture), *drawn, alpha=alpha, jitter=jitter)
     points = np.array([[1, 1], [1, -1], [-1, -1]]) * (side // 3) + side // 2
     moved = points + jitter * pull
     matrix = np.linalg.solve(np.c_[moved, np.ones(3)], points)  # output (x, y, 1) -> source (x, y)
@@ -261,8 +262,9 @@ def test_the_elastic_transform_of_coco_c(severity: int) -> None:
     parameters = scuff.load_suite("coco-c").parameters("elastic_transform", severity)
     rng = np.random.default_rng(3)
     dx, dy = rng.uniform(-1, 1, (2, height, width))
-    drawn = {k: torch.from_numpy(v).float()[None] for k, v in (("dx", dx), ("dy", dy))}
-    ours = digital.knead(_nchw(picture), **drawn, **parameters)
+    wide = tuple(parameters["smoothness"] * side for side in (height, width))
+    field = digital.smooth(torch.from_numpy(np.stack((dy, dx))).float()[None], wide)
+    ours = digital.knead(_nchw(picture), field, alpha=parameters["alpha"], reach=parameters["reach"])
     alpha, reach = (12.5, 0, 0, 0, 30.0)[severity - 1], 0.005 * height
     dx, dy = (
         alpha * ndimage.gaussian_filter(reach * f, (0.01 * height, 0.01 * width), mode="reflect", truncate=3)

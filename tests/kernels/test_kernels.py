@@ -9,6 +9,7 @@ from PIL import Image
 
 from scuff import kernels
 from scuff.kernels.borders import padded_index
+from scuff.kernels.numba_cpu import kneading
 from scuff.kernels.reference.pixels import box_windows
 from scuff.ops import filters
 
@@ -173,6 +174,20 @@ def test_samples_of_maps_and_fields(height: int, width: int, border: str, channe
     assert torch.equal(*_both(lambda: kernels.sample_affine(x, maps, border)))
     field = torch.randn(2, 2, height, width, generator=generator)
     assert torch.equal(*_both(lambda: kernels.sample_displaced(x, field, 3.7, border)))
+
+
+@pytest.mark.parametrize(("height", "width"), [*SIZES, (90, 20)])
+@pytest.mark.parametrize("channels", [1, 3, 5])
+@pytest.mark.parametrize("reach", [0.1, 3.7, 200.0])
+def test_kneading_in_bands(height: int, width: int, channels: int, reach: float, monkeypatch) -> None:
+    """Bands of two rows find what they read, also where that lies beyond several mirror images."""
+    monkeypatch.setattr(kneading, "BAND", 2 * width)
+    generator = torch.Generator().manual_seed(3)
+    x = torch.rand(3, channels, height, width, generator=generator)
+    maps = torch.eye(2, 3) + reach * torch.randn(3, 2, 3, generator=generator) * torch.tensor([0.01, 0.1, 5.0])
+    field = torch.randn(3, 2, height, width, generator=generator)
+    assert torch.equal(*_both(lambda: kernels.sample_kneaded(x, maps, field, reach)))
+    assert torch.equal(*_both(lambda: kernels.sample_kneaded(x, maps, field, -reach)))
 
 
 @pytest.mark.parametrize("rates", [(-5.0, -1e-8, 0.0, 1e-12, 3.0, 60.0), (-5.0, -1.0)])

@@ -53,17 +53,14 @@ def saturate(x: Tensor, *, gain: float, shift: float) -> Tensor:
     return kernels.scale_saturation(x, gain, shift)
 
 
-def _draw_elastic(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
-    return {
-        "pull": random.uniform(keys, "pull", (3, 2), -1.0, 1.0),
-        "dx": random.uniform(keys, "dx", shape[1:], -1.0, 1.0),
-        "dy": random.uniform(keys, "dy", shape[1:], -1.0, 1.0),
-    }
+def _draw_field(keys: Tensor, shape: Shape, sigma: float | tuple[float, float]) -> Tensor:
+    """Smoothed when it is drawn: noise and field need not both be there while pixels move."""
+    return smooth(torch.stack([random.uniform(keys, d, shape[1:], -1.0, 1.0) for d in ("dy", "dx")], dim=1), sigma)
 
 
-def _smooth(dx: Tensor, dy: Tensor, sigma: float | tuple[float, float]) -> Tensor:
-    """Noise as a field (N, 2, H, W), down and across, that moves neighbours alike."""
-    return filters.gaussian_blur(torch.stack((dy, dx), dim=1), sigma, truncate=3.0, border="reflect")
+def smooth(noise: Tensor, sigma: float | tuple[float, float]) -> Tensor:
+    """Noise (N, 2, H, W), down and across, as a field that moves neighbours alike."""
+    return filters.gaussian_blur(noise, sigma, truncate=3.0, border="reflect")
 
 
 def _moved(field: Tensor, alpha: float) -> tuple[Tensor, Tensor]:
@@ -72,10 +69,12 @@ def _moved(field: Tensor, alpha: float) -> tuple[Tensor, Tensor]:
     return rows + alpha * field[:, 0], columns + alpha * field[:, 1]
 
 
-def _elastic_motion(
-    shape: Shape, pull: Tensor, dx: Tensor, dy: Tensor, *, alpha: float, sigma: float, jitter: float
-) -> Motion:
-    kneaded = Motion(shape[1:], None, *_moved(_smooth(dx, dy, sigma), alpha))
+def _draw_elastic(keys: Tensor, shape: Shape, *, sigma: float) -> dict[str, Tensor]:
+    return {"pull": random.uniform(keys, "pull", (3, 2), -1.0, 1.0), "field": _draw_field(keys, shape, sigma)}
+
+
+def _elastic_motion(shape: Shape, pull: Tensor, field: Tensor, *, alpha: float, jitter: float) -> Motion:
+    kneaded = Motion(shape[1:], None, *_moved(field, alpha))
     back = warp.pulled(shape, pull, jitter)
     if back is None:
         return kneaded
@@ -84,28 +83,20 @@ def _elastic_motion(
 
 
 @hendrycks(draw=_draw_elastic, lengths=("alpha", "sigma", "jitter"), motion=_elastic_motion, copies=4.9)
-def elastic_transform(
-    x: Tensor, pull: Tensor, dx: Tensor, dy: Tensor, *, alpha: float, sigma: float, jitter: float
-) -> Tensor:
+def elastic_transform(x: Tensor, pull: Tensor, field: Tensor, *, alpha: float, jitter: float) -> Tensor:
     """Stretching and kneading: a random affine map, then a smooth random displacement.
 
     Three control points move by up to `jitter` pixels; a field of noise, smoothed by `sigma` and scaled by `alpha`
     pixels, moves every pixel. The affine step mirrors at the border, the other one reflects.
     """
-    field, back = _smooth(dx, dy, sigma), warp.pulled(x.shape, pull, jitter)
-    if back is not None:
-        x = kernels.sample_affine(x, back.float(), "mirror")
-    return kernels.sample_displaced(x, field, alpha, "reflect")
+    back = warp.pulled(x.shape, pull, jitter)
+    if back is None:
+        return kernels.sample_displaced(x, field, alpha, "reflect")
+    return kernels.sample_kneaded(x, back.float(), field, alpha)
 
 
-def _draw_knead(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
-    return {axis: random.uniform(keys, axis, shape[1:], -1.0, 1.0) for axis in ("dx", "dy")}
-
-
-def _kneading(dx: Tensor, dy: Tensor, alpha: float, reach: float, smoothness: float) -> tuple[Tensor, float]:
-    """A field, and how far it moves pixels."""
-    height, width = dx.shape[-2:]
-    return _smooth(dx, dy, (smoothness * height, smoothness * width)), alpha * reach * height
+def _draw_knead(keys: Tensor, shape: Shape, *, smoothness: float) -> dict[str, Tensor]:
+    return {"field": _draw_field(keys, shape, (smoothness * shape[1], smoothness * shape[2]))}
 
 
 @register(
@@ -113,18 +104,15 @@ def _kneading(dx: Tensor, dy: Tensor, alpha: float, reach: float, smoothness: fl
     reference=MICHAELIS,
     limits=LIMITS,
     draw=_draw_knead,
-    motion=field_motion(
-        lambda shape, dx, dy, *, alpha, reach, smoothness: _moved(*_kneading(dx, dy, alpha, reach, smoothness))
-    ),
+    motion=field_motion(lambda shape, field, *, alpha, reach: _moved(field, alpha * reach * shape[1])),
 )
-def knead(x: Tensor, dx: Tensor, dy: Tensor, *, alpha: float, reach: float, smoothness: float) -> Tensor:
+def knead(x: Tensor, field: Tensor, *, alpha: float, reach: float) -> Tensor:
     """Kneading alone: a smooth random displacement, and no affine map before it. COCO-C calls it elastic_transform.
 
     Noise of up to `reach` of the height is smoothed by a Gaussian of `smoothness` of either side, and multiplied by
     `alpha`: all lengths go with the picture.
     """
-    field, amount = _kneading(dx, dy, alpha, reach, smoothness)
-    return kernels.sample_displaced(x, field, amount, "reflect")
+    return kernels.sample_displaced(x, field, alpha * reach * x.shape[-2], "reflect")
 
 
 @hendrycks(domain="byte")

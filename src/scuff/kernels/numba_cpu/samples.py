@@ -95,7 +95,7 @@ def _plan(at, length, edge, black, starts, shares):
 
 
 @compiled
-def _to_quads(image, pixels):
+def to_quads(image, pixels):
     """A picture with channels side by side, in a black frame: one pixel before, two after, so that reads find four.
 
     The last channel also fills the places of those that there are not.
@@ -111,26 +111,45 @@ def _to_quads(image, pixels):
 
 
 @compiled
+def read_line(flat, first, rows, columns, sides, edge, black, tops, lefts, down, across, line):
+    """One row of reads from a picture with the given sides; `flat` is what `to_quads` made of its rows from `first` on.
+
+    `tops`, `lefts`, `down` and `across` are scratch; pixels of `line` have four channels.
+    """
+    height, width = sides
+    stride = width + 3
+    _plan(rows, height, edge, black, tops, down)
+    _plan(columns, width, edge, black, lefts, across)
+    for j in range(INDEX(tops.size)):
+        place, step = INDEX(FOUR * ((tops[j] - first + 1) * stride + lefts[j] + 1)), INDEX(FOUR * stride)
+        if black:
+            _read_weighed(flat, place, step, across[j], down[j], line, INDEX(FOUR) * j)
+        else:
+            _read_mixed(flat, place, step, across[j], down[j], line, INDEX(FOUR) * j)
+
+
+@compiled
+def part_line(line, rest, i, out):
+    """A row of pixels into row i of the planes of `out`.
+
+    All four channels are taken, the compiler then fetches whole vectors and sorts what is in them; `rest` is for those
+    that there are not.
+    """
+    last = len(out) - 1
+    a, b, c, d = out[0, i], out[min(1, last), i], out[min(2, last), i], out[3, i] if last == 3 else rest
+    for j in range(INDEX(rest.size)):
+        k = INDEX(FOUR) * j
+        a[j], b[j], c[j], d[j] = line[k], line[k + INDEX(1)], line[k + INDEX(2)], line[k + INDEX(3)]
+
+
+@compiled
 def _sample(image, rows, columns, edge, black, pixels, line, rest, tops, lefts, down, across, out):
     """Up to four channels; from `pixels` on, arguments are scratch."""
-    channels, height, width = image.shape
-    last = channels - 1
-    _to_quads(image, pixels)
-    flat, stride = pixels.reshape(-1), width + 3
+    to_quads(image, pixels)
+    flat, sides = pixels.reshape(-1), image.shape[1:]
     for i in range(rows.shape[0]):
-        _plan(rows[i], height, edge, black, tops, down)
-        _plan(columns[i], width, edge, black, lefts, across)
-        for j in range(INDEX(tops.size)):
-            place, step = INDEX(FOUR * ((tops[j] + 1) * stride + lefts[j] + 1)), INDEX(FOUR * stride)
-            if black:
-                _read_weighed(flat, place, step, across[j], down[j], line, INDEX(FOUR) * j)
-            else:
-                _read_mixed(flat, place, step, across[j], down[j], line, INDEX(FOUR) * j)
-        # All four are taken: the compiler then fetches whole vectors, and sorts what is in them.
-        a, b, c, d = out[0, i], out[min(1, last), i], out[min(2, last), i], out[3, i] if last == 3 else rest
-        for j in range(INDEX(rest.size)):
-            k = INDEX(FOUR) * j
-            a[j], b[j], c[j], d[j] = line[k], line[k + INDEX(1)], line[k + INDEX(2)], line[k + INDEX(3)]
+        read_line(flat, 0, rows[i], columns[i], sides, edge, black, tops, lefts, down, across, line)
+        part_line(line, rest, i, out)
 
 
 def _sampled(x: Tensor, border: str, size: torch.Size, work: Callable, *places: Any, more: int = 0) -> Tensor:
@@ -156,23 +175,6 @@ def _sampled(x: Tensor, border: str, size: torch.Size, work: Callable, *places: 
 @kernel
 def sample_bilinear(x: Tensor, rows: Tensor, columns: Tensor, border: str) -> Tensor:
     return _sampled(x, border, rows.shape[1:], _sample, rows, columns)
-
-
-@compiled
-def _send(to, rows, columns):
-    for i in range(INDEX(rows.shape[0])):
-        for j in range(INDEX(rows.shape[1])):
-            rows[i, j] = to[1, 0] * F32(j) + to[1, 1] * F32(i) + to[1, 2]
-            columns[i, j] = to[0, 0] * F32(j) + to[0, 1] * F32(i) + to[0, 2]
-
-
-@kernel
-def sample_affine(x: Tensor, maps: Tensor, border: str) -> Tensor:
-    def work(image, to, rows, columns, *others) -> None:
-        _send(to, rows, columns)
-        _sample(image, rows, columns, *others)
-
-    return _sampled(x, border, x.shape[-2:], work, maps, more=2)
 
 
 @compiled

@@ -16,7 +16,7 @@ from scuff.kernels.reference.pixels import bytes_to_unit, unit_to_bytes
 __all__ = [
     "box_mean", "correlate", "correlate_byte_lines", "correlate_bytes", "correlate_lines", "correlate_twice",
     "mean_zoom", "median", "motion_offsets", "resample", "sample_affine", "sample_bilinear", "sample_displaced",
-    "smear_bytes",
+    "sample_kneaded", "smear_bytes",
 ]  # fmt: skip
 
 
@@ -168,6 +168,12 @@ def sample_displaced(x: Tensor, field: Tensor, amount: float, border: str) -> Te
     """`sample_bilinear` where `amount` times a field (N, 2, H, W), down and across, moves each pixel."""
     rows, columns = pixel_grid(x.shape[-2], x.shape[-1], x.device)
     return sample_bilinear(x, rows + amount * field[:, 0], columns + amount * field[:, 1], border)
+
+
+@kernel
+def sample_kneaded(x: Tensor, maps: Tensor, field: Tensor, amount: float) -> Tensor:
+    """`sample_affine`, mirrored at the border, and `sample_displaced` of that, reflected there."""
+    return sample_displaced(sample_affine(x, maps, "mirror"), field, amount, "reflect")
 
 
 def _fold(at: Tensor, length: int, border: str) -> Tensor:
