@@ -71,9 +71,9 @@ def _unit_to_colours(red, green, blue, shift, levels, out):
 def unit_to_bytes(batch: Tensor, out: Tensor, nearest: bool = False) -> Tensor:
     shift, colours = F32(0.5 if nearest else 0.0), _colours(out)
     if colours is None:
-        made = torch.empty(out.shape, dtype=torch.uint8)
+        made = out if out.is_contiguous() else torch.empty(out.shape, dtype=torch.uint8)
         fill(made.flatten(1), to_bytes, batch.flatten(1), F32(255.0), shift)
-        return out.copy_(made)
+        return out.copy_(made)  # of a tensor into itself, nothing is copied
     planes = batch.contiguous().flatten(2).numpy()
 
     def work(start: int, stop: int) -> None:
