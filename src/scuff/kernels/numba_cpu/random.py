@@ -1,4 +1,4 @@
-"""Philox words, the distributions made from them, and clouds, as compiled loops.
+"""Distributions made from Philox words, and clouds, as compiled loops.
 
 Every distribution first fills a buffer with words, then maps it element by element.
 """
@@ -16,66 +16,25 @@ from scuff.kernels import portable
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill, fma, inlined
 from scuff.kernels.numba_cpu.functions import exponential, logarithm
+from scuff.kernels.numba_cpu.words import U32, U64, fill_words, one_philox
 from scuff.kernels.reference.random import stretched
 from scuff.kernels.threads import over_images
 
-U32, U64, I32 = np.uint32, np.uint64, np.int32
+I32 = np.int32
 BUFFER, LONGEST = 1 << 13, 1 << 16  # words: of short rows together, and of a part of a long one
-
-
-@inlined
-def _round(c0, c1, c2, c3, k0, k1):
-    p0 = U64(c0) * U64(0xD2511F53)
-    p1 = U64(c2) * U64(0xCD9E8D57)
-    return U32(U32(p1 >> U64(32)) ^ c1 ^ k0), U32(p1), U32(U32(p0 >> U64(32)) ^ c3 ^ k1), U32(p0)
-
-
-@inlined
-def _philox(c0, c1, c2, k0, k1):
-    """Philox 4x32-10 at counter (c0, c1, c2, 0)."""
-    c0, c1, c2, c3 = U32(c0), U32(c1), U32(c2), U32(0)
-    for _ in range(10):
-        c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1)
-        k0, k1 = U32(k0 + U32(0x9E3779B9)), U32(k1 + U32(0xBB67AE85))
-    return c0, c1, c2, c3
-
-
-@compiled
-def _fill_words(out, first, stream, k0, k1):
-    """Two counters at a time: one chain of ten dependent multiplications would leave the core waiting.
-
-    `first` is the counter that the words begin with.
-    """
-    half = out.size // 8
-    for b in range(half):
-        w0, w1, w2, w3 = _philox(first + b, 0, stream, k0, k1)
-        v0, v1, v2, v3 = _philox(first + b + half, 0, stream, k0, k1)
-        i, j = 4 * b, 4 * (b + half)
-        out[i], out[i + 1], out[i + 2], out[i + 3] = w0, w1, w2, w3
-        out[j], out[j + 1], out[j + 2], out[j + 3] = v0, v1, v2, v3
-    for b in range(2 * half, (out.size + 3) // 4):
-        w0, w1, w2, w3 = _philox(first + b, 0, stream, k0, k1)
-        i, left = 4 * b, out.size - 4 * b
-        out[i] = w0
-        if left > 1:
-            out[i + 1] = w1
-        if left > 2:
-            out[i + 2] = w2
-        if left > 3:
-            out[i + 3] = w3
 
 
 @compiled
 def _fill_rows(rows, first, stream, halves):
     for i in range(len(rows)):
-        _fill_words(rows[i], first, stream, halves[i, 0], halves[i, 1])
+        fill_words(rows[i], first, stream, halves[i, 0], halves[i, 1])
 
 
 @compiled
 def _derive(ids, k0, k1, out):
     for i in range(ids.size):
-        w0, w1, _, _ = _philox(ids[i] & U64(0xFFFFFFFF), ids[i] >> U64(32), 0, k0, k1)
-        out[i] = U64(w1) << U64(32) | U64(w0)
+        low, high = one_philox(ids[i] & U64(0xFFFFFFFF), ids[i] >> U64(32), k0, k1)
+        out[i] = U64(high) << U64(32) | U64(low)
 
 
 @inlined
@@ -118,10 +77,10 @@ def _turn(v):
 
 
 @compiled
-def _map_uniform(source, out):
+def _map_uniform(source, out, factor, offset):
     for i in range(len(out)):
         for e in range(out.shape[1]):
-            out[i, e] = _unit(source[i, e])
+            out[i, e] = _unit(source[i, e]) * factor + offset
 
 
 @compiled
@@ -187,7 +146,8 @@ def words(keys: Tensor, stream: int, count: int) -> Tensor:
 @kernel
 def uniform(keys: Tensor, stream: int, count: int, low: float = 0.0, high: float = 1.0) -> Tensor:
     out = np.empty((len(keys), count), F32)
-    return stretched(_generate(keys, stream, count, out, _map_uniform), high - low, low)
+    factor, offset = F32(high - low), F32(low)
+    return _generate(keys, stream, count, out, lambda filled, rows: _map_uniform(filled, rows, factor, offset))
 
 
 @kernel
