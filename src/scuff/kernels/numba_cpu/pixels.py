@@ -115,18 +115,30 @@ def plane_means(x: Tensor) -> Tensor:
 
 
 @compiled
-def _local_copies(dy, dx, reach, pixels):
-    channels, height, width = pixels.shape
+def _local_copies(dy, dx, reach, place, planes):
+    """`planes` are (C, H * W). Where a row reads is worked out first, several places at a time; then three go together.
+
+    Of fewer channels than three, the last one stands for those that there are not.
+    """
+    height, width = dy.shape
+    last = len(planes) - 1
     for h in range(height - reach, reach, -1):
-        for w in range(width - reach, reach, -1):
-            y, x = h + dy[h, w], w + dx[h, w]
-            for c in range(channels):
-                pixels[c, h, w] = pixels[c, y, x]
+        down, across, row = dy[h], dx[h], h * width
+        for w in range(width):
+            place[w] = np.int32(row + w) + down[w] * np.int32(width) + across[w]
+        for first in range(0, len(planes), 3):
+            a, b, c = planes[first], planes[min(first + 1, last)], planes[min(first + 2, last)]
+            for w in range(width - reach, reach, -1):
+                to, at = INDEX(row + w), INDEX(place[w])
+                red, green, blue = a[at], b[at], c[at]
+                a[to], b[to], c[to] = red, green, blue
 
 
 @kernel
 def local_copies(pixels: Tensor, dy: Tensor, dx: Tensor, reach: int) -> Tensor:
-    return fill(pixels.clone(memory_format=torch.contiguous_format), _local_copies, dy, dx, reach)
+    out, width = pixels.clone(memory_format=torch.contiguous_format), pixels.shape[3]
+    fill(out.flatten(2), _local_copies, dy, dx, reach, scratch=lambda: (np.empty(width, np.int32),))
+    return out
 
 
 @compiled
