@@ -46,14 +46,21 @@ def _correlate_wide_to_bytes(flat, wide, rows, dy, dx, weights, starts, levels, 
         to_bytes(line, levels, F32(0.5), out[i])
 
 
-def _widen(plane: np.ndarray, columns: np.ndarray, before: int, wide: np.ndarray) -> None:
-    """A plane with its border columns; border rows need no copy, `rows` points to them.
+@compiled
+def _widen(lines, columns, before, as_units, wide):
+    """Lines with their border columns, as floats; border rows need no copy, `rows` points to them.
 
-    From place `before` on, `columns` counts through the plane, and columns are copied together.
+    From place `before` on, `columns` counts through a line, and columns are copied together. Bytes become levels or
+    units.
     """
-    after = before + plane.shape[1]
-    wide[:, before:after] = plane
-    wide[:, :before], wide[:, after:] = plane[:, columns[:before]], plane[:, columns[after:]]
+    count = INDEX(lines.shape[1])
+    for i in range(INDEX(lines.shape[0])):
+        for k in range(count):
+            wide[i, INDEX(before) + k] = byte_to_unit(lines[i, k]) if as_units else F32(lines[i, k])
+        for k in range(INDEX(before)):
+            wide[i, k] = wide[i, INDEX(before) + columns[k]]
+        for k in range(INDEX(before) + count, INDEX(columns.size)):
+            wide[i, k] = wide[i, INDEX(before) + columns[k]]
 
 
 def _width_of_border(columns: Tensor, width: int) -> int:
@@ -87,7 +94,7 @@ def _bands(rows: Tensor, dy: Tensor, height: int, wide: int) -> tuple[Bands, int
 def _filter(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> tuple:
     """A filter as a function of a plane, taps, scratch and the result; its taps, and how large the scratch must be."""
     channels, height, width = x.shape[1:]
-    across, before = columns.numpy(), _width_of_border(columns, width)
+    across, before = _beside(columns, 1), _width_of_border(columns, width)
     bands, tall = _bands(rows, dy, height, across.size)
     # To find what two rows share is worth it for many taps, and for all images at once.
     is_large = len(dy) == 1 and dy.shape[1] > 32 and height > 1 and width >= 32
@@ -97,7 +104,7 @@ def _filter(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, we
         for made, read, down in bands:
             band = plane[read]
             if across.size > width:
-                _widen(band, across, before, wide[: len(band)])
+                _widen(band, across, before, False, wide[: len(band)])
                 band = wide[: len(band)]
             flat = band.reshape(-1)
             if of_two:
@@ -131,19 +138,6 @@ def correlate_twice(x: Tensor, first: tuple[Tensor, ...], second: tuple[Tensor, 
     out = torch.empty(x.flatten(0, 1).shape)
     fill(out, work, x.flatten(0, 1), *taps, *more_taps, scratch=scratch)
     return out.unflatten(0, x.shape[:2])
-
-
-@compiled
-def _widen_bytes(pixels, columns, before, as_units, wide):
-    """`_widen` for bytes, which become levels or units."""
-    count = INDEX(pixels.shape[1])
-    for i in range(INDEX(pixels.shape[0])):
-        for k in range(count):
-            wide[i, INDEX(before) + k] = byte_to_unit(pixels[i, k]) if as_units else F32(pixels[i, k])
-        for k in range(INDEX(before)):
-            wide[i, k] = wide[i, INDEX(before) + columns[k]]
-        for k in range(INDEX(before) + count, INDEX(columns.size)):
-            wide[i, k] = wide[i, INDEX(before) + columns[k]]
 
 
 def _beside(columns: Tensor, channels: int) -> np.ndarray:
@@ -181,7 +175,7 @@ def _filtered(loop: Callable, levels: Tensor, rows: Tensor, columns: Tensor, *ta
         lines, made_lines, taps = image.reshape(height, -1), out.reshape(height, -1), _used(dy, dx, weights)
         starts = np.empty(taps[0].size, INDEX)
         for made, read, down in bands:
-            _widen_bytes(lines[read], across, before, False, wide)
+            _widen(lines[read], across, before, False, wide)
             loop(wide.reshape(-1), across.size, down, *taps, starts, *more, line, made_lines[made])
 
     def scratch() -> tuple[np.ndarray, np.ndarray]:
@@ -208,7 +202,7 @@ def correlate_byte_lines(pixels: Tensor, rows: Tensor, columns: Tensor, steps: T
     before, across = channels * _width_of_border(columns, width), _beside(columns, channels)
 
     def work(image, steps, weights, wide, between, line, out) -> None:
-        _widen_bytes(image.reshape(height, count), across, before, True, wide)
+        _widen(image.reshape(height, count), across, before, True, wide)
         steps, weights = _used(steps, weights)
         zero, starts = np.zeros_like(steps), np.empty(steps.size, INDEX)
         _correlate_wide(wide.reshape(-1), across.size, still, zero, channels * steps, weights, starts, between)

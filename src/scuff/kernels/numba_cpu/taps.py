@@ -16,7 +16,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from scuff.kernels.numba_cpu.compiling import F32, INDEX, inlined
-from scuff.kernels.numba_cpu.lanes import in_all_lanes
+from scuff.kernels.numba_cpu.lanes import WIDEST, in_all_lanes
 
 FLOAT = ir.FloatType()
 
@@ -70,7 +70,9 @@ def _summing(vectors: int, lanes: int) -> Callable:
 
 
 # A sum waits four cycles for the last product. Eight vectors at once keep a processor busy that begins two in a cycle.
-_sum_64, _sum_32, _sum_4, _sum_1 = _summing(8, 8), _summing(4, 8), _summing(1, 4), _summing(1, 1)
+_sum_64, _sum_32 = (_summing(count // WIDEST, WIDEST) for count in (64, 32))
+_sum_4, _sum_1 = _summing(1, 4), _summing(1, 1)
+_sum_block, BLOCK = _summing(4, WIDEST), INDEX(4 * WIDEST)  # for two rows at once
 
 
 @inlined
@@ -98,7 +100,10 @@ def sum_taps(flat, starts, weights, row):
 def sum_taps_of_two(flat, starts, weights, rows):
     """`sum_taps` of two rows, each of 32 values or more and with its own weights, that read the same."""
     size = INDEX(rows[0].size)
-    for at in range(INDEX(0), size, INDEX(32)):
+    whole = size - size % BLOCK
+    for at in range(INDEX(0), whole, BLOCK):
+        _sum_block(flat, starts, weights, at, rows)
+    for at in range(whole, size, INDEX(32)):
         _sum_32(flat, starts, weights, min(at, size - INDEX(32)), rows)
 
 

@@ -1,7 +1,7 @@
 """Philox words, several counters at a time.
 
-Half of a product of 32 bits by 32 goes into the next round, and numba finds no vectors in that. So rounds are written in
-LLVM's language: a lane of 64 bits holds a word of 32, as processors multiply them, and what is above it is ignored.
+Either half of a product goes into the next round, and numba makes no vectors of that. So rounds are written in LLVM's
+language: a lane of 64 bits holds a word of 32, as processors multiply them, and what is above it is ignored.
 """
 
 from __future__ import annotations
