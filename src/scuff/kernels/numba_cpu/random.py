@@ -14,7 +14,7 @@ from torch import Tensor
 
 from scuff.kernels import portable
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill, fma, inlined
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, fill, fma, inlined
 from scuff.kernels.numba_cpu.functions import exponential, logarithm
 from scuff.kernels.numba_cpu.words import U32, U64, fill_words, one_philox
 from scuff.kernels.reference.random import stretched
@@ -261,35 +261,46 @@ def poisson_quantile(u: Tensor, rate: Tensor) -> Tensor:
 
 
 @compiled
-def _plasma(noise, decay, height):
-    size = noise.shape[0]
-    wrap = size - 1  # a power of two less one: `& wrap` is the remainder
+def _plasma(noise, decay, lows, highs, height):
+    """`lows` and `highs` are scratch: the extremes of columns, of which several are compared at a time."""
+    size = INDEX(noise.shape[0])
+    wrap = size - INDEX(1)  # a power of two less one: `& wrap` is the remainder
     height[0, 0] = F32(0.0)
     step, amplitude = size, 100.0
-    while step >= 2:
-        half, power = step // 2, F32(amplitude * amplitude)
-        for i in range(0, size, step):
-            below = (i + step) & wrap
-            for j in range(0, size, step):
+    while step >= INDEX(2):
+        half, power = step >> INDEX(1), F32(amplitude * amplitude)
+        for i in range(INDEX(0), size, step):
+            above, below, target, own = height[i], height[(i + step) & wrap], height[i + half], noise[i + half]
+            for j in range(INDEX(0), size, step):
                 right = (j + step) & wrap
-                mean = (height[i, j] + height[below, j] + height[i, right] + height[below, right]) * F32(0.25)
-                height[i + half, j + half] = mean + power * noise[i + half, j + half]
-        for i in range(0, size, step):
-            below, up = (i + step) & wrap, (i - half) & wrap
-            for j in range(0, size, step):
+                mean = (above[j] + below[j] + above[right] + below[right]) * F32(0.25)
+                target[j + half] = mean + power * own[j + half]
+        for i in range(INDEX(0), size, step):
+            top, middle, below, up = height[i], height[i + half], height[(i + step) & wrap], height[(i - half) & wrap]
+            own, own_middle = noise[i], noise[i + half]
+            for j in range(INDEX(0), size, step):
                 right, left = (j + step) & wrap, (j - half) & wrap
-                centre, corner = height[i + half, j + half], height[i, j]
-                mean = (centre + height[up, j + half] + corner + height[i, right]) * F32(0.25)
-                height[i, j + half] = mean + power * noise[i, j + half]
-                mean = (centre + height[i + half, left] + corner + height[below, j]) * F32(0.25)
-                height[i + half, j] = mean + power * noise[i + half, j]
+                centre, corner = middle[j + half], top[j]
+                mean = (centre + up[j + half] + corner + top[right]) * F32(0.25)
+                top[j + half] = mean + power * own[j + half]
+                mean = (centre + middle[left] + corner + below[j]) * F32(0.25)
+                middle[j] = mean + power * own_middle[j]
         step, amplitude = half, amplitude / decay
-    low, high = height.min(), height.max()
+    copy(height[0], lows)
+    copy(height[0], highs)
     for i in range(size):
+        row = height[i]
         for j in range(size):
-            height[i, j] = (height[i, j] - low) / (high - low)
+            lows[j] = row[j] if row[j] < lows[j] else lows[j]
+            highs[j] = row[j] if row[j] > highs[j] else highs[j]
+    low, high = lows.min(), highs.max()
+    for i in range(size):
+        row = height[i]
+        for j in range(size):
+            row[j] = (row[j] - low) / (high - low)
 
 
 @kernel
 def plasma(noise: Tensor, decay: float) -> Tensor:
-    return fill(torch.empty(noise.shape), _plasma, noise, decay)
+    size = noise.shape[-1]
+    return fill(torch.empty(noise.shape), _plasma, noise, decay, scratch=lambda: tuple(np.empty((2, size), F32)))
