@@ -35,6 +35,7 @@ CALLS: dict[str, Callable[[Tensor], Tensor]] = {
     "darker": lambda x: kernels.shift_value(x, -0.4),
     "paler": lambda x: kernels.scale_saturation(x.expand(-1, 3, -1, -1), 0.3, 0.0),
     "stronger": lambda x: kernels.scale_saturation(x.expand(-1, 3, -1, -1), 20, 0.2),
+    "flatter": lambda x: kernels.scale_contrast(x, 0.1),
     "means": kernels.plane_means,
     "means of columns": lambda x: kernels.plane_means(x.mT),
 }

@@ -43,8 +43,7 @@ syn2nat = partial(register, family="digital", domain="byte", reference=SYN2NAT, 
 @hendrycks()
 def contrast(x: Tensor, *, gain: float) -> Tensor:
     """Flat light: the distance of each channel from its own mean over the image shrinks to `gain`."""
-    mean = kernels.plane_means(x).float()[..., None, None]
-    return (x - mean).mul_(gain).add_(mean)
+    return kernels.scale_contrast(x, gain)
 
 
 @hendrycks(colour=True)

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from scuff.kernels.dispatch import KERNELS, kernel
 from scuff.kernels.numba_cpu.compiling import F32, INDEX, byte_to_unit, compiled, fill
+from scuff.kernels.numba_cpu.pixels import mean_of
 
 
 def _of_colours(name: str, loop: Callable, x: Tensor, *numbers: float) -> Tensor:
@@ -107,3 +108,18 @@ def blend_windows(x: Tensor, keep: float, table: Tensor, which: Tensor, corners:
         _blend_window(image, F32(keep), textures[texture], *corner, F32(share), out)
 
     return fill(torch.empty(x.shape), blend, x, which, corners)
+
+
+@compiled
+def _scale_contrast(plane, gain, out):
+    middle = F32(mean_of(plane))
+    for j in range(INDEX(plane.size)):
+        out[j] = (plane[j] - middle) * gain + middle
+
+
+@kernel
+def scale_contrast(x: Tensor, gain: float) -> Tensor:
+    """A plane is in the cache when its mean is known."""
+    out = torch.empty(x.shape)
+    fill(out.flatten(2).flatten(0, 1), _scale_contrast, x.flatten(2).flatten(0, 1), F32(gain))
+    return out

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, byte_to_unit, compiled, copy, fill
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, byte_to_unit, compiled, copy, fill, inlined
 from scuff.kernels.numba_cpu.rounding import to_bytes
 from scuff.kernels.reference.pixels import box_windows
 from scuff.kernels.threads import each_image, over_images
@@ -99,13 +99,18 @@ def salt_and_pepper(x: Tensor, u: Tensor, amount: float) -> Tensor:
     return out
 
 
-@compiled
-def _mean(plane, out):
+@inlined
+def mean_of(plane):
     """A sum of whole numbers, in units of 2**-32."""
     total = np.int64(0)
     for j in range(INDEX(plane.size)):
         total += np.int64(plane[j] * F32(2.0**32))
-    out[0] = np.float64(total) / (2.0**32 * plane.size)
+    return np.float64(total) / (2.0**32 * plane.size)
+
+
+@compiled
+def _mean(plane, out):
+    out[0] = mean_of(plane)
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Bytes and values: conversion at the door, impulses, glass blur's copies, pixelate's boxes."""
+"""Bytes and values: conversion at the door, impulses, contrast, glass blur's copies, pixelate's boxes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from scuff.kernels.portable import divide
 from scuff.kernels.strips import strips
 
 __all__ = [
-    "bytes_to_unit", "local_copies", "nearest_bytes", "pixelate", "plane_means", "salt_and_pepper", "unit_on_grid",
-    "unit_to_bytes",
+    "bytes_to_unit", "local_copies", "nearest_bytes", "pixelate", "plane_means", "salt_and_pepper", "scale_contrast",
+    "unit_on_grid", "unit_to_bytes",
 ]  # fmt: skip
 
 
@@ -62,6 +62,13 @@ def plane_means(x: Tensor) -> Tensor:
     """
     total = torch.stack([(x[..., rows, :] * 2.0**32).to(torch.int64).sum((-2, -1)) for rows in strips(x)]).sum(0)
     return divide(total.double(), 2.0**32 * x.shape[-2] * x.shape[-1])
+
+
+@kernel
+def scale_contrast(x: Tensor, gain: float) -> Tensor:
+    """float32 (N, C, H, W) in [0, 1] of which each plane keeps its mean, and `gain` of the distance from it."""
+    mean = plane_means(x).float()[..., None, None]
+    return (x - mean).mul_(gain).add_(mean)
 
 
 @kernel
