@@ -175,3 +175,5 @@ def test_draws_are_equal_in_every_back_end(top: float) -> None:
     rate[:, ::3] = torch.round(rate[:, ::3])
     reference, fast = _both(lambda: kernels.poisson_quantile(u, rate))
     assert torch.equal(reference, fast)
+    reference, fast = _both(lambda: kernels.photon_noise(u, rate, 0.7))
+    assert torch.equal(reference, fast)

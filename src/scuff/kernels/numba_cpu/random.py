@@ -213,7 +213,23 @@ def _tabulate(rate, cdf, guide):
 
 
 @compiled
-def _quantiles(uniforms, rates, scale, known, start, cdf, guide, used, out):
+def _table_of(rate, slot, known, start, cdf, guide, used):
+    """Where the table of a rate is, from its own place on; made if there is none. SLOTS if there is no free place."""
+    for _ in range(8):
+        if known[slot] == rate:
+            return slot
+        if known[slot] < F32(0.0):
+            known[slot] = rate
+            used[0] += 1
+            start[slot] = _poisson_start(rate)[0]
+            _tabulate(rate, cdf[slot], guide[slot])
+            return slot
+        slot = (slot + INDEX(1)) & INDEX(SLOTS - 1)
+    return INDEX(SLOTS)
+
+
+@compiled
+def _quantiles(uniforms, x, photons, scale, known, start, cdf, guide, used, out):
     """Inversion with memory: pictures hold few distinct values, so each rate's table is made once and found again.
 
     Rates lie in the order of size, `scale` places for one: those of 256 levels have room. A rate that finds no free
@@ -225,39 +241,38 @@ def _quantiles(uniforms, rates, scale, known, start, cdf, guide, used, out):
             known[slot] = F32(-1.0)
         used[0] = 0
     for e in range(INDEX(out.size)):
-        rate, u = rates[e], uniforms[e]
+        rate, u = x[e] * photons, uniforms[e]
         slot = INDEX(rate * scale if rate > F32(0.0) else F32(0.0))  # what is no rate must not read elsewhere
-        for _ in range(8):
-            if known[slot] == rate or known[slot] < F32(0.0):
-                break
-            slot = (slot + INDEX(1)) & INDEX(SLOTS - 1)
         if known[slot] != rate:
-            if known[slot] >= F32(0.0):
-                out[e] = _poisson_search(rate, u)
+            slot = _table_of(rate, slot, known, start, cdf, guide, used)
+            if slot == INDEX(SLOTS):
+                out[e] = _poisson_search(rate, u) / photons
                 continue
-            known[slot] = rate
-            used[0] += 1
-            start[slot] = _poisson_start(rate)[0]
-            _tabulate(rate, cdf[slot], guide[slot])
         k = INDEX(guide[slot, min(INDEX(u * F32(SLICES)), INDEX(SLICES - 1))])
         while cdf[slot, k] < u:
             k += INDEX(1)
-        out[e] = start[slot] + F32(k)
+        out[e] = (start[slot] + F32(k)) / photons
 
 
 @kernel
-def poisson_quantile(u: Tensor, rate: Tensor) -> Tensor:
-    out = torch.empty(rate.shape)
+def photon_noise(u: Tensor, x: Tensor, photons: float) -> Tensor:
+    out = torch.empty(x.shape)
     if not out.numel():
         return out
-    greatest = max(float(rate.max()), 1e-9)
+    greatest = max(float(x.max()) * photons, 1e-9)
     longest, scale = int(13.0 * math.sqrt(greatest) + 40.0), F32((SLOTS - 1) / greatest)
 
     def scratch() -> tuple[np.ndarray, ...]:
         known, start = np.full(SLOTS, F32(-1.0)), np.empty(SLOTS, F32)
         return known, start, np.empty((SLOTS, longest), F32), np.empty((SLOTS, SLICES), np.int16), np.zeros(1, I32)
 
-    return fill(out, _quantiles, u, rate, scale, scratch=scratch)
+    fill(out.flatten(1), _quantiles, u.flatten(1), x.flatten(1), F32(photons), scale, scratch=scratch)
+    return out
+
+
+@kernel
+def poisson_quantile(u: Tensor, rate: Tensor) -> Tensor:
+    return photon_noise(u, rate, 1.0)
 
 
 @compiled
