@@ -36,6 +36,7 @@ CALLS: dict[str, Callable[[Tensor], Tensor]] = {
     "paler": lambda x: kernels.scale_saturation(x.expand(-1, 3, -1, -1), 0.3, 0.0),
     "stronger": lambda x: kernels.scale_saturation(x.expand(-1, 3, -1, -1), 20, 0.2),
     "flatter": lambda x: kernels.scale_contrast(x, 0.1),
+    "flakes": lambda x: kernels.bytes_above(3.0 * x - 1.0, 0.6),
     "means": kernels.plane_means,
     "means of columns": lambda x: kernels.plane_means(x.mT),
 }

@@ -60,9 +60,8 @@ def snow(
 
 
 def snowflakes(layer: Tensor, zoom: float, threshold: float) -> Tensor:
-    """Flakes at rest, from noise (N, 1, H, W): levels 0..255."""
-    layer = clipped_zoom(layer, max(zoom, 1.0))
-    return torch.floor(torch.where(layer < threshold, 0.0, layer.clamp(0.0, 1.0)) * 255.0)
+    """Flakes at rest, from noise (N, 1, H, W): bytes."""
+    return kernels.bytes_above(clipped_zoom(layer, max(zoom, 1.0)), threshold)
 
 
 def _draw_frost(keys: Tensor, shape: Shape, *, scale: float) -> dict[str, Tensor]:

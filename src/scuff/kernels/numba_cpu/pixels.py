@@ -86,6 +86,24 @@ def unit_to_bytes(batch: Tensor, out: Tensor, nearest: bool = False) -> Tensor:
 
 
 @compiled
+def _bytes_above(plane, threshold, kept, out):
+    """`kept` is scratch for a row."""
+    for i in range(len(plane)):
+        row = plane[i]
+        for j in range(INDEX(row.size)):
+            kept[j] = F32(0.0) if row[j] < threshold else row[j]
+        to_bytes(kept, F32(255.0), F32(0.0), out[i])
+
+
+@kernel
+def bytes_above(x: Tensor, threshold: float) -> Tensor:
+    out, width = torch.empty(x.shape, dtype=torch.uint8), x.shape[3]
+    planes = x.flatten(0, 1)
+    fill(out.flatten(0, 1), _bytes_above, planes, F32(threshold), scratch=lambda: (np.empty(width, F32),))
+    return out
+
+
+@compiled
 def _salt_and_pepper(x, u, half, amount, out):
     for j in range(INDEX(out.size)):
         kept = F32(0.0) if u[j] <= amount else x[j]

@@ -14,8 +14,8 @@ from scuff.kernels.portable import divide
 from scuff.kernels.strips import strips
 
 __all__ = [
-    "bytes_to_unit", "local_copies", "nearest_bytes", "pixelate", "plane_means", "salt_and_pepper", "scale_contrast",
-    "unit_on_grid", "unit_to_bytes",
+    "bytes_above", "bytes_to_unit", "local_copies", "nearest_bytes", "pixelate", "plane_means", "salt_and_pepper",
+    "scale_contrast", "unit_on_grid", "unit_to_bytes",
 ]  # fmt: skip
 
 
@@ -39,6 +39,13 @@ def unit_to_bytes(batch: Tensor, out: Tensor, nearest: bool = False) -> Tensor:
     end: the product is rounded before the half is added.
     """
     return out.copy_((batch.clamp(0.0, 1.0) * 255.0 + (0.5 if nearest else 0.0)).to(torch.uint8))
+
+
+@kernel
+def bytes_above(x: Tensor, threshold: float) -> Tensor:
+    """`unit_to_bytes` of float32 (N, C, H, W), truncated; 0 where it is below the threshold."""
+    pixels = torch.empty(x.shape, dtype=torch.uint8, device=x.device)
+    return unit_to_bytes(torch.where(x < threshold, 0.0, x), pixels)
 
 
 @kernel
