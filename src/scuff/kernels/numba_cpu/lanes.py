@@ -12,7 +12,7 @@ from llvmlite import ir
 from numba.core.codegen import get_host_cpu_features
 
 LANES = 8 if platform.machine().lower() in ("x86_64", "amd64") else 4
-WIDEST = 16 if "+avx512f" in get_host_cpu_features() else 8  # lanes, where many vectors are busy at once
+WIDEST = 16 if "+avx512f" in get_host_cpu_features() else LANES  # for loops that compute more than they read
 VECTOR = ir.VectorType(ir.FloatType(), LANES)
 
 

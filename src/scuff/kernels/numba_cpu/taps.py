@@ -72,7 +72,8 @@ def _summing(vectors: int, lanes: int) -> Callable:
 # A sum waits four cycles for the last product. Eight vectors at once keep a processor busy that begins two in a cycle.
 _sum_64, _sum_32 = (_summing(count // WIDEST, WIDEST) for count in (64, 32))
 _sum_4, _sum_1 = _summing(1, 4), _summing(1, 1)
-_sum_block, BLOCK = _summing(4, WIDEST), INDEX(4 * WIDEST)  # for two rows at once
+BLOCK = INDEX(64 if WIDEST == 16 else 32)  # of two rows at once: as many as there are registers for
+_sum_block = _summing(int(BLOCK) // WIDEST, WIDEST)
 
 
 @inlined

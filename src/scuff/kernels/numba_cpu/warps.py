@@ -13,12 +13,13 @@ from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, fill, inlined, per_plane
-from scuff.kernels.numba_cpu.lanes import LANES, in_all_lanes, vector_at
+from scuff.kernels.numba_cpu.lanes import WIDEST, in_all_lanes, vector_at
 from scuff.kernels.reference.splines import surrounded
 from scuff.kernels.threads import over_images
 
 ONE = INDEX(1)
-TOGETHER = 24  # planes that are read by one plan
+LANES, VECTOR = WIDEST, ir.VectorType(ir.FloatType(), WIDEST)
+TOGETHER = max(24, 3 * LANES)  # planes that are read by one plan, at most
 
 
 @compiled
@@ -88,19 +89,19 @@ def _add_read(typing_context, sums, at, flat, first, step, across, down, weight)
         sums, at, flat, first, step, across, down, weight = arguments
 
         def pixel(place):
-            return builder.load(vector_at(context, builder, signature.args[2], flat, place), align=4)
+            return builder.load(vector_at(context, builder, signature.args[2], flat, place, VECTOR), align=4)
 
-        shares = [in_all_lanes(builder, builder.extract_value(across, j)) for j in range(4)]
+        shares = [in_all_lanes(builder, builder.extract_value(across, j), VECTOR) for j in range(4)]
         rows = []
         for i in range(4):
             places = [builder.add(first, ir.Constant(first.type, LANES * j)) for j in range(4)]
             a, b, c, d = (builder.fmul(share, pixel(place)) for share, place in zip(shares, places, strict=True))
             total = builder.fadd(builder.fadd(builder.fadd(a, b), c), d)
-            rows.append(builder.fmul(in_all_lanes(builder, builder.extract_value(down, i)), total))
+            rows.append(builder.fmul(in_all_lanes(builder, builder.extract_value(down, i), VECTOR), total))
             first = builder.add(first, step)
         read = builder.fadd(builder.fadd(rows[0], rows[1]), builder.fadd(rows[2], rows[3]))
-        target = vector_at(context, builder, signature.args[0], sums, at)
-        sum_ = builder.fadd(builder.load(target, align=4), builder.fmul(in_all_lanes(builder, weight), read))
+        target = vector_at(context, builder, signature.args[0], sums, at, VECTOR)
+        sum_ = builder.fadd(builder.load(target, align=4), builder.fmul(in_all_lanes(builder, weight, VECTOR), read))
         builder.store(sum_, target, align=4)
         return context.get_dummy_value()
 
@@ -159,14 +160,17 @@ def sum_spline_reads(coefficients: Tensor, rows: Tensor, columns: Tensor, weight
     out = torch.empty(*padded.shape[:2], *rows.shape[1:])
     planes, target, width = padded.flatten(2).flatten(0, 1).numpy(), out.flatten(0, 1).numpy(), rows.shape[2]
 
+    vectors = max(1, -(-len(planes) // (LANES * torch.get_num_threads())))  # of each thread
+    together = min(TOGETHER, LANES * vectors)
+
     def work(start: int, stop: int) -> None:
-        pixels, sums = np.zeros(TOGETHER * planes.shape[1], F32), np.empty(TOGETHER * width, F32)
+        pixels, sums = np.zeros(together * planes.shape[1], F32), np.empty(together * width, F32)
         scratch = (pixels, sums, np.empty(width, np.int64), np.empty((8, width), F32))
-        for first in range(TOGETHER * start, min(TOGETHER * stop, len(planes)), TOGETHER):
-            some = slice(first, first + TOGETHER)
+        for first in range(together * start, min(together * stop, len(planes)), together):
+            some = slice(first, first + together)
             _sum_reads(planes[some], padded.shape[3], *points, *scratch, target[some])
 
-    over_images(work, -(-len(planes) // TOGETHER))
+    over_images(work, -(-len(planes) // together))
     return out
 
 
