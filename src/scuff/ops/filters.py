@@ -34,8 +34,8 @@ def gaussian_taps(sigma: float, radius: int) -> np.ndarray:
 def gaussian_blur(x: Tensor, sigma: float | tuple[float, float], truncate: float = 4.0, border: str = "edge") -> Tensor:
     """Separable Gaussian of (N, C, H, W), rows first; a radius of 0 is the identity. Two sigmas are down and across.
 
-    Very wide ones are applied as matrices to small images, and to boxes of pixels in large ones. Bytes count as shares
-    of 255, and large images of them never exist as floats.
+    Very wide ones are applied as matrices to small images, and to boxes of pixels in large ones, a strip at a time.
+    Bytes count as shares of 255.
     """
     high, wide = sigma if isinstance(sigma, tuple) else (sigma, sigma)
     tall, broad = gaussian_radius(high, truncate), gaussian_radius(wide, truncate)
