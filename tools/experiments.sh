@@ -12,7 +12,8 @@
 #                                                    figures 1, 2b, 8 and 10 of the paper on augmentations; then
 #                                                    tools/augmentation_figures.py
 #   tools/experiments.sh readings                    AutoAugment as its authors may have run it, three seeds
-#   tools/experiments.sh dissimilar REPETITIONS      how dissimilar C-bar's candidates are, by two networks each
+#   tools/experiments.sh dissimilar REPETITIONS      how dissimilar C-bar's candidates are, by two networks each;
+#                                                    then tools/dissimilar_tables.py
 #   tools/experiments.sh augmentation SCHEME SEED    CIFAR-10-C and -C-bar with none, autoaugment, patch-gaussian,
 #                                                    augmix-jsd or ant: WideResNet-40-2, 100 epochs; then
 #                                                    tools/held_out_tables.py
@@ -103,7 +104,7 @@ P
     fi
     ;;
   msd)
-    name=msd-$2
+    name=msd-$2 unpacked+=("*.safetensors")
     subsets=$("$PYTHON" -c "
 import numpy as np
 chosen = np.sort(np.random.default_rng(0).choice(512, 128, replace=False)).reshape(4, 32)[$2][:${TRY:+2}]

@@ -218,19 +218,6 @@ def reading_lines() -> list[str]:
     return lines
 
 
-def shift_lines() -> list[str]:
-    """The candidates with the largest shifts; those of CIFAR-10-C-bar are bold."""
-    table = pd.read_csv(RESULTS / "shifts.csv").head(14)
-    lines = []
-    for place, row in enumerate(table.itertuples(), start=1):
-        name = row.corruption.partition("/")[2]
-        words = name.replace("_", " ")
-        lines.append(
-            f"| {place} | {f'**{words}**' if name in PUBLISHED_TEN else words} | {row.shift:.2f} | {row.sd:.2f} |"
-        )
-    return lines
-
-
 if __name__ == "__main__":
     for lines in (
         correlation_lines(),
@@ -240,6 +227,5 @@ if __name__ == "__main__":
         error_lines(),
         convention_lines(),
         reading_lines(),
-        shift_lines(),
     ):
         print("\n".join(lines), end="\n\n")

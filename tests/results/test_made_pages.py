@@ -10,6 +10,7 @@ PAGES = {
     "noc_tables": "noc-cifar10",
     "augmentation_figures": "augmentation-figures-cifar10",
     "lite_tables": "imagenet-lite",
+    "dissimilar_tables": "dissimilar-cifar10",
 }
 
 
