@@ -54,21 +54,24 @@ def milliseconds(call, repeats: int) -> list[float]:
     return [start.elapsed_time(stop) for start, stop in events]
 
 
-def host_microseconds(call, rounds: int = 5, repeats: int = 15) -> float:
-    """How long it takes to send a call to a device that has nothing else to do: the median of the quietest round.
+def host_microseconds(calls: dict, passes: int = 5, repeats: int = 15) -> dict:
+    """How long it takes to send each call to a device that has nothing else to do: the median of the quietest pass.
 
-    Processors are shared, and a busy neighbour would be taken for a slow call.
+    Processors are shared, and what a neighbour does for a second or two would be taken for slow calls: a pass goes
+    through all of them.
     """
-    medians = []
-    for _ in range(rounds):
-        times = []
-        for _ in range(repeats):
-            torch.cuda.synchronize()
-            start = time.perf_counter()
+    medians: dict = {cell: [] for cell in calls}
+    for _ in range(passes):
+        for cell, call in calls.items():
             call()
-            times.append(time.perf_counter() - start)
-        medians.append(statistics.median(times))
-    return 1e6 * min(medians)
+            times = []
+            for _ in range(repeats):
+                torch.cuda.synchronize()
+                start = time.perf_counter()
+                call()
+                times.append(time.perf_counter() - start)
+            medians[cell].append(statistics.median(times))
+    return {cell: 1e6 * min(each) for cell, each in medians.items()}
 
 
 def slowest_kernels(call, images: int, most: int = 8) -> str:
@@ -91,17 +94,21 @@ def time_suite(suite: scuff.Suite, options: argparse.Namespace) -> dict[str, obj
     print(f"memory floor: {1e3 * copy / len(x):.2f} us per image ({2 * x.nbytes / copy / 1e9:.2f} TB/s)\n")
     print(f"{'':>32}{'host us':>9}{'batches':>9}  thousand images/s")
 
+    calls = {
+        (entry, severity): partial(scuff.corrupt, name=entry, severity=severity, suite=suite, check=False)
+        for entry in options.only or suite.entries
+        for severity in options.severities or suite.levels(entry)
+    }
+    few = x[:8].clone()
+    sent = host_microseconds({cell: partial(call, few) for cell, call in calls.items()})
     cells, hosts, peaks = {}, {}, {}
-    for entry in options.only or suite.entries:
+    for entry in dict.fromkeys(entry for entry, _ in calls):
         profiles = ""
-        hosts[entry] = peaks[entry] = 0.0
-        for severity in options.severities or suite.levels(entry):
-            call = partial(scuff.corrupt, name=entry, severity=severity, suite=suite, check=False)
+        hosts[entry] = max(microseconds for (name, _), microseconds in sent.items() if name == entry)
+        peaks[entry] = 0.0
+        for (_, severity), call in ((cell, call) for cell, call in calls.items() if cell[0] == entry):
             times = milliseconds(partial(call, x), options.repeats)
             cells[entry, severity] = sorted(1e3 * len(x) / t for t in times)
-            few = x[:8].clone()
-            call(few)
-            hosts[entry] = max(hosts[entry], host_microseconds(partial(call, few)))
             base = torch.cuda.memory_allocated()
             torch.cuda.reset_peak_memory_stats()
             call(x)
