@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from page_parts import paragraph, table, words
+from page_parts import paragraph, plain, table
 from scipy.special import stdtrit
 from scipy.stats import hypergeom
 from transform_space_tables import PUBLISHED_TEN
@@ -41,9 +41,9 @@ random, that many or more would be among the paper's with a probability of {chan
 corruptions make benchmarks more distant and {below} make them less so. The paper prints no shifts of CIFAR-10: its
 figure 16 is of ImageNet-C."""
 ALONE = """
-**The choice of networks matters.** Alone, a repetition finds {least} to {most} of the paper's ten, {mean:.1f} in the
-mean, and two repetitions share {fewest} to {highest} of their ten, {common:.1f} in the mean. {always} corruptions are
-chosen by every repetition, {sometimes} by some."""
+**Networks agree on most of it, not on all.** Alone, a repetition finds {least} to {most} of the paper's ten, {mean:.1f}
+in the mean, and two repetitions share {fewest} to {highest} of their ten, {common:.1f} in the mean. {always}
+corruptions are chosen by every repetition, {sometimes} by some."""
 CHOSEN = """
 The benchmark has an error of {error:.2f} %, CIFAR-10-C has {target:.2f} % in the mean of the classifiers. Its distance
 of {distance:.2f} is larger than that of {share:g} % of the 100 000 benchmarks drawn in the same repetition."""
@@ -55,7 +55,8 @@ H200, beside another study."""
 def main(runs: str, page: str) -> None:
     """Write the tables and the page."""
     out, tables = Path(page), Path(page).with_suffix("")
-    if (folder := Path(runs) / "dissimilar" / "suite").exists():
+    folder = Path(runs) / "dissimilar" / "suite"
+    if (folder / "shifts.csv").exists():  # which is written when all scans are
         tables.mkdir(parents=True, exist_ok=True)
         collect(folder, tables)
     if not (tables / "scans.csv").exists():
@@ -113,7 +114,7 @@ def shift_table(shifts: pd.DataFrame) -> str:
     times = shifts[(shifts["of"] != "all") & shifts["chosen"]]["corruption"].value_counts()
     rows = []
     for place, line in enumerate(intervals(shifts).itertuples(), start=1):
-        name = words([line.corruption])
+        name = plain(line.corruption)
         called = name.replace("_", " ")
         called = f"**{called}**" if name in PUBLISHED_TEN else called
         span = f"{line.shift:+.2f} [{line.low:+.2f}, {line.high:+.2f}]"
@@ -126,7 +127,7 @@ def summary(shifts: pd.DataFrame) -> dict[str, object]:
     spans = intervals(shifts)
     chosen = shifts[shifts["chosen"]].groupby("of")["corruption"].agg(set)
     ours, alone = chosen.pop("all"), list(chosen)
-    theirs = {name for name in shifts["corruption"] if words([name]) in PUBLISHED_TEN}
+    theirs = {name for name in shifts["corruption"] if plain(name) in PUBLISHED_TEN}
     found = [len(each & theirs) for each in alone]
     shared = [len(one & other) for one, other in combinations(alone, 2)]
     ranked = list(spans["corruption"])
@@ -150,7 +151,7 @@ def summary(shifts: pd.DataFrame) -> dict[str, object]:
 
 
 def listed(addresses: Iterable[str]) -> str:
-    return " and ".join(words([name]).replace("_", " ") for name in addresses)
+    return " and ".join(plain(name).replace("_", " ") for name in addresses)
 
 
 def costs(scans: pd.DataFrame) -> dict[str, object]:
