@@ -13,7 +13,8 @@ from scuff import kernels
 from scuff.corruptions import Corruption
 from scuff.corruptions.registry import Parameters
 from scuff.kernels.replay import replay
-from scuff.memory import available_memory, available_on
+from scuff.kernels.threads import over_pieces, thread_count
+from scuff.memory import available_memory, available_on, keep_freed_memory
 from scuff.ops.colour import luma
 from scuff.ops.jpeg import jpeg
 from scuff.random import sent
@@ -21,7 +22,8 @@ from scuff.random import sent
 # Values per inner step: about 27 images of 224 pixels for a core of a CPU, which suits its caches, and about 256 for a
 # GPU. This bounds the memory that a huge batch can take; results do not depend on it.
 CHUNK = {"cpu": 1 << 22, "cuda": 40_000_000}
-MOST_CORES = 8  # that get as much each; memory for more of them would be worth less than it costs
+MOST_CORES = 16  # that get as much each; memory for more of them would be worth less than it costs
+LEAST_PIECE = 1 << 18  # values for which a thread of its own pays: a few calls in Python take 0.3 ms
 MOST_IMAGES = 65_535 // 3  # per inner step: kernels count their channels along an axis of a CUDA grid that has 65535
 ALWAYS_THERE = 1 << 30  # bytes of memory about which nobody asks
 
@@ -33,22 +35,26 @@ def through(
 ) -> Tensor:
     """What a corruption makes of a batch, a piece at a time, and if asked a JPEG of that; as the batch came.
 
-    Images draw by keys of their ids and the cell. These are made in every step, so that a recording makes them as well.
+    On a CPU, a thread takes a piece all the way: it waits for no other between two steps, and finds much of what a step
+    has left still in a cache. Images draw by keys of their ids and the cell. These are made in every step, so that a
+    recording makes them as well.
     """
-    pieces = pieces_of(batch, corruption)
-    send = partial(replay, _kind(corruption, terms, cell, quality), partial(_step, corruption, terms, cell, quality))
+    kind = _kind(corruption, terms, cell, quality)
+    send = partial(replay, kind, partial(_step, corruption, terms, cell, quality))
+    threads = 1 if kind is None else _threads_for(batch, corruption)
+    pieces = pieces_of(batch, corruption, threads)
     if len(pieces) == 1:
         return send(batch, ids)
+    keep_freed_memory()
     out = torch.empty_like(batch) if batch.dtype == torch.uint8 else torch.empty(batch.shape, device=batch.device)
-    for piece in pieces:
-        send(batch[piece], ids[piece], out=out[piece])
+    over_pieces(lambda piece: send(batch[piece], ids[piece], out=out[piece]), pieces, threads)
     return out
 
 
 def _kind(corruption: Corruption, terms: Terms, cell: int, quality: int | None) -> Hashable:
     """All that a step depends on but images and ids, the seed among it, which is in the cell.
 
-    None for corruptions of others, which may have a state.
+    None for corruptions of others, which may have a state: they are not recorded, and see one piece after the other.
     """
     if not all(str(function.__module__).startswith("scuff.") for function in (corruption.draw, corruption.apply)):
         return None
@@ -56,34 +62,43 @@ def _kind(corruption: Corruption, terms: Terms, cell: int, quality: int | None) 
     return corruption.name, corruption.domain, corruption.draw, values, cell, quality
 
 
-def pieces_of(batch: Tensor, corruption: Corruption) -> list[slice]:
-    """Slices that cover the batch; a batch of none is one empty slice."""
-    count = piece_size(batch, corruption)
-    return [slice(start, start + count) for start in range(0, max(batch.shape[0], 1), count)]
+def _threads_for(batch: Tensor, corruption: Corruption) -> int:
+    """How many threads share a batch piece by piece. Few values are shared out by each kernel instead."""
+    if batch.device.type != "cpu":
+        return 1
+    return max(1, min(thread_count(), batch.numel() // LEAST_PIECE, most_at_once(batch, corruption)))
 
 
-def piece_size(batch: Tensor, corruption: Corruption) -> int:
-    """How many images of a batch go through a corruption at once, so that all pieces have about one size.
+def pieces_of(batch: Tensor, corruption: Corruption, threads: int = 1) -> list[slice]:
+    """Slices that cover the batch, of about one size and, if there are enough images, equally many for each thread.
+
+    A batch of none is one empty slice.
+    """
+    number, each = batch.shape[0], max(1, most_at_once(batch, corruption) // threads)
+    count = -(-number // (each * threads)) * threads
+    size = -(-number // count) if count else 1
+    return [slice(start, start + size) for start in range(0, max(number, 1), size)]
+
+
+def most_at_once(batch: Tensor, corruption: Corruption) -> int:
+    """How many images of a batch may be on their way at once, on all threads together.
 
     On a CPU, bytes come four times as many, or as many times as there are cores. On a GPU, a corruption that holds many
     copies of its images gets so much fewer of them that, with the result of all pieces, no more than two copies of 256
     images of 224 pixels are held.
     """
-    number, values, where = batch.shape[0], math.prod(batch.shape), batch.device.type
+    values, where = math.prod(batch.shape[1:]), batch.device.type
     room = float(CHUNK.get(where, 1 << 24))
     if where == "cpu":
-        room *= max(min(torch.get_num_threads(), MOST_CORES), 4 if corruption.domain == "byte" else 1)
+        room *= max(min(thread_count(), MOST_CORES), 4 if corruption.domain == "byte" else 1)
     elif where == "cuda" and corruption.copies > 2.0:
         room /= corruption.copies
-    if values <= room and number <= MOST_IMAGES:
-        return max(1, number)
-    most = min(max(1, int(room * number / values)), MOST_IMAGES) if values else MOST_IMAGES
-    return -(-number // -(-number // most))
+    return min(max(1, int(room / max(1, values))), MOST_IMAGES)
 
 
 def check_memory(corruption: Corruption, parameters: Parameters, batch: Tensor) -> None:
     """Refuse what would take more memory than there is: three copies of the images, and what the corruption needs."""
-    images, shape = min(len(batch), piece_size(batch, corruption)), tuple(batch.shape[1:])
+    images, shape = min(len(batch), most_at_once(batch, corruption)), tuple(batch.shape[1:])
     beyond = corruption.memory(images, shape, parameters) if corruption.memory else 0.0
     needed = 4.0 * (3 * images * math.prod(shape) + beyond)
     if needed < ALWAYS_THERE:
@@ -97,13 +112,22 @@ def check_memory(corruption: Corruption, parameters: Parameters, batch: Tensor) 
         )
 
 
-def _step(corruption: Corruption, terms: Terms, cell: int, quality: int | None, batch: Tensor, ids: Tensor) -> Tensor:
+def _step(
+    corruption: Corruption,
+    terms: Terms,
+    cell: int,
+    quality: int | None,
+    batch: Tensor,
+    ids: Tensor,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The result for a batch; where it is made as bytes in the end, it is made in `out`."""
     if terms == [(1.0, None)] and quality is None:
         return batch.clone()
     made = _weighted(corruption, terms, from_pixels(corruption, batch), kernels.derive_keys(ids, cell))
     if quality is None and batch.dtype != torch.uint8 and corruption.domain != "byte" and made.shape == batch.shape:
         return kernels.unit_on_grid(made, corruption.domain == "real")
-    pixels = to_pixels(corruption, batch, made)
+    pixels = to_pixels(corruption, batch, made, out if batch.dtype == torch.uint8 and quality is None else None)
     if quality is not None:
         pixels = jpeg(pixels.expand(-1, 3, -1, -1), quality)[:, : pixels.shape[1]]
     return like(batch, pixels)
@@ -146,11 +170,13 @@ def from_pixels(corruption: Corruption, batch: Tensor) -> Tensor:
     return x if x.dtype != torch.uint8 else kernels.bytes_to_unit(x)
 
 
-def to_pixels(corruption: Corruption, batch: Tensor, y: Tensor) -> Tensor:
-    """What the corruption made of `batch`, as bytes with the channels of `batch`."""
+def to_pixels(corruption: Corruption, batch: Tensor, y: Tensor, out: Tensor | None = None) -> Tensor:
+    """What the corruption made of `batch`, as bytes with the channels of `batch`: in `out`, if bytes fit in there."""
     x = _in_colour(corruption, batch)
     if corruption.domain != "byte":
-        y = kernels.unit_to_bytes(y, torch.empty_like(x, dtype=torch.uint8), corruption.domain == "real")
+        if out is None or out.shape != x.shape:
+            out = torch.empty_like(x, dtype=torch.uint8)
+        y = kernels.unit_to_bytes(y, out, corruption.domain == "real")
     return y if x.shape[1] == batch.shape[1] else torch.round(luma(y.float())).to(torch.uint8)
 
 

@@ -37,6 +37,9 @@ CALLS: dict[str, Callable[[Tensor], Tensor]] = {
     "stronger": lambda x: kernels.scale_saturation(x.expand(-1, 3, -1, -1), 20, 0.2),
     "flatter": lambda x: kernels.scale_contrast(x, 0.1),
     "flakes": lambda x: kernels.bytes_above(3.0 * x - 1.0, 0.6),
+    "noise": lambda x: kernels.add_scaled(x, x.flip(0, 2).contiguous() - 0.5, 0.26),
+    "cloud": lambda x: kernels.add_cloud(x, torch.cat((x, x), 3)[:, :1, :, : x.shape[3]], 1.5),
+    "cloud over black": lambda x: kernels.add_cloud(torch.zeros_like(x), x[:, :1], 1.5),
     "means": kernels.plane_means,
     "means of columns": lambda x: kernels.plane_means(x.mT),
 }

@@ -75,7 +75,7 @@ def rgb_shift(pixels: Tensor, shift: Tensor) -> Tensor:
 @syn2nat(colour=False)
 def invert_img(pixels: Tensor) -> Tensor:
     """The negative of the picture: every value becomes 255 less itself."""
-    return 255 - pixels
+    return ~pixels  # of bytes: 255 - pixels
 
 
 @syn2nat(colour=False)

@@ -40,7 +40,7 @@ def _draw_normal(keys: Tensor, shape: Shape) -> dict[str, Tensor]:
 @hendrycks(draw=_draw_normal)
 def gaussian_noise(x: Tensor, noise: Tensor, *, std: float) -> Tensor:
     """Electronic noise in low light: x + std * n, with n standard normal for each pixel and channel."""
-    return (noise * std).add_(x)
+    return kernels.add_scaled(x, noise, std)
 
 
 @hendrycks(draw=_draw_normal)

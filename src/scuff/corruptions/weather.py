@@ -96,8 +96,7 @@ def fog(x: Tensor, cloud: Tensor, *, strength: float) -> Tensor:
 
     `decay` sets how fast the cloud's detail fades from octave to octave.
     """
-    brightest = x.amax((1, 2, 3), keepdim=True)
-    return (cloud * strength + x).mul_(brightest / (brightest + strength))
+    return kernels.add_cloud(x, cloud, strength)
 
 
 @hendrycks()

@@ -57,12 +57,14 @@ _lanes: dict[tuple[int, int], _Lane] = {}  # by device and stream
 def replay(kind: Hashable, step: Step, *inputs: Tensor, out: Tensor | None = None) -> Tensor:
     """`step(*inputs)`, into `out` if that is given, by a recording once there have been some calls of this kind.
 
+    A step also takes `out`: its result may be there already, or somewhere else.
+
     A kind says all that a call depends on but its inputs; those of the kind None are never recorded. What is inside a
     step must not wait for the device, nor change anything that outlasts it. Recorded are steps whose result is like
     their first input.
     """
     if kind is None or not _can_record(inputs):
-        return _kept(step(*inputs), out)
+        return _kept(step(*inputs, out=out), out)
     lane, kind = _lane(inputs[0].device), (kind, *((x.shape, x.dtype) for x in inputs))
     with lane.turn:
         recording = lane.recordings.get(kind)
@@ -72,7 +74,7 @@ def replay(kind: Hashable, step: Step, *inputs: Tensor, out: Tensor | None = Non
                 place.copy_(x)
             recording.graph.replay()
             return recording.places[0].clone() if out is None else out.copy_(recording.places[0])
-    made = _kept(step(*inputs), out)
+    made = _kept(step(*inputs, out=out), out)
     with lane.turn:
         if kind not in lane.recordings and _count(lane, kind) > CALLS_BEFORE:
             _add(lane, kind, _record(lane, step, inputs))
@@ -96,7 +98,7 @@ def _can_record(inputs: tuple[Tensor, ...]) -> bool:
 
 
 def _kept(made: Tensor, out: Tensor | None) -> Tensor:
-    return made if out is None else out.copy_(made)
+    return made if out is None or made is out else out.copy_(made)
 
 
 def _count(lane: _Lane, kind: Hashable) -> int:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill, fill_pixels, inlined
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill, fill_pixels, fma, inlined
 from scuff.kernels.threads import each_image, over_images
 
 U64, BYTE = np.uint64, np.uint64(255)
@@ -150,26 +150,28 @@ def mix_grey(pixels: Tensor, share: Tensor) -> Tensor:
     return fill_pixels(pixels, mix, share)
 
 
+@inlined
+def _mixed(red, green, blue, a, b, c):
+    """The rounded level of a mixture. Shares are 1024ths: all sums are exact, fused or not."""
+    level = np.int32(fma(a, red, fma(b, green, fma(c, blue, F32(0.5)))))
+    return np.uint8(min(max(level, np.int32(0)), np.int32(255)))
+
+
 @compiled
-def _mix_channels(pixels, mixture, out):
-    """Shares in 1024ths: all sums are exact."""
+def _mix_channels(image, mixture, made):
+    pixels, out = image.reshape(-1), made.reshape(-1)
     a, b, c, d, e, f, g, h, m = mixture.ravel()
     for j in range(INDEX(pixels.size // 3)):
         k = INDEX(3) * j
         red, green, blue = F32(pixels[k]), F32(pixels[k + INDEX(1)]), F32(pixels[k + INDEX(2)])
-        out[k] = np.uint8(np.int32(_level(a * red + b * green + c * blue)))
-        out[k + INDEX(1)] = np.uint8(np.int32(_level(d * red + e * green + f * blue)))
-        out[k + INDEX(2)] = np.uint8(np.int32(_level(g * red + h * green + m * blue)))
+        out[k] = _mixed(red, green, blue, a, b, c)
+        out[k + INDEX(1)] = _mixed(red, green, blue, d, e, f)
+        out[k + INDEX(2)] = _mixed(red, green, blue, g, h, m)
 
 
 @kernel
 def mix_channels(pixels: Tensor, mixture: Tensor) -> Tensor:
-    shares = mixture.numpy().astype(F32) * F32(1 / 1024)
-
-    def work(image, out) -> None:
-        _mix_channels(image.reshape(-1), shares, out.reshape(-1))
-
-    return fill_pixels(pixels, work)
+    return fill_pixels(pixels, _mix_channels, mixture.numpy().astype(F32) * F32(1 / 1024))
 
 
 BLOCK = 1024  # values: their sums stay in the fastest cache until the last layer has been added

@@ -111,6 +111,31 @@ def blend_windows(x: Tensor, keep: float, table: Tensor, which: Tensor, corners:
 
 
 @compiled
+def _add_cloud(x, cloud, strength, tops, out):
+    """`x` and `out` are (C, H, W). `tops` is scratch: maxima of columns, several at a time."""
+    for j in range(INDEX(tops.size)):
+        tops[j] = x[0, 0, j]
+    for c in range(x.shape[0]):
+        for i in range(x.shape[1]):
+            row = x[c, i]
+            for j in range(INDEX(tops.size)):
+                tops[j] = row[j] if row[j] > tops[j] else tops[j]
+    brightest = tops.max()
+    share = brightest / (brightest + strength)
+    for c in range(x.shape[0]):
+        for i in range(x.shape[1]):
+            row, puffs, target = x[c, i], cloud[i], out[c, i]
+            for j in range(INDEX(row.size)):
+                target[j] = (strength * puffs[j] + row[j]) * share
+
+
+@kernel
+def add_cloud(x: Tensor, cloud: Tensor, strength: float) -> Tensor:
+    out, width = torch.empty(x.shape), x.shape[3]
+    return fill(out, _add_cloud, x, cloud[:, 0], F32(strength), scratch=lambda: (np.empty(width, F32),))
+
+
+@compiled
 def _scale_contrast(plane, gain, out):
     middle = F32(mean_of(plane))
     for j in range(INDEX(plane.size)):

@@ -104,6 +104,19 @@ def bytes_above(x: Tensor, threshold: float) -> Tensor:
 
 
 @compiled
+def _add_scaled(x, noise, gain, out):
+    for j in range(INDEX(out.size)):
+        out[j] = x[j] + gain * noise[j]
+
+
+@kernel
+def add_scaled(x: Tensor, noise: Tensor, gain: float) -> Tensor:
+    out = torch.empty(x.shape)
+    fill(out.flatten(1), _add_scaled, x.flatten(1), noise.flatten(1), F32(gain))
+    return out
+
+
+@compiled
 def _salt_and_pepper(x, u, half, amount, out):
     for j in range(INDEX(out.size)):
         kept = F32(0.0) if u[j] <= amount else x[j]

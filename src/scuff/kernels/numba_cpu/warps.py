@@ -15,7 +15,7 @@ from scuff.kernels.dispatch import kernel
 from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, fill, inlined, per_plane
 from scuff.kernels.numba_cpu.lanes import WIDEST, in_all_lanes, vector_at
 from scuff.kernels.reference.splines import surrounded
-from scuff.kernels.threads import over_images
+from scuff.kernels.threads import over_images, thread_count
 
 ONE = INDEX(1)
 LANES, VECTOR = WIDEST, ir.VectorType(ir.FloatType(), WIDEST)
@@ -160,7 +160,7 @@ def sum_spline_reads(coefficients: Tensor, rows: Tensor, columns: Tensor, weight
     out = torch.empty(*padded.shape[:2], *rows.shape[1:])
     planes, target, width = padded.flatten(2).flatten(0, 1).numpy(), out.flatten(0, 1).numpy(), rows.shape[2]
 
-    vectors = max(1, -(-len(planes) // (LANES * torch.get_num_threads())))  # of each thread
+    vectors = max(1, -(-len(planes) // (LANES * thread_count())))  # of each thread
     together = min(TOGETHER, LANES * vectors)
 
     def work(start: int, stop: int) -> None:

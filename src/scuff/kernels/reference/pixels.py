@@ -14,8 +14,8 @@ from scuff.kernels.portable import divide
 from scuff.kernels.strips import strips
 
 __all__ = [
-    "bytes_above", "bytes_to_unit", "local_copies", "nearest_bytes", "pixelate", "plane_means", "salt_and_pepper",
-    "scale_contrast", "unit_on_grid", "unit_to_bytes",
+    "add_scaled", "bytes_above", "bytes_to_unit", "local_copies", "nearest_bytes", "pixelate", "plane_means",
+    "salt_and_pepper", "scale_contrast", "unit_on_grid", "unit_to_bytes",
 ]  # fmt: skip
 
 
@@ -53,6 +53,12 @@ def unit_on_grid(batch: Tensor, nearest: bool = False) -> Tensor:
     """`unit_to_bytes` and back, contiguous: float32 of which each value is the quotient of a byte and 255."""
     pixels = torch.empty(batch.shape, dtype=torch.uint8, device=batch.device)
     return bytes_to_unit(unit_to_bytes(batch, pixels, nearest))
+
+
+@kernel
+def add_scaled(x: Tensor, noise: Tensor, gain: float) -> Tensor:
+    """float32 x + gain * noise, of one shape; the product is rounded before it is added."""
+    return (noise * gain).add_(x)
 
 
 @kernel

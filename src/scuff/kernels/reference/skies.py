@@ -1,4 +1,4 @@
-"""Sun and fog over a picture: flares of a lens, a glow, and puffs that pale what they cover.
+"""Sun and fog over a picture: flares of a lens, a glow, a cloud, and puffs that pale what they cover.
 
 Bit-equal in every back end: single roundings, in one order.
 """
@@ -14,7 +14,7 @@ from scuff.kernels.constants import constant
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.reference.pixels import bytes_to_unit, unit_to_bytes
 
-__all__ = ["add_glow", "lay_fog", "paint_flares"]
+__all__ = ["add_cloud", "add_glow", "lay_fog", "paint_flares"]
 
 
 @kernel
@@ -30,6 +30,13 @@ def add_glow(x: Tensor, centre: Tensor, squares: tuple[float, ...], remains: tup
     )
     ring = torch.bucketize((dy * dy)[:, :, None] + (dx * dx)[:, None], constant(squares, x.device))
     return 1.0 - (1.0 - x) * constant(remains, x.device)[ring][:, None]
+
+
+@kernel
+def add_cloud(x: Tensor, cloud: Tensor, strength: float) -> Tensor:
+    """`strength` times a cloud (N, 1, H, W) over float32 (N, C, H, W), scaled so that each image keeps its maximum."""
+    brightest = x.amax((1, 2, 3), keepdim=True)
+    return (cloud * strength + x).mul_(brightest / (brightest + strength))
 
 
 @kernel
