@@ -77,7 +77,6 @@ locks: setup
 bench: setup
 	$(PIP) -e ".[bench]"
 	$(BIN)/python benchmarks/corruptions_cpu.py
-	$(BIN)/python benchmarks/syn2nat_cpu.py
 	$(BIN)/python benchmarks/separation.py
 	$(BIN)/python benchmarks/augment.py
 	$(BIN)/python benchmarks/validity.py

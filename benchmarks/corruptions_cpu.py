@@ -1,116 +1,135 @@
-"""One core, 224 pixels: scuff against imagecorruptions 1.1.2, measured in the same run.
+"""Milliseconds per image of every entry of suites on a CPU, against peers in the same run: one table for a machine.
 
-    make bench        (installs the peer beside us, then runs this)
+    make bench        (installs the peers beside us, then runs this)
+    python benchmarks/corruptions_cpu.py [--suite imagenet-c syn2nat-candidates] [--cores 16] [--only fog snow]
 
-Both get the same uint8 pictures: the peer one at a time, as it only can, scuff as one batch through its public door.
-Times are CPU times, the best of several rounds, rounds of the two alternate, and torch, OpenCV and OpenBLAS may use one
-thread. `--memory` prints instead how much memory each corruption takes for a batch of 256.
+A line has the times on one core at the lowest, middle and highest level, or as the entry is drawn, and how many copies
+of the images would take as long: reading and writing them is the least that a corruption can do. Then the times of the
+peer and their ratio to ours, where there is one (peers.py), and how much faster `--cores` are than one.
 
-The peer does not import on current numpy, scikit-image or setuptools. `load_peer` gives it back the three names that it
-misses and changes nothing else.
+Everybody gets the same 64 pictures of scikit-image and scikit-learn, uint8: a peer one at a time, as it only can, scuff
+as one batch through its public door. Both keep the results of all pictures until the call is over. Times of one core
+are CPU times, and torch, OpenCV and OpenBLAS may use one thread; those of several cores are by the clock, for 256
+pictures at the middle level, so other work on the machine spoils them. All are the best of several rounds, in which
+calls take turns. `--memory` prints instead how much memory each corruption takes for a batch of 256.
 """
 
 from __future__ import annotations
 
 import os
 
-os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", NUMBA_NUM_THREADS="1")
+os.environ.update(
+    OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", NUMBA_NUM_THREADS="1", NO_ALBUMENTATIONS_UPDATE="1"
+)  # fmt: skip
 
 import argparse
-import importlib.util
 import math
 import multiprocessing
 import platform
 import resource
 import sys
 import time
-import types
-import warnings
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+import torch
+from peers import PEERS, Peer
 
-SEVERITIES = (1, 3, 5)
-
-
-def load_peer():
-    """imagecorruptions, with `pkg_resources`, `np.float_` and `gaussian(multichannel=...)` supplied."""
-    import cv2
-    import skimage.filters
-
-    root = Path(importlib.util.find_spec("imagecorruptions").origin).parent
-    stand_in = types.ModuleType("pkg_resources")
-    stand_in.resource_filename = lambda package, name: str(root / name)
-    sys.modules["pkg_resources"] = stand_in
-    setattr(np, "float_", np.float64)  # noqa: B010  (written so that linters do not "modernise" the name away)
-    gaussian = skimage.filters.gaussian
-
-    def gaussian_with_multichannel(*arguments, multichannel=None, **options):
-        if multichannel is not None:
-            options["channel_axis"] = -1 if multichannel else None
-        return gaussian(*arguments, **options)
-
-    skimage.filters.gaussian = gaussian_with_multichannel
-    cv2.setNumThreads(1)
-    warnings.simplefilter("ignore")
-    import imagecorruptions
-
-    return imagecorruptions
+import scuff
+from scuff.suites import Suite
 
 
-def pictures() -> np.ndarray:
-    """Sixteen 224-pixel windows of scikit-image's and scikit-learn's pictures, uint8."""
+def pictures(size: int, count: int) -> np.ndarray:
+    """Windows of scikit-image's and scikit-learn's pictures, uint8, as many times over as it takes."""
     sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-    from golden.pictures import pictures_224
+    from golden.pictures import pictures_32, pictures_224
 
-    return pictures_224()
+    windows = pictures_32() if size <= 32 else pictures_224()
+    return np.resize(windows, (count, *windows.shape[1:]))
 
 
-def seconds(call) -> float:
-    start = time.thread_time()
+def least(calls: Sequence[Callable], rounds: int, clock: Callable[[], float] = time.thread_time) -> list[float]:
+    """Seconds of each call: the best of several rounds, after one that compiles and fills caches."""
+    best = [math.inf] * len(calls)
+    for number in range(rounds + 1):
+        for place, call in enumerate(calls):
+            start = clock()
+            call()
+            if number:
+                best[place] = min(best[place], clock() - start)
+    return best
+
+
+@dataclass
+class Line:
+    """What was measured of an entry: seconds an image, of each level, and by the clock on one core and on several."""
+
+    ours: list[float]
+    theirs: list[float] = field(default_factory=list)
+    clocks: list[float] = field(default_factory=list)
+
+
+def measure(suite: Suite, entry: str, peer: Peer, cores: int, rounds: int) -> Line:
+    x, many = (pictures(suite.size, count) for count in (64, 256))
+    levels = suite.levels(entry)
+    chosen = sorted({levels[0], levels[len(levels) // 2], levels[-1]}, key=levels.index)
+    line = Line([])
+    for level in chosen:
+        calls: list[Callable] = [partial(scuff.corrupt, x, entry, level, suite=suite)]
+        if entry in peer:
+            calls.append(partial(peer[entry], x, level))
+        counts = [len(call()) for call in calls]  # the peer may leave some out
+        times = [t / count for t, count in zip(least(calls, rounds), counts, strict=True)]
+        line.ours.append(times[0])
+        line.theirs += times[1:]
+    if cores > 1:
+        call = partial(scuff.corrupt, many, entry, chosen[len(chosen) // 2], suite=suite)
+        line.clocks = least([partial(on_cores, n, call) for n in (1, cores)], rounds, time.perf_counter)
+        torch.set_num_threads(1)
+    return line
+
+
+def on_cores(cores: int, call: Callable) -> None:
+    torch.set_num_threads(cores)
     call()
-    return time.thread_time() - start
 
 
-def compare(x: np.ndarray, rounds: int, only: list[str] | None) -> None:
-    import torch
+def print_suite(suite: Suite, peer: Peer, only: list[str], cores: int, rounds: int) -> None:
+    x, lines = pictures(suite.size, 64), {}
+    copy = least([x.copy], 20)[0] / len(x)
+    print(f"\n{suite.name}; a copy takes {1e3 * copy:.3f} ms an image")
+    several = f"{f'{cores} cores':>10}" if cores > 1 else ""
+    print(f"{'':>32}{'scuff':>27}{'copies':>8}{'peer':>27}{'ratio':>8}{several}")
+    for entry in suite.benchmark() if peer else suite.entries:
+        if only and entry not in only:
+            continue
+        line = lines[entry] = measure(suite, entry, peer, cores, rounds)
+        ratio = f"{sum(line.theirs) / sum(line.ours):.2f}" if line.theirs else ""
+        text = f"{entry:>32}{_milliseconds(line.ours)}{np.mean(line.ours) / copy:>8.1f}"
+        text += f"{_milliseconds(line.theirs)}{ratio:>8}"
+        print(text + (f"{line.clocks[0] / line.clocks[1]:>10.2f}" if line.clocks else ""), flush=True)
+    ours, theirs = (sum(sum(getattr(line, name)) for line in lines.values()) for name in ("ours", "theirs"))
+    if theirs:
+        ratios = sorted((sum(line.theirs) / sum(line.ours), entry) for entry, line in lines.items())
+        mean = math.exp(np.mean([math.log(ratio) for ratio, _ in ratios]))
+        print(f"sum: {1e3 * theirs:.2f} ms against {1e3 * ours:.2f}, {theirs / ours:.1f} times; ", end="")
+        print(f"geometric mean of the ratios {mean:.2f}; lowest: {', '.join(f'{e} {r:.2f}' for r, e in ratios[:5])}")
+    if cores > 1 and lines:
+        one, several = np.sum([line.clocks for line in lines.values()], axis=0)
+        print(f"{cores} cores are {one / several:.2f} times as fast as one, in the sum")
 
-    import scuff
 
-    torch.set_num_threads(1)
-    peer = load_peer()
-    print(
-        f"{platform.machine()}, Python {platform.python_version()}, numpy {np.__version__}, torch {torch.__version__}"
-    )
-    print(f"milliseconds per image, one core, best of {rounds} rounds; severities {SEVERITIES}\n")
-    print(f"{'':>18}{'imagecorruptions':>26}{'scuff':>26}{'ratio':>9}")
-    totals, ratios = np.zeros(2), []
-    for name in only or scuff.load_suite("imagenet-c").benchmark():
-        theirs, ours = np.full(3, np.inf), np.full(3, np.inf)
-        few = x[:1] if name == "glass_blur" else x[:4]
-        for k, severity in enumerate(SEVERITIES):
-            scuff.corrupt(x, f"imagenet-c/{name}", severity)  # compile and fill caches
-            peer.corrupt(x[0], severity, name)
-            for _ in range(rounds):
-                took = seconds(lambda n=name, s=severity, f=few: [peer.corrupt(u, s, n) for u in f]) / len(few)
-                theirs[k] = min(theirs[k], 1e3 * took)
-                took = seconds(lambda n=name, s=severity: scuff.corrupt(x, f"imagenet-c/{n}", s)) / len(x)
-                ours[k] = min(ours[k], 1e3 * took)
-        totals += theirs.sum(), ours.sum()
-        ratios.append(theirs.sum() / ours.sum())
-        cells = "".join(f"{t:>9.2f}" for t in theirs).rjust(26) + "".join(f"{t:>9.2f}" for t in ours).rjust(26)
-        print(f"{name:>18}{cells}{ratios[-1]:>8.1f}x", flush=True)
-    print(f"\nsum over all: {totals[0]:.0f} ms against {totals[1]:.1f} ms: {totals[0] / totals[1]:.0f}x")
-    print(f"geometric mean: {math.exp(np.mean(np.log(ratios))):.1f}x;  lowest: {min(ratios):.2f}x")
+def _milliseconds(times: list[float]) -> str:
+    return "".join(f"{1e3 * t:>9.3f}" for t in times).rjust(27)
 
 
 def _peak_growth(name: str, severity: int, count: int, answer) -> None:
-    import torch
-
-    import scuff
-
     torch.set_num_threads(1)
-    x = np.resize(pictures(), (count, 224, 224, 3))
+    x = pictures(224, count)
     scuff.corrupt(x[:1], f"imagenet-c/{name}", severity)  # loads compiled code, textures and libraries
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     scuff.corrupt(x, f"imagenet-c/{name}", severity)
@@ -119,8 +138,6 @@ def _peak_growth(name: str, severity: int, count: int, answer) -> None:
 
 def memory(count: int) -> None:
     """Growth of the process's peak above what it holds with the batch loaded and one image done; results included."""
-    import scuff
-
     print(f"MiB for a batch of {count} uint8 images, severity 5, result included ({count * 3 * 224 * 224 / 2**20:.0f})")
     context = multiprocessing.get_context("spawn")
     for name in scuff.load_suite("imagenet-c").entries:
@@ -133,14 +150,23 @@ def memory(count: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--suite", nargs="+", default=["imagenet-c", "syn2nat-candidates"])
+    parser.add_argument("--cores", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--memory", action="store_true")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="these corruptions instead of all fifteen")
+    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="these entries of a suite instead of all")
     options = parser.parse_args()
     if options.memory:
         memory(256)
-    else:
-        compare(pictures(), options.rounds, options.only)
+        return
+    torch.set_num_threads(1)
+    print(f"{platform.machine()}, Python {platform.python_version()}, torch {torch.__version__}, ", end="")
+    print(f"numpy {np.__version__}; milliseconds an image, best of {options.rounds} rounds")
+    for name in options.suite:
+        peer: Peer = {}
+        with suppress(ImportError):  # then it has no column
+            peer = PEERS[name]() if name in PEERS else {}
+        print_suite(scuff.load_suite(name), peer, options.only, options.cores, options.rounds)
 
 
 if __name__ == "__main__":

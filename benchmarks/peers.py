@@ -1,35 +1,62 @@
-"""One core, 224 pixels: the Syn2Nat candidates against the nearest transforms of albumentations, in the same run.
+"""What others offer for the corruptions of a suite, set to do about the same amount of the same work, on one thread.
 
-    make bench        (installs the peers beside us, then runs this and its siblings)
-
-Both get the same uint8 pictures: the peer one at a time, as it only can, scuff as one batch through its public door.
-Both keep the results of all pictures until the call is over: throwing each away at once would spare the peer the
-memory that a batch takes. Times are CPU times, the best of several rounds, rounds of the two alternate, and torch and
-OpenCV may use one thread. Current albumentations is not the version that the benchmark was made with: behaviour and
-defaults have changed since, so each transform below is set to do about the same amount of the same work.
+A peer is a dictionary: for an entry a function of pictures (N, H, W, 3), uint8, and a severity, which returns their
+corrupted versions. They take one picture at a time, as their libraries do.
 """
 
 from __future__ import annotations
 
-import os
-
-os.environ.update(
-    OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", NUMBA_NUM_THREADS="1", NO_ALBUMENTATIONS_UPDATE="1"
-)  # fmt: skip
-
-import argparse
-import math
-import platform
+import importlib.util
 import sys
-import time
+import types
+import warnings
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+Peer = dict[str, Callable[[np.ndarray, "int | None"], list[np.ndarray]]]
 
-def load_peer() -> dict[str, object]:
-    """One transform of the peer for each candidate."""
+
+def imagecorruptions() -> Peer:
+    """Version 1.1.2, whose 15 corruptions are those of ImageNet-C.
+
+    It does not import on current numpy, scikit-image or setuptools. This gives it back the three names that it misses,
+    `pkg_resources`, `np.float_` and `gaussian(multichannel=...)`, and changes nothing else.
+    """
+    import cv2
+    import skimage.filters
+
+    root = Path(importlib.util.find_spec("imagecorruptions").origin).parent
+    stand_in = types.ModuleType("pkg_resources")
+    stand_in.resource_filename = lambda package, name: str(root / name)
+    sys.modules["pkg_resources"] = stand_in
+    setattr(np, "float_", np.float64)  # noqa: B010  (written so that linters do not "modernise" the name away)
+    gaussian = skimage.filters.gaussian
+
+    def gaussian_with_multichannel(*arguments, multichannel=None, **options):
+        if multichannel is not None:
+            options["channel_axis"] = -1 if multichannel else None
+        return gaussian(*arguments, **options)
+
+    skimage.filters.gaussian = gaussian_with_multichannel
+    cv2.setNumThreads(1)
+    warnings.simplefilter("ignore")
+    from imagecorruptions import corrupt, get_corruption_names
+
+    def each(images: np.ndarray, severity: int | None, name: str) -> list[np.ndarray]:
+        some = images[:1] if name == "glass_blur" else images[:4]  # it takes seconds
+        return [corrupt(image, severity, name) for image in some]
+
+    return {name: partial(each, name=name) for name in get_corruption_names()}
+
+
+def albumentations() -> Peer:
+    """The nearest transform to each of Syn2Nat's candidates.
+
+    The benchmark was made with an older version, whose behaviour and defaults were others.
+    """
     import albumentations as A
     import cv2
 
@@ -37,7 +64,7 @@ def load_peer() -> dict[str, object]:
     mirror, edge = {"border_mode": cv2.BORDER_REFLECT_101, "p": 1}, {"border_mode": cv2.BORDER_REPLICATE, "p": 1}
     square = {"hole_height_range": (150, 150), "hole_width_range": (150, 150)}
     holes = {"hole_height_range": (8, 8), "hole_width_range": (8, 8)}
-    return {
+    transforms = {
         "affines": A.Affine(scale=(0.6, 0.8), keep_ratio=True, **mirror),
         "perspective": A.Perspective(scale=(0.1, 0.3), keep_size=True, p=1),
         "rotate": A.Rotate(limit=180, **mirror),
@@ -85,60 +112,10 @@ def load_peer() -> dict[str, object]:
         "to_sepia": A.ToSepia(p=1),
     }  # fmt: skip
 
+    def each(images: np.ndarray, severity: int | None, transform: Callable) -> list[np.ndarray]:
+        return [transform(image=image)["image"] for image in images]
 
-def pictures() -> np.ndarray:
-    """A batch of 64: sixteen 224-pixel windows of scikit-image's and scikit-learn's pictures, four times over."""
-    sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-    from golden.pictures import pictures_224
-
-    return np.concatenate([pictures_224()] * 4)
+    return {name: partial(each, transform=transform) for name, transform in transforms.items()}
 
 
-def seconds(call) -> float:
-    start = time.thread_time()
-    call()
-    return time.thread_time() - start
-
-
-def each_alone(transform, images: np.ndarray) -> list[np.ndarray]:
-    return [transform(image=image)["image"] for image in images]
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--only", help="names with commas between them")
-    options = parser.parse_args()
-
-    import torch
-
-    import scuff
-
-    torch.set_num_threads(1)
-    import albumentations
-
-    x, ratios = pictures(), {}
-    versions = f"albumentations {albumentations.__version__}, torch {torch.__version__}, numpy {np.__version__}"
-    print(f"{platform.machine()}, Python {platform.python_version()}, {versions}")
-    print(f"milliseconds per image, one core, best of {options.rounds} rounds\n")
-    print(f"{'candidate':>22}{'albumentations':>16}{'scuff':>9}{'ratio':>8}")
-    for name, transform in load_peer().items():
-        if options.only and name not in options.only.split(","):
-            continue
-        calls = (
-            partial(each_alone, transform, x),
-            partial(scuff.corrupt, x, f"syn2nat-candidates/{name}"),
-        )
-        for call in calls:  # compile, fill caches
-            call()
-        rounds = [[seconds(call) for call in calls] for _ in range(options.rounds)]
-        theirs, ours = (1e3 * min(column) / len(x) for column in zip(*rounds, strict=True))
-        ratios[name] = theirs / ours
-        print(f"{name:>22}{theirs:>16.3f}{ours:>9.3f}{ratios[name]:>8.2f}", flush=True)
-    mean = math.exp(sum(map(math.log, ratios.values())) / len(ratios))
-    losses = [f"{name} {ratio:.2f}" for name, ratio in sorted(ratios.items(), key=lambda item: item[1]) if ratio < 1]
-    print(f"\ngeometric mean of the ratios: {mean:.2f}; losses: {', '.join(losses) or 'none'}")
-
-
-if __name__ == "__main__":
-    main()
+PEERS: dict[str, Callable[[], Peer]] = {"imagenet-c": imagecorruptions, "syn2nat-candidates": albumentations}
