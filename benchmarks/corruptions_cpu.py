@@ -5,7 +5,8 @@
 
 A line has the times on one core at the lowest, middle and highest level, or as the entry is drawn, and how many copies
 of the images would take as long: reading and writing them is the least that a corruption can do. Then the times of the
-peer and their ratio to ours, where there is one (peers.py), and how much faster `--cores` are than one.
+peer and their ratio to ours, where there is one (peers.py), and how much faster `--cores` are than one: as threads of
+this process, and as processes of their own, which wait for each other only in the end.
 
 Everybody gets the same 64 pictures of scikit-image and scikit-learn, uint8: a peer one at a time, as it only can, scuff
 as one batch through its public door. Both keep the results of all pictures until the call is over. Times of one core
@@ -30,9 +31,10 @@ import resource
 import sys
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +45,7 @@ import scuff
 from scuff.suites import Suite
 
 
+@lru_cache
 def pictures(size: int, count: int) -> np.ndarray:
     """Windows of scikit-image's and scikit-learn's pictures, uint8, as many times over as it takes."""
     sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -66,14 +69,14 @@ def least(calls: Sequence[Callable], rounds: int, clock: Callable[[], float] = t
 
 @dataclass
 class Line:
-    """What was measured of an entry: seconds an image, of each level, and by the clock on one core and on several."""
+    """What was measured of an entry: seconds an image, of each level; by the clock on one core, several, processes."""
 
     ours: list[float]
     theirs: list[float] = field(default_factory=list)
     clocks: list[float] = field(default_factory=list)
 
 
-def measure(suite: Suite, entry: str, peer: Peer, cores: int, rounds: int) -> Line:
+def measure(suite: Suite, entry: str, peer: Peer, cores: int, processes: Executor, rounds: int) -> Line:
     x, many = (pictures(suite.size, count) for count in (64, 256))
     levels = suite.levels(entry)
     chosen = sorted({levels[0], levels[len(levels) // 2], levels[-1]}, key=levels.index)
@@ -87,8 +90,11 @@ def measure(suite: Suite, entry: str, peer: Peer, cores: int, rounds: int) -> Li
         line.ours.append(times[0])
         line.theirs += times[1:]
     if cores > 1:
-        call = partial(scuff.corrupt, many, entry, chosen[len(chosen) // 2], suite=suite)
-        line.clocks = least([partial(on_cores, n, call) for n in (1, cores)], rounds, time.perf_counter)
+        level = chosen[len(chosen) // 2]
+        call = partial(scuff.corrupt, many, entry, level, suite=suite)
+        ways = [partial(on_cores, n, call) for n in (1, cores)]
+        ways.append(partial(in_processes, processes, cores, (suite.name, 256 // cores, entry, level)))
+        line.clocks = least(ways, rounds, time.perf_counter)
         torch.set_num_threads(1)
     return line
 
@@ -98,20 +104,31 @@ def on_cores(cores: int, call: Callable) -> None:
     call()
 
 
+def in_processes(processes: Executor, cores: int, part: tuple) -> None:
+    for task in [processes.submit(corrupt_part, *part) for _ in range(cores)]:
+        task.result()
+
+
+def corrupt_part(suite: str, count: int, entry: str, level: int | None) -> None:
+    scuff.corrupt(pictures(scuff.load_suite(suite).size, count), entry, level, suite=suite)
+
+
 def print_suite(suite: Suite, peer: Peer, only: list[str], cores: int, rounds: int) -> None:
     x, lines = pictures(suite.size, 64), {}
     copy = least([x.copy], 20)[0] / len(x)
     print(f"\n{suite.name}; a copy takes {1e3 * copy:.3f} ms an image")
-    several = f"{f'{cores} cores':>10}" if cores > 1 else ""
+    several = f"{f'{cores} cores':>10}{'processes':>11}" if cores > 1 else ""
+    processes = ProcessPoolExecutor(cores, multiprocessing.get_context("spawn"))
     print(f"{'':>32}{'scuff':>27}{'copies':>8}{'peer':>27}{'ratio':>8}{several}")
     for entry in suite.benchmark() if peer else suite.entries:
         if only and entry not in only:
             continue
-        line = lines[entry] = measure(suite, entry, peer, cores, rounds)
+        line = lines[entry] = measure(suite, entry, peer, cores, processes, rounds)
         ratio = f"{sum(line.theirs) / sum(line.ours):.2f}" if line.theirs else ""
         text = f"{entry:>32}{_milliseconds(line.ours)}{np.mean(line.ours) / copy:>8.1f}"
         text += f"{_milliseconds(line.theirs)}{ratio:>8}"
-        print(text + (f"{line.clocks[0] / line.clocks[1]:>10.2f}" if line.clocks else ""), flush=True)
+        print(text + "".join(f"{line.clocks[0] / t:>10.2f}" for t in line.clocks[1:]), flush=True)
+    processes.shutdown()
     ours, theirs = (sum(sum(getattr(line, name)) for line in lines.values()) for name in ("ours", "theirs"))
     if theirs:
         ratios = sorted((sum(line.theirs) / sum(line.ours), entry) for entry, line in lines.items())
@@ -119,8 +136,10 @@ def print_suite(suite: Suite, peer: Peer, only: list[str], cores: int, rounds: i
         print(f"sum: {1e3 * theirs:.2f} ms against {1e3 * ours:.2f}, {theirs / ours:.1f} times; ", end="")
         print(f"geometric mean of the ratios {mean:.2f}; lowest: {', '.join(f'{e} {r:.2f}' for r, e in ratios[:5])}")
     if cores > 1 and lines:
-        one, several = np.sum([line.clocks for line in lines.values()], axis=0)
-        print(f"{cores} cores are {one / several:.2f} times as fast as one, in the sum")
+        one, threads, apart = np.sum([line.clocks for line in lines.values()], axis=0)
+        print(
+            f"in the sum {cores} cores are {one / threads:.2f} times as fast as one, processes {one / apart:.2f} times"
+        )
 
 
 def _milliseconds(times: list[float]) -> str:
