@@ -19,12 +19,12 @@ from scuff.ops.colour import luma
 from scuff.ops.jpeg import jpeg
 from scuff.random import sent
 
-CHUNK = {"cpu": 1 << 22, "cuda": 40_000_000}  # values that keep a processor busy
-# Values that a core works on at a time, some 16 images of 224 pixels: fewer cost more calls in Python, of which there is
-# one at a time. This bounds the memory that a huge batch can take; results do not depend on it.
-EACH_CORE = 2_500_000
+# Values that keep a processor busy: on a GPU those of about 256 images of 224 pixels; for a core of a CPU of 27, since
+# fewer cost more calls in Python, of which there is one at a time, and more do not stay in caches. This bounds the
+# memory that a huge batch can take; results do not depend on it.
+CHUNK = {"cpu": 1 << 22, "cuda": 40_000_000}
 MOST_CORES = 16  # that get as much each; memory for more of them would be worth less than it costs
-LEAST_PIECE = 1 << 18  # values for which a thread of its own pays: a few calls in Python take 0.3 ms
+LEAST_PIECE = 1 << 18  # values of two images of 224 pixels: with fewer, a thread does little but call
 MOST_IMAGES = 65_535 // 3  # per inner step: kernels count their channels along an axis of a CUDA grid that has 65535
 ALWAYS_THERE = 1 << 30  # bytes of memory about which nobody asks
 
@@ -90,7 +90,7 @@ def most_at_once(batch: Tensor, corruption: Corruption) -> int:
     """
     where, room = batch.device.type, float(CHUNK.get(batch.device.type, 1 << 24))
     if where == "cpu":
-        room = EACH_CORE * max(min(thread_count(), MOST_CORES), 4 if corruption.domain == "byte" else 1)
+        room *= max(min(thread_count(), MOST_CORES), 4 if corruption.domain == "byte" else 1)
     elif where == "cuda" and corruption.copies > 2.0:
         room /= corruption.copies
     return min(max(1, int(room / max(1, math.prod(batch.shape[1:])))), MOST_IMAGES)

@@ -72,7 +72,7 @@ def test_a_long_batch_is_cut_without_a_trace(monkeypatch: pytest.MonkeyPatch) ->
     for name in ("glass_blur", "elastic_transform", "jpeg_compression"):
         whole = scuff.corrupt(x, f"cifar10-c/{name}", 3)
         with monkeypatch.context() as patch:
-            patch.setattr(batches, "EACH_CORE", 5 * 3 * 32 * 32)
+            patch.setitem(batches.CHUNK, "cpu", 5 * 3 * 32 * 32)
             assert np.array_equal(scuff.corrupt(x, f"cifar10-c/{name}", 3), whole)
 
 

@@ -376,7 +376,7 @@ def test_seed_id_and_batch() -> None:
 def test_a_long_batch_is_cut_without_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     pictures = _pictures("cifar10-p", 7)
     whole = scuff.sequence(pictures, "cifar10-p/snow")
-    monkeypatch.setattr(batches, "EACH_CORE", 3 * 3 * 32 * 32)
+    monkeypatch.setitem(batches.CHUNK, "cpu", 3 * 3 * 32 * 32)
     assert np.array_equal(scuff.sequence(pictures, "cifar10-p/snow"), whole)
 
 
