@@ -33,6 +33,9 @@
 # was. Elsewhere, unpack $SMALL/*.tgz into $RUNS first: mscr then goes on with the next training, augmentation and lite
 # with the tests; overlap, msd and dissimilar, whose many networks are not packed, begin again. All is seeded: whatever
 # is cut, the numbers are the same. TRY=1 makes everything tiny, for a look on a CPU.
+#
+# Experiments in the background share a GPU well once `nvidia-cuda-mps-control -d` runs: three trainings of
+# WideResNet-40-2 at once take 9.0 ms for a step of each, in turns 15.1.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 DATA=${DATA:-cifar10:data} RUNS=${RUNS:-runs} SMALL=${SMALL:-small} LIMIT=${LIMIT:-100000} TRY=${TRY:-}
