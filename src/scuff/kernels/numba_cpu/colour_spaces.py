@@ -10,7 +10,7 @@ import numpy as np
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill_pixels, inlined
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, fill_pixels, inlined
 from scuff.kernels.numba_cpu.hues import ends
 
 I32 = np.int32
@@ -134,22 +134,37 @@ def _map_pillow_hsv(pixels, tables, out):
         out[k + 2] = _pillow_channel(sixths, 1.0, low, high)
 
 
+@compiled
+def _map_hsv(image, tables, is_active, parts, out):
+    """`parts` are scratch for the components."""
+    if is_active:
+        _to_hsv(image.reshape(-1), parts[0], parts[1], parts[2])
+        _through_tables(parts, tables)
+        _from_hsv(parts[0], parts[1], parts[2], out.reshape(-1))
+    else:
+        copy(image.reshape(-1), out.reshape(-1))
+
+
+@compiled
+def _map_hls(image, tables, is_active, parts, out):
+    if is_active:
+        _to_hls(image.reshape(-1), parts[0], parts[1], parts[2])
+        _through_tables(parts, tables)
+        _from_hls(parts[0], parts[1], parts[2], out.reshape(-1))
+    else:
+        copy(image.reshape(-1), out.reshape(-1))
+
+
+@compiled
+def _map_pillow(image, tables, is_active, parts, out):
+    if is_active:
+        _map_pillow_hsv(image.reshape(-1), tables, out.reshape(-1))
+    else:
+        copy(image.reshape(-1), out.reshape(-1))
+
+
 @kernel
 def map_colours(pixels: Tensor, space: str, tables: Tensor, active: Tensor) -> Tensor:
-    there, back = (_to_hls, _from_hls) if space == "hls" else (_to_hsv, _from_hsv)
-
-    def work(image, tables, active, components, out) -> None:
-        source, target = image.reshape(-1), out.reshape(-1)
-        if not active:
-            target[:] = source
-        elif space == "pillow_hsv":
-            _map_pillow_hsv(source, tables, target)
-        else:
-            there(source, *components)
-            _through_tables(components, tables)
-            back(*components, target)
-
-    def scratch() -> tuple[np.ndarray]:
-        return (np.empty((3, pixels.shape[2] * pixels.shape[3]), np.uint8),)
-
-    return fill_pixels(pixels, work, tables, active, scratch=scratch)
+    loop = {"hls": _map_hls, "pillow_hsv": _map_pillow}.get(space, _map_hsv)
+    size = pixels.shape[2] * pixels.shape[3]
+    return fill_pixels(pixels, loop, tables, active, scratch=lambda: (np.empty((3, size), np.uint8),))

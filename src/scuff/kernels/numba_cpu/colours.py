@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill, fill_pixels, fma, inlined
-from scuff.kernels.threads import each_image, over_images
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, fill, fill_pixels, fma, inlined
+from scuff.kernels.threads import over_images
 
 U64, BYTE = np.uint64, np.uint64(255)
 
@@ -99,24 +99,17 @@ def _luma(pixels, k):
 
 
 @compiled
-def _mean_grey(pixels):
+def _mean_grey(pixels, is_active, out):
     total = 0
-    for k in range(INDEX(0), INDEX(pixels.size), INDEX(3)):
+    for k in range(INDEX(0), INDEX(pixels.size if is_active else 0), INDEX(3)):
         total += _luma(pixels, k)
-    return F32(total) / F32(pixels.size // 3)
+    out[0] = F32(total) / F32(pixels.size // 3)
 
 
 @kernel
 def mean_grey(pixels: Tensor, active: Tensor) -> Tensor:
-    source, out = pixels.permute(0, 2, 3, 1).contiguous().flatten(1).numpy(), torch.zeros(len(pixels))
-    chosen, target = active.numpy(), out.numpy()
-
-    def work(i: int) -> None:
-        if chosen[i]:
-            target[i] = _mean_grey(source[i])
-
-    each_image(work, len(pixels))
-    return out
+    out = torch.empty(len(pixels), 1)
+    return fill(out, _mean_grey, pixels.permute(0, 2, 3, 1).flatten(1), active)[:, 0]
 
 
 @inlined
@@ -127,7 +120,11 @@ def _level(v):
 
 
 @compiled
-def _mix_grey(pixels, share, out):
+def _mix_grey(image, share, made):
+    pixels, out = image.reshape(-1), made.reshape(-1)
+    if share == F32(0.0):
+        copy(pixels, out)
+        return
     for j in range(INDEX(pixels.size // 3)):
         k = INDEX(3) * j
         red, green, blue = F32(pixels[k]), F32(pixels[k + INDEX(1)]), F32(pixels[k + INDEX(2)])
@@ -141,13 +138,7 @@ def _mix_grey(pixels, share, out):
 
 @kernel
 def mix_grey(pixels: Tensor, share: Tensor) -> Tensor:
-    def mix(image, share, out) -> None:
-        if share == 0.0:
-            out[:] = image
-        else:
-            _mix_grey(image.reshape(-1), share, out.reshape(-1))
-
-    return fill_pixels(pixels, mix, share)
+    return fill_pixels(pixels, _mix_grey, share)
 
 
 @inlined

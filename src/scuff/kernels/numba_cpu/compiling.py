@@ -7,13 +7,14 @@ itself. So what a loop computes follows from its text alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import repeat
+from functools import cache
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 import torch
 from numba import njit, types
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload
 from torch import Tensor
 
 from scuff.kernels.threads import over_images
@@ -73,23 +74,59 @@ def fill(out: Tensor, loop: Callable, *arguments: Any, scratch: Callable[[], tup
 
     A tensor among the arguments has a row for each image, or a single one that they share; anything else is handed on
     as it is. `scratch` makes the arrays that a thread uses again for each of its images.
+
+    Images go through a compiled loop as well. From one call of Python to the next, threads would wait for each other's
+    turn with the GIL: two of them took longer than one for images of 32 pixels.
     """
-    given = [_rows(argument).numpy() if isinstance(argument, Tensor) else [argument] for argument in arguments]
-    target = out.numpy()
-
-    def work(start: int, stop: int) -> None:
-        columns = [repeat(x[0]) if len(x) == 1 else x[start:stop] for x in given]
-        # Small images want a loop with next to no Python in it. The endless columns end with the images.
-        for values in zip(*columns, *map(repeat, scratch()), target[start:stop], strict=False):
-            loop(*values)
-
-    over_images(work, len(out))
+    given = [x.contiguous().numpy() if isinstance(x, Tensor) else (x,) for x in arguments]
+    whole, target = _over_rows(loop), out.numpy()
+    over_images(lambda start, stop: whole(start, stop, *given, *zip(scratch()), target), len(out))
     return out
 
 
-def _rows(x: Tensor) -> Tensor:
-    """The same rows, each of them in one piece."""
-    return x if x[:1].is_contiguous() else x.contiguous()
+def _for_each_row(start, stop, *given):
+    for place in range(start, stop):
+        loop(*row_of_each(given, place))  # type: ignore[name-defined]  # noqa: F821
+
+
+@cache
+def _over_rows(loop: Any) -> Callable:
+    """`loop` for rows `start` to `stop` of what it is given, as compiled code that is kept beside that of `loop`.
+
+    Numba looks for what is kept by the place and the bytes of a function, and by what it encloses, which for another
+    compiled function differs from process to process. So each loop gets a function of its own, which finds the loop as
+    a global name, and has a name and a place in the loop's file.
+    """
+    plain = loop.py_func
+    name, lines = f"{plain.__name__}_over_rows", plain.__code__
+    code = _for_each_row.__code__.replace(
+        co_name=name, co_qualname=name, co_filename=lines.co_filename, co_firstlineno=lines.co_firstlineno
+    )
+    function = FunctionType(code, {"loop": loop, "row_of_each": row_of_each, "__name__": plain.__module__}, name)
+    return compiled(function)
+
+
+def row_of(values: Any, place: int) -> Any:
+    """A row of an array, or its only one; of a tuple what is in it."""
+
+
+@overload(row_of)
+def _row_of(values, place):
+    if isinstance(values, types.BaseTuple):
+        return lambda values, place: values[0]
+    return lambda values, place: values[place if len(values) > 1 else 0]
+
+
+def row_of_each(given: tuple, place: int) -> tuple:
+    """`row_of` for each of a tuple, which may be of different types: so it is written out, as long as the tuple is."""
+
+
+@overload(row_of_each)
+def _row_of_each(given, place):
+    rows = "".join(f"row_of(given[{k}], place)," for k in range(len(given)))
+    written: dict[str, Any] = {"row_of": row_of}
+    exec(f"def rows(given, place): return ({rows})", written)
+    return written["rows"]
 
 
 def fill_pixels(

@@ -16,34 +16,10 @@ from scuff.kernels.numba_cpu.taps import sum_taps, sum_taps_of_two, taps_of_two
 
 
 @inlined
-def _start_taps(wide, rows, i, dy, dx, starts):
+def _start_taps(across, rows, lowest, i, dy, dx, starts):
+    """Where taps begin to read for row i, in lines `across` long of which the first is row `lowest` of the image."""
     for t in range(dy.size):
-        starts[t] = rows[i + dy[t]] * wide + dx[t]
-
-
-@compiled
-def _correlate_wide(flat, wide, rows, dy, dx, weights, starts, out):
-    for i in range(out.shape[0]):
-        _start_taps(wide, rows, i, dy, dx, starts)
-        sum_taps(flat, starts, weights, out[i])
-
-
-@compiled
-def _correlate_wide_by_two(flat, wide, rows, dy, dx, weights, next_weights, starts, out):
-    """Two rows at a time, which share what they read. The last two end where the image does."""
-    for k in range(0, len(out), 2):
-        i = min(k, len(out) - 2)
-        _start_taps(wide, rows, i, dy, dx, starts)
-        sum_taps_of_two(flat, starts, (weights, next_weights), (out[i], out[i + 1]))
-
-
-@compiled
-def _correlate_wide_to_bytes(flat, wide, rows, dy, dx, weights, starts, levels, line, out):
-    """One is so many `levels`."""
-    for i in range(out.shape[0]):
-        _start_taps(wide, rows, i, dy, dx, starts)
-        sum_taps(flat, starts, weights, line)
-        to_bytes(line, levels, F32(0.5), out[i])
+        starts[t] = (rows[i + dy[t]] - lowest) * across + dx[t]
 
 
 @compiled
@@ -70,74 +46,32 @@ def _width_of_border(columns: Tensor, width: int) -> int:
     return next(int(k) for k in starts if np.array_equal(indices[k : k + width], unpadded))
 
 
-Bands = list[tuple[slice, slice, np.ndarray]]
 BAND = 1 << 18  # values, about, that wait in the cache with their borders: all of an image of 512 x 512
 
 
-def _bands(rows: Tensor, dy: Tensor, height: int, wide: int) -> tuple[Bands, int]:
-    """Rows of a result that are made together, those of the image that they read, and `rows` as places in the latter.
+def _bands(rows: Tensor, dy: Tensor, height: int, across: int) -> np.ndarray:
+    """Rows of a result that are made together, and rows of the image among which they read: first, stop, first, stop.
 
-    Also how many of these there are at most. A large image would otherwise need room for all of it once more. At least
-    as many rows are made as their windows overlap, so that few are read twice; and two, which some loops need.
+    A large image would otherwise need room for all of it once more. At least as many rows are made as their windows
+    overlap, so that few are read twice; and two, which some loops need.
     """
     down = rows.numpy()
     low, high = map(int, dy.aminmax()) if dy.numel() else (0, 0)  # a batch of none has no taps either
-    count = max(1, height // max(2, high - low, BAND // wide))
+    count = max(1, height // max(2, high - low, BAND // across))
     bands = []
     for first, last in pairwise(height * k // count for k in range(count + 1)):
         read = down[first + low : last + high]
-        lowest = int(read.min())
-        bands.append((slice(first, last), slice(lowest, int(read.max()) + 1), down[first : last + high] - lowest))
-    return bands, max(read.stop - read.start for _, read, _ in bands)
+        bands.append((first, last, int(read.min()), int(read.max()) + 1))
+    return np.array(bands)
 
 
-def _filter(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor) -> tuple:
-    """A filter as a function of a plane, taps, scratch and the result; its taps, and how large the scratch must be."""
-    channels, height, width = x.shape[1:]
-    across, before = _beside(columns, 1), _width_of_border(columns, width)
-    bands, tall = _bands(rows, dy, height, across.size)
-    # To find what two rows share is worth it for many taps, and for all images at once.
-    is_large = len(dy) == 1 and dy.shape[1] > 32 and height > 1 and width >= 32
-    of_two = taps_of_two(*(tap[0].numpy() for tap in (dy, dx, weights))) if is_large else None
-
-    def apply(plane, dy, dx, weights, wide, out) -> None:
-        for made, read, down in bands:
-            band = plane[read]
-            if across.size > width:
-                _widen(band, across, before, False, wide[: len(band)])
-                band = wide[: len(band)]
-            flat = band.reshape(-1)
-            if of_two:
-                _correlate_wide_by_two(flat, across.size, down, *of_two, np.empty(of_two[0].size, INDEX), out[made])
-            else:
-                _correlate_wide(flat, across.size, down, dy, dx, weights, np.empty(dy.size, INDEX), out[made])
-
-    return apply, [per_plane(tap, channels) for tap in (dy, dx, weights)], (tall, across.size)
+Plan = tuple[np.ndarray, np.ndarray, np.ndarray, int]
 
 
-@kernel
-def correlate(x: Tensor, *plan: Tensor) -> Tensor:
-    apply, taps, size = _filter(x, *plan)
-    out = torch.empty(x.flatten(0, 1).shape)
-    fill(out, apply, x.flatten(0, 1), *taps, scratch=lambda: (np.empty(size, F32),))
-    return out.unflatten(0, x.shape[:2])
-
-
-@kernel
-def correlate_twice(x: Tensor, first: tuple[Tensor, ...], second: tuple[Tensor, ...]) -> Tensor:
-    """A plane goes through both filters before the next one: what lies between them stays in the cache."""
-    (before, taps, size), (after, more_taps, next_size) = _filter(x, *first), _filter(x, *second)
-
-    def work(plane, a, b, c, d, e, f, wide, wider, between, out) -> None:
-        before(plane, a, b, c, wide, between)
-        after(between, d, e, f, wider, out)
-
-    def scratch() -> tuple[np.ndarray, ...]:
-        return tuple(np.empty(shape, F32) for shape in (size, next_size, x.shape[2:]))
-
-    out = torch.empty(x.flatten(0, 1).shape)
-    fill(out, work, x.flatten(0, 1), *taps, *more_taps, scratch=scratch)
-    return out.unflatten(0, x.shape[:2])
+def _plan(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, channels: int = 1) -> Plan:
+    """Bands, rows, columns, and how many of these lie before an image's own; of values, with channels side by side."""
+    before, across = channels * _width_of_border(columns, x.shape[3]), _beside(columns, channels)
+    return _bands(rows, dy, x.shape[2], across.size), rows.numpy(), across, before
 
 
 def _beside(columns: Tensor, channels: int) -> np.ndarray:
@@ -145,74 +79,172 @@ def _beside(columns: Tensor, channels: int) -> np.ndarray:
     return (columns.numpy()[:, None] * channels + np.arange(channels)).ravel().astype(INDEX)
 
 
-def _used(*taps: np.ndarray) -> list[np.ndarray]:
-    """Taps without those of weight zero, which add nothing."""
-    used = np.flatnonzero(taps[-1])
-    return [tap[used] for tap in taps]
+def _room(plan: Plan, taps: int) -> tuple[np.ndarray, np.ndarray]:
+    """For the lines that a band reads, with their borders, and for where taps begin."""
+    tall = int((plan[0][:, 3] - plan[0][:, 2]).max())
+    return np.empty((tall, plan[2].size), F32), np.empty(taps, INDEX)
 
 
 @compiled
-def _smear_wide(flat, wide, rows, dy, dx, weights, starts, line, out):
-    """`_correlate_wide_to_bytes` by another rule; see the reference."""
-    for i in range(out.shape[0]):
-        _start_taps(wide, rows, i, dy, dx, starts)
-        sum_taps(flat, starts, weights, line)
-        target = out[i]
-        for k in range(line.size):
-            level = np.floor(np.floor(F32(257.0) * line[k] + F32(0.5)) / F32(257.0))
-            level = level if level > F32(0.0) else F32(0.0)
-            target[k] = np.uint8(np.int32(level if level < F32(255.0) else F32(255.0)))
+def _correlate(plane, dy, dx, weights, next_weights, plan, room, out):
+    """With `next_weights`, two rows are made at a time, which share what they read; the last two end with the band."""
+    bands, rows, columns, before = plan
+    wide, starts = room
+    across = columns.size
+    for band in range(len(bands)):
+        first, last, lowest, end = bands[band, 0], bands[band, 1], bands[band, 2], bands[band, 3]
+        flat = plane[lowest:end].reshape(-1)
+        if across > plane.shape[1]:
+            _widen(plane[lowest:end], columns, before, False, wide)
+            flat = wide.reshape(-1)
+        if next_weights.size:
+            for k in range(first, last, 2):
+                i = min(k, last - 2)
+                _start_taps(across, rows, lowest, i, dy, dx, starts)
+                sum_taps_of_two(flat, starts, (weights, next_weights), (out[i], out[i + 1]))
+        else:
+            for i in range(first, last):
+                _start_taps(across, rows, lowest, i, dy, dx, starts)
+                sum_taps(flat, starts, weights, out[i])
 
 
-def _filtered(loop: Callable, levels: Tensor, rows: Tensor, columns: Tensor, *taps: Tensor, more: tuple = ()) -> Tensor:
-    """A row is filtered as it lies in memory, channels side by side: shifts are that many times longer."""
-    channels, height, width = levels.shape[1:]
-    dy, dx, weights = taps
-    before, across = channels * _width_of_border(columns, width), _beside(columns, channels)
-    bands, tall = _bands(rows, dy, height, across.size)
+def _filter(
+    x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor
+) -> tuple[list, Callable[[], tuple]]:
+    """What `_correlate` is given between a plane of `x` and its room, and that room."""
+    plan, none = _plan(x, rows, columns, dy), torch.empty(1, 0)
+    taps = [per_plane(tap, x.shape[1]) for tap in (dy, dx, weights)]
+    # To find what two rows share is worth it for many taps, and for all images at once.
+    is_large = len(dy) == 1 and dy.shape[1] > 32 and x.shape[2] > 1 and x.shape[3] >= 32
+    of_two = taps_of_two(*(tap[0].numpy() for tap in (dy, dx, weights))) if is_large else None
+    taps = [torch.from_numpy(tap)[None] for tap in of_two] if of_two else [*taps, none]
+    return [*taps, plan], lambda: _room(plan, taps[0].shape[1])
 
-    def work(image, dy, dx, weights, wide, line, out) -> None:
-        lines, made_lines, taps = image.reshape(height, -1), out.reshape(height, -1), _used(dy, dx, weights)
-        starts = np.empty(taps[0].size, INDEX)
-        for made, read, down in bands:
-            _widen(lines[read], across, before, False, wide)
-            loop(wide.reshape(-1), across.size, down, *taps, starts, *more, line, made_lines[made])
 
-    def scratch() -> tuple[np.ndarray, np.ndarray]:
-        return np.empty((tall, across.size), F32), np.empty(width * channels, F32)
+@kernel
+def correlate(x: Tensor, *plan: Tensor) -> Tensor:
+    (arguments, room), out = _filter(x, *plan), torch.empty(x.flatten(0, 1).shape)
+    return fill(out, _correlate, x.flatten(0, 1), *arguments, scratch=lambda: (room(),)).unflatten(0, x.shape[:2])
 
-    return fill_pixels(levels, work, dy, dx * channels, weights, scratch=scratch)
+
+@compiled
+def _correlate_twice(plane, first, second, rooms, between, out):
+    _correlate(plane, first[0], first[1], first[2], first[3], first[4], rooms[0], between)
+    _correlate(between, second[0], second[1], second[2], second[3], second[4], rooms[1], out)
+
+
+@compiled
+def _correlate_twice(plane, a, b, c, d, plan, e, f, g, h, next_plan, room, next_room, between, out):
+    _correlate(plane, a, b, c, d, plan, room, between)
+    _correlate(between, e, f, g, h, next_plan, next_room, out)
+
+
+@kernel
+def correlate_twice(x: Tensor, first: tuple[Tensor, ...], second: tuple[Tensor, ...]) -> Tensor:
+    """A plane goes through both filters before the next one: what lies between them stays in the cache."""
+    (arguments, room), (more, next_room) = _filter(x, *first), _filter(x, *second)
+
+    def scratch() -> tuple:
+        return room(), next_room(), np.empty(x.shape[2:], F32)
+
+    out = torch.empty(x.flatten(0, 1).shape)
+    fill(out, _correlate_twice, x.flatten(0, 1), *arguments, *more, scratch=scratch)
+    return out.unflatten(0, x.shape[:2])
+
+
+@inlined
+def _used(dy, dx, weights, used):
+    """Taps without those of weight zero, which add nothing; they are put where `used` has room."""
+    count = 0
+    for t in range(weights.size):
+        if weights[t] != F32(0.0):
+            used[0][count], used[1][count], used[2][count] = dy[t], dx[t], weights[t]
+            count += 1
+    return used[0][:count], used[1][:count], used[2][:count]
+
+
+def _room_for_used(taps: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return np.empty(taps, np.int32), np.empty(taps, np.int32), np.empty(taps, F32)
+
+
+@inlined
+def _to_smeared_bytes(line, out):
+    """By ImageMagick's rule; see the reference."""
+    for k in range(line.size):
+        level = np.floor(np.floor(F32(257.0) * line[k] + F32(0.5)) / F32(257.0))
+        level = level if level > F32(0.0) else F32(0.0)
+        out[k] = np.uint8(np.int32(level if level < F32(255.0) else F32(255.0)))
+
+
+@compiled
+def _correlate_bytes(image, dy, dx, weights, plan, smears, used, room, line, out):
+    """Rows as they lie in memory, channels side by side: shifts are that many times longer."""
+    bands, rows, columns, before = plan
+    wide, starts = room
+    dy, dx, weights = _used(dy, dx, weights, used)
+    lines, made, starts = image.reshape(len(image), -1), out.reshape(len(out), -1), starts[: dy.size]
+    for band in range(len(bands)):
+        first, last, lowest, end = bands[band, 0], bands[band, 1], bands[band, 2], bands[band, 3]
+        _widen(lines[lowest:end], columns, before, False, wide)
+        for i in range(first, last):
+            _start_taps(columns.size, rows, lowest, i, dy, dx, starts)
+            sum_taps(wide.reshape(-1), starts, weights, line)
+            if smears:
+                _to_smeared_bytes(line, made[i])
+            else:
+                to_bytes(line, F32(1.0), F32(0.5), made[i])
+
+
+def _filtered(levels: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor, smears: bool):
+    channels, width = levels.shape[1], levels.shape[3]
+    plan, taps = _plan(levels, rows, columns, dy, channels), dy.shape[1]
+
+    def scratch() -> tuple:
+        return _room_for_used(taps), _room(plan, taps), np.empty(width * channels, F32)
+
+    return fill_pixels(levels, _correlate_bytes, dy, dx * channels, weights, plan, smears, scratch=scratch)
 
 
 @kernel
 def correlate_bytes(pixels: Tensor, *plan: Tensor) -> Tensor:
-    return _filtered(_correlate_wide_to_bytes, pixels, *plan, more=(F32(1.0),))
+    return _filtered(pixels, *plan, smears=False)
 
 
 @kernel
 def smear_bytes(levels: Tensor, *plan: Tensor) -> Tensor:
-    return _filtered(_smear_wide, levels, *plan)
+    return _filtered(levels, *plan, smears=True)
+
+
+@compiled
+def _correlate_byte_lines(image, steps, weights, zeros, plan, channels, used, room, between, line, out):
+    """What lies between the two directions, as units, stays in the cache."""
+    _, rows, columns, before = plan
+    wide, starts = room
+    steps, zeros, weights = _used(steps, zeros, weights, used)
+    lines, made, starts = image.reshape(len(image), -1), out.reshape(len(out), -1), starts[: steps.size]
+    _widen(lines, columns, before, True, wide)
+    for i in range(len(lines)):
+        for t in range(steps.size):
+            starts[t] = i * columns.size + channels * steps[t]
+        sum_taps(wide.reshape(-1), starts, weights, between[i])
+    for i in range(len(lines)):
+        _start_taps(lines.shape[1], rows, 0, i, steps, zeros, starts)
+        sum_taps(between.reshape(-1), starts, weights, line)
+        to_bytes(line, F32(255.0), F32(0.5), made[i])
 
 
 @kernel
 def correlate_byte_lines(pixels: Tensor, rows: Tensor, columns: Tensor, steps: Tensor, weights: Tensor) -> Tensor:
-    """Rows are taken as they lie in memory, channels side by side; what lies between the two stays in the cache."""
     channels, height, width = pixels.shape[1:]
-    count, down, still = width * channels, rows.numpy(), np.arange(height)
-    before, across = channels * _width_of_border(columns, width), _beside(columns, channels)
+    plan, taps = _plan(pixels, rows, columns, steps, channels), steps.shape[1]
 
-    def work(image, steps, weights, wide, between, line, out) -> None:
-        _widen(image.reshape(height, count), across, before, True, wide)
-        steps, weights = _used(steps, weights)
-        zero, starts = np.zeros_like(steps), np.empty(steps.size, INDEX)
-        _correlate_wide(wide.reshape(-1), across.size, still, zero, channels * steps, weights, starts, between)
-        taps = (down, steps, zero, weights, starts)
-        _correlate_wide_to_bytes(between.reshape(-1), count, *taps, F32(255.0), line, out.reshape(height, count))
+    def scratch() -> tuple:
+        between = np.empty((height, width * channels), F32)
+        wide = np.empty((height, plan[2].size), F32), np.empty(taps, INDEX)
+        return _room_for_used(taps), wide, between, between[0].copy()
 
-    def scratch() -> tuple[np.ndarray, ...]:
-        return tuple(np.empty(shape, F32) for shape in ((height, across.size), (height, count), count))
-
-    return fill_pixels(pixels, work, steps, weights, scratch=scratch)
+    arguments = (steps, weights, np.zeros(taps, np.int32), plan, channels)
+    return fill_pixels(pixels, _correlate_byte_lines, *arguments, scratch=scratch)
 
 
 @compiled

@@ -18,7 +18,7 @@ from numba.extending import intrinsic
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill_pixels
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, fill_pixels
 from scuff.kernels.reference.jpeg import butterflies, butterflies_back
 
 I16, I32 = np.int16, np.int32
@@ -232,26 +232,36 @@ def _quantisers(tables: Tensor) -> tuple[Tensor, ...]:
     return 4.0 * steps + 0.5, 1.0 / (8.0 * steps), steps.to(torch.int16)
 
 
+@compiled
+def _there_and_back(image, a, b, c, d, e, f, swapped, bias, y, full, colours, lines, v, out):
+    """From `y` on, arguments are scratch: luma, both chromas at full and at half size, three rows, and blocks."""
+    height, half = len(image), (len(image) + 1) // 2
+    tall, wide = y.shape
+    _part(image.reshape(height, -1), swapped, y, full[0], full[1])
+    for i in range(height, tall):
+        copy(y[height - 1], y[i])
+    for k in range(2):
+        chroma = colours[k]
+        _halve(full[k], bias, chroma[:half])
+        for i in range(half, len(chroma)):
+            copy(chroma[half - 1], chroma[i])
+    _through_blocks(y.reshape(-1), wide, a, b, c, v)
+    _through_blocks(colours.reshape(-1), wide // 2, d, e, f, v)
+    _join(y, colours[0], colours[1], swapped, lines[0], lines[1], lines[2], out.reshape(height, -1))
+
+
 @kernel
 def through_jpeg(pixels: Tensor, luma: Tensor, chroma: Tensor, swapped: bool = False) -> Tensor:
     height, width = pixels.shape[2:]
     tall, wide, half = -(-height // 8) * 8, -(-width // 16) * 16, (height + 1) // 2
     bias = np.arange(wide // 2, dtype=np.uint8) % 2 + 1  # the encoder's, of 2 x 2 means
 
-    def work(image, a, b, c, d, e, f, y, full, colours, lines, v, out) -> None:
-        _part(image.reshape(height, -1), swapped, y, *full)
-        for chroma, target in zip(full, colours, strict=True):
-            _halve(chroma, bias, target[:half])
-        y[height:], colours[:, half:] = y[height - 1], colours[:, half - 1 : half]
-        _through_blocks(y.reshape(-1), wide, a, b, c, v)
-        _through_blocks(colours.reshape(-1), wide // 2, d, e, f, v)
-        _join(y, *colours, swapped, *lines, out.reshape(height, -1))
-
     def scratch() -> tuple:
         shapes = (tall, wide), (2, height, wide), (2, -(-half // 8) * 8, wide // 2)
         planes = (np.empty(shape, np.uint8) for shape in shapes)
         samples = (width + 1) // 2
         lines = [np.empty(size, I16) for size in (samples + 2, 2 * samples, 2 * samples)]
-        return *planes, lines, np.zeros(64 * TOGETHER, I16)
+        return *planes, tuple(lines), np.zeros(64 * TOGETHER, I16)
 
-    return fill_pixels(pixels, work, *_quantisers(luma), *_quantisers(chroma), scratch=scratch)
+    plan = (*_quantisers(luma), *_quantisers(chroma), swapped, bias)
+    return fill_pixels(pixels, _there_and_back, *plan, scratch=scratch)

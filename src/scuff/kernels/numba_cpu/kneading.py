@@ -6,8 +6,6 @@ rows around it that it is read from, and no more room than for these.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import torch
 from torch import Tensor
@@ -45,9 +43,10 @@ def _knead(image, to, field, amount, made, between, read, pixels, moved, line, r
         part_line(line, rest, i, out)
 
 
-def _rows_read(low: float, high: float, height: int) -> Rows:
+@compiled
+def _rows_read(low, high, height):
     """Rows of a picture among which all reads between two coordinates find theirs, if its border mirrors them."""
-    first, stop = math.floor(low) - 1, math.ceil(high) + 3
+    first, stop = int(np.floor(low)) - 1, int(np.ceil(high)) + 3
     if first < 0:
         first, stop = 0, max(stop, 3 - first)
     if stop > height:
@@ -55,48 +54,61 @@ def _rows_read(low: float, high: float, height: int) -> Rows:
     return max(first, 0), stop
 
 
-def _bands(to: np.ndarray, shifts: np.ndarray, amount: float, width: int) -> list[tuple[Rows, Rows, Rows]]:
-    """`made`, `between` and `read` of `_knead`, band by band; `shifts` (H, W) move pixels down.
+@compiled
+def _rows_between(field, amount, made, height):
+    """Rows that are read by shifts down, `field` (H, W), of rows `made`."""
+    low = high = amount * field[made[0], 0]
+    for i in range(made[0], made[1]):
+        for j in range(INDEX(field.shape[1])):
+            shift = amount * field[i, j]
+            low, high = shift if shift < low else low, shift if shift > high else high
+    return _rows_read(F32(made[0]) + low, F32(made[1] - 1) + high, height)
 
-    A band is at least as high as a map makes of a level line, so that few rows are read twice.
+
+@compiled
+def _rows_mapped(to, between, height, width):
+    """Rows that a map reads for rows `between`: corners reach as far as anything."""
+    low, high = F32(np.inf), F32(-np.inf)
+    for i in (between[0], between[1] - 1):
+        for j in (0, width - 1):
+            corner = to[1, 0] * F32(j) + to[1, 1] * F32(i) + to[1, 2]
+            low, high = min(low, corner), max(high, corner)
+    return _rows_read(low, high, height)
+
+
+@compiled
+def _roomy(pixels, rows):
+    """Scratch for rows and, as reads beyond the last one count nothing but must find a number, a frame around them."""
+    tall = rows[1] - rows[0] + 3
+    return pixels if len(pixels) >= tall else np.zeros((tall, pixels.shape[1]), F32)
+
+
+@compiled
+def _knead_in_bands(image, to, field, amount, band, pixels, moved, line, rest, rows, columns, plan, out):
+    """Bands of `band` pixels, but at least as high as a map makes of a level line, so that few rows are read twice.
+
+    From `pixels` on, arguments are scratch.
     """
-    height, slant = len(shifts), abs(float(to[1, 0])) * width
-    tall = max(1, BAND // width, int(min(slant, height)))
-    if tall >= height:
-        return [((0, height),) * 3]
-    bands = []
-    for first in range(0, height, tall):
-        last = min(first + tall, height)
-        ends = [amount * float(end) for end in (shifts[first:last].min(), shifts[first:last].max())]
-        between = _rows_read(first + min(ends), last - 1 + max(ends), height)
-        corners = [to[1, 0] * j + to[1, 1] * i + to[1, 2] for i in (between[0], between[1] - 1) for j in (0, width - 1)]
-        bands.append(((first, last), between, _rows_read(float(min(corners)), float(max(corners)), height)))
-    return bands
+    channels, height, width = image.shape
+    tall = max(1, band // width, int(min(abs(to[1, 0]) * F32(width), F32(height))))
+    for top in range(0, height, tall):
+        made, between, read = (top, min(top + tall, height)), (0, height), (0, height)
+        if tall < height:
+            between = _rows_between(field[0], amount, made, height)
+            read = _rows_mapped(to, between, height, width)
+        pixels, moved = _roomy(pixels, read), _roomy(moved, between)
+        for first in range(0, channels, FOUR):
+            some, target = image[first : first + FOUR], out[first : first + FOUR]
+            _knead(some, to, field, amount, made, between, read, pixels, moved, line, rest, rows, columns, plan, target)
 
 
 @kernel
 def sample_kneaded(x: Tensor, maps: Tensor, field: Tensor, amount: float) -> Tensor:
-    width = x.shape[3]
-    out = torch.empty(x.shape)
-
-    def room(held: list[np.ndarray], rows: Rows) -> np.ndarray:
-        """For rows and, as reads beyond the last one count nothing but must find a number, a frame around them."""
-        tall = rows[1] - rows[0] + 3
-        if len(held[0]) < tall:
-            held[0] = np.zeros((tall, FOUR * (width + 3)), F32)
-        return held[0]
-
-    def work(image, to, field, pixels, moved, line, rest, rows, columns, plan, out) -> None:
-        for made, between, read in _bands(to, field[0], amount, width):
-            rooms = room(pixels, read), room(moved, between)
-            _knead(image, to, field, F32(amount), made, between, read, *rooms, line, rest, rows, columns, plan, out)
+    height, width = x.shape[2:]
 
     def scratch() -> tuple:
-        none = np.zeros((0, 0), F32)
+        whole = (min(height, max(1, BAND // width)) + 3, FOUR * (width + 3))
         plan = (*np.empty((2, width), I32), *np.empty((2, width), F32))
-        return [none], [none], np.empty(FOUR * width, F32), *np.empty((3, width), F32), plan
+        return np.zeros(whole, F32), np.zeros(whole, F32), np.empty(FOUR * width, F32), *np.empty((3, width), F32), plan
 
-    for first in range(0, x.shape[1], FOUR):
-        some = slice(first, first + FOUR)
-        fill(out[:, some], work, x[:, some], maps, field, scratch=scratch)
-    return out
+    return fill(torch.empty(x.shape), _knead_in_bands, x, maps, field, F32(amount), BAND, scratch=scratch)

@@ -92,22 +92,19 @@ def scale_saturation(x: Tensor, gain: float, shift: float) -> Tensor:
 
 
 @compiled
-def _blend_window(x, keep, texture, row, column, share, out):
+def _blend_window(x, which, corner, keep, textures, share, out):
+    texture, row, column = textures[which], INDEX(corner[0]), INDEX(corner[1])
     for c in range(INDEX(x.shape[0])):
         for i in range(INDEX(x.shape[1])):
             for j in range(INDEX(x.shape[2])):
-                out[c, i, j] = keep * x[c, i, j] + share * texture[c, INDEX(row) + i, INDEX(column) + j]
+                out[c, i, j] = keep * x[c, i, j] + share * texture[c, row + i, column + j]
 
 
 @kernel
 def blend_windows(x: Tensor, keep: float, table: Tensor, which: Tensor, corners: Tensor, share: float) -> Tensor:
     """Rows are read whole, an image while it is in the caches; a gather would look up every pixel."""
     textures = table.contiguous().numpy()
-
-    def blend(image: np.ndarray, texture: int, corner: np.ndarray, out: np.ndarray) -> None:
-        _blend_window(image, F32(keep), textures[texture], *corner, F32(share), out)
-
-    return fill(torch.empty(x.shape), blend, x, which, corners)
+    return fill(torch.empty(x.shape), _blend_window, x, which, corners, F32(keep), textures, F32(share))
 
 
 @compiled

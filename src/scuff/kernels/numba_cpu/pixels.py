@@ -10,20 +10,18 @@ from scuff.kernels.dispatch import kernel
 from scuff.kernels.numba_cpu.compiling import F32, INDEX, byte_to_unit, compiled, copy, fill, inlined
 from scuff.kernels.numba_cpu.rounding import to_bytes
 from scuff.kernels.reference.pixels import box_windows
-from scuff.kernels.threads import each_image, over_images
 
 
 @compiled
 def _bytes_to_unit(pixels, out):
-    for c in range(INDEX(out.shape[0])):
-        for i in range(INDEX(out.shape[1])):
-            for j in range(INDEX(out.shape[2])):
-                out[c, i, j] = byte_to_unit(pixels[c, i, j])
+    for k in range(INDEX(out.size)):
+        out[k] = byte_to_unit(pixels[k])
 
 
 @compiled
-def _colours_to_unit(pixels, red, green, blue):
+def _colours_to_unit(pixels, planes):
     """Three channels side by side, parted; several pixels at a time, as a table would not be."""
+    red, green, blue = planes[0], planes[1], planes[2]
     for j in range(INDEX(red.size)):
         k = INDEX(3) * j
         red[j] = byte_to_unit(pixels[k])
@@ -31,32 +29,26 @@ def _colours_to_unit(pixels, red, green, blue):
         blue[j] = byte_to_unit(pixels[k + INDEX(2)])
 
 
-def _colours(pixels: Tensor) -> np.ndarray | None:
+def _colours(pixels: Tensor) -> Tensor | None:
     """Pixels whose three channels lie side by side, as (N, 3 * H * W)."""
     beside = pixels.permute(0, 2, 3, 1)
-    return beside.flatten(1).numpy() if pixels.shape[1] == 3 and beside.is_contiguous() else None
+    return beside.flatten(1) if pixels.shape[1] == 3 and beside.is_contiguous() else None
 
 
 @kernel
 def bytes_to_unit(pixels: Tensor) -> Tensor:
-    out = torch.empty(pixels.shape, dtype=torch.float32)
-    source, target, colours = pixels.numpy(), out.numpy(), _colours(pixels)
-    planes = out.flatten(2).numpy()
-
-    def work(i: int) -> None:
-        if colours is None:
-            _bytes_to_unit(source[i], target[i])
-        else:
-            _colours_to_unit(colours[i], *planes[i])
-
-    each_image(work, len(pixels))
+    out, colours = torch.empty(pixels.shape, dtype=torch.float32), _colours(pixels)
+    if colours is None:
+        fill(out.flatten(1), _bytes_to_unit, pixels.flatten(1))
+    else:
+        fill(out.flatten(2), _colours_to_unit, colours)
     return out
 
 
 @compiled
-def _unit_to_colours(red, green, blue, shift, levels, out):
+def _unit_to_colours(planes, shift, levels, out):
     """`levels`, (3, some), is scratch: side by side, bytes are moved by sixteens."""
-    size, some = red.size, levels.shape[1]
+    red, green, blue, size, some = planes[0], planes[1], planes[2], planes.shape[1], levels.shape[1]
     for first in range(0, size, some):
         last = min(first + some, size)
         to_bytes(red[first:last], F32(255.0), shift, levels[0, : last - first])
@@ -74,14 +66,7 @@ def unit_to_bytes(batch: Tensor, out: Tensor, nearest: bool = False) -> Tensor:
         made = out if out.is_contiguous() else torch.empty(out.shape, dtype=torch.uint8)
         fill(made.flatten(1), to_bytes, batch.flatten(1), F32(255.0), shift)
         return out.copy_(made)  # of a tensor into itself, nothing is copied
-    planes = batch.contiguous().flatten(2).numpy()
-
-    def work(start: int, stop: int) -> None:
-        levels = np.empty((3, 1024), np.uint8)
-        for i in range(start, stop):
-            _unit_to_colours(*planes[i], shift, levels, colours[i])
-
-    over_images(work, len(out))
+    fill(colours, _unit_to_colours, batch.flatten(2), shift, scratch=lambda: (np.empty((3, 1024), np.uint8),))
     return out
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,16 +19,9 @@ from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, fill, 
 from scuff.kernels.numba_cpu.functions import exponential, logarithm
 from scuff.kernels.numba_cpu.words import U32, U64, fill_words, one_philox
 from scuff.kernels.reference.random import stretched
-from scuff.kernels.threads import over_images
 
 I32 = np.int32
-BUFFER, LONGEST = 1 << 13, 1 << 16  # words: of short rows together, and of a part of a long one
-
-
-@compiled
-def _fill_rows(rows, first, stream, halves):
-    for i in range(len(rows)):
-        fill_words(rows[i], first, stream, halves[i, 0], halves[i, 1])
+LONGEST = 1 << 16  # words of a row that are made at a time
 
 
 @compiled
@@ -76,58 +70,54 @@ def _turn(v):
     return sine, cosine
 
 
-@compiled
-def _map_uniform(source, out, factor, offset):
-    for i in range(len(out)):
-        for e in range(out.shape[1]):
-            out[i, e] = _unit(source[i, e]) * factor + offset
+@inlined
+def _words_from(first, key, stream, buffer, count):
+    """Words of a row of `count`, from place `first` on: as many as the buffer holds."""
+    words = buffer[: min(buffer.size, count - first)]
+    fill_words(words, first // 4, stream, U32(U64(key) & U64(0xFFFFFFFF)), U32(U64(key) >> U64(32)))
+    return words
 
 
 @compiled
-def _map_normal(source, out):
-    for pair in range(out.size // 2):
-        radius = np.sqrt(F32(-2.0) * _log(_unit(source[2 * pair])))
-        sine, cosine = _turn(_unit(source[2 * pair + 1]))
-        out[2 * pair] = radius * cosine
-        out[2 * pair + 1] = radius * sine
+def _words(key, stream, buffer, out):
+    for first in range(0, out.size, buffer.size):
+        part, words = out[first:], _words_from(first, key, stream, buffer, out.size)
+        for e in range(words.size):
+            part[e] = words[e]
 
 
 @compiled
-def _map_normal_rows(source, out):
-    """Row by row, so that a value never depends on where its row is: the last of many are computed otherwise."""
-    for i in range(len(out)):
-        _map_normal(source[i], out[i])
+def _uniform(key, stream, factor, offset, buffer, out):
+    for first in range(0, out.size, buffer.size):
+        part, words = out[first:], _words_from(first, key, stream, buffer, out.size)
+        for e in range(words.size):
+            part[e] = _unit(words[e]) * factor + offset
 
 
 @compiled
-def _map_integers(source, out, low, span):
-    for i in range(len(out)):
-        for e in range(out.shape[1]):
-            out[i, e] = I32(low + I32(U64(source[i, e]) * span >> U64(32)))
+def _normal(key, stream, buffer, out):
+    for first in range(0, out.size, buffer.size):
+        part, words = out[first:], _words_from(first, key, stream, buffer, out.size)
+        for pair in range(words.size // 2):
+            radius = np.sqrt(F32(-2.0) * _log(_unit(words[2 * pair])))
+            sine, cosine = _turn(_unit(words[2 * pair + 1]))
+            part[2 * pair] = radius * cosine
+            part[2 * pair + 1] = radius * sine
 
 
-def _halves(keys: Tensor) -> np.ndarray:
-    """The two halves of every key, the lower one first: (N, 2)."""
-    whole = keys.numpy().astype(U64)
-    return np.stack((whole.astype(U32), (whole >> U64(32)).astype(U32)), axis=1)
+@compiled
+def _integers(key, stream, low, span, buffer, out):
+    for first in range(0, out.size, buffer.size):
+        part, words = out[first:], _words_from(first, key, stream, buffer, out.size)
+        for e in range(words.size):
+            part[e] = I32(low + I32(U64(words[e]) * span >> U64(32)))
 
 
-def _generate(keys: Tensor, stream: int, count: int, out: np.ndarray, mapping: Callable) -> Tensor:
-    """A few rows, or a part of one, at a time: fill words, then `mapping(words, values)`. The buffer stays in cache."""
-    halves = _halves(keys)
-    step, across = max(1, BUFFER // max(1, count)), max(1, min(LONGEST, count))
-
-    def work(start: int, stop: int) -> None:
-        buffer = np.empty(step * across, U32)
-        for first in range(start, stop, step):
-            for left in range(0, count, across):
-                part = out[first : min(first + step, stop), left : left + across]
-                filled = buffer[: part.size].reshape(part.shape)
-                _fill_rows(filled, left // 4, U32(stream), halves[first : first + len(part)])
-                mapping(filled, part)
-
-    over_images(work, len(keys))
-    return torch.from_numpy(out)
+def _drawn(loop: Callable, keys: Tensor, stream: int, count: int, dtype: torch.dtype, *numbers: Any) -> Tensor:
+    """A row of `count` for every key, by way of words that stay in the cache."""
+    buffer = max(1, min(LONGEST, count))
+    out = torch.empty(len(keys), count, dtype=dtype)
+    return fill(out, loop, keys, U32(stream), *numbers, scratch=lambda: (np.empty(buffer, U32),))
 
 
 @kernel
@@ -139,29 +129,23 @@ def derive_keys(ids: Tensor, cell: int) -> Tensor:
 
 @kernel
 def words(keys: Tensor, stream: int, count: int) -> Tensor:
-    out = np.empty((len(keys), count), np.int64)
-    return _generate(keys, stream, count, out, lambda filled, rows: np.copyto(rows, filled))
+    return _drawn(_words, keys, stream, count, torch.int64)
 
 
 @kernel
 def uniform(keys: Tensor, stream: int, count: int, low: float = 0.0, high: float = 1.0) -> Tensor:
-    out = np.empty((len(keys), count), F32)
-    factor, offset = F32(high - low), F32(low)
-    return _generate(keys, stream, count, out, lambda filled, rows: _map_uniform(filled, rows, factor, offset))
+    return _drawn(_uniform, keys, stream, count, torch.float32, F32(high - low), F32(low))
 
 
 @kernel
 def normal(keys: Tensor, stream: int, count: int, mean: float = 0.0, std: float = 1.0) -> Tensor:
     even = count + count % 2  # Box-Muller makes pairs
-    out = np.empty((len(keys), even), F32)
-    return stretched(_generate(keys, stream, even, out, _map_normal_rows)[:, :count], std, mean)
+    return stretched(_drawn(_normal, keys, stream, even, torch.float32)[:, :count], std, mean)
 
 
 @kernel
 def integers(keys: Tensor, stream: int, count: int, low: int, high: int) -> Tensor:
-    out = np.empty((len(keys), count), I32)
-    first, span = I32(low), U64(high - low + 1)
-    return _generate(keys, stream, count, out, lambda filled, rows: _map_integers(filled, rows, first, span))
+    return _drawn(_integers, keys, stream, count, torch.int32, I32(low), U64(high - low + 1))
 
 
 _series = inlined(portable.stirling_series)

@@ -118,9 +118,10 @@ def remap(pixels: Tensor, rows: Tensor, columns: Tensor, border: str) -> Tensor:
 
 
 @compiled
-def _project(pixels, matrix, rows, columns, border, at_y, at_x, words, ys, xs, place, out):
+def _project(pixels, matrix, extent, border, at_y, at_x, words, ys, xs, place, out):
     """`at_y` and `at_x` are scratch for one row's coordinates."""
     _to_words(pixels, words)
+    rows, columns = min(extent[0], out.shape[0]), min(extent[1], out.shape[1])
     flat, lines, (height, width, channels) = words.reshape(-1), out.reshape(len(out), -1), pixels.shape
     lines[rows:] = 0
     ys, xs, place = ys[:columns], xs[:columns], place[:columns]
@@ -138,27 +139,24 @@ def _project(pixels, matrix, rows, columns, border, at_y, at_x, words, ys, xs, p
 
 @kernel
 def project(pixels: Tensor, matrix: Tensor, extent: Tensor, height: int, width: int, border: str) -> Tensor:
-    number = np.int32(BORDERS[border])
-
-    def work(image, matrix, used, *rest) -> None:
-        _project(image, matrix, min(int(used[0]), height), min(int(used[1]), width), number, *rest)
-
     def scratch() -> tuple:
         return np.empty(width, F32), np.empty(width, F32), *_scratch(pixels, width)
 
-    return fill_pixels(pixels, work, matrix, extent, size=(height, width), scratch=scratch)
+    plan = matrix, extent, np.int32(BORDERS[border])
+    return fill_pixels(pixels, _project, *plan, size=(height, width), scratch=scratch)
 
 
 @compiled
-def _take_grey(pixels, place, out):
+def _take_grey(image, places, made):
+    pixels, place, out = image.reshape(-1), places.reshape(-1), made.reshape(-1)
     for k in range(place.size):
         out[k] = 0 if place[k] < 0 else pixels[place[k]]
 
 
 @compiled
-def _take_colour(pixels, place, out):
+def _take_colour(image, places, made):
     """A pixel's three bytes written out: three times as fast as a loop over channels."""
-    k = INDEX(0)
+    pixels, place, out, k = image.reshape(-1), places.reshape(-1), made.reshape(-1), INDEX(0)
     for p in range(place.size):
         if place[p] < 0:
             out[k], out[k + ONE], out[k + TWO] = 0, 0, 0
@@ -171,17 +169,13 @@ def _take_colour(pixels, place, out):
 @kernel
 def take_pixels(pixels: Tensor, place: Tensor) -> Tensor:
     take = _take_grey if pixels.shape[1] == 1 else _take_colour
-
-    def work(image, place, out) -> None:
-        take(image.reshape(-1), place.reshape(-1), out.reshape(-1))
-
-    return fill_pixels(pixels, work, place, size=place.shape[1:])
+    return fill_pixels(pixels, take, place, size=place.shape[1:])
 
 
 @compiled
-def _move_tiles(pixels, givers, tops, lefts, out):
-    """`pixels` and `out` are (H, W * C), and `lefts` count values."""
-    across = lefts.size - 1
+def _move_tiles(image, givers, tops, lefts, made):
+    """`lefts` count values, of which a pixel has as many as channels."""
+    pixels, out, across = image.reshape(len(image), -1), made.reshape(len(made), -1), lefts.size - 1
     for tile in range(givers.size):
         i, j, other = tile // across, tile % across, givers[tile]
         top, left, up, begin = tops[i], lefts[j], tops[other // across], lefts[other % across]
@@ -194,13 +188,7 @@ def _move_tiles(pixels, givers, tops, lefts, out):
 
 @kernel
 def move_tiles(pixels: Tensor, givers: Tensor, tops: tuple[int, ...], lefts: tuple[int, ...]) -> Tensor:
-    channels, height, width = pixels.shape[1:]
-    edges, shape = (np.array(tops), channels * np.array(lefts)), (height, width * channels)
-
-    def work(image, givers, out) -> None:
-        _move_tiles(image.reshape(shape), givers, *edges, out.reshape(shape))
-
-    return fill_pixels(pixels, work, givers)
+    return fill_pixels(pixels, _move_tiles, givers, np.array(tops), pixels.shape[1] * np.array(lefts))
 
 
 @compiled
@@ -240,13 +228,13 @@ def _spread(line, columns, channels, lefts, rights):
 
 
 @compiled
-def _mix_byte_windows(sources, rows, row_weights, columns, weights, units, line, lefts, rights, targets):
-    """Of (H, W * C). Rows that repeat are copied whole, and rows in use are held as units.
+def _mix_byte_windows(image, rows, row_weights, columns, weights, units, line, lefts, rights, out):
+    """Rows that repeat are copied whole, and rows in use are held as units.
 
     `weights` (2, W * C) are those of `lefts` and `rights`. The others are scratch; what is used of `line` ends with its
     last pixel once more.
     """
-    height, channels = len(sources), line.size - sources.shape[1]
+    sources, targets, (height, _, channels) = image.reshape(len(image), -1), out.reshape(len(out), -1), image.shape
     used = min((columns.max() + 2) * channels, sources.shape[1])
     held = np.array([-1, -1])
     for i in range(len(rows)):
@@ -279,17 +267,12 @@ def _mix_byte_windows(sources, rows, row_weights, columns, weights, units, line,
 def mix_byte_windows(
     pixels: Tensor, rows: Tensor, row_weights: Tensor, columns: Tensor, column_weights: Tensor
 ) -> Tensor:
-    channels, height, width = pixels.shape[1:]
-    size = (rows.shape[1], columns.shape[1])
+    channels, width, size = pixels.shape[1], pixels.shape[3], (rows.shape[1], columns.shape[1])
     weights = column_weights.mT.repeat_interleave(channels, 2)
-
-    def work(image, rows, row_weights, columns, weights, units, line, lefts, rights, out) -> None:
-        sources, targets = image.reshape(height, -1), out.reshape(size[0], -1)
-        _mix_byte_windows(sources, rows, row_weights, columns, weights, units, line, lefts, rights, targets)
 
     def scratch() -> tuple:
         shapes = (2, width * channels), (width + 1) * channels, size[1] * channels, size[1] * channels
         return tuple(np.empty(shape, F32) for shape in shapes)
 
     plan = (rows, row_weights, columns.clamp(max=width - 1), weights)
-    return fill_pixels(pixels, work, *plan, size=size, scratch=scratch)
+    return fill_pixels(pixels, _mix_byte_windows, *plan, size=size, scratch=scratch)

@@ -144,16 +144,17 @@ def part_line(line, rest, i, out):
 
 @compiled
 def _sample(image, rows, columns, edge, black, pixels, line, rest, tops, lefts, down, across, out):
-    """Up to four channels; from `pixels` on, arguments are scratch."""
-    to_quads(image, pixels)
+    """Four channels at a time; from `pixels` on, arguments are scratch."""
     flat, sides = pixels.reshape(-1), image.shape[1:]
-    for i in range(rows.shape[0]):
-        read_line(flat, 0, rows[i], columns[i], sides, edge, black, tops, lefts, down, across, line)
-        part_line(line, rest, i, out)
+    for first in range(0, len(image), FOUR):
+        to_quads(image[first : first + FOUR], pixels)
+        for i in range(rows.shape[0]):
+            read_line(flat, 0, rows[i], columns[i], sides, edge, black, tops, lefts, down, across, line)
+            part_line(line, rest, i, out[first : first + FOUR])
 
 
-def _sampled(x: Tensor, border: str, size: torch.Size, work: Callable, *places: Any, more: int = 0) -> Tensor:
-    """`work(image, *places, ..., out)` for every image, up to four channels at a time.
+def _sampled(x: Tensor, border: str, size: torch.Size, loop: Callable, *places: Any, more: int = 0) -> Tensor:
+    """`loop(image, *places, ..., out)` for every image.
 
     Between are `more` scratch arrays of the result's size and the arguments of `_sample` from `edge` on.
     """
@@ -166,10 +167,7 @@ def _sampled(x: Tensor, border: str, size: torch.Size, work: Callable, *places: 
         plan = (*np.empty((2, wide), I32), *np.empty((2, wide), F32))
         return *np.empty((more, *size), F32), edge, black, pixels, line, np.empty(wide, F32), *plan
 
-    for first in range(0, x.shape[1], FOUR):
-        some = slice(first, first + FOUR)
-        fill(out[:, some], work, x[:, some], *places, scratch=scratch)
-    return out
+    return fill(out, loop, x, *places, scratch=scratch)
 
 
 @kernel
@@ -178,17 +176,15 @@ def sample_bilinear(x: Tensor, rows: Tensor, columns: Tensor, border: str) -> Te
 
 
 @compiled
-def _displace(field, amount, rows, columns):
+def _displace(image, field, amount, rows, columns, edge, black, pixels, line, rest, tops, lefts, down, across, out):
+    """From `pixels` on, arguments are scratch, and so are `rows` and `columns`."""
     for i in range(INDEX(rows.shape[0])):
         for j in range(INDEX(rows.shape[1])):
             rows[i, j] = F32(i) + amount * field[0, i, j]
             columns[i, j] = F32(j) + amount * field[1, i, j]
+    _sample(image, rows, columns, edge, black, pixels, line, rest, tops, lefts, down, across, out)
 
 
 @kernel
 def sample_displaced(x: Tensor, field: Tensor, amount: float, border: str) -> Tensor:
-    def work(image, field, amount, rows, columns, *others) -> None:
-        _displace(field, amount, rows, columns)
-        _sample(image, rows, columns, *others)
-
-    return _sampled(x, border, x.shape[-2:], work, field, F32(amount), more=2)
+    return _sampled(x, border, x.shape[-2:], _displace, field, F32(amount), more=2)

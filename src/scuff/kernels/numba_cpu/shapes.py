@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, compiled, fill, fill_pixels
+from scuff.kernels.numba_cpu.compiling import F32, compiled, copy, fill, fill_pixels
 from scuff.kernels.reference.shapes import DIAGONAL, KNIGHT
 
 
@@ -53,14 +53,18 @@ def count_discs(rows: Tensor, columns: Tensor, radii: Tensor, height: int, width
 
 
 @compiled
-def _paint_grey(page, colours, out):
+def _paint_grey(image, pages, colours, made):
+    page, out = pages.reshape(-1), made.reshape(-1)
+    copy(image.reshape(-1), out)
     for k in range(page.size):
         if page[k] > 0:
             out[k] = colours[page[k] - 1, 0]
 
 
 @compiled
-def _paint_colour(page, colours, out):
+def _paint_colour(image, pages, colours, made):
+    page, out = pages.reshape(-1), made.reshape(-1)
+    copy(image.reshape(-1), out)
     for k in range(page.size):
         if page[k] > 0:
             colour = colours[page[k] - 1]
@@ -69,13 +73,7 @@ def _paint_colour(page, colours, out):
 
 @kernel
 def paint(pixels: Tensor, page: Tensor, colours: Tensor) -> Tensor:
-    brush = _paint_grey if pixels.shape[1] == 1 else _paint_colour
-
-    def work(image, page, colours, out) -> None:
-        out[:] = image
-        brush(page.reshape(-1), colours, out.reshape(-1))
-
-    return fill_pixels(pixels, work, page, colours)
+    return fill_pixels(pixels, _paint_grey if pixels.shape[1] == 1 else _paint_colour, page, colours)
 
 
 @compiled
@@ -112,14 +110,16 @@ def _fill_polygon(corners, inside, out):
                     out[i, j] = True
 
 
+@compiled
+def _fill_polygons(polygons, count, inside, out):
+    for p in range(count):
+        _fill_polygon(polygons[p], inside, out)
+
+
 @kernel
 def fill_polygons(corners: Tensor, count: Tensor, height: int, width: int) -> Tensor:
-    def work(polygons, count, inside, out) -> None:
-        for p in range(count):
-            _fill_polygon(polygons[p], inside, out)
-
     out = torch.zeros(len(corners), height, width, dtype=torch.bool)
-    return fill(out, work, corners, count, scratch=lambda: (np.empty(width, np.bool_),))
+    return fill(out, _fill_polygons, corners, count, scratch=lambda: (np.empty(width, np.bool_),))
 
 
 @compiled

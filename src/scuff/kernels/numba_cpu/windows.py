@@ -33,14 +33,14 @@ def _running_totals(values, channels, totals):
 
 
 @compiled
-def _box_mean(pixels, size, rows, columns, reach, channels, wide, along, out):
+def _box_mean(image, size, rows, columns, reach, wide, along, made):
     """Sums over the window's rows, for a whole row of values, slide down; sums along them are differences of totals.
 
-    `pixels` and `out` are (H, W * C). `rows` and `columns` are the image's indices with `reach` mirrored ones on either
-    side; a window begins size // 2 before its pixel. `wide`, with the mirrored ends, and `along` are scratch.
+    `rows` and `columns` are the image's indices with `reach` mirrored ones on either side; a window begins size // 2
+    before its pixel. `wide`, with the mirrored ends, and `along` are scratch.
     """
-    height, count = pixels.shape
-    width, ends = count // channels, reach * channels
+    (height, width, channels), pixels, out = image.shape, image.reshape(len(image), -1), made.reshape(len(made), -1)
+    count, ends = width * channels, reach * channels
     first, begin, step = reach - size // 2, (reach - size // 2) * channels, size * channels
     # sums are whole, so a quarter more never lifts one over the next boundary, and makes up for the division's rounding
     half, inverse = F32(size * size / 2 + 0.25), F32(1.0 / (size * size))
@@ -71,14 +71,10 @@ def box_mean(pixels: Tensor, size: Tensor, largest: int) -> Tensor:
     reach = largest // 2
     rows, columns = (fold(torch.arange(-reach, n + reach), n, "mirror").numpy() for n in (height, width))
 
-    def work(image, size, wide, along, out) -> None:
-        shape = (height, width * channels)
-        _box_mean(image.reshape(shape), size, rows, columns, reach, channels, wide, along, out.reshape(shape))
-
     def scratch() -> tuple[np.ndarray, ...]:
         return tuple(np.empty((width + 2 * reach + more) * channels, np.int32) for more in (0, 1))
 
-    return fill_pixels(pixels, work, size.long(), scratch=scratch)
+    return fill_pixels(pixels, _box_mean, size.long(), rows, columns, reach, scratch=scratch)
 
 
 @compiled

@@ -69,6 +69,14 @@ def _mean_zoom(planes, rows, row_shares, columns, column_shares, last, pixels, l
                 target[j] = total[LANES * j + n] / F32(len(rows) + 2)
 
 
+@compiled
+def _mean_zooms(planes, rows, row_shares, columns, column_shares, last, pixels, line, total, out, start, stop):
+    """Of planes `start` to `stop`, a few at a time."""
+    for k in range(start, stop, LANES):
+        some, made = planes[k : min(k + LANES, stop)], out[k : min(k + LANES, stop)]
+        _mean_zoom(some, rows, row_shares, columns, column_shares, last, pixels, line, total, made)
+
+
 def _rows_in_use(rows: np.ndarray) -> tuple[np.ndarray, int]:
     """The last row that must be there when each row is made, and how many are in use at once, at most.
 
@@ -92,9 +100,8 @@ def mean_zoom(x: Tensor, rows: Tensor, row_shares: Tensor, columns: Tensor, colu
     def work(start: int, stop: int) -> None:
         pixels = np.zeros((room, LANES * width), F32)
         line, total = np.empty(LANES * (width + 1), F32), np.empty(LANES * width, F32)
-        for first in range(LANES * start, min(LANES * stop, len(planes)), LANES):
-            some = slice(first, first + LANES)
-            _mean_zoom(planes[some], *plans, last, pixels, line, total, target[some])
+        end = min(LANES * stop, len(planes))
+        _mean_zooms(planes, *plans, last, pixels, line, total, target, LANES * start, end)
 
     over_images(work, -(-len(planes) // LANES))
     return out
