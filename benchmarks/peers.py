@@ -28,7 +28,10 @@ def imagecorruptions() -> Peer:
     import cv2
     import skimage.filters
 
-    root = Path(importlib.util.find_spec("imagecorruptions").origin).parent
+    found = importlib.util.find_spec("imagecorruptions")
+    if found is None:
+        raise ImportError("imagecorruptions is not installed")
+    root = Path(found.origin).parent
     stand_in = types.ModuleType("pkg_resources")
     stand_in.resource_filename = lambda package, name: str(root / name)
     sys.modules["pkg_resources"] = stand_in

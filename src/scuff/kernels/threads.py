@@ -68,13 +68,3 @@ def over_images(work: Callable[[int, int], None], count: int) -> None:
         return
     edges = [count * t // threads for t in range(threads + 1)]
     over_pieces(lambda piece: work(piece.start, piece.stop), [slice(a, b) for a, b in pairwise(edges)], threads)
-
-
-def each_image(work: Callable[[int], object], count: int) -> None:
-    """Call `work(i)` for every i in range(count)."""
-
-    def several(start: int, stop: int) -> None:
-        for i in range(start, stop):
-            work(i)
-
-    over_images(several, count)

@@ -10,7 +10,7 @@ import numpy as np
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, fill_pixels, inlined
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, fill_pixels, inlined, values_of
 from scuff.kernels.numba_cpu.hues import ends
 
 I32 = np.int32
@@ -138,29 +138,29 @@ def _map_pillow_hsv(pixels, tables, out):
 def _map_hsv(image, tables, is_active, parts, out):
     """`parts` are scratch for the components."""
     if is_active:
-        _to_hsv(image.reshape(-1), parts[0], parts[1], parts[2])
+        _to_hsv(values_of(image), parts[0], parts[1], parts[2])
         _through_tables(parts, tables)
-        _from_hsv(parts[0], parts[1], parts[2], out.reshape(-1))
+        _from_hsv(parts[0], parts[1], parts[2], values_of(out))
     else:
-        copy(image.reshape(-1), out.reshape(-1))
+        copy(values_of(image), values_of(out))
 
 
 @compiled
 def _map_hls(image, tables, is_active, parts, out):
     if is_active:
-        _to_hls(image.reshape(-1), parts[0], parts[1], parts[2])
+        _to_hls(values_of(image), parts[0], parts[1], parts[2])
         _through_tables(parts, tables)
-        _from_hls(parts[0], parts[1], parts[2], out.reshape(-1))
+        _from_hls(parts[0], parts[1], parts[2], values_of(out))
     else:
-        copy(image.reshape(-1), out.reshape(-1))
+        copy(values_of(image), values_of(out))
 
 
 @compiled
 def _map_pillow(image, tables, is_active, parts, out):
     if is_active:
-        _map_pillow_hsv(image.reshape(-1), tables, out.reshape(-1))
+        _map_pillow_hsv(values_of(image), tables, values_of(out))
     else:
-        copy(image.reshape(-1), out.reshape(-1))
+        copy(values_of(image), values_of(out))
 
 
 @kernel

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, fill, fill_pixels, fma, inlined
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, fill, fill_pixels, fma, inlined, values_of
 from scuff.kernels.threads import over_images
 
 U64, BYTE = np.uint64, np.uint64(255)
@@ -121,7 +121,7 @@ def _level(v):
 
 @compiled
 def _mix_grey(image, share, made):
-    pixels, out = image.reshape(-1), made.reshape(-1)
+    pixels, out = values_of(image), values_of(made)
     if share == F32(0.0):
         copy(pixels, out)
         return
@@ -150,7 +150,7 @@ def _mixed(red, green, blue, a, b, c):
 
 @compiled
 def _mix_channels(image, mixture, made):
-    pixels, out = image.reshape(-1), made.reshape(-1)
+    pixels, out = values_of(image), values_of(made)
     a, b, c, d, e, f, g, h, m = mixture.ravel()
     for j in range(INDEX(pixels.size // 3)):
         k = INDEX(3) * j

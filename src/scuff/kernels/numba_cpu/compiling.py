@@ -7,19 +7,23 @@ itself. So what a loop computes follows from its text alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, reduce
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 import torch
 from numba import njit, types
-from numba.extending import intrinsic, overload
+from numba.core import cgutils
+from numba.core.errors import TypingError
+from numba.core.imputils import impl_ret_borrowed
+from numba.extending import intrinsic
+from numba.np.arrayobj import populate_array
 from torch import Tensor
 
 from scuff.kernels.threads import over_images
 
-OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 F32 = np.float32
 INDEX = np.uintp  # an unsigned index spares the compiler the question whether it counts from the end
 
@@ -59,6 +63,36 @@ def fma(typing_context, a, b, c):
     return types.float32(types.float32, types.float32, types.float32), generate
 
 
+def _in_other_axes(kept: int) -> Callable:
+    """The function that sees an array with its first axes kept, as many as `kept`, and all others as one.
+
+    Numba's own `reshape` can fail, and takes a quarter of a second to compile; this takes nothing.
+    """
+
+    @intrinsic
+    def seen(typing_context, array):
+        if array.layout != "C":
+            raise TypingError(f"the values of {array} do not lie side by side")
+        result = types.Array(array.dtype, kept + 1, "C", readonly=not array.mutable)
+
+        def generate(context, builder, signature, arguments):
+            source = context.make_array(array)(context, builder, arguments[0])
+            target = context.make_array(result)(context, builder)
+            sides, steps = (cgutils.unpack_tuple(builder, each, array.ndim) for each in (source.shape, source.strides))
+            last = reduce(builder.mul, sides[kept:])
+            shape, strides = ([*each[:kept], end] for each, end in ((sides, last), (steps, source.itemsize)))
+            packed = (cgutils.pack_array(builder, each) for each in (shape, strides))
+            populate_array(target, source.data, *packed, source.itemsize, source.meminfo, source.parent)
+            return impl_ret_borrowed(context, builder, result, target._getvalue())
+
+        return result(array), generate
+
+    return seen
+
+
+values_of, lines_of = _in_other_axes(0), _in_other_axes(1)
+
+
 INVERSE = F32(1 / 255)
 REST = F32(1 / 255 - float(INVERSE))
 
@@ -78,55 +112,31 @@ def fill(out: Tensor, loop: Callable, *arguments: Any, scratch: Callable[[], tup
     Images go through a compiled loop as well. From one call of Python to the next, threads would wait for each other's
     turn with the GIL: two of them took longer than one for images of 32 pixels.
     """
-    given = [x.contiguous().numpy() if isinstance(x, Tensor) else (x,) for x in arguments]
-    whole, target = _over_rows(loop), out.numpy()
-    over_images(lambda start, stop: whole(start, stop, *given, *zip(scratch()), target), len(out))
+    whole = _over_rows(loop, tuple(isinstance(x, Tensor) for x in arguments))
+    given = [x.contiguous().numpy() if isinstance(x, Tensor) else x for x in arguments]
+    target = out.numpy()
+    over_images(lambda start, stop: whole(start, stop, *given, *scratch(), target), len(out))
     return out
 
 
-def _for_each_row(start, stop, *given):
-    for place in range(start, stop):
-        loop(*row_of_each(given, place))  # type: ignore[name-defined]  # noqa: F821
-
-
 @cache
-def _over_rows(loop: Any) -> Callable:
-    """`loop` for rows `start` to `stop` of what it is given, as compiled code that is kept beside that of `loop`.
+def _over_rows(loop: Any, have_rows: tuple[bool, ...]) -> Callable:
+    """`loop` for rows `start` to `stop`: of the arguments that have rows, and of the last one, which is the result.
 
-    Numba looks for what is kept by the place and the bytes of a function, and by what it encloses, which for another
-    compiled function differs from process to process. So each loop gets a function of its own, which finds the loop as
-    a global name, and has a name and a place in the loop's file.
+    The loop becomes a part of what is compiled. Numba looks for what it has kept by the place and the bytes of a
+    function, and by what it encloses, which for another function differs from process to process. So each loop gets a
+    function of its own, which finds it as a global name, and has a name and a place in its file.
     """
     plain = loop.py_func
-    name, lines = f"{plain.__name__}_over_rows", plain.__code__
-    code = _for_each_row.__code__.replace(
-        co_name=name, co_qualname=name, co_filename=lines.co_filename, co_firstlineno=lines.co_firstlineno
-    )
-    function = FunctionType(code, {"loop": loop, "row_of_each": row_of_each, "__name__": plain.__module__}, name)
-    return compiled(function)
-
-
-def row_of(values: Any, place: int) -> Any:
-    """A row of an array, or its only one; of a tuple what is in it."""
-
-
-@overload(row_of)
-def _row_of(values, place):
-    if isinstance(values, types.BaseTuple):
-        return lambda values, place: values[0]
-    return lambda values, place: values[place if len(values) > 1 else 0]
-
-
-def row_of_each(given: tuple, place: int) -> tuple:
-    """`row_of` for each of a tuple, which may be of different types: so it is written out, as long as the tuple is."""
-
-
-@overload(row_of_each)
-def _row_of_each(given, place):
-    rows = "".join(f"row_of(given[{k}], place)," for k in range(len(given)))
-    written: dict[str, Any] = {"row_of": row_of}
-    exec(f"def rows(given, place): return ({rows})", written)
-    return written["rows"]
+    count = plain.__code__.co_argcount
+    rows = [*have_rows, *[False] * (count - 1 - len(have_rows)), True]
+    taken = [f"a{k}[row if len(a{k}) > 1 else 0]" if has_rows else f"a{k}" for k, has_rows in enumerate(rows)]
+    given = "".join(f", a{k}" for k in range(count))
+    text = f"def over_rows(start, stop{given}):\n for row in range(start, stop):\n  loop({', '.join(taken)})"
+    place = {"co_filename": plain.__code__.co_filename, "co_firstlineno": plain.__code__.co_firstlineno}
+    name = f"{plain.__name__}_over_rows"
+    code = compile(text, name, "exec").co_consts[0].replace(co_name=name, co_qualname=name, **place)
+    return compiled(FunctionType(code, {"loop": inlined(plain), "__name__": plain.__module__}, name))
 
 
 def fill_pixels(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -10,7 +9,18 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, byte_to_unit, compiled, fill, fill_pixels, inlined, per_plane
+from scuff.kernels.numba_cpu.compiling import (
+    F32,
+    INDEX,
+    byte_to_unit,
+    compiled,
+    fill,
+    fill_pixels,
+    inlined,
+    lines_of,
+    per_plane,
+    values_of,
+)
 from scuff.kernels.numba_cpu.rounding import to_bytes
 from scuff.kernels.numba_cpu.taps import sum_taps, sum_taps_of_two, taps_of_two
 
@@ -22,7 +32,7 @@ def _start_taps(across, rows, lowest, i, dy, dx, starts):
         starts[t] = (rows[i + dy[t]] - lowest) * across + dx[t]
 
 
-@compiled
+@inlined
 def _widen(lines, columns, before, as_units, wide):
     """Lines with their border columns, as floats; border rows need no copy, `rows` points to them.
 
@@ -85,70 +95,81 @@ def _room(plan: Plan, taps: int) -> tuple[np.ndarray, np.ndarray]:
     return np.empty((tall, plan[2].size), F32), np.empty(taps, INDEX)
 
 
+@inlined
+def _lines(plane, bands, band, columns, before, wide):
+    """The lines that a band reads, flat: `wide`, if they need a border."""
+    lines = plane[bands[band, 2] : bands[band, 3]]
+    if columns.size > plane.shape[1]:
+        _widen(lines, columns, before, False, wide)
+        return values_of(wide)
+    return values_of(lines)
+
+
 @compiled
-def _correlate(plane, dy, dx, weights, next_weights, plan, room, out):
-    """With `next_weights`, two rows are made at a time, which share what they read; the last two end with the band."""
-    bands, rows, columns, before = plan
-    wide, starts = room
-    across = columns.size
+def _correlate(plane, dy, dx, weights, plan, room, out):
+    (bands, rows, columns, before), (wide, starts) = plan, room
     for band in range(len(bands)):
-        first, last, lowest, end = bands[band, 0], bands[band, 1], bands[band, 2], bands[band, 3]
-        flat = plane[lowest:end].reshape(-1)
-        if across > plane.shape[1]:
-            _widen(plane[lowest:end], columns, before, False, wide)
-            flat = wide.reshape(-1)
-        if next_weights.size:
-            for k in range(first, last, 2):
-                i = min(k, last - 2)
-                _start_taps(across, rows, lowest, i, dy, dx, starts)
-                sum_taps_of_two(flat, starts, (weights, next_weights), (out[i], out[i + 1]))
-        else:
-            for i in range(first, last):
-                _start_taps(across, rows, lowest, i, dy, dx, starts)
-                sum_taps(flat, starts, weights, out[i])
+        flat = _lines(plane, bands, band, columns, before, wide)
+        for i in range(bands[band, 0], bands[band, 1]):
+            _start_taps(columns.size, rows, bands[band, 2], i, dy, dx, starts)
+            sum_taps(flat, starts, weights, out[i])
 
 
-def _filter(
-    x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor
-) -> tuple[list, Callable[[], tuple]]:
-    """What `_correlate` is given between a plane of `x` and its room, and that room."""
-    plan, none = _plan(x, rows, columns, dy), torch.empty(1, 0)
-    taps = [per_plane(tap, x.shape[1]) for tap in (dy, dx, weights)]
-    # To find what two rows share is worth it for many taps, and for all images at once.
-    is_large = len(dy) == 1 and dy.shape[1] > 32 and x.shape[2] > 1 and x.shape[3] >= 32
-    of_two = taps_of_two(*(tap[0].numpy() for tap in (dy, dx, weights))) if is_large else None
-    taps = [torch.from_numpy(tap)[None] for tap in of_two] if of_two else [*taps, none]
-    return [*taps, plan], lambda: _room(plan, taps[0].shape[1])
+@compiled
+def _correlate_by_two(plane, dy, dx, weights, plan, room, out):
+    """Two rows at a time, which share what they read; `weights` are those of either. The last two end with the band."""
+    (bands, rows, columns, before), (wide, starts) = plan, room
+    for band in range(len(bands)):
+        first, last, lowest = bands[band, 0], bands[band, 1], bands[band, 2]
+        _widen(plane[lowest : bands[band, 3]], columns, before, False, wide)
+        for k in range(first, last, 2):
+            i = min(k, last - 2)
+            _start_taps(columns.size, rows, lowest, i, dy, dx, starts)
+            sum_taps_of_two(values_of(wide), starts, (weights[0], weights[1]), (out[i], out[i + 1]))
+
+
+@compiled
+def _correlate_twice(plane, a, b, c, plan, d, e, f, next_plan, room, next_room, between, out):
+    _correlate(plane, a, b, c, plan, room, between)
+    _correlate(between, d, e, f, next_plan, next_room, out)
+
+
+@compiled
+def _correlate_and_by_two(plane, a, b, c, plan, d, e, f, next_plan, room, next_room, between, out):
+    _correlate(plane, a, b, c, plan, room, between)
+    _correlate_by_two(between, d, e, f, next_plan, next_room, out)
+
+
+def _taps_of_two(x: Tensor, *taps: Tensor) -> list[Tensor]:
+    """Taps for two rows at a time, where it pays: there are many, and the same for all images. None otherwise."""
+    is_large = len(taps[0]) == 1 and taps[0].shape[1] > 32 and x.shape[2] > 1 and x.shape[3] >= 32
+    of_two = taps_of_two(*(tap[0].numpy() for tap in taps)) if is_large else None
+    return [torch.from_numpy(tap)[None] for tap in of_two or ()]
 
 
 @kernel
-def correlate(x: Tensor, *plan: Tensor) -> Tensor:
-    (arguments, room), out = _filter(x, *plan), torch.empty(x.flatten(0, 1).shape)
-    return fill(out, _correlate, x.flatten(0, 1), *arguments, scratch=lambda: (room(),)).unflatten(0, x.shape[:2])
-
-
-@compiled
-def _correlate_twice(plane, first, second, rooms, between, out):
-    _correlate(plane, first[0], first[1], first[2], first[3], first[4], rooms[0], between)
-    _correlate(between, second[0], second[1], second[2], second[3], second[4], rooms[1], out)
-
-
-@compiled
-def _correlate_twice(plane, a, b, c, d, plan, e, f, g, h, next_plan, room, next_room, between, out):
-    _correlate(plane, a, b, c, d, plan, room, between)
-    _correlate(between, e, f, g, h, next_plan, next_room, out)
+def correlate(x: Tensor, rows: Tensor, columns: Tensor, *taps: Tensor) -> Tensor:
+    of_two, plan = _taps_of_two(x, *taps), _plan(x, rows, columns, taps[0])
+    dy, dx, weights = of_two or (per_plane(tap, x.shape[1]) for tap in taps)
+    out, loop = torch.empty(x.flatten(0, 1).shape), _correlate_by_two if of_two else _correlate
+    fill(out, loop, x.flatten(0, 1), dy, dx, weights, plan, scratch=lambda: (_room(plan, dy.shape[1]),))
+    return out.unflatten(0, x.shape[:2])
 
 
 @kernel
 def correlate_twice(x: Tensor, first: tuple[Tensor, ...], second: tuple[Tensor, ...]) -> Tensor:
     """A plane goes through both filters before the next one: what lies between them stays in the cache."""
-    (arguments, room), (more, next_room) = _filter(x, *first), _filter(x, *second)
+    of_two, plans = (
+        _taps_of_two(x, *second[2:]),
+        [_plan(x, rows, columns, dy) for rows, columns, dy, *_ in (first, second)],
+    )
+    some, more = ([per_plane(tap, x.shape[1]) for tap in taps] for taps in (first[2:], of_two or second[2:]))
 
     def scratch() -> tuple:
-        return room(), next_room(), np.empty(x.shape[2:], F32)
+        return _room(plans[0], some[0].shape[1]), _room(plans[1], more[0].shape[1]), np.empty(x.shape[2:], F32)
 
-    out = torch.empty(x.flatten(0, 1).shape)
-    fill(out, _correlate_twice, x.flatten(0, 1), *arguments, *more, scratch=scratch)
+    out, loop = torch.empty(x.flatten(0, 1).shape), _correlate_and_by_two if of_two else _correlate_twice
+    fill(out, loop, x.flatten(0, 1), *some, plans[0], *more, plans[1], scratch=scratch)
     return out.unflatten(0, x.shape[:2])
 
 
@@ -182,20 +203,20 @@ def _correlate_bytes(image, dy, dx, weights, plan, smears, used, room, line, out
     bands, rows, columns, before = plan
     wide, starts = room
     dy, dx, weights = _used(dy, dx, weights, used)
-    lines, made, starts = image.reshape(len(image), -1), out.reshape(len(out), -1), starts[: dy.size]
+    lines, made, starts = lines_of(image), lines_of(out), starts[: dy.size]
     for band in range(len(bands)):
         first, last, lowest, end = bands[band, 0], bands[band, 1], bands[band, 2], bands[band, 3]
         _widen(lines[lowest:end], columns, before, False, wide)
         for i in range(first, last):
             _start_taps(columns.size, rows, lowest, i, dy, dx, starts)
-            sum_taps(wide.reshape(-1), starts, weights, line)
+            sum_taps(values_of(wide), starts, weights, line)
             if smears:
                 _to_smeared_bytes(line, made[i])
             else:
                 to_bytes(line, F32(1.0), F32(0.5), made[i])
 
 
-def _filtered(levels: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor, smears: bool):
+def _filtered(smears: bool, levels: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, weights: Tensor):
     channels, width = levels.shape[1], levels.shape[3]
     plan, taps = _plan(levels, rows, columns, dy, channels), dy.shape[1]
 
@@ -207,12 +228,12 @@ def _filtered(levels: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Ten
 
 @kernel
 def correlate_bytes(pixels: Tensor, *plan: Tensor) -> Tensor:
-    return _filtered(pixels, *plan, smears=False)
+    return _filtered(False, pixels, *plan)
 
 
 @kernel
 def smear_bytes(levels: Tensor, *plan: Tensor) -> Tensor:
-    return _filtered(levels, *plan, smears=True)
+    return _filtered(True, levels, *plan)
 
 
 @compiled
@@ -221,15 +242,15 @@ def _correlate_byte_lines(image, steps, weights, zeros, plan, channels, used, ro
     _, rows, columns, before = plan
     wide, starts = room
     steps, zeros, weights = _used(steps, zeros, weights, used)
-    lines, made, starts = image.reshape(len(image), -1), out.reshape(len(out), -1), starts[: steps.size]
+    lines, made, starts = lines_of(image), lines_of(out), starts[: steps.size]
     _widen(lines, columns, before, True, wide)
     for i in range(len(lines)):
         for t in range(steps.size):
             starts[t] = i * columns.size + channels * steps[t]
-        sum_taps(wide.reshape(-1), starts, weights, between[i])
+        sum_taps(values_of(wide), starts, weights, between[i])
     for i in range(len(lines)):
         _start_taps(lines.shape[1], rows, 0, i, steps, zeros, starts)
-        sum_taps(between.reshape(-1), starts, weights, line)
+        sum_taps(values_of(between), starts, weights, line)
         to_bytes(line, F32(255.0), F32(0.5), made[i])
 
 

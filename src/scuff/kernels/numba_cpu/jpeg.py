@@ -18,7 +18,7 @@ from numba.extending import intrinsic
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, fill_pixels
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, fill_pixels, lines_of, values_of
 from scuff.kernels.reference.jpeg import butterflies, butterflies_back
 
 I16, I32 = np.int16, np.int32
@@ -237,7 +237,7 @@ def _there_and_back(image, a, b, c, d, e, f, swapped, bias, y, full, colours, li
     """From `y` on, arguments are scratch: luma, both chromas at full and at half size, three rows, and blocks."""
     height, half = len(image), (len(image) + 1) // 2
     tall, wide = y.shape
-    _part(image.reshape(height, -1), swapped, y, full[0], full[1])
+    _part(lines_of(image), swapped, y, full[0], full[1])
     for i in range(height, tall):
         copy(y[height - 1], y[i])
     for k in range(2):
@@ -245,9 +245,9 @@ def _there_and_back(image, a, b, c, d, e, f, swapped, bias, y, full, colours, li
         _halve(full[k], bias, chroma[:half])
         for i in range(half, len(chroma)):
             copy(chroma[half - 1], chroma[i])
-    _through_blocks(y.reshape(-1), wide, a, b, c, v)
-    _through_blocks(colours.reshape(-1), wide // 2, d, e, f, v)
-    _join(y, colours[0], colours[1], swapped, lines[0], lines[1], lines[2], out.reshape(height, -1))
+    _through_blocks(values_of(y), wide, a, b, c, v)
+    _through_blocks(values_of(colours), wide // 2, d, e, f, v)
+    _join(y, colours[0], colours[1], swapped, lines[0], lines[1], lines[2], lines_of(out))
 
 
 @kernel

@@ -11,11 +11,10 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill, values_of
 from scuff.kernels.numba_cpu.samples import FOUR, I32, part_line, read_line, to_quads
 
 BAND = 1 << 18  # pixels, about: all of a picture of 512 x 512
-Rows = tuple[int, int]  # the first one, and the one after the last
 
 
 @compiled
@@ -27,14 +26,14 @@ def _knead(image, to, field, amount, made, between, read, pixels, moved, line, r
     tops, lefts, down, across = plan
     sides = image.shape[1:]
     to_quads(image[:, read[0] : read[1]], pixels)
-    flat = pixels.reshape(-1)
+    flat = values_of(pixels)
     for i in range(between[0], between[1]):
         for j in range(INDEX(rows.size)):
             rows[j] = to[1, 0] * F32(j) + to[1, 1] * F32(i) + to[1, 2]
             columns[j] = to[0, 0] * F32(j) + to[0, 1] * F32(i) + to[0, 2]
         target = moved[i - between[0] + 1, FOUR:]
         read_line(flat, read[0], rows, columns, sides, F32(0.0), False, tops, lefts, down, across, target)
-    flat = moved.reshape(-1)
+    flat = values_of(moved)
     for i in range(made[0], made[1]):
         for j in range(INDEX(rows.size)):
             rows[j] = F32(i) + amount * field[0, i, j]

@@ -163,15 +163,16 @@ def local_copies(pixels: Tensor, dy: Tensor, dx: Tensor, reach: int) -> Tensor:
 
 
 @compiled
-def _pixelate(pixels, channels, first, counts, weights, row_first, row_counts, row_weights, row_of, spread, out):
+def _pixelate(
+    pixels, channels, first, counts, weights, row_first, row_counts, row_weights, row_of, spread, across, line, out
+):
     """Horizontal means, vertical means of those, each rounded to a byte in Pillow's 22-bit fixed point; then nearest.
 
     `pixels` and `out` are height x (width * channels), channels last: rows that repeat are copied whole. `first`,
     `counts` and `weights` describe the window of each shrunken sample, `spread` names the sample of each output byte.
+    `across` and `line` are scratch.
     """
     height, wide = pixels.shape
-    across = np.empty((height, first.size), np.uint8)
-    line = np.empty(first.size, np.uint8)
     half = np.int32(1 << 21)
     for i in range(height):
         source, target = pixels[i], across[i]
@@ -229,5 +230,9 @@ def pixelate(pixels: Tensor, rows: int, columns: int) -> Tensor:
     plan = (channels, first, np.repeat(count, channels), np.repeat(weight, channels), *_windows(height, rows))
     lines = pixels.permute(0, 2, 3, 1).contiguous()
     out = torch.empty_like(lines)  # with its strides, also along an axis of length 1: networks round differently else
-    fill(out.flatten(2), _pixelate, lines.flatten(2), *plan, row_of, spread)
+
+    def scratch() -> tuple[np.ndarray, np.ndarray]:
+        return np.empty((height, first.size), np.uint8), np.empty(first.size, np.uint8)
+
+    fill(out.flatten(2), _pixelate, lines.flatten(2), *plan, row_of, spread, scratch=scratch)
     return out.permute(0, 3, 1, 2)

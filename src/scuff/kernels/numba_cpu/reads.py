@@ -10,7 +10,7 @@ import numpy as np
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, byte_to_unit, compiled, copy, fill_pixels
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, byte_to_unit, compiled, copy, fill_pixels, lines_of, values_of
 
 U64 = np.uint64
 ONE, TWO, THREE = INDEX(1), INDEX(2), INDEX(3)
@@ -27,7 +27,7 @@ def _to_words(pixels, words):
     height, width, channels = pixels.shape
     for i in (0, height + 1, height + 2):
         words[i] = U64(0)
-    lines = pixels.reshape(height, -1)
+    lines = lines_of(pixels)
     for i in range(height):
         source, target = lines[i], words[i + 1]
         target[0], target[width + 1], target[width + 2] = U64(0), U64(0), U64(0)
@@ -98,7 +98,7 @@ def _read_line(flat, height, width, at_y, at_x, border, channels, rows, columns,
 @compiled
 def _remap(pixels, rows, columns, border, words, ys, xs, place, out):
     _to_words(pixels, words)
-    flat, lines, (height, width, channels) = words.reshape(-1), out.reshape(len(out), -1), pixels.shape
+    flat, lines, (height, width, channels) = values_of(words), lines_of(out), pixels.shape
     for i in range(rows.shape[0]):
         _read_line(flat, height, width, rows[i], columns[i], border, channels, ys, xs, place, lines[i])
 
@@ -122,7 +122,7 @@ def _project(pixels, matrix, extent, border, at_y, at_x, words, ys, xs, place, o
     """`at_y` and `at_x` are scratch for one row's coordinates."""
     _to_words(pixels, words)
     rows, columns = min(extent[0], out.shape[0]), min(extent[1], out.shape[1])
-    flat, lines, (height, width, channels) = words.reshape(-1), out.reshape(len(out), -1), pixels.shape
+    flat, lines, (height, width, channels) = values_of(words), lines_of(out), pixels.shape
     lines[rows:] = 0
     ys, xs, place = ys[:columns], xs[:columns], place[:columns]
     a, b, c, d, e, f, g, h, k = matrix.ravel()
@@ -148,7 +148,7 @@ def project(pixels: Tensor, matrix: Tensor, extent: Tensor, height: int, width: 
 
 @compiled
 def _take_grey(image, places, made):
-    pixels, place, out = image.reshape(-1), places.reshape(-1), made.reshape(-1)
+    pixels, place, out = values_of(image), values_of(places), values_of(made)
     for k in range(place.size):
         out[k] = 0 if place[k] < 0 else pixels[place[k]]
 
@@ -156,7 +156,7 @@ def _take_grey(image, places, made):
 @compiled
 def _take_colour(image, places, made):
     """A pixel's three bytes written out: three times as fast as a loop over channels."""
-    pixels, place, out, k = image.reshape(-1), places.reshape(-1), made.reshape(-1), INDEX(0)
+    pixels, place, out, k = values_of(image), values_of(places), values_of(made), INDEX(0)
     for p in range(place.size):
         if place[p] < 0:
             out[k], out[k + ONE], out[k + TWO] = 0, 0, 0
@@ -175,7 +175,7 @@ def take_pixels(pixels: Tensor, place: Tensor) -> Tensor:
 @compiled
 def _move_tiles(image, givers, tops, lefts, made):
     """`lefts` count values, of which a pixel has as many as channels."""
-    pixels, out, across = image.reshape(len(image), -1), made.reshape(len(made), -1), lefts.size - 1
+    pixels, out, across = lines_of(image), lines_of(made), lefts.size - 1
     for tile in range(givers.size):
         i, j, other = tile // across, tile % across, givers[tile]
         top, left, up, begin = tops[i], lefts[j], tops[other // across], lefts[other % across]
@@ -194,7 +194,7 @@ def move_tiles(pixels: Tensor, givers: Tensor, tops: tuple[int, ...], lefts: tup
 @compiled
 def _flip(pixels, down, across, out):
     height, width, channels = pixels.shape
-    sources, targets = pixels.reshape(height, -1), out.reshape(height, -1)
+    sources, targets = lines_of(pixels), lines_of(out)
     for i in range(height):
         source, target = sources[height - 1 - i if down else i], targets[i]
         if not across:
@@ -234,7 +234,7 @@ def _mix_byte_windows(image, rows, row_weights, columns, weights, units, line, l
     `weights` (2, W * C) are those of `lefts` and `rights`. The others are scratch; what is used of `line` ends with its
     last pixel once more.
     """
-    sources, targets, (height, _, channels) = image.reshape(len(image), -1), out.reshape(len(out), -1), image.shape
+    sources, targets, (height, _, channels) = lines_of(image), lines_of(out), image.shape
     used = min((columns.max() + 2) * channels, sources.shape[1])
     held = np.array([-1, -1])
     for i in range(len(rows)):

@@ -16,7 +16,7 @@ from numba.extending import intrinsic
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill, inlined
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill, inlined, values_of
 from scuff.kernels.numba_cpu.lanes import in_all_lanes, vector_at
 
 FOUR = 4  # channels of a vector
@@ -145,7 +145,7 @@ def part_line(line, rest, i, out):
 @compiled
 def _sample(image, rows, columns, edge, black, pixels, line, rest, tops, lefts, down, across, out):
     """Four channels at a time; from `pixels` on, arguments are scratch."""
-    flat, sides = pixels.reshape(-1), image.shape[1:]
+    flat, sides = values_of(pixels), image.shape[1:]
     for first in range(0, len(image), FOUR):
         to_quads(image[first : first + FOUR], pixels)
         for i in range(rows.shape[0]):

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, compiled, copy, fill, fill_pixels
+from scuff.kernels.numba_cpu.compiling import F32, compiled, copy, fill, fill_pixels, values_of
 from scuff.kernels.reference.shapes import DIAGONAL, KNIGHT
 
 
@@ -54,8 +54,8 @@ def count_discs(rows: Tensor, columns: Tensor, radii: Tensor, height: int, width
 
 @compiled
 def _paint_grey(image, pages, colours, made):
-    page, out = pages.reshape(-1), made.reshape(-1)
-    copy(image.reshape(-1), out)
+    page, out = values_of(pages), values_of(made)
+    copy(values_of(image), out)
     for k in range(page.size):
         if page[k] > 0:
             out[k] = colours[page[k] - 1, 0]
@@ -63,8 +63,8 @@ def _paint_grey(image, pages, colours, made):
 
 @compiled
 def _paint_colour(image, pages, colours, made):
-    page, out = pages.reshape(-1), made.reshape(-1)
-    copy(image.reshape(-1), out)
+    page, out = values_of(pages), values_of(made)
+    copy(values_of(image), out)
     for k in range(page.size):
         if page[k] > 0:
             colour = colours[page[k] - 1]

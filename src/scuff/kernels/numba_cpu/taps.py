@@ -108,7 +108,7 @@ def sum_taps_of_two(flat, starts, weights, rows):
         _sum_32(flat, starts, weights, min(at, size - INDEX(32)), rows)
 
 
-def taps_of_two(dy: np.ndarray, dx: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, ...] | None:
+def taps_of_two(dy: np.ndarray, dx: np.ndarray, weights: np.ndarray) -> list[np.ndarray] | None:
     """Taps that serve a row and the next: shifts, and the weights of either row, zero for what the other reads alone.
 
     Each row gets its taps in the order that they came in, so sums stay what they are. None if that is another order
@@ -122,4 +122,4 @@ def taps_of_two(dy: np.ndarray, dx: np.ndarray, weights: np.ndarray) -> tuple[np
     shares = np.zeros((2, both.size), F32)
     shares[0, np.searchsorted(both, places)] = shares[1, np.searchsorted(both, places + far)] = weights
     down = (both + far // 2) // far
-    return down, both - down * far, *shares
+    return [down, both - down * far, shares]

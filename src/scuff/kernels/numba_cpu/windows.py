@@ -8,7 +8,7 @@ from torch import Tensor
 
 from scuff.kernels.borders import fold
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill, fill_pixels, per_plane
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill, fill_pixels, lines_of, per_plane, values_of
 
 
 @compiled
@@ -39,7 +39,7 @@ def _box_mean(image, size, rows, columns, reach, wide, along, made):
     `rows` and `columns` are the image's indices with `reach` mirrored ones on either side; a window begins size // 2
     before its pixel. `wide`, with the mirrored ends, and `along` are scratch.
     """
-    (height, width, channels), pixels, out = image.shape, image.reshape(len(image), -1), made.reshape(len(made), -1)
+    (height, width, channels), pixels, out = image.shape, lines_of(image), lines_of(made)
     count, ends = width * channels, reach * channels
     first, begin, step = reach - size // 2, (reach - size // 2) * channels, size * channels
     # sums are whole, so a quarter more never lifts one over the next boundary, and makes up for the division's rounding
@@ -81,7 +81,7 @@ def box_mean(pixels: Tensor, size: Tensor, largest: int) -> Tensor:
 def _median(plane, radius, counts, lines, out):
     """`below` is how many of the window's values are less than the present median `m`; `lines` are where rows begin."""
     height, width = plane.shape
-    flat, size = plane.reshape(-1), INDEX(2 * radius + 1)
+    flat, size = values_of(plane), INDEX(2 * radius + 1)
     half = (2 * radius + 1) ** 2 // 2
     for i in range(height):
         for t in range(2 * radius + 1):
