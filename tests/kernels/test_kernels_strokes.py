@@ -74,6 +74,14 @@ def test_spline_reads_give_the_pixels_back() -> None:
     assert bool((y[:, :, [0, -1]] == 0).all())  # black outside
 
 
+@pytest.mark.parametrize("shape", [(2, 3, 9, 7), (1, 1, 5, 40), (3, 2, 1, 3), (0, 3, 8, 8)])
+def test_spline_bytes_are_the_same_to_the_bit(shape: tuple[int, ...]) -> None:
+    pixels = torch.randint(0, 256, shape, generator=_generator(), dtype=torch.uint8)
+    rows, columns = (torch.rand(*shape[:2], n + 4, generator=_generator()) * (n + 2) - 2 for n in shape[2:])
+    expected, fast = _both(lambda: kernels.read_spline_bytes(pixels, rows, columns))
+    assert torch.equal(fast, expected)
+
+
 def test_spline_bytes_keep_what_is_flat_and_are_black_outside() -> None:
     flat = torch.full((2, 3, 9, 7), 201, dtype=torch.uint8)
     rows, columns = (torch.rand(2, 3, n, generator=_generator()) * (length - 1) for n, length in ((5, 9), (4, 7)))

@@ -71,14 +71,14 @@ def read_spline_bytes(pixels: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
     """
     x: Tensor = pixels.float()
     (height, width), tall = x.shape[-2:], rows.shape[-1]
-    down = [(w[..., None], i[..., None].expand(-1, -1, -1, width)) for i, w in _taps(rows, height)]
+    down = [(w[..., None], i[..., None].expand(-1, -1, -1, width)) for i, w in taps_around(rows, height)]
     x = sum(w * x.gather(2, i) for w, i in down)  # type: ignore[assignment]  # of four taps
-    across = [(w[:, :, None], i[:, :, None].expand(-1, -1, tall, -1)) for i, w in _taps(columns, width)]
+    across = [(w[:, :, None], i[:, :, None].expand(-1, -1, tall, -1)) for i, w in taps_around(columns, width)]
     x = sum(w * x.gather(3, i) for w, i in across)  # type: ignore[assignment]
     return torch.floor(x + 0.5).clamp_(0.0, 255.0).to(torch.uint8)
 
 
-def _taps(at: Tensor, length: int) -> list[tuple[Tensor, Tensor]]:
+def taps_around(at: Tensor, length: int) -> list[tuple[Tensor, Tensor]]:
     """Four pixel indices around real coordinates, mirrored at the ends, and their weights: 0 outside the image."""
     base = torch.floor(at)
     inside = ((at >= 0) & (at <= length - 1)).to(at.dtype)
