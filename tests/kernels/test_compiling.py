@@ -84,7 +84,9 @@ def test_the_next_process_finds_what_was_compiled(tmp_path: Path) -> None:
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONHASHSEED": "random"}
 
     def run() -> list[int]:
-        done = subprocess.run([sys.executable, "-c", FOUND], env=environment, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", FOUND], env=environment, capture_output=True, text=True, check=True
+        )
         return [int(word) for word in done.stdout.split()]
 
     assert run() == [0, 1]
