@@ -159,10 +159,8 @@ def correlate(x: Tensor, rows: Tensor, columns: Tensor, *taps: Tensor) -> Tensor
 @kernel
 def correlate_twice(x: Tensor, first: tuple[Tensor, ...], second: tuple[Tensor, ...]) -> Tensor:
     """A plane goes through both filters before the next one: what lies between them stays in the cache."""
-    of_two, plans = (
-        _taps_of_two(x, *second[2:]),
-        [_plan(x, rows, columns, dy) for rows, columns, dy, *_ in (first, second)],
-    )
+    of_two = _taps_of_two(x, *second[2:])
+    plans = [_plan(x, rows, columns, dy) for rows, columns, dy, *_ in (first, second)]
     some, more = ([per_plane(tap, x.shape[1]) for tap in taps] for taps in (first[2:], of_two or second[2:]))
 
     def scratch() -> tuple:
