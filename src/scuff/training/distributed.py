@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import gc
 import hashlib
 import importlib
 import os
@@ -206,6 +207,8 @@ def joined(device: str | torch.device | None) -> Iterator[tuple[Team, torch.devi
         with translated():
             dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=COLLECTIVE_TIMEOUT)
         atexit.register(leave)
+        # The command line keeps the collector from looking at the end, where it has to find the group and its threads.
+        atexit.unregister(gc.freeze)
     try:
         with translated():
             yield team, device
