@@ -14,6 +14,8 @@ from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, fill_p
 from scuff.kernels.numba_cpu.hues import ends
 
 I32 = np.int32
+HSV, HLS, PILLOW_HSV = range(3)
+SPACES = {"hsv": HSV, "hls": HLS, "pillow_hsv": PILLOW_HSV}
 ONE, TWO, THREE = INDEX(1), INDEX(2), INDEX(3)
 NONE, HALF = F32(0.0), F32(0.5)
 HUES, SHARES = F32(180 * 4096 / 6), F32(255 * 4096)  # a sixth of the circle, and all of a component, in 4096ths
@@ -135,36 +137,27 @@ def _map_pillow_hsv(pixels, tables, out):
 
 
 @compiled
-def _map_hsv(image, tables, is_active, parts, out):
-    """`parts` are scratch for the components."""
-    if is_active:
-        _to_hsv(values_of(image), parts[0], parts[1], parts[2])
+def _map_colours(image, tables, is_active, space, parts, out):
+    """`parts` are scratch for the three components."""
+    pixels, made = values_of(image), values_of(out)
+    first, second, third = parts[0], parts[1], parts[2]
+    if not is_active:
+        copy(pixels, made)
+    elif space == PILLOW_HSV:
+        _map_pillow_hsv(pixels, tables, made)
+    elif space == HLS:
+        _to_hls(pixels, first, second, third)
         _through_tables(parts, tables)
-        _from_hsv(parts[0], parts[1], parts[2], values_of(out))
+        _from_hls(first, second, third, made)
     else:
-        copy(values_of(image), values_of(out))
-
-
-@compiled
-def _map_hls(image, tables, is_active, parts, out):
-    if is_active:
-        _to_hls(values_of(image), parts[0], parts[1], parts[2])
+        _to_hsv(pixels, first, second, third)
         _through_tables(parts, tables)
-        _from_hls(parts[0], parts[1], parts[2], values_of(out))
-    else:
-        copy(values_of(image), values_of(out))
-
-
-@compiled
-def _map_pillow(image, tables, is_active, parts, out):
-    if is_active:
-        _map_pillow_hsv(values_of(image), tables, values_of(out))
-    else:
-        copy(values_of(image), values_of(out))
+        _from_hsv(first, second, third, made)
 
 
 @kernel
 def map_colours(pixels: Tensor, space: str, tables: Tensor, active: Tensor) -> Tensor:
-    loop = {"hls": _map_hls, "pillow_hsv": _map_pillow}.get(space, _map_hsv)
-    size = pixels.shape[2] * pixels.shape[3]
-    return fill_pixels(pixels, loop, tables, active, scratch=lambda: (np.empty((3, size), np.uint8),))
+    def scratch() -> tuple[np.ndarray]:
+        return (np.empty((3, pixels.shape[2] * pixels.shape[3]), np.uint8),)
+
+    return fill_pixels(pixels, _map_colours, tables, active, SPACES[space], scratch=scratch)
