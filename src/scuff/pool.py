@@ -1,9 +1,10 @@
 """Processes that can all be stopped promptly and cleanly.
 
-Python's process pool has three habits that a long export cannot live with. Ctrl-C in a terminal reaches the workers
+Python's process pool has four habits that a long export cannot live with. Ctrl-C in a terminal reaches the workers
 too, which then print tracebacks: here they ignore it, and hear from the main process when to stop. A cancelled pool
 still finishes the tasks that have begun: here they ask `raise_if_stopping` between files, and a worker that does not
-get there in time ends anyway. And workers outlive a main process that was killed.
+get there in time ends anyway. It tells all workers to terminate as soon as one has ended, which here gives the others no
+time to save what they have: they do not listen. And workers outlive a main process that was killed.
 
 The means is a lifeline: a pipe whose other end only the main process holds. When it is let go, on purpose or by death,
 every worker notices. (A multiprocessing.Event would do as well, until a worker dies while waiting for it: then setting
@@ -144,6 +145,7 @@ def _do(task: Any) -> tuple[Any, float]:
 def _start_worker(lifeline: Connection, modules: list[str], work: bytes, gpus: SimpleQueue | None) -> None:
     global _work
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _do_not_listen_to_terminate()
     threading.Thread(target=_follow, args=(lifeline,), daemon=True).start()
     sys.path.append(os.getcwd())  # a model may be of a module there
     if gpus is not None:
@@ -154,6 +156,13 @@ def _start_worker(lifeline: Connection, modules: list[str], work: bytes, gpus: S
     torch.set_num_threads(1)
     import_modules(modules)
     _work = pickle.loads(work)
+
+
+def _do_not_listen_to_terminate() -> None:
+    """Processes that a worker starts do listen: a program does not inherit a function of ours, and a fork resets it."""
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL))
 
 
 def _follow(lifeline: Connection) -> None:
