@@ -14,18 +14,15 @@ from scuff import kernels
 from scuff.corruptions import Corruption
 from scuff.corruptions.registry import Parameters
 from scuff.kernels.replay import replay
-from scuff.kernels.threads import over_pieces, thread_count
 from scuff.memory import available_memory, available_on, keep_freed_memory
 from scuff.ops.colour import luma
 from scuff.ops.jpeg import jpeg
 from scuff.random import sent
 
-# Values that keep a processor busy: on a GPU those of about 256 images of 224 pixels; for a core of a CPU of 27, since
-# fewer cost more calls in Python, of which there is one at a time, and more do not stay in caches. This bounds the
-# memory that a huge batch can take; results do not depend on it.
-CHUNK = {"cpu": 1 << 22, "cuda": 40_000_000}
-MOST_CORES = 16  # that get as much each; memory for more of them would be worth less than it costs
-LEAST_PIECE = 1 << 18  # values of two images of 224 pixels: with fewer, a thread does little but call
+# Values that keep a processor busy: on a GPU those of about 256 images of 224 pixels, on a CPU of 36, which take 21 MiB
+# as floats. glibc gives back what is freed beyond 64 MiB, three such blocks, and what it then gets is cleared page by
+# page. This bounds the memory that a huge batch can take; results do not depend on it.
+CHUNK = {"cpu": 36 * 3 * 224 * 224, "cuda": 40_000_000}
 MOST_IMAGES = 65_535 // 3  # per inner step: kernels count their channels along an axis of a CUDA grid that has 65535
 ALWAYS_THERE = 1 << 30  # bytes of memory about which nobody asks
 
@@ -37,19 +34,17 @@ def through(
 ) -> Tensor:
     """What a corruption makes of a batch, a piece at a time, and if asked a JPEG of that; as the batch came.
 
-    On a CPU, a thread takes a piece all the way: it waits for no other between two steps, and finds much of what a step
-    has left still in a cache. Images draw by keys of their ids and the cell. These are made in every step, so that a
-    recording makes them as well.
+    Images draw by keys of their ids and the cell. These are made in every step, so that a recording makes them as well.
     """
     kind = _kind(corruption, terms, cell, quality)
     send = partial(replay, kind, partial(_step, corruption, terms, cell, quality))
-    threads = 1 if kind is None else _threads_for(batch, corruption)
-    pieces = pieces_of(batch, corruption, threads)
+    pieces = pieces_of(batch, corruption)
     if len(pieces) == 1:
         return send(batch, ids)
     keep_freed_memory()
     out = _room_for_result(batch)
-    over_pieces(lambda piece: send(batch[piece], ids[piece], out=out[piece]), pieces, threads)
+    for piece in pieces:
+        send(batch[piece], ids[piece], out=out[piece])
     return out
 
 
@@ -70,7 +65,7 @@ def _room_for_result(batch: Tensor) -> Tensor:
 def _kind(corruption: Corruption, terms: Terms, cell: int, quality: int | None) -> Hashable:
     """All that a step depends on but images and ids, the seed among it, which is in the cell.
 
-    None for corruptions of others, which may have a state: they are not recorded, and see one piece after the other.
+    None for corruptions of others, which may have a state: they are not recorded.
     """
     if not all(str(function.__module__).startswith("scuff.") for function in (corruption.draw, corruption.apply)):
         return None
@@ -78,34 +73,27 @@ def _kind(corruption: Corruption, terms: Terms, cell: int, quality: int | None) 
     return corruption.name, corruption.domain, corruption.draw, values, cell, quality
 
 
-def _threads_for(batch: Tensor, corruption: Corruption) -> int:
-    """How many threads share a batch piece by piece. Few values are shared out by each kernel instead."""
-    if batch.device.type != "cpu":
-        return 1
-    return max(1, min(thread_count(), batch.numel() // LEAST_PIECE, most_at_once(batch, corruption)))
-
-
-def pieces_of(batch: Tensor, corruption: Corruption, threads: int = 1) -> list[slice]:
-    """Slices that cover the batch, of about one size and, if there are enough images, equally many for each thread.
+def pieces_of(batch: Tensor, corruption: Corruption) -> list[slice]:
+    """Slices of about one size that cover the batch; on a CPU, all but the last with as many images for each thread.
 
     A batch of none is one empty slice.
     """
-    number, each = batch.shape[0], max(1, most_at_once(batch, corruption) // threads)
-    count = -(-number // (each * threads)) * threads
-    size = -(-number // count) if count else 1
+    number, most = batch.shape[0], most_at_once(batch, corruption)
+    threads = min(most, torch.get_num_threads()) if batch.device.type == "cpu" else 1
+    count = max(1, -(-number // (most // threads * threads)))
+    size = max(1, -(-number // (count * threads)) * threads)
     return [slice(start, start + size) for start in range(0, max(number, 1), size)]
 
 
 def most_at_once(batch: Tensor, corruption: Corruption) -> int:
-    """How many images of a batch may be on their way at once, on all threads together.
+    """How many images of a batch may be on their way at once.
 
-    On a CPU, bytes come four times as many, or as many times as there are cores. On a GPU, a corruption that holds many
-    copies of its images gets so much fewer of them that, with the result of all pieces, no more than two copies of 256
-    images of 224 pixels are held.
+    On a CPU, bytes come twice as many. On a GPU, a corruption that holds many copies of its images gets so much
+    fewer of them that, with the result of all pieces, no more than two copies of 256 images of 224 pixels are held.
     """
     where, room = batch.device.type, float(CHUNK.get(batch.device.type, 1 << 24))
-    if where == "cpu":
-        room *= max(min(thread_count(), MOST_CORES), 4 if corruption.domain == "byte" else 1)
+    if where == "cpu" and corruption.domain == "byte":
+        room *= 2
     elif where == "cuda" and corruption.copies > 2.0:
         room /= corruption.copies
     return min(max(1, int(room / max(1, math.prod(batch.shape[1:])))), MOST_IMAGES)

@@ -12,7 +12,9 @@ import pytest
 import torch
 from numba.core.errors import TypingError
 
-from scuff.kernels.numba_cpu.compiling import compiled, fill, lines_of, values_of
+from scuff.kernels.numba_cpu import sharing
+from scuff.kernels.numba_cpu.compiling import compiled, lines_of, values_of
+from scuff.kernels.numba_cpu.filling import fill
 
 
 @compiled
@@ -27,7 +29,10 @@ def _weigh(x, gain, shift, factor, room, out):
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("count", [0, 1, 7])
-def test_images_get_rows_and_share_what_has_none(count: int, shared: bool, threads: int) -> None:
+def test_images_get_rows_and_share_what_has_none(
+    count: int, shared: bool, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sharing, "LEAST_VALUES", 1)
     x = torch.rand(count, 5, generator=torch.Generator().manual_seed(0))
     gain = torch.arange(1.0 if shared else float(count))[:, None] + 2.0
     shift = torch.arange(float(count))  # a number for each image
@@ -44,7 +49,7 @@ def test_images_get_rows_and_share_what_has_none(count: int, shared: bool, threa
     finally:
         torch.set_num_threads(before)
     assert torch.equal(made, 3.0 * (x * gain + shift[:, None]))
-    assert len(rooms) == min(threads, max(count, 1))
+    assert len(rooms) == (threads if count > 1 else 1)
 
 
 def test_rows_that_do_not_lie_side_by_side_are_put_there() -> None:
@@ -72,9 +77,9 @@ def test_arrays_are_seen_as_values_and_as_lines() -> None:
 
 FOUND = """
 import torch
-from scuff.kernels.numba_cpu import compiling, pixels
+from scuff.kernels.numba_cpu import filling, pixels
 pixels.salt_and_pepper(torch.rand(2, 3, 4, 4), torch.rand(2, 3, 4, 4), 0.5)
-stats = compiling._over_rows(pixels._salt_and_pepper, (True, True, False, False)).stats
+stats = filling._over_images(pixels._salt_and_pepper, (True, True, False, False)).stats
 print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 """
 

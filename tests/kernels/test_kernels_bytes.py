@@ -142,6 +142,17 @@ def test_count_discs() -> None:
     assert np.array_equal(fast[1].numpy(), np.sum(near, axis=0))
 
 
+@pytest.mark.parametrize("channels", [1, 3])
+def test_lay_fog(channels: int) -> None:
+    """Behind each number of puffs, every level."""
+    pixels = torch.arange(256, dtype=torch.uint8).repeat(3, channels, 22, 1)
+    puffs, clear = torch.arange(22, dtype=torch.int32)[:, None].repeat(3, 1, 256), torch.tensor([0.93, 0.5, 0.0])
+    expected, fast = _both(lambda: kernels.lay_fog(pixels, puffs, clear, 21))
+    assert torch.equal(fast, expected)
+    assert fast[1, 0, 2, 40] == np.floor(255 * (1 - (1 - 40 / 255) * 0.25) + 0.5)
+    assert bool((fast[2, :, 1:] == 255).all())
+
+
 def test_fill_polygons() -> None:
     corners = torch.stack((_numbers(4, 3, 8, low=0, high=40), _numbers(4, 3, 8, low=0, high=60, seed=1)), dim=-1)
     count = torch.tensor([0, 1, 2, 3], dtype=torch.int32)

@@ -40,6 +40,8 @@ CALLS: dict[str, Callable[[Tensor], Tensor]] = {
     "noise": lambda x: kernels.add_scaled(x, x.flip(0, 2).contiguous() - 0.5, 0.26),
     "cloud": lambda x: kernels.add_cloud(x, torch.cat((x, x), 3)[:, :1, :, : x.shape[3]], 1.5),
     "cloud over black": lambda x: kernels.add_cloud(torch.zeros_like(x), x[:, :1], 1.5),
+    "a field for all channels": lambda x: kernels.add_field(x, x[:, 0].flip(1).contiguous() - 0.5, 0.7),
+    "a field for each": lambda x: kernels.add_field(x, x.flip(2), -0.3),
     "means": kernels.plane_means,
     "means of columns": lambda x: kernels.plane_means(x.mT),
 }
@@ -64,3 +66,32 @@ def test_streaks_and_windows(shape: tuple[int, ...]) -> None:
     which = torch.randint(0, 4, (n,), generator=chance)
     corners = torch.randint(0, 6, (n, 2), generator=chance)
     assert torch.equal(*_both(lambda: kernels.blend_windows(x, 0.7, table, which, corners, 0.45)))
+
+
+@pytest.mark.parametrize("shape", SIZES)
+def test_glow(shape: tuple[int, ...]) -> None:
+    x, (n, _, height, width) = _scene(shape), shape
+    centres = torch.tensor([[0.0, width - 1.0], [height // 2, -3.0], [2.0, 1.0]])[:n]
+    reference, compiled = _both(lambda: kernels.add_glow(x, centres, (1.0, 4.0, 25.0), (0.0, 0.25, 0.5, 1.0)))
+    assert torch.equal(reference, compiled)
+    if n == 3:
+        left = torch.tensor([0.0, 0.0, 0.0, 0.25])  # of the row through the centre, squares 1, 0, 1 and 4
+        assert torch.equal(compiled[2, :, 2], 1 - (1 - x[2, :, 2]) * left)
+
+
+@pytest.mark.parametrize("most", [0, 2, 5])
+def test_flares(most: int) -> None:
+    """Some overlap, some lie outside or are not used, and some reach farther than they are painted."""
+    x, chance = _scene((4, 3, 17, 33)), torch.Generator().manual_seed(1)
+    places = torch.stack([torch.randint(-6, side + 6, (4, 9), generator=chance).float() for side in (17, 33)], dim=2)
+    places[1], places[2, 0] = places[1, :1] + torch.arange(9)[:, None] // 3, torch.tensor([-1e6, 1e6])
+    reach = torch.tensor([1.0, 2.2, 5.5]).repeat(4, 3)
+    share = torch.rand(4, 9, generator=chance) * torch.tensor([1.0, 0.0, 0.5, 1.0, 1.0, 0.3, 0.2, 1.0, 0.0])
+    colour = torch.rand(4, 9, 3, generator=chance)
+    reference, compiled = _both(lambda: kernels.paint_flares(x, places, reach, share, colour, most))
+    assert torch.equal(reference, compiled)
+    alone = kernels.paint_flares(x, places[:, :1] * 0 + 8, reach[:, 2:3], torch.ones(4, 1), colour[:, :1], most)
+    i, j = torch.meshgrid(torch.arange(17.0), torch.arange(33.0), indexing="ij")
+    under = (i - 8) ** 2 + (j - 8) ** 2 <= min(most, 5.5) ** 2
+    expected = torch.where(under, x + (colour[:, 0, :, None, None] - x), x)
+    assert torch.equal(alone, expected)

@@ -216,8 +216,10 @@ def test_a_choice_that_fails_leaves_the_one_before_it(made, finished):
     out, found = finished
     files = ["dissimilar.json", "suite.yaml", "members.csv", "shifts.csv", "candidates.npz", "scans/0.csv"]
     before = {name: (out / name).read_bytes() for name in files}
-    with pytest.raises(ValueError, match="Give a larger tolerance"):
-        search(made, out, tolerance=1e-7, suite_name="other")
+    # Each of the two would need exactly the error of the reference. Whether one has it depends on the networks, and so
+    # on the processor they were trained on: no sets, or one, and another message.
+    with pytest.raises(ValueError, match="larger tolerance"):
+        search(made, out, only=["dark", "inverse_sparkles"], size=2, tolerance=1e-7, suite_name="other")
     assert {name: (out / name).read_bytes() for name in files} == before
     assert read_dissimilar(out).members == found.members
 

@@ -6,11 +6,14 @@ numbers are whole and exact, and ask nothing of tables and jumps; so they are se
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, fill_pixels, inlined, values_of
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, inlined, values_of
+from scuff.kernels.numba_cpu.filling import fill_pixels
 from scuff.kernels.numba_cpu.hues import ends
 
 I32 = np.int32
@@ -37,7 +40,7 @@ def _half_degrees(red, green, blue, top, spread):
 
 
 @compiled
-def _to_hsv(pixels, hues, saturations, values):
+def to_hsv(pixels, hues, saturations, values):
     for j in range(INDEX(hues.size)):
         k = THREE * j
         red, green, blue = F32(pixels[k]), F32(pixels[k + ONE]), F32(pixels[k + TWO])
@@ -86,7 +89,7 @@ def _colour(hue, low, room):
 
 
 @compiled
-def _from_hsv(hues, saturations, values, out):
+def from_hsv(hues, saturations, values, out):
     for j in range(INDEX(hues.size)):
         k, value, saturation = THREE * j, F32(values[j]), F32(saturations[j])
         low = value * (F32(255.0) - saturation)
@@ -150,14 +153,16 @@ def _map_colours(image, tables, is_active, space, parts, out):
         _through_tables(parts, tables)
         _from_hls(first, second, third, made)
     else:
-        _to_hsv(pixels, first, second, third)
+        to_hsv(pixels, first, second, third)
         _through_tables(parts, tables)
-        _from_hsv(first, second, third, made)
+        from_hsv(first, second, third, made)
 
 
 @kernel
 def map_colours(pixels: Tensor, space: str, tables: Tensor, active: Tensor) -> Tensor:
-    def scratch() -> tuple[np.ndarray]:
-        return (np.empty((3, pixels.shape[2] * pixels.shape[3]), np.uint8),)
+    return fill_pixels(pixels, _map_colours, tables, active, SPACES[space], scratch=room_for_parts(pixels))
 
-    return fill_pixels(pixels, _map_colours, tables, active, SPACES[space], scratch=scratch)
+
+def room_for_parts(pixels: Tensor) -> Callable[[], tuple[np.ndarray]]:
+    """What makes room for the three components of an image."""
+    return lambda: (np.empty((3, pixels.shape[2] * pixels.shape[3]), np.uint8),)

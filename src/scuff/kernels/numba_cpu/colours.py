@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, fill, fill_pixels, fma, inlined, values_of
-from scuff.kernels.threads import over_images
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, fma, inlined, values_of
+from scuff.kernels.numba_cpu.filling import fill, fill_pixels
+from scuff.kernels.numba_cpu.sharing import share
 
 U64, BYTE = np.uint64, np.uint64(255)
 
@@ -24,20 +25,21 @@ def _lookup(pixels, tables, out):
 
 
 @inlined
-def _eight(v, a, b, c):
-    """Eight bytes of a word, lowest first, through the tables a, b, c, a, b, c, a, b."""
-    low = a[v & BYTE] | b[v >> U64(8) & BYTE] << U64(8) | c[v >> U64(16) & BYTE] << U64(16)
-    middle = a[v >> U64(24) & BYTE] | b[v >> U64(32) & BYTE] << U64(8) | c[v >> U64(40) & BYTE] << U64(16)
-    return low | middle << U64(24) | a[v >> U64(48) & BYTE] << U64(48) | b[v >> U64(56)] << U64(56)
+def _put_eight(out, k, word, a, b, c):
+    """The bytes of a word, lowest first, through the tables a, b, c, a, b, c, a, b."""
+    out[k], out[k + INDEX(1)], out[k + INDEX(2)] = a[word & BYTE], b[word >> U64(8) & BYTE], c[word >> U64(16) & BYTE]
+    k, word = k + INDEX(3), word >> U64(24)
+    out[k], out[k + INDEX(1)], out[k + INDEX(2)] = a[word & BYTE], b[word >> U64(8) & BYTE], c[word >> U64(16) & BYTE]
+    out[k + INDEX(3)], out[k + INDEX(4)] = a[word >> U64(24) & BYTE], b[word >> U64(32)]
 
 
 @compiled
-def _lookup_by_words(pixels, red, green, blue, out):
-    """Eight values for each load and store of memory: three words hold eight pixels. Everything is uint64."""
-    for k in range(INDEX(0), INDEX(pixels.size), INDEX(3)):
-        out[k] = _eight(pixels[k], red, green, blue)
-        out[k + INDEX(1)] = _eight(pixels[k + INDEX(1)], blue, red, green)
-        out[k + INDEX(2)] = _eight(pixels[k + INDEX(2)], green, blue, red)
+def _lookup_by_words(words, red, green, blue, out):
+    """Eight bytes for each load: three words hold eight pixels. To store bytes takes less time than to join them."""
+    for k in range(INDEX(0), INDEX(words.size), INDEX(3)):
+        _put_eight(out, INDEX(8) * k, words[k], red, green, blue)
+        _put_eight(out, INDEX(8) * k + INDEX(8), words[k + INDEX(1)], blue, red, green)
+        _put_eight(out, INDEX(8) * k + INDEX(16), words[k + INDEX(2)], green, blue, red)
 
 
 @compiled
@@ -47,19 +49,19 @@ def _bits(tables, words):
         turned = tables[t, 0]
         kept = tables[t, 255] ^ turned
         for level in range(256):
-            if tables[t, level] != (U64(level) & kept) ^ turned:
+            if tables[t, level] != (np.uint8(level) & kept) ^ turned:
                 return False
     for k in range(24):
         t = k % 3 % len(tables)
         turned, place, shift = tables[t, 0], k // 8, U64(8 * (k % 8))
-        words[0, place] |= (tables[t, 255] ^ turned) << shift
-        words[1, place] |= turned << shift
+        words[0, place] |= U64(tables[t, 255] ^ turned) << shift
+        words[1, place] |= U64(turned) << shift
     return True
 
 
 @compiled
-def _lookup_all(pixels, tables, out, start, stop):
-    """Images `start` to `stop` of (N, words); the table of several channels may be one and the same."""
+def _lookup_all(start, stop, pixels, tables, out, levels):
+    """Images `start` to `stop` of (N, words), to `out`, seen as bytes too; several channels may have the same table."""
     last = tables.shape[1] - 1
     for i in range(start, stop):
         words = np.zeros((2, 3), U64)
@@ -71,7 +73,7 @@ def _lookup_all(pixels, tables, out, start, stop):
                 target[k + INDEX(1)] = source[k + INDEX(1)] & b ^ e
                 target[k + INDEX(2)] = source[k + INDEX(2)] & c ^ f
         else:
-            _lookup_by_words(pixels[i], tables[i, 0], tables[i, min(1, last)], tables[i, last], out[i])
+            _lookup_by_words(pixels[i], tables[i, 0], tables[i, min(1, last)], tables[i, last], levels[i])
 
 
 @kernel
@@ -81,12 +83,8 @@ def lookup(pixels: Tensor, tables: Tensor) -> Tensor:
     out = torch.empty(source.shape, dtype=torch.uint8)
     tables = tables.expand(n, -1, -1)[:, :channels].contiguous()
     if source.shape[1] % 24 == 0:
-        values, levels, entries = (
-            source.numpy().view(U64),
-            out.numpy().view(U64),
-            tables.numpy().astype(U64),
-        )
-        over_images(lambda start, stop: _lookup_all(values, entries, levels, start, stop), n)
+        words, levels = source.numpy().view(U64), out.numpy()
+        share(_lookup_all, n, words, tables.numpy(), levels.view(U64), levels)
     else:
         fill(out, _lookup, source, tables)
     return out.view(n, height, width, channels).permute(0, 3, 1, 2)
@@ -120,7 +118,7 @@ def _level(v):
 
 
 @compiled
-def _mix_grey(image, share, made):
+def mix_image_with_grey(image, share, made):
     pixels, out = values_of(image), values_of(made)
     if share == F32(0.0):
         copy(pixels, out)
@@ -138,7 +136,28 @@ def _mix_grey(image, share, made):
 
 @kernel
 def mix_grey(pixels: Tensor, share: Tensor) -> Tensor:
-    return fill_pixels(pixels, _mix_grey, share)
+    return fill_pixels(pixels, mix_image_with_grey, share)
+
+
+@inlined
+def _scaled(level, grey, factor):
+    return np.uint8(np.int32(min(max(grey + factor * (F32(level) - grey), F32(0.0)), F32(255.0))))
+
+
+@compiled
+def _scale_colours(image, factor, made):
+    pixels, out = values_of(image), values_of(made)
+    for j in range(INDEX(pixels.size // 3)):
+        k = INDEX(3) * j
+        grey = F32(_luma(pixels, k))
+        out[k] = _scaled(pixels[k], grey, factor)
+        out[k + INDEX(1)] = _scaled(pixels[k + INDEX(1)], grey, factor)
+        out[k + INDEX(2)] = _scaled(pixels[k + INDEX(2)], grey, factor)
+
+
+@kernel
+def scale_colours(pixels: Tensor, factor: Tensor) -> Tensor:
+    return fill_pixels(pixels, _scale_colours, factor)
 
 
 @inlined
@@ -169,7 +188,7 @@ BLOCK = 1024  # values: their sums stay in the fastest cache until the last laye
 
 
 @compiled
-def _mix_bytes(pixels, others, shares, out, start, stop):
+def _mix_bytes(start, stop, pixels, others, shares, out):
     """Images `start` to `stop` of (N, C * H * W)."""
     for n in range(start, stop):
         for first in range(0, out.shape[1], BLOCK):
@@ -187,7 +206,7 @@ def mix_bytes(pixels: Tensor, others: Tensor, shares: Tensor) -> Tensor:
     out = torch.empty(pixels.shape, dtype=torch.float32)
     source, target = pixels.contiguous().flatten(1).numpy(), out.flatten(1).numpy()
     layers, weights = others.contiguous().flatten(2).numpy(), shares.contiguous().numpy()
-    over_images(lambda start, stop: _mix_bytes(source, layers, weights, target, start, stop), len(pixels))
+    share(_mix_bytes, len(pixels), source, layers, weights, target)
     return out
 
 

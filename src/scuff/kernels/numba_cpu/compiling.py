@@ -6,22 +6,17 @@ itself. So what a loop computes follows from its text alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache, reduce
-from types import FunctionType
+from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
-import torch
 from numba import njit, types
 from numba.core import cgutils
 from numba.core.errors import TypingError
 from numba.core.imputils import impl_ret_borrowed
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
-from torch import Tensor
-
-from scuff.kernels.threads import over_images
 
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 F32 = np.float32
@@ -101,56 +96,3 @@ REST = F32(1 / 255 - float(INVERSE))
 def byte_to_unit(byte):
     """byte / 255, rounded correctly for all 256 of them; quotients take processors several times as long."""
     return fma(F32(byte), INVERSE, F32(byte) * REST)
-
-
-def fill(out: Tensor, loop: Callable, *arguments: Any, scratch: Callable[[], tuple] = tuple) -> Tensor:
-    """Fill a batch image by image, on several threads: `loop(*arguments, *scratch, image)`. Returns `out`.
-
-    A tensor among the arguments has a row for each image, or a single one that they share; anything else is handed on
-    as it is. `scratch` makes the arrays that a thread uses again for each of its images.
-
-    Images go through a compiled loop as well. From one call of Python to the next, threads would wait for each other's
-    turn with the GIL: two of them took longer than one for images of 32 pixels.
-    """
-    whole = _over_rows(loop, tuple(isinstance(x, Tensor) for x in arguments))
-    given = [x.contiguous().numpy() if isinstance(x, Tensor) else x for x in arguments]
-    target = out.numpy()
-    over_images(lambda start, stop: whole(start, stop, *given, *scratch(), target), len(out))
-    return out
-
-
-@cache
-def _over_rows(loop: Any, have_rows: tuple[bool, ...]) -> Callable:
-    """`loop` for rows `start` to `stop`: of the arguments that have rows, and of the last one, which is the result.
-
-    The loop becomes a part of what is compiled. Numba looks for what it has kept by the place and the bytes of a
-    function, and by what it encloses, which for another function differs from process to process. So each loop gets a
-    function of its own, which finds it as a global name, and has a name and a place in its file.
-    """
-    plain = loop.py_func
-    count = plain.__code__.co_argcount
-    rows = [*have_rows, *[False] * (count - 1 - len(have_rows)), True]
-    taken = [f"a{k}[row if len(a{k}) > 1 else 0]" if has_rows else f"a{k}" for k, has_rows in enumerate(rows)]
-    given = "".join(f", a{k}" for k in range(count))
-    text = f"def over_rows(start, stop{given}):\n for row in range(start, stop):\n  loop({', '.join(taken)})"
-    place = {"co_filename": plain.__code__.co_filename, "co_firstlineno": plain.__code__.co_firstlineno}
-    name = f"{plain.__name__}_over_rows"
-    code = compile(text, name, "exec").co_consts[0].replace(co_name=name, co_qualname=name, **place)
-    return compiled(FunctionType(code, {"loop": inlined(plain), "__name__": plain.__module__}, name))
-
-
-def fill_pixels(
-    pixels: Tensor, loop: Callable, *arguments: Any, size: Sequence[int] = (), scratch: Callable[[], tuple] = tuple
-) -> Tensor:
-    """`fill` a new batch of bytes from another: both have a pixel's channels side by side, (H, W, C).
-
-    That is the order in which pictures usually come: then nothing is copied. The result, (N, C, *size), has it too.
-    """
-    n, channels, *sides = pixels.shape
-    out = torch.empty(n, *(size or sides), channels, dtype=torch.uint8)
-    return fill(out, loop, pixels.permute(0, 2, 3, 1), *arguments, scratch=scratch).permute(0, 3, 1, 2)
-
-
-def per_plane(rows: Tensor, channels: int) -> Tensor:
-    """What images need, one row each, for each of their channels; a row that all share stays one."""
-    return rows.repeat_interleave(channels, 0) if len(rows) > 1 else rows

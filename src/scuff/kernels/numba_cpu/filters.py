@@ -9,18 +9,8 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import (
-    F32,
-    INDEX,
-    byte_to_unit,
-    compiled,
-    fill,
-    fill_pixels,
-    inlined,
-    lines_of,
-    per_plane,
-    values_of,
-)
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, byte_to_unit, compiled, inlined, lines_of, values_of
+from scuff.kernels.numba_cpu.filling import fill, fill_pixels, per_plane
 from scuff.kernels.numba_cpu.rounding import to_bytes
 from scuff.kernels.numba_cpu.taps import sum_taps, sum_taps_of_two, taps_of_two
 

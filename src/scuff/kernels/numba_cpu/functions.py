@@ -9,8 +9,8 @@ from torch import Tensor
 from scuff.kernels import portable
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.numba_cpu.compiling import INDEX, compiled, inlined
+from scuff.kernels.numba_cpu.sharing import share
 from scuff.kernels.reference.functions import EXPONENT, HALF_PI, LEAST, MOST, PI, QUARTER_PI, QUARTERS, SPLIT
-from scuff.kernels.threads import over_images
 
 F64, I64, I32 = np.float64, np.int64, np.int32
 PIECE = 1 << 14  # values that a thread takes at a time, at least
@@ -21,12 +21,6 @@ _sine, _cosine, _rest = (
 _exponential, _logarithm, _arctangent = (
     inlined(f) for f in (portable.exponential_polynomial, portable.logarithm_polynomial, portable.arctangent_polynomial)
 )
-
-
-def _over(loop, size: int, *arrays) -> None:
-    """Run `loop(*arrays, start, stop)` over flat arrays, on several threads."""
-    pieces = -(-size // PIECE)
-    over_images(lambda start, stop: loop(*arrays, start * PIECE, min(stop * PIECE, size)), pieces)
 
 
 @inlined
@@ -59,7 +53,7 @@ def sine_and_cosine_of(x):
 
 
 @compiled
-def _sines(x, sine, cosine, start, stop):
+def _sines(start, stop, x, sine, cosine):
     for k in range(INDEX(start), INDEX(stop)):
         sine[k], cosine[k] = sine_and_cosine_of(F64(x[k]))
 
@@ -68,12 +62,12 @@ def _sines(x, sine, cosine, start, stop):
 def sine_and_cosine(x: Tensor) -> tuple[Tensor, Tensor]:
     x = x.contiguous()
     sine, cosine = torch.empty_like(x), torch.empty_like(x)
-    _over(_sines, x.numel(), *(t.view(-1).numpy() for t in (x, sine, cosine)))
+    share(_sines, x.numel(), *(t.view(-1).numpy() for t in (x, sine, cosine)), least=PIECE)
     return sine, cosine
 
 
 @compiled
-def angles(y, x, out, start, stop):
+def angles(start, stop, y, x, out):
     """Arctangents of places `start` to `stop`. See the reference."""
     for k in range(INDEX(start), INDEX(stop)):
         v, u = F64(y[k]), F64(x[k])
@@ -91,7 +85,7 @@ def angles(y, x, out, start, stop):
 @kernel
 def arctangent(y: Tensor, x: Tensor) -> Tensor:
     out = torch.empty(y.shape, dtype=y.dtype)
-    _over(angles, y.numel(), *(t.contiguous().view(-1).numpy() for t in (y, x, out)))
+    share(angles, y.numel(), *(t.contiguous().view(-1).numpy() for t in (y, x, out)), least=PIECE)
     return out
 
 
@@ -113,7 +107,7 @@ def exponential(x):
 
 
 @compiled
-def _powers(x, exponents, out, start, stop):
+def _powers(start, stop, x, exponents, out):
     for k in range(INDEX(start), INDEX(stop)):
         exponent = F64(exponents[k if exponents.size > 1 else INDEX(0)])
         out[k] = exponential(exponent * logarithm(F64(x[k]))) if x[k] > 0.0 else 0.0
@@ -122,5 +116,5 @@ def _powers(x, exponents, out, start, stop):
 @kernel
 def power(x: Tensor, exponent: Tensor) -> Tensor:
     out = torch.empty(x.shape, dtype=x.dtype)
-    _over(_powers, x.numel(), *(t.contiguous().view(-1).numpy() for t in (x, exponent, out)))
+    share(_powers, x.numel(), *(t.contiguous().view(-1).numpy() for t in (x, exponent, out)), least=PIECE)
     return out

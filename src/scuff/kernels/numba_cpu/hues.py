@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill, inlined
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, inlined
+from scuff.kernels.numba_cpu.filling import fill
 
 NONE, HALF, ONE, TWO, FOUR, SIX = (F32(n) for n in (0.0, 0.5, 1.0, 2.0, 4.0, 6.0))
 

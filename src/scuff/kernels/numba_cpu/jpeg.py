@@ -18,7 +18,8 @@ from numba.extending import intrinsic
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, fill_pixels, lines_of, values_of
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, lines_of, values_of
+from scuff.kernels.numba_cpu.filling import fill_pixels
 from scuff.kernels.reference.jpeg import butterflies, butterflies_back
 
 I16, I32 = np.int16, np.int32

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill, values_of
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, values_of
+from scuff.kernels.numba_cpu.filling import fill
 from scuff.kernels.numba_cpu.samples import FOUR, I32, part_line, read_line, to_quads
 
 BAND = 1 << 18  # pixels, about: all of a picture of 512 x 512

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.dispatch import KERNELS, kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, byte_to_unit, compiled, fill
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, byte_to_unit, compiled
+from scuff.kernels.numba_cpu.filling import fill, fill_pixels
 from scuff.kernels.numba_cpu.pixels import mean_of
 
 
@@ -145,3 +146,26 @@ def scale_contrast(x: Tensor, gain: float) -> Tensor:
     out = torch.empty(x.shape)
     fill(out.flatten(2).flatten(0, 1), _scale_contrast, x.flatten(2).flatten(0, 1), F32(gain))
     return out
+
+
+@compiled
+def _lay_fog(image, puffs, clear, table, out):
+    """`table` (counts, 256) is scratch: what becomes of each level behind so many puffs."""
+    left, channels = F32(1.0), image.shape[2]
+    for count in range(len(table)):
+        for level in range(256):
+            value = F32(1.0) - (F32(1.0) - byte_to_unit(level)) * left
+            value = min(max(value, F32(0.0)), F32(1.0)) * F32(255.0) + F32(0.5)
+            table[count, level] = np.uint8(np.int32(value))
+        left *= clear
+    for i in range(len(image)):
+        line, above, target = image[i], puffs[i], out[i]
+        for j in range(INDEX(len(line))):
+            for c in range(INDEX(channels)):
+                target[j, c] = table[above[j], line[j, c]]
+
+
+@kernel
+def lay_fog(pixels: Tensor, puffs: Tensor, clear: Tensor, most: int) -> Tensor:
+    """Few levels behind few puffs: a table, looked up."""
+    return fill_pixels(pixels, _lay_fog, puffs, clear, scratch=lambda: (np.empty((most + 1, 256), np.uint8),))

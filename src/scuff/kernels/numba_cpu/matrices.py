@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.dispatch import KERNELS, kernel
-from scuff.kernels.numba_cpu.compiling import F32, compiled, fill
+from scuff.kernels.numba_cpu.compiling import F32, compiled
+from scuff.kernels.numba_cpu.filling import fill
 from scuff.kernels.reference.matrices import UNIT
-from scuff.kernels.threads import thread_count
 
 F64 = np.float64
 ONE = 2.0**UNIT
@@ -72,7 +72,7 @@ def blur_by_matrices(x: Tensor, down: Tensor, across: Tensor) -> Tensor:
         return KERNELS["reference", "blur_by_matrices"](x, down, across)
     height, width = x.shape[-2:]
     planes, out = x.flatten(0, 1), torch.empty(x.shape)
-    together = TOGETHER * thread_count()
+    together = TOGETHER * torch.get_num_threads()
     for some, target in zip(planes.split(together), out.flatten(0, 1).split(together), strict=True):
         parts = torch.empty(len(some), 2, height // 2, width, dtype=torch.float64)
         lines = torch.empty(len(some), 2, height, width // 2, dtype=torch.float64)

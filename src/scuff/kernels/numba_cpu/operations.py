@@ -11,8 +11,8 @@ from torch import Tensor
 from scuff.kernels.affine import affine_maps
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, inlined
+from scuff.kernels.numba_cpu.sharing import share
 from scuff.kernels.operation_codes import CODES
-from scuff.kernels.threads import over_images
 
 IDENTITY, INVERT, SOLARIZE, POSTERIZE = (CODES[name] for name in ("identity", "invert", "solarize", "posterize"))
 CONTRAST, COLOR, SHARPNESS = (CODES[name] for name in ("contrast", "color", "sharpness"))
@@ -30,16 +30,13 @@ def operate(pixels: Tensor, names: Sequence[str], codes: Tensor, values: Tensor,
     source, target = (batch.view(n, channels, height * width).numpy() for batch in (pixels, out))
     numbers, amounts, outside = codes.contiguous().numpy(), values.contiguous().numpy(), fill.numpy()
 
-    def work(start: int, stop: int) -> None:
-        _operate(source, numbers, amounts, maps, nearest, outside, height, width, target, start, stop)
-
     if out.numel():
-        over_images(work, n)
+        share(_operate, n, source, numbers, amounts, maps, nearest, outside, height, width, target)
     return out
 
 
 @compiled
-def _operate(pixels, codes, values, maps, nearest, fill, height, width, out, start, stop):
+def _operate(start, stop, pixels, codes, values, maps, nearest, fill, height, width, out):
     """Images `start` to `stop` of (N, C, H * W)."""
     table, counts = np.empty(256, np.uint8), np.empty(256, np.int64)
     words, lines = np.zeros((height + 1) * width + 1, np.int32), np.empty((5, width), np.int32)

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, byte_to_unit, compiled, copy, fill, inlined
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, byte_to_unit, compiled, copy, inlined
+from scuff.kernels.numba_cpu.filling import fill
 from scuff.kernels.numba_cpu.rounding import to_bytes
 from scuff.kernels.reference.pixels import box_windows
 

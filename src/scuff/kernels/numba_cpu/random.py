@@ -15,7 +15,8 @@ from torch import Tensor
 
 from scuff.kernels import portable
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, fill, fma, inlined
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, fma, inlined
+from scuff.kernels.numba_cpu.filling import fill
 from scuff.kernels.numba_cpu.functions import exponential, logarithm
 from scuff.kernels.numba_cpu.words import U32, U64, fill_words, one_philox
 from scuff.kernels.reference.random import stretched

@@ -10,7 +10,8 @@ import numpy as np
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, byte_to_unit, compiled, copy, fill_pixels, lines_of, values_of
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, byte_to_unit, compiled, copy, lines_of, values_of
+from scuff.kernels.numba_cpu.filling import fill_pixels
 
 U64 = np.uint64
 ONE, TWO, THREE = INDEX(1), INDEX(2), INDEX(3)

@@ -16,7 +16,8 @@ from numba.extending import intrinsic
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill, inlined, values_of
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, inlined, values_of
+from scuff.kernels.numba_cpu.filling import fill
 from scuff.kernels.numba_cpu.lanes import in_all_lanes, vector_at
 
 FOUR = 4  # channels of a vector

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, compiled, copy, fill, fill_pixels, values_of
+from scuff.kernels.numba_cpu.compiling import F32, compiled, copy, values_of
+from scuff.kernels.numba_cpu.filling import fill, fill_pixels
 from scuff.kernels.reference.shapes import DIAGONAL, KNIGHT
 
 

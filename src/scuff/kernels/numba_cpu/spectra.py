@@ -15,10 +15,10 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.dispatch import KERNELS, kernel
-from scuff.kernels.numba_cpu.compiling import F32, compiled, fill
+from scuff.kernels.numba_cpu.compiling import F32, compiled
+from scuff.kernels.numba_cpu.filling import fill
 from scuff.kernels.numba_cpu.functions import sine_and_cosine_of
 from scuff.kernels.reference.spectra import amplitudes, deviation_unit, turn_table, whole_bits
-from scuff.kernels.threads import thread_count
 
 F64 = np.float64
 TURN = 2.0 * math.pi
@@ -158,7 +158,7 @@ def spectrum_noise(u: Tensor, kind: str) -> Tensor:
     if across is None or down is None:
         return KERNELS["reference", "spectrum_noise"](u, kind)
     planes = u.reshape(-1, height, width)
-    out, together = torch.empty_like(planes), TOGETHER * thread_count()
+    out, together = torch.empty_like(planes), TOGETHER * torch.get_num_threads()
     for some, target in zip(planes.split(together), out.split(together), strict=True):
         _transform(some, kind, across, down, target)
     return out.view(u.shape)

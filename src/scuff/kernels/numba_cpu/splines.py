@@ -10,10 +10,11 @@ from numba.extending import intrinsic
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill, inlined
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, inlined
+from scuff.kernels.numba_cpu.filling import fill
 from scuff.kernels.numba_cpu.lanes import WIDEST, in_all_lanes, vector_at
+from scuff.kernels.numba_cpu.sharing import share
 from scuff.kernels.reference.splines import surrounded, taps_around
-from scuff.kernels.threads import over_images, thread_count
 
 LANES, VECTOR = WIDEST, ir.VectorType(ir.FloatType(), WIDEST)
 TOGETHER = max(24, 3 * LANES)  # planes that are read by one plan, at most
@@ -107,6 +108,15 @@ def _sum_reads(planes, wide, rows, columns, weights, pixels, sums, place, shares
                 target[j] = source[LANES * j]
 
 
+@compiled
+def _sum_all_reads(start, stop, planes, wide, rows, columns, weights, out, pixels, sums, place, shares):
+    """Of planes `start` to `stop`, as many at a time as `pixels` has room for."""
+    together = pixels.size // planes.shape[1]
+    for k in range(start, stop, together):
+        some, made = planes[k : min(k + together, stop)], out[k : min(k + together, stop)]
+        _sum_reads(some, wide, rows, columns, weights, pixels, sums, place, shares, made)
+
+
 @kernel
 def sum_spline_reads(coefficients: Tensor, rows: Tensor, columns: Tensor, weights: Tensor) -> Tensor:
     padded = surrounded(coefficients)
@@ -114,17 +124,15 @@ def sum_spline_reads(coefficients: Tensor, rows: Tensor, columns: Tensor, weight
     out = torch.empty(*padded.shape[:2], *rows.shape[1:])
     planes, target, width = padded.flatten(2).flatten(0, 1).numpy(), out.flatten(0, 1).numpy(), rows.shape[2]
 
-    vectors = max(1, -(-len(planes) // (LANES * thread_count())))  # of each thread
+    vectors = max(1, -(-len(planes) // (LANES * torch.get_num_threads())))  # of each thread
     together = min(TOGETHER, LANES * vectors)
 
-    def work(start: int, stop: int) -> None:
+    def scratch() -> tuple[np.ndarray, ...]:
         pixels, sums = np.zeros(together * planes.shape[1], F32), np.empty(together * width, F32)
-        scratch = (pixels, sums, np.empty(width, np.int64), np.empty((8, width), F32))
-        for first in range(together * start, min(together * stop, len(planes)), together):
-            some = slice(first, first + together)
-            _sum_reads(planes[some], padded.shape[3], *points, *scratch, target[some])
+        return pixels, sums, np.empty(width, np.int64), np.empty((8, width), F32)
 
-    over_images(work, -(-len(planes) // together))
+    arguments = (planes, padded.shape[3], *points, target)
+    share(_sum_all_reads, len(planes), *arguments, least=together, scratch=scratch)
     return out
 
 

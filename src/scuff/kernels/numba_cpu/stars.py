@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled
+from scuff.kernels.numba_cpu.filling import fill
 from scuff.kernels.numba_cpu.functions import angles, exponential, logarithm
 
 F64 = np.float64
@@ -21,7 +22,7 @@ def _place_rays(dy, column, rays, down, angle, across, share, which):
     """For a row: the distance across, between which two rays a pixel lies and where. `which` (2, W) counts rays."""
     for j in range(INDEX(across.size)):
         down[j], across[j] = dy, F32(j) - column
-    angles(across, down, angle, 0, across.size)
+    angles(0, across.size, across, down, angle)
     for j in range(INDEX(across.size)):
         turn = rays * ((angle[j] + HALF_TURN) / TURN)
         first = np.floor(turn)

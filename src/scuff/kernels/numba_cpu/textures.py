@@ -7,13 +7,29 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill, inlined
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, inlined
+from scuff.kernels.numba_cpu.filling import fill
 from scuff.kernels.numba_cpu.functions import exponential, logarithm, sine_after
 from scuff.kernels.reference.textures import cell_points
 
 F64 = np.float64
 LAST = np.int64(255)
 SINE, COSINE = np.int32(0), np.int32(1)  # in quarters of a turn
+
+
+@compiled
+def _add_field(planes, fields, scale, out):
+    for c in range(len(planes)):
+        plane, field, target = planes[c], fields[c if len(fields) > 1 else 0], out[c]
+        for j in range(INDEX(target.size)):
+            target[j] = plane[j] + field[j] * scale
+
+
+@kernel
+def add_field(x: Tensor, field: Tensor, scale: float) -> Tensor:
+    out, fields = torch.empty(x.shape), field[:, None] if field.ndim == 3 else field
+    fill(out.flatten(2), _add_field, x.flatten(2), fields.flatten(2), F32(scale))
+    return out
 
 
 @compiled

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, fill, inlined, per_plane
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, inlined
+from scuff.kernels.numba_cpu.filling import fill, per_plane
 
 ONE = INDEX(1)
 

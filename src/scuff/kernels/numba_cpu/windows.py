@@ -8,7 +8,8 @@ from torch import Tensor
 
 from scuff.kernels.borders import fold
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, fill, fill_pixels, lines_of, per_plane, values_of
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, lines_of, values_of
+from scuff.kernels.numba_cpu.filling import fill, fill_pixels, per_plane
 
 
 @compiled

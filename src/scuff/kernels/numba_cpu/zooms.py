@@ -15,7 +15,7 @@ from torch import Tensor
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled
 from scuff.kernels.numba_cpu.lanes import LANES, in_all_lanes, vector_at
-from scuff.kernels.threads import over_images
+from scuff.kernels.numba_cpu.sharing import share
 
 
 @intrinsic
@@ -70,7 +70,7 @@ def _mean_zoom(planes, rows, row_shares, columns, column_shares, last, pixels, l
 
 
 @compiled
-def _mean_zooms(planes, rows, row_shares, columns, column_shares, last, pixels, line, total, out, start, stop):
+def _mean_zooms(start, stop, planes, rows, row_shares, columns, column_shares, last, out, pixels, line, total):
     """Of planes `start` to `stop`, a few at a time."""
     for k in range(start, stop, LANES):
         some, made = planes[k : min(k + LANES, stop)], out[k : min(k + LANES, stop)]
@@ -97,11 +97,9 @@ def mean_zoom(x: Tensor, rows: Tensor, row_shares: Tensor, columns: Tensor, colu
     out = torch.empty_like(x, memory_format=torch.contiguous_format)
     planes, target = (t.flatten(0, 1).contiguous().numpy() for t in (x, out))
 
-    def work(start: int, stop: int) -> None:
+    def scratch() -> tuple[np.ndarray, ...]:
         pixels = np.zeros((room, LANES * width), F32)
-        line, total = np.empty(LANES * (width + 1), F32), np.empty(LANES * width, F32)
-        end = min(LANES * stop, len(planes))
-        _mean_zooms(planes, *plans, last, pixels, line, total, target, LANES * start, end)
+        return pixels, np.empty(LANES * (width + 1), F32), np.empty(LANES * width, F32)
 
-    over_images(work, -(-len(planes) // LANES))
+    share(_mean_zooms, len(planes), planes, *plans, last, target, least=LANES, scratch=scratch)
     return out
