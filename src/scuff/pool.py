@@ -3,8 +3,8 @@
 Python's process pool has four habits that a long export cannot live with. Ctrl-C in a terminal reaches the workers
 too, which then print tracebacks: here they ignore it, and hear from the main process when to stop. A cancelled pool
 still finishes the tasks that have begun: here they ask `raise_if_stopping` between files, and a worker that does not
-get there in time ends anyway. It tells all workers to terminate as soon as one has ended, which here gives the others no
-time to save what they have: they do not listen. And workers outlive a main process that was killed.
+get there in time ends anyway. As soon as one worker has ended, the pool tells all others to terminate, which leaves
+them no time to save what they have: here they do not listen. And workers outlive a main process that was killed.
 
 The means is a lifeline: a pipe whose other end only the main process holds. When it is let go, on purpose or by death,
 every worker notices. (A multiprocessing.Event would do as well, until a worker dies while waiting for it: then setting
