@@ -81,7 +81,7 @@ def test_smear_bytes(height: int, width: int, dtype: torch.dtype) -> None:
 
 @pytest.mark.parametrize(("height", "width"), SIZES)
 def test_correlate_twice(height: int, width: int) -> None:
-    """Equal bits: along columns, where nothing is added to rows, then with taps on all sides."""
+    """Equal bits: along columns, where nothing is added to rows, then along rows, or with taps on all sides."""
     generator = torch.Generator().manual_seed(1)
     steps, still = torch.arange(13, dtype=torch.int32)[None], torch.zeros(1, 13, dtype=torch.int32)
     down = (padded_index(height, 6, 6, "edge", CPU), padded_index(width, 0, 0, "edge", CPU), steps, still)
@@ -91,8 +91,11 @@ def test_correlate_twice(height: int, width: int) -> None:
         (*down, torch.rand(1, 13, generator=generator)),
         (rows, columns, *offsets, torch.rand(2, 7, generator=generator)),
     )
-    expected, fast = _both(lambda: kernels.correlate_twice(_unit(height, width), first, second))
-    assert torch.equal(fast, expected)
+    along_rows = (padded_index(height, 0, 0, "edge", CPU), columns, torch.zeros_like(second[2]), *second[3:])
+    for x in (_unit(height, width), _bytes(height, width)):
+        for then in (second, along_rows):
+            expected, fast = _both(lambda x=x, then=then: kernels.correlate_twice(x, first, then))
+            assert torch.equal(fast, expected)
 
 
 @pytest.mark.parametrize(("height", "width"), SIZES)

@@ -10,6 +10,7 @@ from scipy import ndimage
 
 from scuff import kernels
 from scuff.kernels.borders import padded_index
+from scuff.kernels.numba_cpu import lookups
 
 SIZES = [(1, 1), (2, 5), (17, 9), (33, 47)]
 
@@ -30,7 +31,14 @@ def _numbers(*shape: int, low: int, high: int, seed: int = 0) -> torch.Tensor:
     return torch.randint(low, high + 1, shape, dtype=torch.int32, generator=generator)
 
 
-@pytest.mark.parametrize(("height", "width"), SIZES)
+@pytest.fixture(params=["one by one", "at once"])
+def lookups_of(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How bytes go through a table that channels share: many at once only where the processor can do that."""
+    monkeypatch.setattr(lookups, "HAS_LOOKUPS", lookups.HAS_LOOKUPS and request.param == "at once")
+
+
+@pytest.mark.usefixtures("lookups_of")
+@pytest.mark.parametrize(("height", "width"), [*SIZES, (24, 32)])
 @pytest.mark.parametrize("shared", [True, False])
 def test_lookup(height: int, width: int, shared: bool) -> None:
     x, tables = _bytes(height, width), _numbers(2, 1 if shared else 3, 256, low=0, high=255).to(torch.uint8)
@@ -40,6 +48,7 @@ def test_lookup(height: int, width: int, shared: bool) -> None:
     assert expected[1, 2, -1, 0] == tables[1, 0 if shared else 2, x[1, 2, -1, 0].long()]
 
 
+@pytest.mark.usefixtures("lookups_of")
 def test_lookup_of_tables_that_keep_and_turn_bits() -> None:
     levels = torch.arange(256)
     tables = torch.stack((levels, 0 * levels, 255 - levels, levels & 192, levels + 1 & 255)).to(torch.uint8)

@@ -49,11 +49,10 @@ def gaussian_blur(x: Tensor, sigma: float | tuple[float, float], truncate: float
         for part in strips(x, 2):
             made[:, :, part] = _blur_axis(made[:, :, part], 3, wide, truncate, border)
         return made
-    x = _unit(x)
     if max(tall, broad) > WIDEST_TAPS:
         down = _gaussian_matrix(h, high, truncate, border, x.device)
         across = _gaussian_matrix(w, wide, truncate, border, x.device)
-        return kernels.blur_by_matrices(x, down, across)
+        return kernels.blur_by_matrices(_unit(x), down, across)
     rows, columns = (padded_index(n, 0, 0, border, x.device) for n in (h, w))
     steps, still, weights = _line(high, tall, x.device)
     first = (padded_index(h, tall, tall, border, x.device), columns, steps, still, weights)

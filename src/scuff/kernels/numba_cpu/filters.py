@@ -11,6 +11,7 @@ from torch import Tensor
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.numba_cpu.compiling import F32, INDEX, byte_to_unit, compiled, inlined, lines_of, values_of
 from scuff.kernels.numba_cpu.filling import fill, fill_pixels, per_plane
+from scuff.kernels.numba_cpu.pixels import bytes_to_unit
 from scuff.kernels.numba_cpu.rounding import to_bytes
 from scuff.kernels.numba_cpu.taps import sum_taps, sum_taps_of_two, taps_of_two
 
@@ -33,10 +34,16 @@ def _widen(lines, columns, before, as_units, wide):
     for i in range(INDEX(lines.shape[0])):
         for k in range(count):
             wide[i, INDEX(before) + k] = byte_to_unit(lines[i, k]) if as_units else F32(lines[i, k])
-        for k in range(INDEX(before)):
-            wide[i, k] = wide[i, INDEX(before) + columns[k]]
-        for k in range(INDEX(before) + count, INDEX(columns.size)):
-            wide[i, k] = wide[i, INDEX(before) + columns[k]]
+        _repeat(wide[i], columns, before, count)
+
+
+@inlined
+def _repeat(line, columns, before, count):
+    """Fill the border of a line whose own columns, as many as `count`, are there."""
+    for k in range(INDEX(before)):
+        line[k] = line[INDEX(before) + columns[k]]
+    for k in range(INDEX(before) + count, INDEX(columns.size)):
+        line[k] = line[INDEX(before) + columns[k]]
 
 
 def _width_of_border(columns: Tensor, width: int) -> int:
@@ -124,10 +131,35 @@ def _correlate_twice(plane, a, b, c, plan, d, e, f, next_plan, room, next_room, 
     _correlate(between, d, e, f, next_plan, next_room, out)
 
 
+@inlined
+def _filter_band(flat, first, last, lowest, taps, plan, next_taps, next_plan, starts, line, out):
+    """Filter each row again as soon as it is made, in `line`: what lies between stays in the nearest cache."""
+    (dy, dx, weights), (_, rows, columns, _), (steps, shares), (_, _, across, left) = taps, plan, next_taps, next_plan
+    count = INDEX(out.shape[1])
+    for i in range(first, last):
+        _start_taps(columns.size, rows, lowest, i, dy, dx, starts)
+        sum_taps(flat, starts, weights, line[left : left + out.shape[1]])
+        _repeat(line, across, left, count)
+        sum_taps(line, steps, shares, out[i])
+
+
 @compiled
-def _correlate_and_by_two(plane, a, b, c, plan, d, e, f, next_plan, room, next_room, between, out):
-    _correlate(plane, a, b, c, plan, room, between)
-    _correlate_by_two(between, d, e, f, next_plan, next_room, out)
+def _correlate_and_along_rows(plane, a, b, c, plan, d, e, next_plan, room, line, out):
+    (bands, _, columns, before), (wide, starts) = plan, room
+    for band in range(len(bands)):
+        first, last, lowest = bands[band, 0], bands[band, 1], bands[band, 2]
+        flat = _lines(plane, bands, band, columns, before, wide)
+        _filter_band(flat, first, last, lowest, (a, b, c), plan, (d, e), next_plan, starts, line, out)
+
+
+@compiled
+def _correlate_units_and_along_rows(plane, a, b, c, plan, d, e, next_plan, room, line, out):
+    """The same for bytes."""
+    (bands, _, columns, before), (wide, starts) = plan, room
+    for band in range(len(bands)):
+        first, last, lowest = bands[band, 0], bands[band, 1], bands[band, 2]
+        _widen(plane[lowest : bands[band, 3]], columns, before, True, wide)
+        _filter_band(values_of(wide), first, last, lowest, (a, b, c), plan, (d, e), next_plan, starts, line, out)
 
 
 def _taps_of_two(x: Tensor, *taps: Tensor) -> list[Tensor]:
@@ -148,16 +180,21 @@ def correlate(x: Tensor, rows: Tensor, columns: Tensor, *taps: Tensor) -> Tensor
 
 @kernel
 def correlate_twice(x: Tensor, first: tuple[Tensor, ...], second: tuple[Tensor, ...]) -> Tensor:
-    """A plane goes through both filters before the next one: what lies between them stays in the cache."""
-    of_two = _taps_of_two(x, *second[2:])
     plans = [_plan(x, rows, columns, dy) for rows, columns, dy, *_ in (first, second)]
-    some, more = ([per_plane(tap, x.shape[1]) for tap in taps] for taps in (first[2:], of_two or second[2:]))
+    some, more = ([per_plane(tap, x.shape[1]) for tap in taps[2:]] for taps in (first, second))
+    out, is_byte = torch.empty(x.flatten(0, 1).shape), x.dtype == torch.uint8
 
-    def scratch() -> tuple:
-        return _room(plans[0], some[0].shape[1]), _room(plans[1], more[0].shape[1]), np.empty(x.shape[2:], F32)
+    def room(k: int) -> tuple:
+        return _room(plans[k], (some, more)[k][0].shape[1])
 
-    out, loop = torch.empty(x.flatten(0, 1).shape), _correlate_and_by_two if of_two else _correlate_twice
-    fill(out, loop, x.flatten(0, 1), *some, plans[0], *more, plans[1], scratch=scratch)
+    if len(second[0]) == x.shape[2] and not second[2].any():
+        loop = _correlate_units_and_along_rows if is_byte else _correlate_and_along_rows
+        arguments = (x.flatten(0, 1), *some, plans[0], more[1].long(), more[2], plans[1])
+        fill(out, loop, *arguments, scratch=lambda: (room(0), np.empty(plans[1][2].size, F32)))
+    else:
+        planes = (bytes_to_unit(x) if is_byte else x).flatten(0, 1)
+        arguments = (planes, *some, plans[0], *more, plans[1])
+        fill(out, _correlate_twice, *arguments, scratch=lambda: (room(0), room(1), np.empty(x.shape[2:], F32)))
     return out.unflatten(0, x.shape[:2])
 
 
@@ -225,18 +262,23 @@ def smear_bytes(levels: Tensor, *plan: Tensor) -> Tensor:
 
 
 @compiled
-def _correlate_byte_lines(image, steps, weights, zeros, plan, channels, used, room, between, line, out):
-    """What lies between the two directions, as units, stays in the cache."""
+def _correlate_byte_lines(image, steps, weights, zeros, plan, channels, used, room, along, between, line, out):
+    """A row goes along itself when the first one below or above it needs that, and so is still in the nearest cache."""
     _, rows, columns, before = plan
     wide, starts = room
     steps, zeros, weights = _used(steps, zeros, weights, used)
-    lines, made, starts = lines_of(image), lines_of(out), starts[: steps.size]
-    _widen(lines, columns, before, True, wide)
+    lines, made, along, starts = lines_of(image), lines_of(out), along[: steps.size], starts[: steps.size]
+    for t in range(steps.size):
+        along[t] = channels * steps[t]
+    done = 0
     for i in range(len(lines)):
+        last = 0
         for t in range(steps.size):
-            starts[t] = i * columns.size + channels * steps[t]
-        sum_taps(values_of(wide), starts, weights, between[i])
-    for i in range(len(lines)):
+            last = max(last, rows[i + steps[t]])
+        for k in range(done, last + 1):
+            _widen(lines[k : k + 1], columns, before, True, wide)
+            sum_taps(values_of(wide), along, weights, between[k])
+        done = max(done, last + 1)
         _start_taps(lines.shape[1], rows, 0, i, steps, zeros, starts)
         sum_taps(values_of(between), starts, weights, line)
         to_bytes(line, F32(255.0), F32(0.5), made[i])
@@ -248,9 +290,8 @@ def correlate_byte_lines(pixels: Tensor, rows: Tensor, columns: Tensor, steps: T
     plan, taps = _plan(pixels, rows, columns, steps, channels), steps.shape[1]
 
     def scratch() -> tuple:
-        between = np.empty((height, width * channels), F32)
-        wide = np.empty((height, plan[2].size), F32), np.empty(taps, INDEX)
-        return _room_for_used(taps), wide, between, between[0].copy()
+        between, wide = np.empty((height, width * channels), F32), np.empty((1, plan[2].size), F32)
+        return _room_for_used(taps), (wide, np.empty(taps, INDEX)), np.empty(taps, INDEX), between, between[0].copy()
 
     arguments = (steps, weights, np.zeros(taps, np.int32), plan, channels)
     return fill_pixels(pixels, _correlate_byte_lines, *arguments, scratch=scratch)

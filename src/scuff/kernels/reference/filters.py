@@ -43,8 +43,8 @@ def correlate(x: Tensor, rows: Tensor, columns: Tensor, dy: Tensor, dx: Tensor, 
 
 @kernel
 def correlate_twice(x: Tensor, first: tuple[Tensor, ...], second: tuple[Tensor, ...]) -> Tensor:
-    """One `correlate` after another, each given as the arguments after the image."""
-    return correlate(correlate(x, *first), *second)
+    """One `correlate` after another, each given as the arguments after the image, float32 or bytes as shares of 255."""
+    return correlate(correlate(bytes_to_unit(x) if x.dtype == torch.uint8 else x, *first), *second)
 
 
 @kernel
