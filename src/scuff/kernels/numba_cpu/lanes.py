@@ -12,7 +12,8 @@ from llvmlite import ir
 from numba.core import config
 from numba.core.codegen import get_host_cpu_features
 
-FEATURES = get_host_cpu_features() if config.CPU_FEATURES is None else config.CPU_FEATURES  # which a user may set
+_chosen = config.CPU_FEATURES  # type: ignore[attr-defined]  # by the user, NUMBA_CPU_FEATURES
+FEATURES = get_host_cpu_features() if _chosen is None else _chosen
 LANES = 8 if platform.machine().lower() in ("x86_64", "amd64") else 4
 WIDEST = 16 if "+avx512f" in FEATURES else LANES  # for loops that compute more than they read
 VECTOR = ir.VectorType(ir.FloatType(), LANES)
