@@ -131,7 +131,7 @@ def _correlate_twice(plane, a, b, c, plan, d, e, f, next_plan, room, next_room, 
     _correlate(between, d, e, f, next_plan, next_room, out)
 
 
-@inlined
+@compiled
 def _filter_band(flat, first, last, lowest, taps, plan, next_taps, next_plan, starts, line, out):
     """Filter each row again as soon as it is made, in `line`: what lies between stays in the nearest cache."""
     (dy, dx, weights), (_, rows, columns, _), (steps, shares), (_, _, across, left) = taps, plan, next_taps, next_plan

@@ -15,7 +15,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, inlined
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, inlined
 from scuff.kernels.numba_cpu.lanes import WIDEST, in_all_lanes
 
 FLOAT = ir.FloatType()
@@ -76,7 +76,7 @@ BLOCK = INDEX(64 if WIDEST == 16 else 32)  # of two rows at once: as many as the
 _sum_block = _summing(int(BLOCK) // WIDEST, WIDEST)
 
 
-@inlined
+@compiled
 def sum_taps(flat, starts, weights, row):
     """One row of sums. The last block ends where the row does: what it shares with the block before comes out the same.
 
