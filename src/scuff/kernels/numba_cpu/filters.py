@@ -6,12 +6,13 @@ from itertools import pairwise
 
 import numpy as np
 import torch
+from numba import types
+from numba.extending import overload
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.numba_cpu.compiling import F32, INDEX, byte_to_unit, compiled, inlined, lines_of, values_of
 from scuff.kernels.numba_cpu.filling import fill, fill_pixels, per_plane
-from scuff.kernels.numba_cpu.pixels import bytes_to_unit
 from scuff.kernels.numba_cpu.rounding import to_bytes
 from scuff.kernels.numba_cpu.taps import sum_taps, sum_taps_of_two, taps_of_two
 
@@ -92,14 +93,24 @@ def _room(plan: Plan, taps: int) -> tuple[np.ndarray, np.ndarray]:
     return np.empty((tall, plan[2].size), F32), np.empty(taps, INDEX)
 
 
-@inlined
 def _lines(plane, bands, band, columns, before, wide):
-    """The lines that a band reads, flat: `wide`, if they need a border."""
-    lines = plane[bands[band, 2] : bands[band, 3]]
-    if columns.size > plane.shape[1]:
-        _widen(lines, columns, before, False, wide)
+    """The lines that a band reads, flat: `wide`, if they need a border, or are bytes, which become units."""
+
+
+@overload(_lines, inline="always")
+def _lines_of_kind(plane, bands, band, columns, before, wide):
+    def of_bytes(plane, bands, band, columns, before, wide):
+        _widen(plane[bands[band, 2] : bands[band, 3]], columns, before, True, wide)
         return values_of(wide)
-    return values_of(lines)
+
+    def of_floats(plane, bands, band, columns, before, wide):
+        lines = plane[bands[band, 2] : bands[band, 3]]
+        if columns.size > plane.shape[1]:
+            _widen(lines, columns, before, False, wide)
+            return values_of(wide)
+        return values_of(lines)
+
+    return of_bytes if plane.dtype == types.uint8 else of_floats
 
 
 @compiled
@@ -132,34 +143,17 @@ def _correlate_twice(plane, a, b, c, plan, d, e, f, next_plan, room, next_room, 
 
 
 @compiled
-def _filter_band(flat, first, last, lowest, taps, plan, next_taps, next_plan, starts, line, out):
+def _correlate_and_along_rows(plane, dy, dx, weights, plan, steps, shares, next_plan, room, line, out):
     """Filter each row again as soon as it is made, in `line`: what lies between stays in the nearest cache."""
-    (dy, dx, weights), (_, rows, columns, _), (steps, shares), (_, _, across, left) = taps, plan, next_taps, next_plan
-    count = INDEX(out.shape[1])
-    for i in range(first, last):
-        _start_taps(columns.size, rows, lowest, i, dy, dx, starts)
-        sum_taps(flat, starts, weights, line[left : left + out.shape[1]])
-        _repeat(line, across, left, count)
-        sum_taps(line, steps, shares, out[i])
-
-
-@compiled
-def _correlate_and_along_rows(plane, a, b, c, plan, d, e, next_plan, room, line, out):
-    (bands, _, columns, before), (wide, starts) = plan, room
+    (bands, rows, columns, before), (wide, starts), (_, _, across, left) = plan, room, next_plan
+    count = INDEX(plane.shape[1])
     for band in range(len(bands)):
-        first, last, lowest = bands[band, 0], bands[band, 1], bands[band, 2]
         flat = _lines(plane, bands, band, columns, before, wide)
-        _filter_band(flat, first, last, lowest, (a, b, c), plan, (d, e), next_plan, starts, line, out)
-
-
-@compiled
-def _correlate_units_and_along_rows(plane, a, b, c, plan, d, e, next_plan, room, line, out):
-    """The same for bytes."""
-    (bands, _, columns, before), (wide, starts) = plan, room
-    for band in range(len(bands)):
-        first, last, lowest = bands[band, 0], bands[band, 1], bands[band, 2]
-        _widen(plane[lowest : bands[band, 3]], columns, before, True, wide)
-        _filter_band(values_of(wide), first, last, lowest, (a, b, c), plan, (d, e), next_plan, starts, line, out)
+        for i in range(bands[band, 0], bands[band, 1]):
+            _start_taps(columns.size, rows, bands[band, 2], i, dy, dx, starts)
+            sum_taps(flat, starts, weights, line[left : left + plane.shape[1]])
+            _repeat(line, across, left, count)
+            sum_taps(line, steps, shares, out[i])
 
 
 def _taps_of_two(x: Tensor, *taps: Tensor) -> list[Tensor]:
@@ -182,17 +176,15 @@ def correlate(x: Tensor, rows: Tensor, columns: Tensor, *taps: Tensor) -> Tensor
 def correlate_twice(x: Tensor, first: tuple[Tensor, ...], second: tuple[Tensor, ...]) -> Tensor:
     plans = [_plan(x, rows, columns, dy) for rows, columns, dy, *_ in (first, second)]
     some, more = ([per_plane(tap, x.shape[1]) for tap in taps[2:]] for taps in (first, second))
-    out, is_byte = torch.empty(x.flatten(0, 1).shape), x.dtype == torch.uint8
+    planes, out = x.flatten(0, 1), torch.empty(x.flatten(0, 1).shape)
 
     def room(k: int) -> tuple:
         return _room(plans[k], (some, more)[k][0].shape[1])
 
     if len(second[0]) == x.shape[2] and not second[2].any():
-        loop = _correlate_units_and_along_rows if is_byte else _correlate_and_along_rows
-        arguments = (x.flatten(0, 1), *some, plans[0], more[1].long(), more[2], plans[1])
-        fill(out, loop, *arguments, scratch=lambda: (room(0), np.empty(plans[1][2].size, F32)))
+        arguments = (planes, *some, plans[0], more[1].long(), more[2], plans[1])
+        fill(out, _correlate_and_along_rows, *arguments, scratch=lambda: (room(0), np.empty(plans[1][2].size, F32)))
     else:
-        planes = (bytes_to_unit(x) if is_byte else x).flatten(0, 1)
         arguments = (planes, *some, plans[0], *more, plans[1])
         fill(out, _correlate_twice, *arguments, scratch=lambda: (room(0), room(1), np.empty(x.shape[2:], F32)))
     return out.unflatten(0, x.shape[:2])
@@ -263,7 +255,7 @@ def smear_bytes(levels: Tensor, *plan: Tensor) -> Tensor:
 
 @compiled
 def _correlate_byte_lines(image, steps, weights, zeros, plan, channels, used, room, along, between, line, out):
-    """A row goes along itself when the first one below or above it needs that, and so is still in the nearest cache."""
+    """A row is filtered along itself just before it is first summed into another: it is still in the nearest cache."""
     _, rows, columns, before = plan
     wide, starts = room
     steps, zeros, weights = _used(steps, zeros, weights, used)

@@ -9,7 +9,7 @@ from scuff.kernels.numba_cpu.colour_spaces import from_hsv, room_for_parts, to_h
 from scuff.kernels.numba_cpu.colours import mix_image_with_grey
 from scuff.kernels.numba_cpu.compiling import INDEX, compiled, values_of
 from scuff.kernels.numba_cpu.filling import fill_pixels
-from scuff.kernels.numba_cpu.lookups import look_up
+from scuff.kernels.numba_cpu.lookups import through_table
 
 
 @compiled
@@ -17,7 +17,7 @@ def _change_colours(image, way, levels, share, hues, parts, made):
     """`parts` are scratch for hues, saturations and values."""
     pixels, out = values_of(image), values_of(made)
     if way < 2:
-        look_up(pixels, levels, out)
+        through_table(pixels, levels, out)
     elif way == 2:
         mix_image_with_grey(image, share, made)
     else:

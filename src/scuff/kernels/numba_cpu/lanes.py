@@ -13,7 +13,7 @@ from numba.core import config
 from numba.core.codegen import get_host_cpu_features
 
 _chosen = config.CPU_FEATURES  # type: ignore[attr-defined]  # by the user, NUMBA_CPU_FEATURES
-FEATURES = get_host_cpu_features() if _chosen is None else _chosen
+FEATURES = set((get_host_cpu_features() if _chosen is None else _chosen).split(","))
 LANES = 8 if platform.machine().lower() in ("x86_64", "amd64") else 4
 WIDEST = 16 if "+avx512f" in FEATURES else LANES  # for loops that compute more than they read
 VECTOR = ir.VectorType(ir.FloatType(), LANES)

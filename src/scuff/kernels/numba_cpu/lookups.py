@@ -34,14 +34,14 @@ def _put_many(typing_context, table, pixels, k, out):
     def generate(context, builder, signature, arguments):
         kinds, (table, pixels, k, out) = signature.args, arguments
         kind = ir.FunctionType(BYTES, [BYTES] * 3)
-        look_up = cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.avx512.vpermi2var.qi.512")
+        look_up_in_two = cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.avx512.vpermi2var.qi.512")
 
         def vector(number: int, array: Any, place: Any) -> Any:
             return builder.load(vector_at(context, builder, kinds[number], array, place, BYTES), align=1)
 
         levels = vector(1, pixels, k)
         a, b, c, d = (vector(0, table, k.type(64 * quarter)) for quarter in range(4))
-        low, high = builder.call(look_up, [a, levels, b]), builder.call(look_up, [c, levels, d])
+        low, high = (builder.call(look_up_in_two, [x, levels, y]) for x, y in ((a, b), (c, d)))
         is_high = builder.icmp_signed("<", levels, ir.Constant(BYTES, [0] * 64))
         target = vector_at(context, builder, kinds[3], out, k, BYTES)
         builder.store(builder.select(is_high, high, low), target, align=1)
@@ -59,8 +59,8 @@ _put = _put_many if HAS_LOOKUPS else _put_one
 
 
 @compiled
-def look_up(pixels, table, out):
-    """Bytes through one table."""
+def through_table(pixels, table, out):
+    """Many at a time, and those that are left one by one."""
     whole = INDEX(pixels.size // MANY * MANY)
     for k in range(INDEX(0), whole, INDEX(MANY)):
         _put(table, pixels, k, out)
@@ -69,7 +69,7 @@ def look_up(pixels, table, out):
 
 
 @compiled
-def _lookup(pixels, tables, out):
+def _through_tables(pixels, tables, out):
     channels = tables.shape[0]
     for k in range(pixels.size):
         out[k] = tables[k % channels, pixels[k]]
@@ -134,10 +134,10 @@ def lookup(pixels: Tensor, tables: Tensor) -> Tensor:
     out = torch.empty(source.shape, dtype=torch.uint8)
     tables = tables.expand(n, -1, -1)[:, :channels].contiguous()
     if HAS_LOOKUPS and tables.shape[1] == 1:
-        fill(out, look_up, source, tables[:, 0])
+        fill(out, through_table, source, tables[:, 0])
     elif source.shape[1] % 24 == 0:
         words, levels = source.numpy().view(U64), out.numpy()
         share(_lookup_all, n, words, tables.numpy(), levels.view(U64), levels)
     else:
-        fill(out, _lookup, source, tables)
+        fill(out, _through_tables, source, tables)
     return out.view(n, height, width, channels).permute(0, 3, 1, 2)

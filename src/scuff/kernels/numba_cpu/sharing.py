@@ -65,6 +65,7 @@ def call_on_threads(
     _run(function, place, threads)
     if room[0, FAILED]:
         loop(0, 0, count, *sets[0])  # on this thread, where errors have words
+        raise MemoryError("a compiled loop failed on a thread, and not again: there was too little memory for a moment")
 
 
 def _run(function: int, place: int, threads: int) -> None:
