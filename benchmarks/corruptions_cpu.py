@@ -149,14 +149,14 @@ def _milliseconds(times: list[float]) -> str:
 def _peak_growth(name: str, severity: int, count: int, answer) -> None:
     torch.set_num_threads(1)
     x = pictures(224, count)
-    scuff.corrupt(x[:1], f"imagenet-c/{name}", severity)  # loads compiled code, textures and libraries
+    scuff.corrupt(x[:8], f"imagenet-c/{name}", severity)  # loads compiled code, textures and libraries
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     scuff.corrupt(x, f"imagenet-c/{name}", severity)
     answer.put((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 
 
 def memory(count: int) -> None:
-    """Growth of the process's peak above what it holds with the batch loaded and one image done; results included."""
+    """Growth of the process's peak above what it holds with the batch loaded and a few images done; results included."""
     print(f"MiB for a batch of {count} uint8 images, severity 5, result included ({count * 3 * 224 * 224 / 2**20:.0f})")
     context = multiprocessing.get_context("spawn")
     for name in scuff.load_suite("imagenet-c").entries:

@@ -9,6 +9,7 @@ on different days.
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -50,9 +51,11 @@ def collect(runs: Path, tables: Path) -> None:
         means = errors[errors["corruption"] != "clean"].groupby(["scheme", "seed"], sort=False)["error"].mean()
         near = distances.groupby("scheme")["msd"].mean().rename("msd")
         means.reset_index().join(near, on="scheme").to_csv(tables / "single.csv", index=False)
-    for name, file in {"mixing": "mixing.csv", "subsets": "subsets.csv", "precision": "distances.csv"}.items():
-        if (runs / name / file).exists():
-            pd.read_csv(runs / name / file).to_csv(tables / f"{name}.csv", index=False)
+    for name in ("mixing", "subsets"):
+        if (runs / name / f"{name}.csv").exists():
+            pd.read_csv(runs / name / f"{name}.csv").to_csv(tables / f"{name}.csv", index=False)
+    if (runs / "precision" / "distances.csv").exists():
+        deviations(runs / "precision").to_csv(tables / "precision.csv", index=False)
 
 
 def has(tables: Path, name: str) -> bool:
@@ -132,20 +135,36 @@ def subsets(lines: pd.DataFrame) -> str:
     return "\n\n".join(["## Figure 8: few augmentations", paragraph(text), table(head, rows)])
 
 
+def deviations(folder: Path) -> pd.DataFrame:
+    """By cell: the deviation of distances over resamplings, in percent of their mean, averaged over augmentations."""
+    settings = json.loads((folder / "distances.json").read_text(encoding="utf-8"))
+    lines = pd.read_csv(folder / "distances.csv")
+    each = lines.groupby(["corruption", "severity", "scheme"], sort=False)["mmd"]
+    counts = {"augmentations": lines["scheme"].nunique(), "resamplings": lines["resampling"].nunique()}
+    share = (100 * each.std(ddof=1) / each.mean()).groupby(["corruption", "severity"], sort=False).mean()
+    counts |= {name: settings[name] for name in ("images", "samples")}
+    return share.rename("deviation").round(3).reset_index().assign(**counts)
+
+
 def precision(lines: pd.DataFrame) -> str:
-    """How much distances vary with fresh images and draws."""
-    each = lines.groupby(["corruption", "severity"])[["msd", "mmd"]]
-    share = 100 * each.std(ddof=1) / each.mean()
-    rows = [[plain(name).replace("_", " "), f"{row.msd:.1f}", f"{row.mmd:.1f}"] for name, row in
-            share.groupby("corruption", sort=False).mean().iterrows()]  # fmt: skip
+    """How far the distances of single augmentations move with other images and draws."""
+    (augmentations, resamplings, images, samples), *others = (
+        lines[["augmentations", "resamplings", "images", "samples"]].drop_duplicates().to_numpy().tolist()
+    )
+    assert not others
+    by_level = lines.pivot_table("deviation", "corruption", "severity", sort=False)
+    rows = [[plain(name).replace("_", " "), *(f"{value:.1f}" for value in row)] for name, row in
+            zip(by_level.index, by_level.to_numpy(), strict=True)]  # fmt: skip
+    cells = lines["deviation"]
     text = (
-        f"Distances of AugMix, {lines['resampling'].nunique()} times with fresh images and draws: standard deviation in"
-        f" percent of the mean, over severities. In the mean over cells MSD varies by {share['msd'].mean():.1f} %, MMD"
-        f" by {share['mmd'].mean():.1f} %. The paper has about 5 %, of the distances of single augmentations."
+        f"Distances of {augmentations} single augmentations of AugMix to the centres of CIFAR-10-C, {resamplings}"
+        f" times, each time with {images} other images and {samples} other draws of a corruption: standard deviation in"
+        f" percent of the mean, averaged over augmentations. In the mean over {len(cells)} cells it is"
+        f" {spanned(cells, '{:.1f}')} %, from {cells.min():.1f} to {cells.max():.1f}; the paper has around 5 %, of 100"
+        " pairs of an augmentation and a corruption."
     )
-    return "\n\n".join(
-        ["## Figure 10: precision of distances", paragraph(text), table(("corruption", "MSD, %", "MMD, %"), rows)]
-    )
+    head = ("corruption", *(f"severity {level}, %" for level in by_level))
+    return "\n\n".join(["## Figure 10: precision of distances", paragraph(text), table(head, rows)])
 
 
 FIGURES = {"single": single, "mixing": mixing, "subsets": subsets, "precision": precision}

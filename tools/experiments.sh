@@ -35,11 +35,12 @@
 # is cut, the numbers are the same. TRY=1 makes everything tiny, for a look on a CPU.
 #
 # Experiments in the background share a GPU well once `nvidia-cuda-mps-control -d` runs: three trainings of
-# WideResNet-40-2 at once take 9.0 ms for a step of each, in turns 15.1.
+# WideResNet-40-2 at once take 9.0 ms for a step of each, in turns 15.1. SHARED=3 tells that three do, so that each
+# counts a third of its time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 DATA=${DATA:-cifar10:data} RUNS=${RUNS:-runs} SMALL=${SMALL:-small} LIMIT=${LIMIT:-100000} TRY=${TRY:-}
-PICTURES=${PICTURES:-folder:imagenet-sample} POINTS=${POINTS:-B_sep.npz} PYTHON=${PYTHON:-python3}
+PICTURES=${PICTURES:-folder:imagenet-sample} POINTS=${POINTS:-B_sep.npz} PYTHON=${PYTHON:-python3} SHARED=${SHARED:-1}
 NOC=${NOC:-$RUNS/calibration/cifar10-noc.yaml}  # what calibrate has found
 export PYTHONPATH="$PWD/src:$PWD${PYTHONPATH:+:$PYTHONPATH}" PYTHONUNBUFFERED=1
 mkdir -p "$RUNS" "$SMALL"
@@ -47,7 +48,7 @@ ends=$((SECONDS + LIMIT))
 name="" unpacked=("*/models/*.safetensors" "*/evaluation/*")
 pack() {  # what took how long, and what is small
   [ -n "$name" ] && [ -d "$RUNS/$name" ] || return 0
-  echo $SECONDS >> "$RUNS/$name/seconds.txt"
+  echo $((SECONDS / SHARED)) >> "$RUNS/$name/seconds.txt"
   tar czf "$SMALL/$name.tgz" -C "$RUNS" "${unpacked[@]/#/--exclude=}" "$name"
 }
 trap pack EXIT
@@ -139,8 +140,10 @@ print(','.join(f'powerset:{number}' for number in chosen))")
     ;;
   precision)
     name=precision
-    scuff distance schemes cifar10-c --schemes augmix --data "$DATA" "${recipe[@]}" "${wide[@]}" "${draws[@]}" \
-      --resamplings $repeats --out "$RUNS/$name"
+    extractor=$RUNS/$name/extractor.safetensors
+    scuff train --data "$DATA" "${recipe[@]}" "${wide[@]}" --seed 1000 --out "$extractor"
+    timeout -s INT "$LIMIT" "$PYTHON" tools/precision.py "$DATA" "$RUNS/$name" --extractor "$extractor" \
+      --resamplings $repeats ${TRY:+--augmentations 3 --images 5 --samples 3 --severities 3}
     ;;
   readings)
     name=readings

@@ -128,13 +128,13 @@ def against(errors: pd.Series, scheme: str) -> pd.Series:
 
 
 def costs(lines: pd.DataFrame) -> str:
-    """Seconds of every training, its tests included."""
+    """Device time of every training, its tests included; of runs that share a GPU, each counts its part."""
     spent = lines.drop_duplicates("run").groupby("scheme")["seconds"]
     said = ", ".join(
         f"{SCHEMES[scheme]} {spent.get_group(scheme).mean():.0f}" for scheme in SCHEMES if scheme in spent.groups
     )
     text = (
-        f"Seconds on one H200 for a training and its tests, in the mean over seeds: {said}; in all {spent.sum().sum()}."
+        f"Seconds of one H200 for a training and its tests, in the mean over seeds: {said}; in all {spent.sum().sum()}."
     )
     return "\n\n".join(["## Cost", paragraph(text)])
 

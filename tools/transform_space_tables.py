@@ -15,8 +15,6 @@ import pandas as pd
 from held_out_tables import PUBLISHED, SUITES
 from page_parts import plain, spanned
 
-from scuff.augment.autoaugment import CONVENTIONS
-from scuff.augment.policies import POLICIES
 from scuff.metrics import Distances, read_distances, scheme_correlations
 from scuff.metrics.intervals import DEFAULT
 from scuff.metrics.validity.resampled import resample_models, resampled
@@ -174,29 +172,6 @@ def error_lines() -> list[str]:
 
 # Standard deviations of Table 5 over ten runs, AutoAugment.
 PUBLISHED_SPREADS = {name: PUBLISHED[name][1][1] for name in ("blue_noise_sample", "transverse_chromatic_abberation")}
-EFFECTS = {  # what a value of an operation does to an image, if it is off by a tenth at least
-    "blurs": ("sharpness", lambda value: value < 0.9),
-    "sharpens": ("sharpness", lambda value: value > 1.1),
-    "fades colours": ("color", lambda value: value < 0.9),
-    "strengthens colours": ("color", lambda value: value > 1.1),
-    "lowers contrast": ("contrast", lambda value: value < 0.9),
-    "darkens": ("brightness", lambda value: value < 0.9),
-    "leaves 4 bits or fewer": ("posterize", lambda value: value <= 4),
-}
-
-
-def convention_lines() -> list[str]:
-    """What AutoAugment's policy for CIFAR-10 does to 1000 images by each reading of its levels, expected numbers."""
-    lines = []
-    for effect, (operation, holds) in EFFECTS.items():
-        steps = [step for pair in POLICIES["cifar10"] for step in pair if step.operation == operation]
-        cells = []
-        for amount_of in CONVENTIONS.values():
-            amounts = [amount_of(operation, step.level or 0, 32, 32) for step in steps]
-            shares = [np.mean([holds(a.start + a.size), holds(a.start - a.size)]) for a in amounts]
-            cells.append(1000 / 25 * sum(s.probability * share for s, share in zip(steps, shares, strict=True)))
-        lines.append(f"| {effect} | {' | '.join(f'{cell:.0f}' for cell in cells)} |")
-    return lines
 
 
 def reading_lines() -> list[str]:
@@ -225,7 +200,6 @@ if __name__ == "__main__":
         operation_lines(),
         rank_lines(),
         error_lines(),
-        convention_lines(),
         reading_lines(),
     ):
         print("\n".join(lines), end="\n\n")

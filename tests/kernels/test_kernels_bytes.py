@@ -10,7 +10,7 @@ from scipy import ndimage
 
 from scuff import kernels
 from scuff.kernels.borders import padded_index
-from scuff.kernels.numba_cpu import lookups
+from scuff.kernels.numba_cpu import lookups, mixtures, windows
 
 SIZES = [(1, 1), (2, 5), (17, 9), (33, 47)]
 
@@ -184,6 +184,18 @@ def test_median(height: int, width: int) -> None:
     assert np.array_equal(fast[1, 0].numpy(), theirs)
 
 
+@pytest.mark.parametrize("largest", [7, 8])
+@pytest.mark.parametrize("channels", [1, 3])
+def test_median_of_any_radius(channels: int, largest: int) -> None:
+    """Bit by bit up to a radius of 7, by a histogram beyond; also where all values are the least or the greatest."""
+    radius = torch.arange(largest + 3).clamp(max=largest).to(torch.int32)
+    x = _bytes(29, 26, len(radius))[:, :channels].contiguous()
+    x[-1], x[-2] = 0, 255
+    expected, fast = _both(lambda: kernels.median(x, radius, largest))
+    assert torch.equal(fast, expected)
+    assert torch.equal(fast[0], x[0])
+
+
 @pytest.mark.parametrize(("height", "width"), SIZES)
 @pytest.mark.parametrize("channels", [1, 3])
 def test_take_pixels(height: int, width: int, channels: int) -> None:
@@ -256,7 +268,14 @@ def test_greys_and_mixtures(height: int, width: int) -> None:
     assert torch.allclose(fast, expected)
     assert np.allclose(fast.numpy(), [grey[0].mean(), 0.0, grey[2].mean()])
     assert torch.equal(kernels.sum_levels(x), x.long().sum((1, 2, 3)))
-    mixture = torch.tensor([[402, 787, 194], [0, 1024, 0], [512, 0, 512]], dtype=torch.int32)
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+@pytest.mark.parametrize(("height", "width"), [*SIZES, (24, 32)])
+def test_mixtures_of_channels(height: int, width: int, at_once: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mixtures, "PICKS_BYTES", mixtures.PICKS_BYTES and at_once)
+    x = _bytes(height, width, 3)
+    mixture = torch.tensor([[402, 787, 194], [0, 1024, 0], [-2000, 1500, 700]], dtype=torch.int32)
     expected, fast = _both(lambda: kernels.mix_channels(x, mixture))
     assert torch.equal(fast, expected)
     assert torch.equal(fast[:, 1], x[:, 1])
@@ -294,6 +313,24 @@ def test_box_mean(height: int, width: int) -> None:
         if min(height, width) > 1:  # scipy has no mirror image of a single pixel
             theirs = ndimage.uniform_filter(x[k, 0].double().numpy(), side, mode="mirror")
             assert np.array_equal(fast[k, 0].numpy(), np.floor(theirs + 0.5 + 1e-9))
+
+
+def test_box_mean_of_any_side() -> None:
+    """Values are added one by one up to a side of 13; of wider squares, running totals are subtracted."""
+    x = torch.cat((_bytes(40, 37, 34), torch.full((1, 3, 40, 37), 255, dtype=torch.uint8)))
+    size = torch.cat((torch.arange(1, 35), torch.tensor([13]))).to(torch.int32)
+    for some in (size <= 13, size > 0):
+        largest = int(size[some].max()) | 1
+        expected, fast = _both(lambda some=some, largest=largest: kernels.box_mean(x[some], size[some], largest))
+        assert torch.equal(fast, expected)
+
+
+def test_sums_are_divided_exactly_by_16_bits() -> None:
+    for side, (factor, shift) in enumerate(windows.DIVISORS.astype(np.int64)):
+        if side > 1:
+            total = np.arange(255 * side**2 + side**2 // 2 + 1)
+            assert total[-1] < 1 << 16
+            assert np.array_equal(total * factor >> 16 >> shift, total // side**2)
 
 
 @pytest.mark.parametrize("border", ["zeros", "edge", "mirror"])

@@ -153,3 +153,23 @@ def test_a_forked_process_does_not_wait_for_threads_of_its_parent() -> None:
 def test_torch_comes_with_threads_that_can_be_called() -> None:
     """Where this fails, threads of Python stand in for them, and loops are slower."""
     assert team(-1) is not None
+
+
+WITH_OTHERS = """
+import os
+import sklearn.cluster  # brings an OpenMP of its own
+import torch
+from scuff import kernels
+torch.set_num_threads(3)
+x = torch.rand(64, 3, 32, 32)
+made = [torch.sin(x)]  # by torch's team
+before = len(os.listdir("/proc/self/task"))
+made.append(kernels.salt_and_pepper(x, x, 0.3))
+print(len(os.listdir("/proc/self/task")) - before)
+"""
+
+
+def test_loops_run_on_the_very_threads_of_torch() -> None:
+    """Two teams, each as large as the machine, would wait for each other's processors."""
+    done = subprocess.run([sys.executable, "-c", WITH_OTHERS], capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.strip() == "0"

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from tool_modules import load_tool
 
 TOOL = load_tool("augmentation_figures")
@@ -14,7 +15,8 @@ GAINS = dict(zip(OPERATIONS, (-6, -4, -5, -3, -2, 1, 0, 2, 1), strict=True))  # 
 
 def save(folder, name: str, **tables: pd.DataFrame) -> None:
     (folder / name / "progress").mkdir(parents=True)
-    (folder / name / "distances.json").write_text(json.dumps({"environment": {"device": "a GPU"}}))
+    settings = {"environment": {"device": "a GPU"}, "images": 100, "samples": 90}
+    (folder / name / "distances.json").write_text(json.dumps(settings))
     cells = {"train": {"seconds": 30.0}, "scheme": {"seconds": 4.0}}
     (folder / name / "progress" / "1.json").write_text(json.dumps({"seconds": 40.0, "cells": cells}))
     for file, table in tables.items():
@@ -41,8 +43,13 @@ def page(tmp_path_factory) -> str:
     sizes = [("all", 0, 20.0), ("closest", 100, 19.0), ("random", 100, 22.0), ("farthest", 100, 25.0)]
     rows = [(kind, size, seed, 0.1, (error + seed) / 100) for kind, size, error in sizes for seed in (0, 1)]
     save(runs, "subsets", subsets=pd.DataFrame(rows, columns=["kind", "size", "seed", "clean_error", "error"]))
+    moved = {("a", 1): (9.0, 10, 11), ("b", 1): (20, 20, 20), ("a", 3): (8, 10, 12), ("b", 3): (4, 5, 6)}
     again = pd.DataFrame(
-        {"resampling": [0, 1, 2], "corruption": "c/fog", "severity": 1, "msd": [9.0, 10, 11], "mmd": 2.0}
+        [
+            {"resampling": k, "scheme": scheme, "corruption": "c/fog", "severity": level, "mmd": mmd}
+            for (scheme, level), values in moved.items()
+            for k, mmd in enumerate(values)
+        ]
     )
     save(runs, "precision", distances=again)
     TOOL.main(str(runs), str(runs / "page.md"))
@@ -70,9 +77,13 @@ def test_subsets_are_compared_with_all_over_seeds(page):
     )
 
 
-def test_precision_is_in_percent_of_the_mean(page):
-    assert "| fog | 10.0 | 0.0 |" in page
-    assert "AugMix, 3 times with fresh images" in page
+def test_precision_is_in_percent_of_the_mean_and_averaged_over_augmentations(page):
+    assert "| corruption | severity 1, % | severity 3, % |" in page
+    assert "| fog | 5.0 | 20.0 |" in page
+    assert "Distances of 2 single augmentations of AugMix to the centres of CIFAR-10-C, 3 times" in page
+    assert "100 other images and 90 other draws" in page
+    half = stats.t.ppf(0.975, 1) * 7.5
+    assert f"over 2 cells it is 12.5 [{12.5 - half:.1f}, {12.5 + half:.1f}] %, from 5.0 to 20.0;" in page
 
 
 def test_device_time_is_that_of_all_cells(page):

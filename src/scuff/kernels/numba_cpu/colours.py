@@ -1,4 +1,4 @@
-"""Colours: channels and whole images mixed, dither.
+"""Colours: greys, whole images mixed, dither.
 
 Images are worked on with a pixel's channels side by side, the order in which pictures usually come.
 """
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, fma, inlined, values_of
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, inlined, values_of
 from scuff.kernels.numba_cpu.filling import fill, fill_pixels
 from scuff.kernels.numba_cpu.sharing import share
 
@@ -83,30 +83,6 @@ def _scale_colours(image, factor, made):
 @kernel
 def scale_colours(pixels: Tensor, factor: Tensor) -> Tensor:
     return fill_pixels(pixels, _scale_colours, factor)
-
-
-@inlined
-def _mixed(red, green, blue, a, b, c):
-    """The rounded level of a mixture. Shares are 1024ths: all sums are exact, fused or not."""
-    level = np.int32(fma(a, red, fma(b, green, fma(c, blue, F32(0.5)))))
-    return np.uint8(min(max(level, np.int32(0)), np.int32(255)))
-
-
-@compiled
-def _mix_channels(image, mixture, made):
-    pixels, out = values_of(image), values_of(made)
-    a, b, c, d, e, f, g, h, m = mixture.ravel()
-    for j in range(INDEX(pixels.size // 3)):
-        k = INDEX(3) * j
-        red, green, blue = F32(pixels[k]), F32(pixels[k + INDEX(1)]), F32(pixels[k + INDEX(2)])
-        out[k] = _mixed(red, green, blue, a, b, c)
-        out[k + INDEX(1)] = _mixed(red, green, blue, d, e, f)
-        out[k + INDEX(2)] = _mixed(red, green, blue, g, h, m)
-
-
-@kernel
-def mix_channels(pixels: Tensor, mixture: Tensor) -> Tensor:
-    return fill_pixels(pixels, _mix_channels, mixture.numpy().astype(F32) * F32(1 / 1024))
 
 
 BLOCK = 1024  # values: their sums stay in the fastest cache until the last layer has been added

@@ -80,19 +80,21 @@ def _run(function: int, place: int, threads: int) -> None:
 
 @cache
 def team(process: int) -> Callable | None:
-    """OpenMP's function that calls one of ours on a team of threads; None without OpenMP, or with a broken one.
+    """OpenMP's function that calls one of ours on torch's team of threads; None without OpenMP, or with a broken one.
+
+    It is looked for where torch itself finds it. Other packages bring an OpenMP of their own, scikit-learn for one: two
+    teams of as many threads as there are processors would take these from each other.
 
     After a fork, threads that the parent has used are missing, and OpenMP would wait for them forever.
     """
-    from threadpoolctl import threadpool_info
-
-    for library in threadpool_info():
-        if library["user_api"] == "openmp" and "torch" in library["filepath"] and not _was_forked:
-            run = getattr(ctypes.CDLL(library["filepath"]), "GOMP_parallel", None)
-            if run is not None:
-                run.argtypes, run.restype = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint), None
-                return run
-    return None
+    if _was_forked:
+        return None
+    try:
+        run = ctypes.CDLL("libtorch_cpu.so", mode=os.RTLD_NOLOAD).GOMP_parallel
+    except (OSError, AttributeError):  # another system, or torch without OpenMP
+        return None
+    run.argtypes, run.restype = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint), None
+    return run
 
 
 def _note_fork() -> None:

@@ -1,15 +1,20 @@
-"""Means and medians over squares, by what enters and leaves as these move on."""
+"""Means over squares, by what enters and leaves as these move down."""
 
 from __future__ import annotations
 
 import numpy as np
 import torch
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 from torch import Tensor
 
 from scuff.kernels.borders import fold
 from scuff.kernels.dispatch import kernel
-from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, lines_of, values_of
-from scuff.kernels.numba_cpu.filling import fill, fill_pixels, per_plane
+from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, values_of
+from scuff.kernels.numba_cpu.filling import fill_pixels
+
+U16 = np.uint16
 
 
 @compiled
@@ -33,37 +38,93 @@ def _running_totals(values, channels, totals):
     totals[k], totals[k + INDEX(1)], totals[k + INDEX(2)] = red, green, blue
 
 
-@compiled
-def _box_mean(image, size, rows, columns, reach, wide, along, made):
-    """Sums over the window's rows, for a whole row of values, slide down; sums along them are differences of totals.
+NARROW = 13  # sides whose values are added one by one: all sums fit into 16 bits, and their shares are exact
 
-    `rows` and `columns` are the image's indices with `reach` mirrored ones on either side; a window begins size // 2
-    before its pixel. `wide`, with the mirrored ends, and `along` are scratch.
-    """
-    (height, width, channels), pixels, out = image.shape, lines_of(image), lines_of(made)
-    count, ends = width * channels, reach * channels
-    first, begin, step = reach - size // 2, (reach - size // 2) * channels, size * channels
+
+def _divisors() -> np.ndarray:
+    """For each side up to NARROW a factor and a shift, by which `_share` divides by its square."""
+    shifts = {side: (side * side - 1).bit_length() - 1 for side in range(2, NARROW + 1)}
+    pairs = [(-(-(1 << 16 + shift) // (side * side)), shift) for side, shift in shifts.items()]
+    return np.array([(0, 0), (0, 0), *pairs], U16)
+
+
+DIVISORS = _divisors()
+
+
+@intrinsic
+def _share(typing_context, total, factor, shift):
+    """The upper half of a product of 16 bits, shifted. Numba itself would multiply 64 bits, four numbers at once."""
+
+    def generate(context, builder, signature, arguments):
+        total, factor, shift = arguments
+        byte, short, long = (ir.IntType(bits) for bits in (8, 16, 32))
+        product = builder.mul(builder.zext(total, long), builder.zext(factor, long))
+        upper = builder.trunc(builder.lshr(product, long(16)), short)
+        return builder.trunc(builder.lshr(upper, shift), byte)
+
+    return types.uint8(types.uint16, types.uint16, types.uint16), generate
+
+
+@compiled
+def _add_along(wide, begin, size, step, sums, out, target, count):
+    """Means of a row of windows, values added one by one."""
+    half, factor, shift = U16(size * size // 2), DIVISORS[size, 0], DIVISORS[size, 1]
+    for k in range(count):
+        sums[k] = wide[begin + k]
+    for _ in range(1, size):
+        begin += step
+        for k in range(count):
+            sums[k] += wide[begin + k]
+    for k in range(count):
+        out[target + k] = _share(U16(sums[k] + half), factor, shift)
+
+
+@compiled
+def _subtract_totals(wide, begin, size, channels, totals, out, target, count):
+    """The same by differences of running totals."""
     # sums are whole, so a quarter more never lifts one over the next boundary, and makes up for the division's rounding
     half, inverse = F32(size * size / 2 + 0.25), F32(1.0 / (size * size))
-    down = wide[ends : ends + count]
-    down[:] = 0
+    _running_totals(wide, channels, totals)
+    end = begin + INDEX(size * channels)
+    for k in range(count):
+        out[target + k] = np.uint8(np.int32((F32(np.int32(totals[end + k] - totals[begin + k])) + half) * inverse))
+
+
+@compiled
+def _box_mean(image, size, rows, columns, reach, wide, along, made):
+    """Sums over the window's rows, for a whole row of values, slide down; they are summed along the row in turn.
+
+    `rows` and `columns` are the image's indices with `reach` mirrored ones on either side; a window begins size // 2
+    before its pixel. `wide`, with the mirrored ends, and `along` are scratch. Rows are places in one array: to cut them
+    out of it takes as long as to add them.
+    """
+    height, width, channels = image.shape
+    pixels, out = values_of(image), values_of(made)
+    if size == 1:
+        copy(pixels, out)
+        return
+    count, ends, step = INDEX(width * channels), INDEX(reach * channels), INDEX(channels)
+    first, begin = reach - size // 2, INDEX(reach - size // 2) * step
+    for k in range(count):
+        wide[ends + k] = 0
     for t in range(size):
-        line = pixels[rows[first + t]]
+        line = INDEX(rows[first + t]) * count
         for k in range(count):
-            down[k] += line[k]
+            wide[ends + k] += pixels[line + k]
     for i in range(height):
         if i > 0:
-            enters, leaves = pixels[rows[first + i + size - 1]], pixels[rows[first + i - 1]]
+            enters, leaves = INDEX(rows[first + i + size - 1]) * count, INDEX(rows[first + i - 1]) * count
             for k in range(count):
-                down[k] += np.int32(enters[k]) - np.int32(leaves[k])
-        for j in range(reach):
-            for c in range(channels):
-                wide[j * channels + c] = down[columns[j] * channels + c]
-                wide[ends + count + j * channels + c] = down[columns[reach + width + j] * channels + c]
-        _running_totals(wide, channels, along)
-        target, low, high = out[i], along[begin : begin + count], along[begin + step : begin + step + count]
-        for k in range(count):
-            target[k] = np.uint8(np.int32((F32(np.int32(high[k] - low[k])) + half) * inverse))
+                wide[ends + k] += np.int16(pixels[enters + k]) - np.int16(pixels[leaves + k])
+        for j in range(INDEX(reach)):
+            before, after = INDEX(columns[j]) * step, INDEX(columns[reach + width + j]) * step
+            for c in range(step):
+                wide[j * step + c] = wide[ends + before + c]
+                wide[ends + count + j * step + c] = wide[ends + after + c]
+        if size <= NARROW:
+            _add_along(wide, begin, size, step, along, out, INDEX(i) * count, count)
+        else:
+            _subtract_totals(wide, begin, size, channels, along, out, INDEX(i) * count, count)
 
 
 @kernel
@@ -72,50 +133,9 @@ def box_mean(pixels: Tensor, size: Tensor, largest: int) -> Tensor:
     reach = largest // 2
     rows, columns = (fold(torch.arange(-reach, n + reach), n, "mirror").numpy() for n in (height, width))
 
+    kind = U16 if largest <= NARROW else np.int32
+
     def scratch() -> tuple[np.ndarray, ...]:
-        return tuple(np.empty((width + 2 * reach + more) * channels, np.int32) for more in (0, 1))
+        return tuple(np.empty((width + 2 * reach + more) * channels, kind) for more in (0, 1))
 
     return fill_pixels(pixels, _box_mean, size.long(), rows, columns, reach, scratch=scratch)
-
-
-@compiled
-def _median(plane, radius, counts, lines, out):
-    """`below` is how many of the window's values are less than the present median `m`; `lines` are where rows begin."""
-    height, width = plane.shape
-    flat, size = values_of(plane), INDEX(2 * radius + 1)
-    half = (2 * radius + 1) ** 2 // 2
-    for i in range(height):
-        for t in range(2 * radius + 1):
-            lines[t] = min(max(i + t - radius, 0), height - 1) * width
-        counts[:] = 0
-        for t in range(size):
-            for dx in range(-radius, radius + 1):
-                counts[flat[lines[t] + INDEX(min(max(dx, 0), width - 1))]] += 1
-        m, below = INDEX(0), 0
-        for j in range(width):
-            if j > 0:
-                leaves, enters = INDEX(max(j - 1 - radius, 0)), INDEX(min(j + radius, width - 1))
-                for t in range(size):
-                    old, new = flat[lines[t] + leaves], flat[lines[t] + enters]
-                    counts[old] -= 1
-                    counts[new] += 1
-                    below += np.int64(new < m) - np.int64(old < m)
-            while below > half:
-                m -= INDEX(1)
-                below -= counts[m]
-            while below + counts[m] <= half:
-                below += counts[m]
-                m += INDEX(1)
-            out[i, j] = m
-
-
-@kernel
-def median(pixels: Tensor, radius: Tensor, largest: int) -> Tensor:
-    n, channels, height, width = pixels.shape
-
-    def scratch() -> tuple[np.ndarray, np.ndarray]:
-        return np.empty(256, np.int64), np.empty(2 * largest + 1, INDEX)
-
-    out = torch.empty(n * channels, height, width, dtype=torch.uint8)
-    fill(out, _median, pixels.flatten(0, 1), per_plane(radius, channels), scratch=scratch)
-    return out.unflatten(0, (n, channels))

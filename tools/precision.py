@@ -1,0 +1,37 @@
+"""Figure 10 of the paper on augmentations: how far a distance moves if images and corruptions are drawn again.
+
+    python tools/precision.py cifar10:data runs/precision --extractor net.safetensors
+
+Distances of single augmentations of AugMix to the centres of CIFAR-10-C. The augmentations are the same all the time;
+images, and draws of the corruptions, are others in every resampling. What is finished is not repeated.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from scuff.augment import open_scheme
+from scuff.studies import DistancesStudy
+from scuff.studies.transform_space.subsets import FewDraws
+
+
+def main() -> None:
+    """Measure what is missing."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data")
+    parser.add_argument("out")
+    parser.add_argument("--extractor", required=True)
+    parser.add_argument("--augmentations", type=int, default=100)
+    parser.add_argument("--resamplings", type=int, default=20)
+    parser.add_argument("--images", type=int, default=100)
+    parser.add_argument("--samples", type=int, default=100, help="draws of a corruption")
+    parser.add_argument("--severities", type=int, nargs="+")
+    parser.add_argument("--precision")
+    given = vars(parser.parse_args())
+    augmix = open_scheme("augmix")
+    schemes = {f"augmix-{k}": FewDraws(augmix, (k,)) for k in range(given.pop("augmentations"))}
+    DistancesStudy(schemes=schemes, suite="cifar10-c", augmentations=1, **given).run()
+
+
+if __name__ == "__main__":
+    main()
