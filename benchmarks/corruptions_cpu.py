@@ -156,7 +156,7 @@ def _peak_growth(name: str, severity: int, count: int, answer) -> None:
 
 
 def memory(count: int) -> None:
-    """Growth of the process's peak above what it holds with the batch loaded and a few images done; results included."""
+    """Growth of the process's peak above what it holds with the batch loaded and a few images done, with results."""
     print(f"MiB for a batch of {count} uint8 images, severity 5, result included ({count * 3 * 224 * 224 / 2**20:.0f})")
     context = multiprocessing.get_context("spawn")
     for name in scuff.load_suite("imagenet-c").entries:

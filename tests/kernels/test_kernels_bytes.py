@@ -11,6 +11,7 @@ from scipy import ndimage
 from scuff import kernels
 from scuff.kernels.borders import padded_index
 from scuff.kernels.numba_cpu import lookups, mixtures, windows
+from scuff.ops import resize
 
 SIZES = [(1, 1), (2, 5), (17, 9), (33, 47)]
 
@@ -111,15 +112,31 @@ def test_remap_copies_at_whole_coordinates() -> None:
     assert torch.equal(kernels.remap(x, rows.expand(2, 7, 9), columns.expand(2, 7, 9), "zeros"), x)
 
 
+@pytest.mark.parametrize(("height", "width"), [*SIZES, (64, 40)])
+@pytest.mark.parametrize("channels", [1, 3])
+def test_bytes_resized_by_lines(height: int, width: int, channels: int) -> None:
+    x = _bytes(height, width, 4)[:, :channels].contiguous()
+    factor = torch.tensor([1.0, 1.3, 2.9, 4.0])
+    expected, fast = _both(lambda: resize.through_thumbnail(x, factor, 4.0))
+    assert torch.equal(fast, expected)
+    assert torch.equal(fast[0], x[0])
+    cut = _numbers(4, low=0, high=height - 1), _numbers(4, low=0, high=width - 1)
+    expected, fast = _both(lambda: resize.enlarge_ends(x, cut[1], cut[0]))
+    assert torch.equal(fast, expected)
+
+
 @pytest.mark.parametrize(("height", "width"), SIZES)
-def test_mix_windows(height: int, width: int) -> None:
-    first = _numbers(2, 13, low=0, high=width - 1)
-    weights = torch.rand(2, 13, 4, generator=torch.Generator().manual_seed(0))
-    x = torch.rand(2, 3, height, width, generator=torch.Generator().manual_seed(1))
-    expected, fast = _both(lambda: kernels.mix_windows(x, first, weights, 3))
-    assert (fast - expected).abs().max() < 1e-6
-    expected, fast = _both(lambda: kernels.mix_windows(x.mT, first, weights, 2))
-    assert (fast - expected).abs().max() < 1e-6
+@pytest.mark.parametrize("channels", [1, 3])
+def test_means_of_squares(height: int, width: int, channels: int) -> None:
+    """Blocks also where they are larger than the picture; blurs of shares from nothing to all."""
+    x = kernels.bytes_to_unit(_bytes(height, width, 5))[:, :channels]
+    side, share = torch.tensor([1, 2, 3, 5, 8]), torch.tensor([0.0, 0.3, 0.5, 0.9, 1.0])
+    expected, fast = _both(lambda: kernels.block_means(x, side, range(1, 9)))
+    assert torch.equal(fast, expected)
+    assert torch.equal(fast[0], x[0])
+    expected, fast = _both(lambda: kernels.mix_box_blur(x, share))
+    assert torch.equal(fast, expected)
+    assert torch.equal(fast[0], x[0])
 
 
 @pytest.mark.parametrize("count", [True, False])

@@ -1,4 +1,4 @@
-"""Planes of numbers read elsewhere: as windows, through drops of glass."""
+"""Planes of numbers read through drops of glass."""
 
 from __future__ import annotations
 
@@ -10,52 +10,9 @@ from torch import Tensor
 
 from scuff.kernels.dispatch import kernel
 from scuff.kernels.numba_cpu.compiling import F32, INDEX, compiled, copy, inlined
-from scuff.kernels.numba_cpu.filling import fill, per_plane
+from scuff.kernels.numba_cpu.filling import fill
 
 ONE = INDEX(1)
-
-
-@compiled
-def _mix_columns(plane, first, weights, wide, out):
-    """`wide` is scratch for a row and, after it, as many copies of its last value as a window can reach beyond it."""
-    height, width = plane.shape
-    taps = weights.shape[1]
-    for i in range(height):
-        copy(plane[i], wide)
-        wide[width:] = plane[i, width - 1]
-        target = out[i]
-        for j in range(first.size):
-            a, total = INDEX(min(first[j], width - 1)), F32(0.0)
-            for t in range(INDEX(taps)):
-                total += weights[j, t] * wide[a + t]
-            target[j] = total
-
-
-@compiled
-def _mix_rows(plane, first, weights, wide, out):
-    height, width = plane.shape
-    for i in range(first.size):
-        target = out[i]
-        target[:] = F32(0.0)
-        for t in range(weights.shape[1]):
-            weight, source = weights[i, t], plane[min(first[i] + t, height - 1)]
-            if weight != 0.0:
-                for j in range(width):
-                    target[j] += weight * source[j]
-
-
-@kernel
-def mix_windows(x: Tensor, first: Tensor, weights: Tensor, axis: int) -> Tensor:
-    n, channels, *sides = x.shape
-    sides[axis - 2] = first.shape[1]
-    plans = (per_plane(first, channels), per_plane(weights, channels))
-
-    def scratch() -> tuple[np.ndarray]:
-        return (np.empty(x.shape[3] + weights.shape[2], F32),)
-
-    out = torch.empty(n * channels, *sides)
-    fill(out, _mix_rows if axis == 2 else _mix_columns, x.flatten(0, 1), *plans, scratch=scratch)
-    return out.unflatten(0, (n, channels))
 
 
 @inlined

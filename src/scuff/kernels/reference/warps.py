@@ -19,7 +19,6 @@ __all__ = [
     "blend_windows",
     "flip_pixels",
     "mix_byte_windows",
-    "mix_windows",
     "move_tiles",
     "project",
     "refract_drops",
@@ -136,12 +135,11 @@ def flip_pixels(pixels: Tensor, down: Tensor, across: Tensor) -> Tensor:
     return take_pixels(pixels, (rows * width)[:, :, None] + columns[:, None])
 
 
-@kernel
 def mix_windows(x: Tensor, first: Tensor, weights: Tensor, axis: int) -> Tensor:
     """Rows (axis 2) or columns (axis 3) of float32 (N, C, H, W) as weighted windows, each image by its own plan.
 
     For columns, out[n, c, i, j] = sum over t of weights[n, j, t] * x[n, c, i, first[n, j] + t]. Windows are cut at the
-    last one. Bit-equal in every back end: products are rounded and added in the order of t.
+    last one. Products are rounded and added in the order of t.
     """
     if axis == 2:
         return mix_windows(x.mT, first, weights, 3).mT.contiguous()
