@@ -20,9 +20,9 @@ from scuff.ops.jpeg import jpeg
 from scuff.random import sent
 
 # Values that keep a processor busy: on a GPU those of about 256 images of 224 pixels, on a CPU of 36, which take 21 MiB
-# as floats. glibc keeps blocks of at most 32 MiB, MOST, and what it gets anew is cleared page by page: pieces of twice as
-# many images took 1.3 to 1.5 times as long for each. This bounds the memory that a huge batch can take; results do not
-# depend on it.
+# as floats. glibc keeps blocks of at most 32 MiB, MOST, and what it gets anew is cleared page by page: pieces twice as
+# large took 1.3 to 1.5 times as long an image. This bounds the memory that a huge batch can take; results do not depend
+# on it.
 CHUNK = {"cpu": 36 * 3 * 224 * 224, "cuda": 40_000_000}
 EACH, MOST = 3 * 3 * 224 * 224, 52 * 3 * 224 * 224  # values for each of many threads: with two images they wait longer
 MOST_IMAGES = 65_535 // 3  # per inner step: kernels count their channels along an axis of a CUDA grid that has 65535
