@@ -20,11 +20,11 @@ from scuff.ops.jpeg import jpeg
 from scuff.random import sent
 
 # Values that keep a processor busy: on a GPU those of about 256 images of 224 pixels, on a CPU of 36, which take 21 MiB
-# as floats. glibc keeps blocks of at most 32 MiB, MOST, and what it gets anew is cleared page by page: pieces twice as
-# large took 1.3 to 1.5 times as long an image. This bounds the memory that a huge batch can take; results do not depend
-# on it.
+# as floats. This bounds the memory that a huge batch can take; results do not depend on it.
 CHUNK = {"cpu": 36 * 3 * 224 * 224, "cuda": 40_000_000}
-EACH, MOST = 3 * 3 * 224 * 224, 52 * 3 * 224 * 224  # values for each of many threads: with two images they wait longer
+# More than 12 threads get three of these images each, since with two they wait longer. No more than 17 do: glibc keeps
+# blocks of at most 32 MiB, and larger ones are cleared page by page, which took 1.3 to 1.5 times as long an image.
+FEW_THREADS, MANY_THREADS = 12, 17
 MOST_IMAGES = 65_535 // 3  # per inner step: kernels count their channels along an axis of a CUDA grid that has 65535
 ALWAYS_THERE = 1 << 30  # bytes of memory about which nobody asks
 
@@ -95,7 +95,7 @@ def most_at_once(batch: Tensor, corruption: Corruption) -> int:
     """
     where, room = batch.device.type, float(CHUNK.get(batch.device.type, 1 << 24))
     if where == "cpu":
-        room = max(room, min(EACH * torch.get_num_threads(), MOST))
+        room = room * min(max(FEW_THREADS, torch.get_num_threads()), MANY_THREADS) // FEW_THREADS
         room *= 2 if corruption.domain == "byte" else 1
     elif where == "cuda" and corruption.copies > 2.0:
         room /= corruption.copies

@@ -40,11 +40,19 @@ def test_no_thread_shows(entry: str, kind: type, monkeypatch: pytest.MonkeyPatch
     assert np.array_equal(scuff.corrupt(x, f"imagenet-c/{entry}", 3), shared)
 
 
-@pytest.mark.parametrize(("count", "sizes"), [(0, [0]), (1, [1]), (7, [7]), (2547, [2547]), (2548, [1275, 1273])])
+@pytest.mark.parametrize(("count", "sizes"), [(0, [0]), (1, [1]), (7, [7]), (1764, [1764]), (1765, [885, 880])])
 def test_pieces_cover_a_batch_once_and_threads_get_equally_many(count: int, sizes: list[int]) -> None:
     pieces = batches.pieces_of(torch.empty(count, 3, 32, 32), registry.get("fog"))
     assert [len(range(count)[piece]) for piece in pieces] == sizes
     assert [i for piece in pieces for i in range(count)[piece]] == list(range(count))
+
+
+@pytest.mark.parametrize(("threads", "images"), [(3, 36), (12, 36), (16, 48), (64, 51)])
+def test_many_threads_get_larger_pieces(threads: int, images: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three images for each, as long as memory is kept."""
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    batch = torch.empty(1, 3, 224, 224)
+    assert batches.most_at_once(batch, registry.get("fog")) == images
 
 
 def test_a_corruption_of_others_is_called_in_the_thread_of_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
