@@ -140,9 +140,7 @@ print(','.join(f'powerset:{number}' for number in chosen))")
     ;;
   precision)
     name=precision
-    extractor=$RUNS/$name/extractor.safetensors
-    scuff train --data "$DATA" "${recipe[@]}" "${wide[@]}" --seed 1000 --out "$extractor"
-    timeout -s INT "$LIMIT" "$PYTHON" tools/precision.py "$DATA" "$RUNS/$name" --extractor "$extractor" \
+    timeout -s INT "$LIMIT" "$PYTHON" tools/precision.py "$DATA" "$RUNS/$name" "${recipe[@]}" "${wide[@]}" \
       --resamplings $repeats ${TRY:+--augmentations 3 --images 5 --samples 3 --severities 3}
     ;;
   readings)

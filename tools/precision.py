@@ -1,9 +1,10 @@
 """Figure 10 of the paper on augmentations: how far a distance moves if images and corruptions are drawn again.
 
-    python tools/precision.py cifar10:data runs/precision --extractor net.safetensors
+    python tools/precision.py cifar10:data runs/precision --recipe cifar-fast --architecture wide_resnet40_2
 
-Distances of single augmentations of AugMix to the centres of CIFAR-10-C. The augmentations are the same all the time;
-images, and draws of the corruptions, are others in every resampling. What is finished is not repeated.
+Distances of single augmentations of AugMix to the centres of CIFAR-10-C, in the features of a network that is trained
+first. The augmentations are the same all the time; images, and draws of the corruptions, are others in every
+resampling. What is finished is not repeated.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data")
     parser.add_argument("out")
-    parser.add_argument("--extractor", required=True)
+    parser.add_argument("--recipe", required=True)
+    parser.add_argument("--architecture")
+    parser.add_argument("--epochs", type=int)
     parser.add_argument("--augmentations", type=int, default=100)
     parser.add_argument("--resamplings", type=int, default=20)
     parser.add_argument("--images", type=int, default=100)
