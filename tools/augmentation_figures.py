@@ -142,15 +142,15 @@ def deviations(folder: Path) -> pd.DataFrame:
     each = lines.groupby(["corruption", "severity", "scheme"], sort=False)["mmd"]
     counts = {"augmentations": lines["scheme"].nunique(), "resamplings": lines["resampling"].nunique()}
     share = (100 * each.std(ddof=1) / each.mean()).groupby(["corruption", "severity"], sort=False).mean()
-    counts |= {name: settings[name] for name in ("images", "samples")}
+    counts |= {name: settings[name] for name in ("images", "samples", "precision")}
+    counts["machine"] = settings["environment"]["device"]
     return share.rename("deviation").round(3).reset_index().assign(**counts)
 
 
 def precision(lines: pd.DataFrame) -> str:
     """How far the distances of single augmentations move with other images and draws."""
-    (augmentations, resamplings, images, samples), *others = (
-        lines[["augmentations", "resamplings", "images", "samples"]].drop_duplicates().to_numpy().tolist()
-    )
+    counts = ["augmentations", "resamplings", "images", "samples", "precision", "machine"]
+    (augmentations, resamplings, images, samples, dtype, machine), *others = lines[counts].drop_duplicates().to_numpy()
     assert not others
     by_level = lines.pivot_table("deviation", "corruption", "severity", sort=False)
     rows = [[plain(name).replace("_", " "), *(f"{value:.1f}" for value in row)] for name, row in
@@ -159,7 +159,8 @@ def precision(lines: pd.DataFrame) -> str:
     text = (
         f"Distances of {augmentations} single augmentations of AugMix to the centres of CIFAR-10-C, {resamplings}"
         f" times, each time with {images} other images and {samples} other draws of a corruption: standard deviation in"
-        f" percent of the mean, averaged over augmentations. In the mean over {len(cells)} cells it is"
+        f" percent of the mean, averaged over augmentations. Features in {dtype} on {machine}, by one network, so the"
+        f" interval is over cells, not over seeds. In the mean over {len(cells)} cells it is"
         f" {spanned(cells, '{:.1f}')} %, from {cells.min():.1f} to {cells.max():.1f}; the paper has around 5 %, of 100"
         " pairs of an augmentation and a corruption."
     )

@@ -23,7 +23,7 @@ from scuff.random import sent
 # as floats. This bounds the memory that a huge batch can take; results do not depend on it.
 CHUNK = {"cpu": 36 * 3 * 224 * 224, "cuda": 40_000_000}
 # More than 12 threads get three of these images each, since with two they wait longer. No more than 17 do: glibc keeps
-# blocks of at most 32 MiB, and larger ones are cleared page by page, which took 1.3 to 1.5 times as long an image.
+# blocks of at most 32 MiB, and larger ones are cleared page by page, which took 1.3 to 3.7 times as long an image.
 FEW_THREADS, MANY_THREADS = 12, 17
 MOST_IMAGES = 65_535 // 3  # per inner step: kernels count their channels along an axis of a CUDA grid that has 65535
 ALWAYS_THERE = 1 << 30  # bytes of memory about which nobody asks

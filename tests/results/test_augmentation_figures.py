@@ -8,6 +8,8 @@ import pytest
 from scipy import stats
 from tool_modules import load_tool
 
+from scuff.suites import load_suite
+
 TOOL = load_tool("augmentation_figures")
 OPERATIONS = (*TOOL.GEOMETRIC, *TOOL.COLOUR)
 GAINS = dict(zip(OPERATIONS, (-6, -4, -5, -3, -2, 1, 0, 2, 1), strict=True))  # points; geometric -4, colour +1
@@ -15,7 +17,7 @@ GAINS = dict(zip(OPERATIONS, (-6, -4, -5, -3, -2, 1, 0, 2, 1), strict=True))  # 
 
 def save(folder, name: str, **tables: pd.DataFrame) -> None:
     (folder / name / "progress").mkdir(parents=True)
-    settings = {"environment": {"device": "a GPU"}, "images": 100, "samples": 90}
+    settings = {"environment": {"device": "a GPU"}, "images": 100, "samples": 90, "precision": "float16"}
     (folder / name / "distances.json").write_text(json.dumps(settings))
     cells = {"train": {"seconds": 30.0}, "scheme": {"seconds": 4.0}}
     (folder / name / "progress" / "1.json").write_text(json.dumps({"seconds": 40.0, "cells": cells}))
@@ -82,9 +84,26 @@ def test_precision_is_in_percent_of_the_mean_and_averaged_over_augmentations(pag
     assert "| fog | 5.0 | 20.0 |" in page
     assert "Distances of 2 single augmentations of AugMix to the centres of CIFAR-10-C, 3 times" in page
     assert "100 other images and 90 other draws" in page
+    assert "Features in float16 on a GPU" in page
     half = stats.t.ppf(0.975, 1) * 7.5
     assert f"over 2 cells it is 12.5 [{12.5 - half:.1f}, {12.5 + half:.1f}] %, from 5.0 to 20.0;" in page
 
 
 def test_device_time_is_that_of_all_cells(page):
     assert "| mixing | a GPU | 30 | 0 | 40 |" in page
+
+
+@pytest.mark.slow
+def test_the_same_augmentations_meet_other_images_and_draws(tmp_path, monkeypatch):
+    sizes = ["--augmentations", "2", "--resamplings", "2", "--images", "5", "--samples", "3", "--severities", "3"]
+    recipe = ["--recipe", "fashion", "--epochs", "1"]
+    monkeypatch.setattr("sys.argv", ["precision.py", "fashion", str(tmp_path / "precision"), *recipe, *sizes])
+    load_tool("precision").main()
+    lines = pd.read_csv(tmp_path / "precision" / "distances.csv")
+    assert lines["resampling"].nunique() == lines["scheme"].nunique() == 2
+    assert len(lines) == 4 * len(load_suite("cifar10-c").benchmark())
+    assert lines["mmd"].nunique() == len(lines)  # nothing is measured twice
+    digests = json.loads((tmp_path / "precision" / "distances.json").read_text(encoding="utf-8"))["schemes"]
+    assert {name: each["seed"] for name, each in digests.items()} == {"augmix-0": 0, "augmix-1": 0}
+    TOOL.main(str(tmp_path), str(tmp_path / "page.md"))
+    assert "| severity 3, % |" in (tmp_path / "page.md").read_text(encoding="utf-8")
