@@ -6,7 +6,7 @@
 #   tools/experiments.sh noc SEED [ARCHITECTURE]     overlaps of calibrated NOC and CIFAR-10-C, and models of all of one;
 #                                                    6 minutes a seed. With an architecture (resnet50_32,
 #                                                    densenet121_32): of NOC alone. Then tools/noc_tables.py
-#   tools/experiments.sh msd PART                    MSD and error of 32 of 128 subsets of AugMix, PART 0 to 3; MSD also
+#   tools/experiments.sh msd PART                    MSD and error of 16 of 128 subsets of AugMix, PART 0 to 7; MSD also
 #                                                    in the features of a VGG-19-BN; then tools/powerset_tables.py
 #   tools/experiments.sh single | mixing | subsets | precision
 #                                                    figures 1, 2b, 8 and 10 of the paper on augmentations; then
@@ -27,16 +27,16 @@
 #                                                    the noise L2, the paper's radii in that norm; on CPU cores
 #   tools/experiments.sh lite MODEL                  lite0, lite1 or lite2 over five benchmarks of ImageNet; then
 #                                                    tools/lite_tables.py
+#   tools/experiments.sh together 'noc 3' 'msd 0'    several at once on one GPU, which they share by MPS: three trainings
+#                                                    of WideResNet-40-2 take 9.0 ms for a step of each, in turns 15.1.
+#                                                    Of its time, each counts its part of the GPU. Never suspend one
+#                                                    (SIGSTOP): the others then wait for it
 #
-# Everything goes to $RUNS. What is small, and all that tables need, is packed into $SMALL as NAME.tgz in the end, also
-# if the time is up: LIMIT=560 stops after so many seconds. On the same machine the same command then goes on where it
-# was. Elsewhere, unpack $SMALL/*.tgz into $RUNS first: mscr then goes on with the next training, augmentation and lite
-# with the tests; overlap, msd and dissimilar, whose many networks are not packed, begin again. All is seeded: whatever
-# is cut, the numbers are the same. TRY=1 makes everything tiny, for a look on a CPU.
-#
-# Experiments in the background share a GPU well once `nvidia-cuda-mps-control -d` runs: three trainings of
-# WideResNet-40-2 at once take 9.0 ms for a step of each, in turns 15.1. SHARED=3 tells that three do, so that each
-# counts a third of its time.
+# Everything goes to $RUNS. What is small, and all that tables need, is packed into $SMALL as NAME.tgz every minute and
+# in the end, also if the time is up: LIMIT=560 stops after so many seconds. On the same machine the same command then
+# goes on where it was. Elsewhere, unpack $SMALL/*.tgz into $RUNS first: mscr then goes on with the next training,
+# augmentation and lite with the tests; overlap, msd and dissimilar, whose many networks are not packed, begin again.
+# All is seeded: whatever is cut, the numbers are the same. TRY=1 makes everything tiny, for a look on a CPU.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 DATA=${DATA:-cifar10:data} RUNS=${RUNS:-runs} SMALL=${SMALL:-small} LIMIT=${LIMIT:-100000} TRY=${TRY:-}
@@ -45,13 +45,25 @@ NOC=${NOC:-$RUNS/calibration/cifar10-noc.yaml}  # what calibrate has found
 export PYTHONPATH="$PWD/src:$PWD${PYTHONPATH:+:$PYTHONPATH}" PYTHONUNBUFFERED=1
 mkdir -p "$RUNS" "$SMALL"
 ends=$((SECONDS + LIMIT))
-name="" unpacked=("*/models/*.safetensors" "*/evaluation/*")
-pack() {  # what took how long, and what is small
-  [ -n "$name" ] && [ -d "$RUNS/$name" ] || return 0
-  echo $((SECONDS / SHARED)) >> "$RUNS/$name/seconds.txt"
-  tar czf "$SMALL/$name.tgz" -C "$RUNS" "${unpacked[@]/#/--exclude=}" "$name"
+name="" packer="" unpacked=("*/models/*.safetensors" "*/evaluation/*")
+pack() {  # what is small; files may change while they are packed, which the next time mends
+  [ -d "$RUNS/$name" ] || return 0
+  tar czf "$SMALL/$name.part" -C "$RUNS" "${unpacked[@]/#/--exclude=}" "$name" 2> /dev/null || [ $? = 1 ]
+  mv "$SMALL/$name.part" "$SMALL/$name.tgz"
 }
-trap pack EXIT
+begin() {  # NAME AND WHAT ELSE IS NOT PACKED
+  name=$1 unpacked+=("${@:2}")
+  mkdir -p "$RUNS/$name"
+  (while sleep 60; do pack; done) > /dev/null 2>&1 &
+  packer=$!
+}
+finish() {  # what took how long
+  [ -n "$name" ] || return 0
+  kill "$packer" && wait "$packer" || true
+  echo $((SECONDS / SHARED)) >> "$RUNS/$name/seconds.txt"
+  pack
+}
+trap finish EXIT
 
 scuff() { timeout -s INT $((ends > SECONDS ? ends - SECONDS : 1)) "$PYTHON" -m scuff "$@"; }
 
@@ -64,7 +76,7 @@ if [ -n "$TRY" ]; then
 fi
 
 overlap() {  # NAME SEED SUITES AND OPTIONS
-  name=$1-$2
+  begin "$1-$2"
   scuff overlap "${@:3}" --data "$DATA" "${recipe[@]}" "${few[@]}" --seeds "$2," --out "$RUNS/$name"
 }
 
@@ -84,7 +96,7 @@ case ${1:-} in
     overlap syn2nat "$2" syn2nat-candidates ${TRY:+--only flip,blur,gauss_noise,posterize}
     ;;
   calibrate)
-    name=calibration
+    begin calibration
     scuff train --data "$DATA" "${recipe[@]}" ${TRY:+--epochs 20} --out "$RUNS/$name/models/seed-0.safetensors"
     scuff design calibrate "$RUNS/$name/models/seed-0.safetensors" --suite noc-candidates --data "$DATA" \
       ${TRY:+--only hue,rain,border} --out "$RUNS/$name/cifar10-noc.yaml"
@@ -108,10 +120,10 @@ P
     fi
     ;;
   msd)
-    name=msd-$2 unpacked+=("*.safetensors")
+    begin "msd-$2" "*.safetensors"
     subsets=$("$PYTHON" -c "
 import numpy as np
-chosen = np.sort(np.random.default_rng(0).choice(512, 128, replace=False)).reshape(4, 32)[$2][:${TRY:+2}]
+chosen = np.sort(np.random.default_rng(0).choice(512, 128, replace=False)).reshape(8, 16)[$2][:${TRY:+2}]
 print(','.join(f'powerset:{number}' for number in chosen))")
     extractor=$RUNS/$name/extractor.safetensors
     scuff train --data "$DATA" "${recipe[@]}" "${wide[@]}" --seed 1000 --out "$extractor"
@@ -123,47 +135,48 @@ print(','.join(f'powerset:{number}' for number in chosen))")
       --out "$RUNS/$name/vgg"
     ;;
   single)  # no operation, and each of the nine alone, by its bit
-    name=single
+    begin single
     scuff distance correlation cifar10-c --schemes "powerset:0$(printf ',powerset:%s' 1 2 4 8 16 32 64 128 256)" \
       --data "$DATA" "${recipe[@]}" "${wide[@]}" "${few[@]}" "${draws[@]}" --only motion_blur --seeds "$seeds" \
       --out "$RUNS/$name"
     ;;
   mixing)
-    name=mixing
+    begin mixing
     scuff distance mixing cifar10-c/impulse_noise cifar10-c/motion_blur --data "$DATA" "${recipe[@]}" "${wide[@]}" \
       "${few[@]}" ${TRY:+--images 10 --samples 3 --augmentations 20 --shares 0,1} --seeds "$seeds" --out "$RUNS/$name"
     ;;
   subsets)
-    name=subsets
+    begin subsets
     scuff distance subsets cifar10-c --data "$DATA" "${recipe[@]}" "${wide[@]}" "${few[@]}" --seeds "$seeds" \
       ${TRY:+--images 10 --samples 3 --draws 50 --sizes 1,3 --severity 3 --only fog} --out "$RUNS/$name"
     ;;
   precision)
-    name=precision
+    begin precision
     timeout -s INT "$LIMIT" "$PYTHON" tools/precision.py "$DATA" "$RUNS/$name" "${recipe[@]}" "${wide[@]}" \
       --resamplings $repeats ${TRY:+--augmentations 3 --images 5 --samples 3 --severities 3}
     ;;
   readings)
-    name=readings
+    begin readings
     scuff distance correlation cifar10-c-bar --data "$DATA" "${recipe[@]}" "${few[@]}" --seeds "$seeds" \
       --images 10 --samples 2 --augmentations 10 ${TRY:+--severity 3 --only lines} --out "$RUNS/$name" --schemes \
       none,autoaugment,autoaugment:slips=True,autoaugment:convention=original,autoaugment:convention=torchvision,autoaugment:cutout=16
     ;;
   dissimilar)  # two networks for each repetition, trained four at a time
-    name=dissimilar unpacked+=("*.safetensors" "*/centres/*" "*/evaluation-*")
-    pairs=()
+    begin dissimilar "*.safetensors" "*/centres/*" "*/evaluation-*"
+    pairs=() trainings=()
     for number in $(seq 0 $((2 * $2 - 1))); do
       net=$RUNS/$name/$number.safetensors
       scuff train --data "$DATA" "${recipe[@]}" "${wide[@]}" --seed $((1000 + number)) --out "$net" &
-      [ $((number % 4)) != 3 ] || wait
+      trainings+=($!)
+      [ $((number % 4)) != 3 ] || wait "${trainings[@]}"
       [ $((number % 2)) = 0 ] && pairs+=(--model "$net") || pairs+=(--extractor "$net")
     done
-    wait
+    wait "${trainings[@]}"
     scuff design dissimilar cifar10-c c-bar-candidates-32 --data "$DATA" "${few[@]}" "${pairs[@]}" \
       ${TRY:+--images 10 --samples 3 --benchmarks 100 --size 2 --tolerance 0.9 --only lines,ripple,sparkles,plasma_noise} --out "$RUNS/$name/suite"
     ;;
   augmentation)
-    name=augmentation-$2-$3 unpacked+=("*/rows/*")
+    begin "augmentation-$2-$3" "*/rows/*"
     augment=() && [ "$2" = none ] || augment=(--augment "$2")
     scuff train --data "$DATA" "${long[@]}" "${augment[@]}" --seed "$3" --out "$RUNS/$name/$2-$3.safetensors"
     for suite in cifar10-c cifar10-c-bar; do
@@ -172,18 +185,18 @@ print(','.join(f'powerset:{number}' for number in chosen))")
     done
     ;;
   mscr)
-    name=mscr-wide
+    begin mscr-wide
     timeout -s INT "$LIMIT" "$PYTHON" tools/mscr_wide.py "$DATA" "$RUNS/$name" --runs "$2" \
       ${TRY:+--epochs 1 --architecture small_cnn}
     ;;
   walk)
-    name=walk unpacked+=("*/cells/*")
+    begin walk "*/cells/*"
     scuff train --data "$DATA" "${recipe[@]}" --out "$RUNS/$name/net.safetensors"
     scuff stream calibrate "$RUNS/$name/net.safetensors" --data "$DATA" --images "${2:-1000}" ${TRY:+--step 1} \
       --out "$RUNS/$name"
     ;;
   adaptation)
-    name=adaptation unpacked+=("*/partial/*" "*/long/rows/*" "*/ccc/rows/*")
+    begin adaptation "*/partial/*" "*/long/rows/*" "*/ccc/rows/*"
     network wide_resnet40_2 20
     for part in ${2:-continual ccc correlated cotta long}; do
       case $part in
@@ -196,7 +209,7 @@ print(','.join(f'powerset:{number}' for number in chosen))")
     done
     ;;
   plane)
-    name=plane-$2
+    begin "plane-$2"
     if [ "$2" = L2 ]; then
       scuff mscr --protocol paper-2d --norm 2 --runs "$3" --data "$POINTS" --out "$RUNS/$name"
     else
@@ -205,11 +218,22 @@ print(','.join(f'powerset:{number}' for number in chosen))")
     fi
     ;;
   lite)
-    name=$2
-    mkdir -p "$RUNS/$name"
+    begin "$2"
     for suite in imagenet-noc imagenet-syn2nat imagenet-c-bar imagenet-c imagenet-p; do
       scuff evaluate "examples.efficientnet_lite:$2" --suite $suite --data "$PICTURES" ${TRY:+--limit 2} \
         --out "$RUNS/$name/$suite" --json "$RUNS/$name/$suite.json"
+    done
+    ;;
+  together)
+    SHARED=$(($# - 1)) running=()
+    command -v nvidia-cuda-mps-control > /dev/null && nvidia-cuda-mps-control -d
+    for experiment in "${@:2}"; do
+      read -ra its <<< "$experiment"
+      SHARED=$SHARED "$0" "${its[@]}" > "$SMALL/${experiment// /-}.log" 2>&1 &
+      running+=($!)
+    done
+    for one in "${!running[@]}"; do
+      wait "${running[$one]}" && echo "${*:one+2:1}: done" || echo "${*:one+2:1}: status $?"
     done
     ;;
   *)

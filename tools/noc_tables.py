@@ -245,8 +245,11 @@ def architectures(study: Accuracies, others: dict[str, Accuracies]) -> str:
         ]
         rows.append([what, *numbers, len(chosen.members), len({*chosen.members} & ours), words(chosen.members)])
     head = ("network", "correlation", "same side of 0.1", "corruptions", "of the mean's", "the set")
-    text = "Scores against those of every seed of ResNet-18 but itself, and what Algorithm 1 chooses:"
-    return "\n\n".join(["## Other architectures", text, table(head, rows)])
+    text = (
+        "The paper: scores hardly depend on the architecture, and with DenseNet-121 six of the eight corruptions are"
+        " chosen again. Here, scores against those of every seed of ResNet-18 but itself, and what Algorithm 1 chooses:"
+    )
+    return "\n\n".join(["## Other architectures", paragraph(text), table(head, rows)])
 
 
 # --- arithmetic -------------------------------------------------------------------------------------------------------

@@ -55,13 +55,15 @@ def keep(kept: Path, new: Sequence[pd.DataFrame], by: str) -> None:
 
 
 def keep_costs(runs: Iterable[Path], settings: str, kept: Path) -> None:
-    """Add to a table what studies took, all visits together."""
+    """Add to a table what studies took, all visits together; and how much of the device, where others used it too."""
     rows = []
     for run in (run for run in runs if (run / settings).exists()):
         machine = json.loads((run / settings).read_text(encoding="utf-8"))["environment"]["device"]
         visits = [json.loads(file.read_text(encoding="utf-8")) for file in (run / "progress").glob("*.json")]
         spent = {kind: sum(visit["cells"].get(kind, {}).get("seconds", 0) for visit in visits) for kind in KINDS}
-        spent["all"] = sum(visit["seconds"] for visit in visits)
+        spent["all"] = spent["device"] = sum(visit["seconds"] for visit in visits)
+        if (run / "seconds.txt").exists():
+            spent["device"] = sum(map(int, (run / "seconds.txt").read_text(encoding="utf-8").split()))
         rows.append({"run": run.name, "machine": machine, **{kind: round(value) for kind, value in spent.items()}})
     keep(kept, [pd.DataFrame([row]) for row in rows], "run")
 
@@ -70,7 +72,8 @@ KINDS = ("train", "test")
 
 
 def cost_section(kept: Path, beside: str = "") -> str:
-    """Device time of every run."""
-    rows = pd.read_csv(kept)[["run", "machine", *KINDS, "all"]].values.tolist()
-    head = ("run", "machine", "training", "testing", "in all")
-    return f"## Cost\n\nSeconds, everything included{beside}.\n\n{table(head, rows)}"
+    """The time of every run, and its part of the device."""
+    rows = pd.read_csv(kept)[["run", "machine", *KINDS, "all", "device"]].values.tolist()
+    head = ("run", "machine", "training", "testing", "in all", "of the device")
+    text = f"Seconds, everything included{beside}. A run that took less of the device than it lasted shared it."
+    return "\n\n".join(["## Cost", paragraph(text), table(head, rows)])
