@@ -6,8 +6,9 @@
 #   tools/experiments.sh noc SEED [ARCHITECTURE]     overlaps of calibrated NOC and CIFAR-10-C, and models of all of one;
 #                                                    6 minutes a seed. With an architecture (resnet50_32,
 #                                                    densenet121_32): of NOC alone. Then tools/noc_tables.py
-#   tools/experiments.sh msd PART                    MSD and error of 16 of 128 subsets of AugMix, PART 0 to 7; MSD also
-#                                                    in the features of a VGG-19-BN; then tools/powerset_tables.py
+#   tools/experiments.sh powerset PART               errors of 32 of 128 subsets of AugMix, PART 0 to 3, or distances of
+#                                                    all 128 in the features of a network, PART wide or vgg; then
+#                                                    tools/powerset_tables.py
 #   tools/experiments.sh single | mixing | subsets | precision
 #                                                    figures 1, 2b, 8 and 10 of the paper on augmentations; then
 #                                                    tools/augmentation_figures.py
@@ -27,7 +28,7 @@
 #                                                    the noise L2, the paper's radii in that norm; on CPU cores
 #   tools/experiments.sh lite MODEL                  lite0, lite1 or lite2 over five benchmarks of ImageNet; then
 #                                                    tools/lite_tables.py
-#   tools/experiments.sh together 'noc 3' 'msd 0'    several at once on one GPU, which they share by MPS: three trainings
+#   tools/experiments.sh together 'noc 3' 'noc 4'    several at once on one GPU, which they share by MPS: three trainings
 #                                                    of WideResNet-40-2 take 9.0 ms for a step of each, in turns 15.1.
 #                                                    Of its time, each counts its part of the GPU. Never suspend one
 #                                                    (SIGSTOP): the others then wait for it
@@ -35,7 +36,7 @@
 # Everything goes to $RUNS. What is small, and all that tables need, is packed into $SMALL as NAME.tgz every minute and
 # in the end, also if the time is up: LIMIT=560 stops after so many seconds. On the same machine the same command then
 # goes on where it was. Elsewhere, unpack $SMALL/*.tgz into $RUNS first: mscr then goes on with the next training,
-# augmentation and lite with the tests; overlap, msd and dissimilar, whose many networks are not packed, begin again.
+# augmentation and lite with the tests; overlap, powerset and dissimilar, whose many networks are not packed, begin again.
 # All is seeded: whatever is cut, the numbers are the same. TRY=1 makes everything tiny, for a look on a CPU.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -119,20 +120,23 @@ P
         ${TRY:+--only cifar10-noc/border,cifar10-noc/rain,cifar10-c/fog}
     fi
     ;;
-  msd)
-    begin "msd-$2" "*.safetensors"
+  powerset)
+    begin "powerset-$2" "*.safetensors"
+    part=${2/[a-z]*/:}  # of a network: all parts
     subsets=$("$PYTHON" -c "
 import numpy as np
-chosen = np.sort(np.random.default_rng(0).choice(512, 128, replace=False)).reshape(8, 16)[$2][:${TRY:+2}]
+chosen = np.sort(np.random.default_rng(0).choice(512, 128, replace=False)).reshape(4, 32)${TRY:+[:, :2]}[$part].ravel()
 print(','.join(f'powerset:{number}' for number in chosen))")
-    extractor=$RUNS/$name/extractor.safetensors
-    scuff train --data "$DATA" "${recipe[@]}" "${wide[@]}" --seed 1000 --out "$extractor"
-    scuff distance correlation cifar10-c --schemes "$subsets" --data "$DATA" "${recipe[@]}" "${wide[@]}" "${few[@]}" \
-      "${draws[@]}" --extractor "$extractor" --out "$RUNS/$name"
-    extractor=$RUNS/$name/vgg.safetensors
-    scuff train --data "$DATA" "${recipe[@]}" "${vgg[@]}" --seed 1000 --out "$extractor"
-    scuff distance schemes cifar10-c --schemes "$subsets" --data "$DATA" "${draws[@]}" --extractor "$extractor" \
-      --out "$RUNS/$name/vgg"
+    if [ "$part" = : ]; then
+      extractor=$RUNS/$name/extractor.safetensors
+      [ "$2" = vgg ] && network=("${vgg[@]}") || network=("${wide[@]}")
+      scuff train --data "$DATA" "${recipe[@]}" "${network[@]}" --seed 1000 --out "$extractor"
+      scuff distance schemes cifar10-c --schemes "$subsets" --data "$DATA" "${draws[@]}" --extractor "$extractor" \
+        --out "$RUNS/$name"
+    else  # whose distances do not count: hardly any images and draws
+      scuff distance correlation cifar10-c --schemes "$subsets" --data "$DATA" "${recipe[@]}" "${wide[@]}" "${few[@]}" \
+        "${draws[@]}" --images 10 --samples 2 --augmentations 10 --out "$RUNS/$name"
+    fi
     ;;
   single)  # no operation, and each of the nine alone, by its bit
     begin single

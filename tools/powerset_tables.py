@@ -2,8 +2,8 @@
 
     python tools/powerset_tables.py runs docs/results/powerset-cifar10.md
 
-From the folders of `tools/experiments.sh msd`, whose parts may run on different days: their numbers are joined in a
-folder of the page's name, of which the page is made.
+From the folders of `tools/experiments.sh powerset`, whose parts may run on different days: their numbers are joined in
+a folder of the page's name, of which the page is made.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PUBLISHED_VGG = {
     "pixelate": 0.29,
     "jpeg_compression": 0.26,
 }
-NETWORKS = {"distances": ("WideResNet-40-2", PUBLISHED_RHO), "vgg": ("VGG-19-BN", PUBLISHED_VGG)}
+NETWORKS = {"wide": ("WideResNet-40-2", PUBLISHED_RHO), "vgg": ("VGG-19-BN", PUBLISHED_VGG)}
 
 HEAD = """# The powerset of AugMix's operations, on CIFAR-10
 
@@ -44,7 +44,7 @@ explain the errors of networks trained with it? {count} subsets, drawn uniformly
 WideResNet-40-2 for each, recipe `cifar-fast`, 9 epochs, where the paper trained for 100; distances of 10 000 draws of a
 scheme, where the paper took 100 000, in the features of a WideResNet-40-2 and of a VGG-19-BN trained alike. Intervals:
 95 %, by bootstrap over subsets; they do not include the randomness of training. This page and its
-[tables](powerset-cifar10) are made by `tools/powerset_tables.py` from what `tools/experiments.sh msd` leaves."""
+[tables](powerset-cifar10) are made by `tools/powerset_tables.py` from what `tools/experiments.sh powerset` leaves."""
 
 
 def main(runs: str, page: str) -> None:
@@ -52,8 +52,9 @@ def main(runs: str, page: str) -> None:
     out, tables = Path(page), Path(page).with_suffix("")
     tables.mkdir(parents=True, exist_ok=True)
     collect(Path(runs), tables)
-    if not (tables / "errors.csv").exists():
-        raise SystemExit(f"there are no results in {runs}")
+    missing = [name for name in ("errors", *NETWORKS) if not (tables / f"{name}.csv").exists()]
+    if missing:
+        raise SystemExit(f"there are no results in {runs} for {', '.join(missing)}")
     errors = pd.read_csv(tables / "errors.csv", keep_default_na=False)
     head = HEAD.format(count=errors["scheme"].nunique())
     parts = [correlations(tables, errors), agreement(tables, errors), operations(tables)]
@@ -62,9 +63,9 @@ def main(runs: str, page: str) -> None:
 
 def collect(runs: Path, tables: Path) -> None:
     """Join the parts; a scheme that has run again replaces what was there."""
-    keep_costs(runs.glob("msd-[0-9]"), "distances.json", tables / "costs.csv")
-    for name, pattern in {"errors": "errors.csv", "distances": "distances.csv", "vgg": "vgg/distances.csv"}.items():
-        new = [pd.read_csv(file, keep_default_na=False) for file in sorted(runs.glob(f"msd-[0-9]/{pattern}"))]
+    keep_costs(runs.glob("powerset-*"), "distances.json", tables / "costs.csv")
+    for name, pattern in {"errors": "[0-9]/errors.csv", **{kind: f"{kind}/distances.csv" for kind in NETWORKS}}.items():
+        new = [pd.read_csv(file, keep_default_na=False) for file in sorted(runs.glob(f"powerset-{pattern}"))]
         keep(tables / f"{name}.csv", new, "scheme")
 
 
@@ -72,7 +73,7 @@ def correlations(tables: Path, errors: pd.DataFrame) -> str:
     """Per corruption: rho of MSD and error, and the paper's, with each network; and rho of MMD."""
     found = {
         kind: scheme_correlations(read_distances(tables / f"{name}.csv"), errors, distance=distance)
-        for kind, name, distance in (("wide", "distances", "msd"), ("mmd", "distances", "mmd"), ("vgg", "vgg", "msd"))
+        for kind, name, distance in (("wide", "wide", "msd"), ("mmd", "wide", "mmd"), ("vgg", "vgg", "msd"))
     }
     rows = []
     for wide, mmd, vgg in zip(*(lines.itertuples() for lines in found.values()), strict=True):
@@ -103,7 +104,7 @@ def agreement(tables: Path, errors: pd.DataFrame) -> str:
 def operations(tables: Path) -> str:
     """Figure 4."""
     head = "| operation | corruption | mean MSD with it | without | with it is nearer, % of pairs |"
-    lines = [head, "| --- | --- | --- | --- | --- |", *operation_lines(tables / "distances.csv")]
+    lines = [head, "| --- | --- | --- | --- | --- |", *operation_lines(tables / "wide.csv")]
     return "\n\n".join(["## What an operation resembles: figure 4", "\n".join(lines)])
 
 
