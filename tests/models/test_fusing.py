@@ -2,12 +2,13 @@
 
 import pytest
 import torch
-from torch import nn
+from torch import fx, nn
+from torch._dynamo.testing import CompileCounter
 
 from scuff.models import Classifier, build
 from scuff.models.folding import fold_norms
 from scuff.models.fusing import FusedConvolution, fuse, fused_convolution
-from scuff.models.graph import _lightest
+from scuff.models.graph import Graph, _lightest, _share_class
 
 
 def trained(name):
@@ -113,3 +114,39 @@ def test_a_compiler_knows_what_a_fused_convolution_makes():
     given = torch.randn(2, 8, 9, 9), torch.randn(4, 8, 3, 3), None, torch.randn(2, 4, 5, 5)
     tests = ("test_schema", "test_faketensor")
     torch.library.opcheck(fused_convolution, (*given, [2, 2], [1, 1], [1, 1], 1), test_utils=tests)
+
+
+def test_networks_of_one_architecture_are_compiled_once(monkeypatch):
+    """Also when they are traced, as on a GPU; each computes with its own weights."""
+    counter, compile = CompileCounter(), torch.compile
+    monkeypatch.setattr(torch, "compile", lambda function, **options: compile(function, backend=counter, **options))
+    monkeypatch.setattr("scuff.models.graph.fold_norms", lambda network: fuse(fold_norms(network)))
+    images = torch.randint(0, 256, (2, 3, 32, 32), dtype=torch.uint8)
+    for times, name in ((1, "resnet18_32"), (1, "resnet18_32"), (2, "resnet50_32")):
+        classifier = Classifier(build(name, 10).eval(), precision="bfloat16")
+        answer = Graph(classifier, lambda logits: logits, images)(images)
+        torch.testing.assert_close(answer, classifier(images), rtol=0, atol=0.02 * answer.abs().max().item())
+        assert counter.frame_count == times
+
+
+def test_the_same_words_may_mean_other_code():
+    """Two networks whose code reads alike, and calls functions of one name that differ."""
+
+    def traced(function):
+        function.__module__ = function.__qualname__ = function.__name__ = "finish"
+        graph = fx.Graph()
+        graph.output(graph.call_function(function, (graph.placeholder("x"),)))
+        return fx.GraphModule(nn.Module(), graph)
+
+    def double(x):
+        return 2 * x
+
+    def triple(x):
+        return 3 * x
+
+    networks = traced(double), traced(triple), traced(double)
+    assert networks[0].code == networks[1].code
+    for network in networks:
+        _share_class(network)
+    assert type(networks[0]) is type(networks[2]) is not type(networks[1])
+    assert [network(torch.ones(())).item() for network in networks] == [2, 3, 2]

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor, fx, nn
 
 from scuff.failures import ModelError
 from scuff.models.classifier import PRECISIONS, Classifier
@@ -21,6 +21,8 @@ ALIKE = 0.02  # of the largest logit: what folding may change, where convolution
 # Layers whose weights autocast would halve in every call:
 HALVED = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Linear, FusedConvolution)
 MOST_MODELS = 1024  # that one process compiles
+
+_classes: dict[tuple[str, frozenset[tuple[str, int]]], type] = {}  # of traced networks: see _share_class
 
 
 class Graph:
@@ -58,6 +60,8 @@ def _lightened(classifier: Classifier, few: Tensor) -> Classifier:
     for layer in network.modules():
         if type(layer) in HALVED:
             layer.to(dtype)
+    if isinstance(network, fx.GraphModule):
+        _share_class(network)
     return replace(classifier, model=network)
 
 
@@ -69,3 +73,13 @@ def _lightest(exact: Classifier, few: Tensor) -> nn.Module:
             if (replace(exact, model=lighter)(few) - expected).abs().max() <= ALIKE * expected.abs().max():
                 return lighter
     return exact.model
+
+
+def _share_class(network: fx.GraphModule) -> None:
+    """Give a traced network the class of the first one with the same code, so that both are compiled once.
+
+    Every traced network comes with a class of its own, and compilers compile for one class.
+    """
+    code = network.graph.python_code("self")
+    named = frozenset((name, id(value)) for name, value in code.globals.items())  # which the first class keeps alive
+    network.__class__ = _classes.setdefault((code.src, named), type(network))
