@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, settings
 from scuff.kernels import dispatch
 
 NEEDED = {  # packages that a file of tests cannot do without
-    "test_data.py": ["datasets"],
+    "test_huggingface.py": ["datasets"],
     "test_remote_store.py": ["moto", "s3fs"],
     "test_torchvision.py": ["torchvision"],
     "test_torchvision_models.py": ["torchvision", "timm"],
@@ -68,14 +68,15 @@ SLOW = {
     "test_calibrate.py": r"the_search_is_pure",
     "test_pool.py": r"tasks_that_have_begun_are_stopped|can_be_terminated",
     "test_scripts.py": r"runs_once_and_ends\[script1\]",
-    "test_evaluation.py": r"test_killed_and_run_again",
+    "test_evaluation_resuming.py": r"test_killed_and_run_again",
     "test_sampling.py": r"narrower_and_keeps|full_run\[6000\]",
     "test_remote_store.py": r"finished_by_another_driver|never_mix_and_never_hide_files|need_no_folder"
     r"|a_forked_process",
     "test_hostile_input.py": r"table_of_very_many_columns",
     "test_faults.py": r"faults_of_pictures_are_named\[jpeg before\]",
     "test_distributed.py": r".",
-    "test_export.py": r"not_depend_on_the_number_of_workers|dataset_or_a_pair",
+    "test_exported_arrays.py": r"not_depend_on_the_number_of_workers",
+    "test_exported_folders.py": r"not_depend_on_the_number_of_workers|dataset_or_a_pair",
     "test_export_large.py": r"test_a_bucket_holds_the_same",
     "test_cli_corrupt.py": r"test_ctrl_c_stops_promptly|outlive_a_main_process",
     "test_cli_detection.py": r".",
@@ -127,7 +128,7 @@ SLOW = {
     "test_mscr_metrics.py": r"narrower_than_unpaired|holms_correction",
     "test_transform_space_metrics.py": r"hold_what_they_promise",
     "test_survival.py": r"covers_as_often",
-    "test_metrics.py": r"equal_models_are_uniform",
+    "test_calibration_error.py": r"equal_models_are_uniform",
     "test_neighbours.py": r"the_search_is_never_wrong|dimensions_and_norms\[shape[34]-"
     r"|torch_finds_the_same\[\d*[13579]\]",
     "test_metrics_intervals.py": r"hold_the_truth_as_often",
@@ -142,8 +143,8 @@ LONG_FILES = {  # they begin first, so that no worker is left with one of them i
     "test_contract.py",
     "test_dissimilar_study.py",
     "test_docs.py",
-    "test_evaluation.py",
-    "test_export.py",
+    "test_evaluation_resuming.py",
+    "test_export_resuming.py",
     "test_golden.py",
     "test_overlap_study.py",
     "test_sequences.py",

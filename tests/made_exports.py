@@ -5,6 +5,10 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from scuff.engine import LocalEngine
+
+FEW = {"only": ["gaussian_noise", "contrast"], "severities": [2, 5], "engine": LocalEngine(1)}
+
 
 def make_picture(height: int, width: int, seed: int = 0) -> Image.Image:
     """Smooth colours with some noise."""
