@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import scuff
 from scuff.cli import app
 from scuff.data import array_source
-from scuff.evaluation import plan_evaluation, run_plan, runner, swift
+from scuff.evaluation import plan_evaluation, read_evaluation, run_plan, runner, swift
 from scuff.models import Classifier
 from scuff.models.folding import fold_norms
 from scuff.models.graph import Graph
@@ -179,6 +179,34 @@ def test_the_choice_is_left_to_the_length_of_the_run(source, shapes, monkeypatch
     assert model.is_compiled is bool(shapes)
     assert model(images, None, 1, 12, lambda outputs: None).shape == (12, 2)
     assert swift.Swift(model.classifier, predictions=100, compile=None).is_settled  # nobody measures
+
+
+class Wider(Net):
+    """Of the same layers, but one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.head = nn.Sequential(nn.Linear(8, 9), nn.Linear(9, 10))
+
+
+@pytest.mark.parametrize(("is_faster", "words"), [(True, "was compiled"), (False, "runs as it is")])
+def test_networks_of_one_architecture_are_measured_once(source, shapes, monkeypatch, tmp_path, is_faster, words):
+    timed = []
+    time_as(monkeypatch, lambda: timed.append(1) or (1.0 / len(timed) if is_faster else len(timed)))
+    nets = {name: network(kind) for name, kind in (("one", Net), ("two", Net), ("wider", Wider))}
+    with torch.no_grad():
+        nets["two"].head.bias[5] += 100  # so that it always answers 5
+    plan = plan_evaluation(
+        [Classifier(net, name=name) for name, net in nets.items()], "cifar10-c", source, tmp_path, **FEW
+    )
+    notes = run_plan(plan, compile=True).notes
+    assert len(timed) == 4  # as they are, and compiled, of one and of the wider one
+    assert [note.partition(" ")[0] for note in notes] == ["one", "two", "wider"]
+    assert all(words in note for note in notes)
+    assert notes[1].endswith("one, which is of the same architecture")
+    rows = read_evaluation(tmp_path).rows
+    assert (rows.loc[rows["model"] == "two", "prediction"] == 5).all()
+    assert not (rows.loc[rows["model"] == "one", "prediction"] == 5).all()
 
 
 def test_compiled_models_get_larger_batches_where_there_is_room(source, shapes, monkeypatch, tmp_path):

@@ -171,11 +171,17 @@ class Runner:
         asked = counted_outputs(source, self.device), RANKS if self.plan.is_sequence else 1
         steps = STEPS if available_on(self.device) >= ROOMY else 1
         limit = BatchLimit(suitable_batch(shape, self.device, steps) if self._may_grow else self.limit.size)
+        twins: dict[str, Swift] = {}  # by architecture
         for name in models:
             model = self._classifiers[name]
+            twin = twins.setdefault(repr(model.classifier.model), model)
             while not model.is_settled:
+                noise = self._noise(limit.size, shape)
                 try:
-                    model.settle(self._noise(limit.size, shape), *asked, partial(check_width, name, source))
+                    if twin is model:
+                        model.settle(noise, *asked, partial(check_width, name, source))
+                    else:
+                        model.follow(twin, noise, *asked)
                 except (RuntimeError, MemoryError) as error:
                     if not is_out_of_memory(error):
                         raise

@@ -63,29 +63,55 @@ class Swift:
     def settle(self, images: Tensor, counted: Tensor | None, ranks: int, check: Check) -> None:
         """Compile if that is asked for, or promises to pay, for batches like `images`; keep it if it is faster."""
         before = self._time(lambda: self(images, counted, ranks, len(images), check))
-        is_asked, self.compile = self.compile, False  # once is enough
-        called, expected = self.classifier.name or "the model", before * self.predictions / len(images)
-        if not is_asked and expected < WORTH:
-            self.note = f"{called} runs as it is: compiling does not pay for {show_duration(expected)} of work"
+        expected = before * self.predictions / len(images)
+        if not self.compile and expected < WORTH:
+            self._stay(f"compiling does not pay for {show_duration(expected)} of work")
             return
         started = time.perf_counter()
+        graph = self._compiled(images, counted, ranks)
+        if graph is None:
+            return
+        taken = time.perf_counter() - started
+        after = self._time(lambda: graph(images, counted, ranks))
+        gain = f"{before / after:.1f} x as fast"
+        if after < before:
+            self._take(graph, f"in {show_duration(taken)}, and is {gain}")
+        else:
+            self._stay(f"compiled, it is {gain}")
+
+    def follow(self, twin: Swift, images: Tensor, counted: Tensor | None, ranks: int) -> None:
+        """Do as a network of the same architecture that is settled, without measuring again."""
+        if not twin.is_compiled:
+            self._stay(f"so does {twin.classifier.name}, which is of the same architecture")
+            return
+        graph = self._compiled(images, counted, ranks)
+        if graph is not None:
+            self._outputs = twin._outputs
+            self._take(graph, f"as was {twin.classifier.name}, which is of the same architecture")
+
+    def _compiled(self, images: Tensor, counted: Tensor | None, ranks: int) -> Graph | None:
+        """A graph that has run once; if there can be none, the model stays as it is."""
         try:
             graph = Graph(self.classifier, rank, images[:FEW])
             graph(images, counted, ranks)
-            taken = time.perf_counter() - started
-            after = self._time(lambda: graph(images, counted, ranks))
         except Exception as error:  # torch.compile raises whatever its many parts do
             if is_out_of_memory(error):
-                self.compile = is_asked  # again, with fewer images
-                raise
-            self.note = f"{called} runs as it is: it cannot be compiled ({_first_line(error)})"
-            return
-        gain = f"{before / after:.1f} x as fast"
-        if after < before:
-            self._graph = graph
-            self.note = f"{called} was compiled in {show_duration(taken)}, and is {gain}"
-        else:
-            self.note = f"{called} runs as it is: compiled, it is {gain}"
+                raise  # still open: again, with fewer images
+            self._stay(f"it cannot be compiled ({_first_line(error)})")
+            return None
+        return graph
+
+    def _take(self, graph: Graph, how: str) -> None:
+        self._graph, self.compile = graph, False
+        self.note = f"{self._called} was compiled {how}"
+
+    def _stay(self, why: str) -> None:
+        self.compile = False
+        self.note = f"{self._called} runs as it is: {why}"
+
+    @property
+    def _called(self) -> str:
+        return self.classifier.name or "the model"
 
     def _time(self, work: Callable[[], Tensor]) -> float:
         """Seconds of a call, once it is warm."""
