@@ -82,12 +82,12 @@ class Swift:
     def follow(self, twin: Swift, images: Tensor, counted: Tensor | None, ranks: int) -> None:
         """Do as a network of the same architecture that is settled, without measuring again."""
         if not twin.is_compiled:
-            self._stay(f"so does {twin.classifier.name}, which is of the same architecture")
+            self._stay(f"so does {twin.classifier.name} of the same architecture")
             return
         graph = self._compiled(images, counted, ranks)
         if graph is not None:
             self._outputs = twin._outputs
-            self._take(graph, f"as was {twin.classifier.name}, which is of the same architecture")
+            self._take(graph, f"like {twin.classifier.name} of the same architecture")
 
     def _compiled(self, images: Tensor, counted: Tensor | None, ranks: int) -> Graph | None:
         """A graph that has run once; if there can be none, the model stays as it is."""
