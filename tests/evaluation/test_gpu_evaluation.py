@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -49,6 +52,22 @@ def test_compiled_models_agree_with_a_plain_loop(classifier: Classifier, precisi
         rows = scuff.evaluate(classifier, "cifar10-c", source, compile=compile, **options)
         assert rows["confidence"].between(0, 1).all()
         assert (rows["prediction"] == expected).mean() >= (0.999 if precision == "float32" else 0.98)
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_compiled_networks_of_one_architecture_keep_their_own_weights(classifier: Classifier, precision: str) -> None:
+    """The other one answers with the next class."""
+    other = copy.deepcopy(classifier.on("cpu").model)
+    head = [layer for layer in other.modules() if isinstance(layer, torch.nn.Linear)][-1]
+    with torch.no_grad():
+        for values in (head.weight, head.bias):
+            values.copy_(values.roll(1, 0))
+    as_before = {key: getattr(classifier, key) for key in ("mean", "std", "channels")}
+    models = [replace(classifier, name="one"), Classifier(other, name="other", **as_before)]
+    options = {"only": ["contrast"], "severities": [3], "precision": precision, "device": "cuda", "compile": True}
+    rows = scuff.evaluate(models, "cifar10-c", "fashion", limit=2000, **options)
+    ours, theirs = (rows.loc[rows["model"] == name, "prediction"].to_numpy() for name in ("one", "other"))
+    assert ((ours + 1) % 10 == theirs).mean() >= (0.999 if precision == "float32" else 0.98)
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
