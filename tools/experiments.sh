@@ -30,8 +30,8 @@
 #                                                    tools/lite_tables.py
 #   tools/experiments.sh together 'noc 3' 'noc 4'    several at once on one GPU, which they share by MPS: three trainings
 #                                                    of WideResNet-40-2 take 9.0 ms for a step of each, in turns 15.1.
-#                                                    Of its time, each counts its part of the GPU. Never suspend one
-#                                                    (SIGSTOP): the others then wait for it
+#                                                    Of its time, each counts its part of the GPU. Suspend none
+#                                                    (SIGSTOP): the GPU may hang
 #
 # Everything goes to $RUNS. What is small, and all that tables need, is packed into $SMALL as NAME.tgz every minute and
 # in the end, also if the time is up: LIMIT=560 stops after so many seconds. On the same machine the same command then
