@@ -30,8 +30,8 @@
 #                                                    tools/lite_tables.py
 #   tools/experiments.sh together 'noc 3' 'noc 4'    several at once on one GPU, which they share by MPS: three trainings
 #                                                    of WideResNet-40-2 take 9.0 ms for a step of each, in turns 15.1.
-#                                                    Of its time, each counts its part of the GPU. Suspend none
-#                                                    (SIGSTOP): the GPU may hang
+#                                                    Each counts its part of the time; logs are in $SMALL. Suspend
+#                                                    none (SIGSTOP): the GPU may hang
 #
 # Everything goes to $RUNS. What is small, and all that tables need, is packed into $SMALL as NAME.tgz every minute and
 # in the end, also if the time is up: LIMIT=560 stops after so many seconds. On the same machine the same command then
@@ -49,7 +49,7 @@ ends=$((SECONDS + LIMIT))
 name="" packer="" unpacked=("*/models/*.safetensors" "*/evaluation/*")
 pack() {  # what is small; files may change while they are packed, which the next time mends
   [ -d "$RUNS/$name" ] || return 0
-  tar czf "$SMALL/$name.part" -C "$RUNS" "${unpacked[@]/#/--exclude=}" "$name" 2> /dev/null || [ $? = 1 ]
+  tar czf "$SMALL/$name.part" -C "$RUNS" "${unpacked[@]/#/--exclude=}" "$name" || [ $? = 1 ] || return 0
   mv "$SMALL/$name.part" "$SMALL/$name.tgz"
 }
 begin() {  # NAME AND WHAT ELSE IS NOT PACKED
@@ -229,7 +229,7 @@ print(','.join(f'powerset:{number}' for number in chosen))")
     done
     ;;
   together)
-    SHARED=$(($# - 1)) running=()
+    SHARED=$(($# - 1)) running=() failed=0
     command -v nvidia-cuda-mps-control > /dev/null && nvidia-cuda-mps-control -d
     for experiment in "${@:2}"; do
       read -ra its <<< "$experiment"
@@ -237,8 +237,9 @@ print(','.join(f'powerset:{number}' for number in chosen))")
       running+=($!)
     done
     for one in "${!running[@]}"; do
-      wait "${running[$one]}" && echo "${*:one+2:1}: done" || echo "${*:one+2:1}: status $?"
+      wait "${running[$one]}" && echo "${*:one+2:1}: done" || { echo "${*:one+2:1}: status $?"; failed=1; }
     done
+    exit $failed
     ;;
   *)
     echo "there is no experiment '${1:-}'; see the head of $0" >&2

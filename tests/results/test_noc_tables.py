@@ -11,7 +11,16 @@ from made_overlaps import make_accuracies
 from tool_modules import ROOT, load_tool
 
 from scuff.design import find_nonoverlapping
-from scuff.metrics import Accuracies, balance, ce_table, overlaps, read_accuracies, robustness_scores
+from scuff.metrics import (
+    Accuracies,
+    agreement,
+    balance,
+    ce_table,
+    overlaps,
+    read_accuracies,
+    read_overlaps,
+    robustness_scores,
+)
 
 TOOL = load_tool("noc_tables")
 TABLES = ROOT / "docs" / "results" / "noc-cifar10"
@@ -107,9 +116,33 @@ def test_errors_stand_beside_the_papers_by_one_measure(page):
 
 
 def test_another_architecture_is_compared_with_every_seed(page):
-    found = rows(page[0], "network | correlation | same side of 0.1 | corruptions | of the mean's | the set")
+    columns = "correlation | mean difference | largest difference | same side of 0.1"
+    found = rows(page[0], f"network | {columns} | corruptions | of the mean's | the set")
     assert [row[0] for row in found] == [*(f"ResNet-18, seed {k}" for k in range(3)), "DenseNet-121, seed 0"]
-    assert all(re.fullmatch(r"-?\d\.\d\d", row[1]) for row in found)
+    names = [name for name in page[1].corruptions if name.startswith("cifar10-noc/")]
+    alone = list(TOOL.by_seed(page[1].take(("standard", *names), ("clean", *names))).values())
+    fits = [agreement(alone[0], other, 0.1) for other in alone[1:]]
+    mean, low, high = map(float, re.fullmatch(r"(\S+) \[(\S+), (\S+)\]", found[0][1]).groups())
+    assert mean == pytest.approx(np.mean([fit.pearson for fit in fits]), abs=0.005)
+    assert low < mean < high
+    assert found[0][2] == f"{np.mean([fit.mean_difference for fit in fits]):.2f}"
+    assert found[0][3].startswith(f"{max(fit.largest_difference for fit in fits):.2f} (")
+
+
+def test_the_interval_of_a_correlation_is_that_of_a_bootstrap_over_corruptions():
+    """Of independent scores it holds 0; of the same scores, it is a point."""
+    names = [f"a/{k}" for k in range(12)]
+    draw = np.random.default_rng(0)
+
+    def matrix():
+        upper = np.triu(draw.random((12, 12)), 1)
+        return read_overlaps(pd.DataFrame(upper + upper.T + np.eye(12), names, names))
+
+    first, second = matrix(), matrix()
+    assert TOOL.correlation(first, [first]) == "1.00 [1.00, 1.00]"
+    value, low, high = map(float, re.findall(r"-?\d\.\d\d", TOOL.correlation(first, [second])))
+    assert value == pytest.approx(agreement(first, second).pearson, abs=0.005)
+    assert low < 0 < high
 
 
 def test_visits_of_a_run_are_added_up(page):
