@@ -128,7 +128,7 @@ SLOW = {
     "test_mscr_metrics.py": r"narrower_than_unpaired|holms_correction",
     "test_transform_space_metrics.py": r"hold_what_they_promise",
     "test_survival.py": r"covers_as_often",
-    "test_calibration_error.py": r"equal_models_are_uniform",
+    "test_several_models.py": r"equal_models_are_uniform",
     "test_neighbours.py": r"the_search_is_never_wrong|dimensions_and_norms\[shape[34]-"
     r"|torch_finds_the_same\[\d*[13579]\]",
     "test_metrics_intervals.py": r"hold_the_truth_as_often",

@@ -21,6 +21,9 @@ from scuff.store import Store, save_settings
 from scuff.studies.separation.distances import NEAREST, PAIRS, SEPARATION
 from scuff.studies.separation.results import ACCURACIES, SETTINGS
 
+# of the page of a study
+SECTIONS = [*("mscr", "accuracies", "comparisons", "trade-off", "surface", "copies", "runs", "separation", "settings")]
+
 EPSILON = 27 / 255
 FINGERPRINT = "0123456789abcdef"  # of the data
 TRAIN_NOISE = (0.0, 0.01, 0.02, 0.03, 0.05, 0.07, EPSILON, 0.15)

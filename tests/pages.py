@@ -75,3 +75,11 @@ def rendered(build, *arguments, title: str | None = None, **options) -> str:
     """The text of the page that a function builds, under another title if one is given."""
     page = build(*arguments, **options)
     return render_page(replace(page, title=title or page.title))
+
+
+def tips_of(page: Page, caption: str) -> list[tuple[dict[str, str], str]]:
+    """The cells of a heat map: their attributes and texts."""
+    start = next(k for k, e in enumerate(page.elements) if e[0] == "caption" and "".join(e[2]) == caption)
+    after = page.elements[start + 1 :]
+    inside = after[: next((k for k, e in enumerate(after) if e[0] == "table"), len(after))]
+    return [(e[1], "".join(e[2])) for e in inside if e[0] == "td" and "data-tip" in e[1]]

@@ -1,4 +1,4 @@
-"""Expected calibration errors and p-values."""
+"""Expected calibration errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 from made_rows import MINE, QUICK, random_rows
 
 from scuff import metrics
-from scuff.metrics import Resampling
 
 
 @pytest.mark.parametrize("bins", [1, 10, 15])
@@ -67,30 +66,6 @@ def test_an_ece_lies_in_its_interval():
         assert 0 <= score.low <= score.value <= score.high <= 1
         value, low, high = (float(text) for text in re.findall(r"[\d.]+", str(score))[:3])
         assert low <= value <= high
-
-
-def test_holm_is_a_step_down():
-    """By its definition: how many of m hypotheses are rejected at any level."""
-    p = np.random.default_rng(0).random(20) ** 3
-    adjusted = metrics.holm(p)
-    for level in (0.01, 0.05, 0.2, 0.5):
-        ordered = np.sort(p)
-        steps = ordered <= level / np.arange(20, 0, -1)
-        rejected = 20 if steps.all() else int(np.argmin(steps))
-        assert (adjusted <= level + 1e-12).sum() == rejected
-    assert metrics.holm([]).tolist() == []
-
-
-def test_p_values_of_equal_models_are_uniform():
-    """Two models with independent errors of the same rate: p is below 0.1 in a tenth of cases."""
-    draw = np.random.default_rng(0)
-    wrong = draw.random((2, 300, 400)) < 0.3
-    quick = Resampling(count=100)
-    found = [
-        metrics.bootstrap_difference(a[:, None], b[:, None], resampling=quick).p_value
-        for a, b in zip(*wrong, strict=True)
-    ]
-    assert np.mean(np.array(found) < 0.1) == pytest.approx(0.1, abs=0.06)  # 3.5 standard deviations
 
 
 def test_ece_of_the_edges_of_bins():

@@ -173,3 +173,27 @@ def test_summary_of_noc_has_the_relative_mce_twice_and_of_others_none():
     assert (line.cells, line.cells_of_suite) == (7, 8)
     line = metrics.summary(random_rows(MINE)).iloc[0]
     assert (math.isnan(line.mce), math.isnan(line.relative_mce)) == (True, True)
+
+
+def test_holm_is_a_step_down():
+    """By its definition: how many of m hypotheses are rejected at any level."""
+    p = np.random.default_rng(0).random(20) ** 3
+    adjusted = metrics.holm(p)
+    for level in (0.01, 0.05, 0.2, 0.5):
+        ordered = np.sort(p)
+        steps = ordered <= level / np.arange(20, 0, -1)
+        rejected = 20 if steps.all() else int(np.argmin(steps))
+        assert (adjusted <= level + 1e-12).sum() == rejected
+    assert metrics.holm([]).tolist() == []
+
+
+def test_p_values_of_equal_models_are_uniform():
+    """Two models with independent errors of the same rate: p is below 0.1 in a tenth of cases."""
+    draw = np.random.default_rng(0)
+    wrong = draw.random((2, 300, 400)) < 0.3
+    quick = Resampling(count=100)
+    found = [
+        metrics.bootstrap_difference(a[:, None], b[:, None], resampling=quick).p_value
+        for a, b in zip(*wrong, strict=True)
+    ]
+    assert np.mean(np.array(found) < 0.1) == pytest.approx(0.1, abs=0.06)  # 3.5 standard deviations

@@ -1,4 +1,4 @@
-"""Rows that are special, or wrong; and how scores read."""
+"""Rows that are special, or wrong."""
 
 from __future__ import annotations
 
@@ -9,9 +9,6 @@ import pytest
 from made_rows import CELLS_NOC, MINE, plain_error, random_rows
 
 from scuff import metrics
-from scuff.metrics import Score
-
-# --- rows that are special, or wrong --------------------------------------------------------------------------------
 
 
 def with_errors(wrong: bool, n: int = 30) -> pd.DataFrame:
@@ -114,27 +111,3 @@ def test_text_columns_and_the_order_of_rows_do_not_matter():
     assert metrics.mean_error(as_text) == expected
     assert metrics.mean_error(rows.sample(frac=1, random_state=1)) == expected
     assert metrics.mean_error(metrics.read_cells(rows)) == expected
-
-
-# --- how scores read ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("score", "text"),
-    [
-        (Score(23.9, 23.54, 24.26, 50000, "x, y"), "23.9 [23.5, 24.3] (n = 50000; x)"),
-        (Score(0.2391, 0.2354, 0.2428, 50000, "x"), "0.239 [0.235, 0.243] (n = 50000; x)"),
-        (Score(104.0, 80.0, 130.0, 9, "x"), "104 [80, 130] (n = 9; x)"),
-        (Score(100.0, 100.0, 100.0, 9, "x", "note"), "100 [100, 100] (n = 9; x; note)"),
-    ],
-)
-def test_scores_print_as_many_digits_as_they_know(score, text):
-    assert str(score) == text
-
-
-def test_to_frame():
-    rows = random_rows(MINE)
-    scores = metrics.ce(rows, baseline=None)
-    table = metrics.to_frame(scores)
-    assert table.corruption.tolist() == ["fog", "snow"]
-    assert table.value.tolist() == [float(s) for s in scores.values()]

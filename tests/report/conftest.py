@@ -1,6 +1,7 @@
-"""Made tables of validity and the page about them, which several files of tests share."""
+"""Made results that several files of tests share: tables of validity with their page, and a study of MSCR."""
 
 import pytest
+from made_mscr import make_robust_accuracies, make_separation
 from made_validity import make_contributions, make_correlations, make_shifts
 from pages import Page
 from validity_pages import render_all
@@ -24,3 +25,14 @@ def contributions(shifts):
 @pytest.fixture(scope="session")
 def page(shifts, correlations, contributions):
     return Page(render_all(shifts, correlations, contributions))
+
+
+@pytest.fixture(scope="session")
+def accuracies():
+    """Two models, eight levels of noise, two numbers of copies, six runs."""
+    return make_robust_accuracies(copies=(1, 10))
+
+
+@pytest.fixture(scope="session")
+def separation():
+    return make_separation()
