@@ -189,8 +189,14 @@ class Wider(Net):
         self.head = nn.Sequential(nn.Linear(8, 9), nn.Linear(9, 10))
 
 
-@pytest.mark.parametrize(("is_faster", "words"), [(True, "was compiled"), (False, "runs as it is")])
-def test_networks_of_one_architecture_are_measured_once(source, shapes, monkeypatch, tmp_path, is_faster, words):
+@pytest.mark.parametrize(
+    ("is_faster", "words", "same"),
+    [
+        (True, "was compiled", "with one, whose architecture it has"),
+        (False, "runs as it is", "it has the architecture of one"),
+    ],
+)
+def test_networks_of_one_architecture_are_measured_once(source, shapes, monkeypatch, tmp_path, is_faster, words, same):
     timed = []
     time_as(monkeypatch, lambda: timed.append(1) or (1.0 / len(timed) if is_faster else len(timed)))
     nets = {name: network(kind) for name, kind in (("one", Net), ("two", Net), ("wider", Wider))}
@@ -203,7 +209,7 @@ def test_networks_of_one_architecture_are_measured_once(source, shapes, monkeypa
     assert len(timed) == 4  # as they are, and compiled, of one and of the wider one
     assert [note.partition(" ")[0] for note in notes] == ["one", "two", "wider"]
     assert all(words in note for note in notes)
-    assert notes[1].endswith(" one of the same architecture")
+    assert notes[1].endswith(same)
     rows = read_evaluation(tmp_path).rows
     assert (rows.loc[rows["model"] == "two", "prediction"] == 5).all()
     assert not (rows.loc[rows["model"] == "one", "prediction"] == 5).all()

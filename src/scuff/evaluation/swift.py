@@ -82,12 +82,12 @@ class Swift:
     def follow(self, twin: Swift, images: Tensor, counted: Tensor | None, ranks: int) -> None:
         """Do as a network of the same architecture that is settled, without measuring again."""
         if not twin.is_compiled:
-            self._stay(f"so does {twin.classifier.name} of the same architecture")
+            self._stay(f"it has the architecture of {twin.classifier.name}")
             return
         graph = self._compiled(images, counted, ranks)
         if graph is not None:
             self._outputs = twin._outputs
-            self._take(graph, f"like {twin.classifier.name} of the same architecture")
+            self._take(graph, f"with {twin.classifier.name}, whose architecture it has")
 
     def _compiled(self, images: Tensor, counted: Tensor | None, ranks: int) -> Graph | None:
         """A graph that has run once; if there can be none, the model stays as it is."""
